@@ -154,10 +154,15 @@ function bestMatch(
   conjuncts: readonly Expression[],
   role: Role,
 ): Candidate | undefined {
-  const candidates = matches.map((match) => ({
-    match,
-    isCovering: mayCover(access, role) && coverage(access, from.source, match.index, conjuncts) !== undefined,
-  }));
+  const candidates = matches
+    .map((match) => ({
+      match,
+      isCovering:
+        mayCover(access, role) && coverage(access, from.source, match.index, conjuncts) !== undefined,
+    }))
+    .filter(
+      ({ match, isCovering }) => match.bounded > 0 || (isCovering && role === 'first' && !match.isArray),
+    );
   const score = ({ match, isCovering }: Candidate): number[] => [
     match.points > 0 ? 1 : 0,
     match.depth,
@@ -210,7 +215,9 @@ function scanOf(
     isReverse: pushed.isReverse,
     isDistinct: match.isArray,
     covers: (covers ?? []).filter((cover) => cover.position >= 0),
+    constants: (covers ?? []).filter((cover) => cover.position < 0),
     isCovering: covers !== undefined,
+    keyExpressions: match.index.keys.map(({ expression }) => expression),
     limit: pushed.isLimited ? access.select?.limit : undefined,
     offset: pushed.isLimited ? access.select?.offset : undefined,
     isOrdered: pushed.isOrdered,
@@ -262,7 +269,9 @@ function plainScan(from: KeyspaceFrom, match: IndexMatch): IndexScan {
     isReverse: false,
     isDistinct: true,
     covers: [],
+    constants: [],
     isCovering: false,
+    keyExpressions: [],
     limit: undefined,
     offset: undefined,
     isOrdered: false,
@@ -335,7 +344,9 @@ function firstKeys(access: Access, from: KeyspaceFrom, index: IndexDefinition): 
     isReverse: order[0]?.isDescending === true,
     isDistinct: false,
     covers: [],
+    constants: [],
     isCovering: false,
+    keyExpressions: [],
     limit,
     offset,
     isOrdered: order.length > 0,

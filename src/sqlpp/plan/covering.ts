@@ -1,5 +1,6 @@
 // Whether an index brings all that a query reads of a source, so that no document is read.
 import type { Expression } from '../tree/query.ts';
+import type { Value } from '../values/value.ts';
 import type { Access } from './access-state.ts';
 import type { Source } from './block.ts';
 import { expressionKey } from './expression-key.ts';
@@ -11,8 +12,9 @@ export interface Cover {
   readonly key: string;
   readonly expression: Expression;
   readonly slot: number;
-  /** Of the index key. */
+  /** Of the index key; below 0: every entry has the same value. */
   readonly position: number;
+  readonly constant?: Value;
 }
 
 export function coverage(
@@ -22,11 +24,11 @@ export function coverage(
   conjuncts: readonly Expression[],
 ): Cover[] | undefined {
   const own = new Set([source.slot, source.metaSlot]);
-  const keys = new Map<string, { expression: Expression; position: number }>();
+  const keys = new Map<string, Omit<Cover, 'key' | 'slot'>>(constantsOf(index));
   index.keys.forEach(({ key, expression }, position) => {
     if (key.array === undefined) keys.set(expressionKey(expression), { expression, position });
   });
-  const used = new Map<string, { expression: Expression; position: number }>();
+  const used = new Map<string, Omit<Cover, 'key' | 'slot'>>();
   const visit = (node: Expression): boolean => {
     const key = expressionKey(node);
     const known = keys.get(key);
@@ -38,10 +40,32 @@ export function coverage(
     return childrenOf(node).every(visit);
   };
   if (![...access.uses.expressions, ...conjuncts].every(visit)) return undefined;
-  return [...used].map(([key, { expression, position }]) => ({
+  return [...used].map(([key, cover]) => ({
     key,
-    expression,
-    position,
+    ...cover,
     slot: access.covered.get(key) ?? access.block.allocate(),
   }));
+}
+
+/** What the condition of a partial index says of all its entries: `type = "order"`. */
+function constantsOf({ condition }: BoundIndex): [string, Omit<Cover, 'key' | 'slot'>][] {
+  return condition.flatMap((each) => {
+    const known = constantOf(each);
+    if (!known) return [];
+    const { expression, constant } = known;
+    return [[expressionKey(expression), { expression, constant, position: -1 }]];
+  });
+}
+
+function constantOf(condition: Expression): { expression: Expression; constant: Value } | undefined {
+  if (condition.kind === 'is' && condition.what === 'missing' && !condition.isNegated)
+    return { expression: condition.of, constant: undefined };
+  if (condition.kind !== 'comparison' || condition.operator !== '=') return undefined;
+  const { left, right } = condition;
+  const [constant, expression] = left.kind === 'constant' ? [left, right] : [right, left];
+  // A number may be written in several ways, 1 and 1.0, that are equal.
+  const isPlain =
+    constant.kind === 'constant' &&
+    (typeof constant.value === 'string' || typeof constant.value === 'boolean');
+  return isPlain ? { expression, constant: constant.value } : undefined;
 }

@@ -16,7 +16,7 @@ export interface IndexMatch {
   readonly isExact: boolean;
   /** Keys with bounds, from the first on without a gap. */
   readonly depth: number;
-  /** Keys with bounds at all. */
+  /** Keys with bounds at all; none: every document has entries, as the first key includes MISSING. */
   readonly bounded: number;
   readonly points: number;
   /** An array key: a document may come several times. */
@@ -93,8 +93,7 @@ function matchConjuncts(
   });
   addArraySargs(index, sargs, conjuncts, context, unnests);
   const isArray = sargs.some((sarg, at) => sarg !== undefined && index.keys[at]?.key.array !== undefined);
-  if (first && !sargs[0] && !(first.key.includesMissing && sargs.some((sarg) => sarg !== undefined)))
-    return undefined;
+  if (first && !sargs[0] && !first.key.includesMissing) return undefined;
   const used = sargs.findLastIndex((sarg) => sarg !== undefined) + 1;
   const columns = sargs.slice(0, used);
   const depth = columns.findIndex((sarg) => !sarg);

@@ -2,6 +2,7 @@
 // block's first row, which holds what the block captured. The right side of a join begins with the left side's row.
 import type { IndexDefinition } from '../datastore/indexes.ts';
 import type { Aggregate, Expression } from '../tree/query.ts';
+import type { Value } from '../values/value.ts';
 import type { Block, Source } from './block.ts';
 import type {
   KeyspaceRef,
@@ -69,6 +70,14 @@ export interface IndexScan {
     readonly position: number;
     readonly slot: number;
     readonly expression: Expression;
+  }[];
+  /** Of a covering scan: all keys, as the statement names them. */
+  readonly keyExpressions: readonly Expression[];
+  /** Expressions that have the same value in every entry, by the condition of a partial index. */
+  readonly constants: readonly {
+    readonly slot: number;
+    readonly expression: Expression;
+    readonly constant?: Value;
   }[];
   /** No document is read. */
   readonly isCovering: boolean;

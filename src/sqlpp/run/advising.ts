@@ -1,90 +1,251 @@
 // ADVISE: indexes that would serve a statement.
+import { adviceFor } from '../advice/advice.ts';
+import { indexName } from '../advice/advice-text.ts';
+import type { Advice, AdvisedIndex } from '../advice/advised-index.ts';
+import type { IndexDefinition } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
-import { type Advice, adviceFor } from '../plan/advice.ts';
+import { formatExpression } from '../text/format.ts';
+import { parseStatement } from '../text/parser.ts';
 import type { Advise } from '../tree/statement.ts';
+import { parseJson } from '../values/json-parse.ts';
 import { newObject, type Value } from '../values/value.ts';
-import type { PrepareContext, Prepared } from './engine.ts';
+import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
 
-export function adviseRow(tree: Advise, inner: Prepared, context: PrepareContext): Value {
+/** `now`: what the statement would use without advice. */
+export async function adviseRow(
+  tree: Advise,
+  now: Prepared,
+  context: PrepareContext,
+  execution: ExecuteContext,
+): Promise<Value> {
   const row = newObject();
   row['#operator'] = 'Advise';
   const advice = newObject();
   advice['#operator'] = 'IndexAdvice';
-  advice['adviseinfo'] = adviceInfo(tree, inner, context);
+  advice['adviseinfo'] = adviceInfo(now, context, await adviceOf(tree, context, execution));
   row['advice'] = advice;
   row['query'] = tree.text;
   return row;
 }
 
-function adviceInfo(tree: Advise, inner: Prepared, context: PrepareContext): Value {
-  const info = newObject();
-  const current: Value[] = [];
-  for (const keyspace of inner.keyspaces) {
-    for (const { definition } of context.datastore.indexes.of(keyspace)) {
-      if (!inner.indexIds.includes(definition.id)) continue;
-      const entry = newObject();
-      entry['index_statement'] = createText(keyspace, definition);
-      entry['keyspace_alias'] =
-        keyspace.name.collection === '_default' ? keyspace.name.bucket : keyspace.name.collection;
-      current.push(entry);
-    }
+/** Keyspaces that are not there are advised too, and no index is needed for it. */
+export function adviseContext(context: PrepareContext): PrepareContext {
+  const { catalog, documents, indexes } = context.datastore;
+  const find: PrepareContext['datastore']['find'] = (name) => {
+    const found = context.datastore.find(name);
+    return typeof found === 'string' ? { name, bucketUuid: '', scopeId: 0, collectionId: 0 } : found;
+  };
+  const of: typeof indexes.of = (keyspace) => (keyspace.bucketUuid === '' ? [] : indexes.of(keyspace));
+  const known: typeof indexes = {
+    of,
+    scan: (scan) => indexes.scan(scan),
+    count: (scan) => indexes.count(scan),
+    figures: (index) => indexes.figures(index),
+  };
+  return {
+    ...context,
+    sequentialScans: true,
+    datastore: { ...context.datastore, catalog, documents, find, indexes: known },
+  };
+}
+
+/** Advises twice: first to learn which fields may name the kind of a document, which documents then tell. */
+async function adviceOf(tree: Advise, context: PrepareContext, execution: ExecuteContext): Promise<Advice[]> {
+  const asked = new Map<Keyspace, Set<string>>();
+  const ask = (isKind: (keyspace: Keyspace, field: string, value: string) => boolean): Advice[] =>
+    adviceFor(tree.statement, tree.text, { ...context, isKind });
+  const first = ask((keyspace, field) => {
+    const fields = asked.get(keyspace) ?? new Set();
+    asked.set(keyspace, fields.add(field));
+    return false;
+  });
+  if (asked.size === 0) return first;
+  const known = new Set<string>();
+  for (const [keyspace, fields] of asked) {
+    for (const field of await constantFields(keyspace, fields, execution))
+      known.add(`${keyspace.collectionId} ${keyspace.bucketUuid} ${field}`);
   }
-  if (current.length > 0) info['current_indexes'] = current;
-  const advice = adviceFor(tree.statement, tree.text, context).filter(
-    (each) => !current.some((known) => statementOf(known).includes(keysText(each, each.keys))),
+  return ask(
+    ({ collectionId, bucketUuid }, field) =>
+      namesKind.test(field) || known.has(`${collectionId} ${bucketUuid} ${field}`),
   );
-  const covering = advice.filter((each) => each.coveringKeys).map(coveringEntry);
-  const plain = advice
-    .filter((each) => !each.property || each.coveringKeys)
-    .map((each) => entryOf(each, each.keys, { recommending_rule: each.rule }));
-  const pushed = advice
-    .filter((each) => each.property && !each.coveringKeys)
-    .map((each) => entryOf(each, each.keys, { index_property: each.property as string }));
-  if (advice.length === 0) info['recommended_indexes'] = 'No index recommendation at this time.';
+}
+
+const namesKind = /^_?(doc|document)?_?(type|kind)_?$/i;
+const sampleMax = 100;
+
+/** Fields that have the same text in every document of a small sample. */
+async function constantFields(
+  keyspace: Keyspace,
+  fields: ReadonlySet<string>,
+  { datastore, signal }: ExecuteContext,
+): Promise<string[]> {
+  if (keyspace.bucketUuid === '') return [];
+  const sample: Value[] = [];
+  for await (const batch of datastore.documents.scan(keyspace, { signal })) {
+    for (const document of batch) if (document.isJson) sample.push(parseJson(document.bytes));
+    if (sample.length >= sampleMax) break;
+  }
+  const memberOf = (value: Value, field: string): Value =>
+    typeof value === 'object' && value !== null ? (value as Record<string, Value>)[field] : undefined;
+  return [...fields].filter((field) => {
+    const [first] = sample;
+    const value = memberOf(first, field);
+    return (
+      sample.length > 1 &&
+      typeof value === 'string' &&
+      sample.every((each) => memberOf(each, field) === value)
+    );
+  });
+}
+
+function adviceInfo(now: Prepared, context: PrepareContext, advice: readonly Advice[]): Value {
+  const info = newObject();
+  const { plain, covering } = entriesOf(advice);
+  const current = currentIndexes(now, context, plain, covering);
+  if (current.length > 0) info['current_indexes'] = current;
+  const known = new Set(usedDefinitions(now, context).map(shapeOfDefinition));
+  const isCurrent = (entry: Entry): boolean => known.has(shapeOf(entry));
+  const isCovered = covering.length > 0 && covering.every(isCurrent);
+  const [newCovering, newPlain] = [covering, isCovered ? [] : plain].map((list) =>
+    list.filter((entry) => !isCurrent(entry)),
+  ) as [Entry[], Entry[]];
+  if (plain.length === 0)
+    info['recommended_indexes'] = 'No secondary index recommendation at this time, primary index may apply.';
+  else if (newCovering.length + newPlain.length === 0)
+    info['recommended_indexes'] = 'No index recommendation at this time.';
   else {
     const indexes = newObject();
-    if (covering.length > 0) indexes['covering_indexes'] = covering;
-    indexes['indexes'] = [...pushed, ...plain];
+    if (newCovering.length > 0)
+      indexes['covering_indexes'] = newCovering.map((entry) => entryValue(entry, false));
+    if (newPlain.length > 0) indexes['indexes'] = newPlain.map((entry) => entryValue(entry, true));
     info['recommended_indexes'] = indexes;
   }
   return info;
 }
 
-function statementOf(entry: Value): string {
-  return String((entry as Record<string, Value>)['index_statement']);
+/** One index, for all aliases that it serves. */
+interface Entry {
+  /** From ` ON ` to the end. */
+  readonly text: string;
+  readonly name: string;
+  readonly property: string | undefined;
+  readonly rules: ReadonlyMap<string, string>;
 }
 
-function coveringEntry(advice: Advice): Value {
-  return entryOf(
-    advice,
-    advice.coveringKeys ?? advice.keys,
-    advice.property ? { index_property: advice.property } : {},
-  );
+function entriesOf(advice: readonly Advice[]): { readonly plain: Entry[]; readonly covering: Entry[] } {
+  const [plain, covering] = [new Map<string, Entry>(), new Map<string, Entry>()];
+  const add = (entries: Map<string, Entry>, each: Advice, index: AdvisedIndex): void => {
+    const made = entryOf(each, index);
+    const before = entries.get(made.text);
+    if (before?.property === made.property || !before)
+      entries.set(made.text, before ? { ...before, rules: new Map([...before.rules, ...made.rules]) } : made);
+  };
+  // Covering indexes stand in the order of the statement.
+  for (const each of advice.toSorted((a, b) => Number(b.isDerived) - Number(a.isDerived)))
+    if (each.covering) add(covering, each, each.covering);
+  for (const each of advice) for (const index of each.plain) add(plain, each, index);
+  return { plain: [...plain.values()], covering: [...covering.values()] };
 }
 
-function keysText({ keyspace, flavors }: Advice, keys: readonly string[]): string {
-  const condition = flavors.map(({ text }) => text).join(' AND ');
-  return ` ON ${pathText(keyspace)}(${keys.join(',')})${condition ? ` WHERE ${condition}` : ''}`;
-}
-
-function entryOf(advice: Advice, keys: readonly string[], more: Readonly<Record<string, string>>): Value {
-  const { flavors, keyspace, alias, isExplicit } = advice;
-  const [plain, rest] = [keys.slice(0, advice.keys.length), keys.slice(advice.keys.length)];
-  const names = [...plain, ...flavors.map(({ key }) => key), ...rest];
-  const entry = newObject();
-  entry['index_statement'] = `CREATE INDEX ${nameOf(names)}${keysText(advice, keys)}`;
+function entryOf({ keyspace, alias, isExplicit }: Advice, index: AdvisedIndex): Entry {
+  const { flavors, includesMissing, property, rule } = index;
+  const [first] = index.keys;
+  const keys = index.keys.map((key, at) => {
+    const test = at === 0 && key.isMissing ? ' IS MISSING' : '';
+    const missing = at === 0 && includesMissing ? ' INCLUDE MISSING' : '';
+    return `${key.text}${test}${key.isDescending === true ? ' DESC' : ''}${missing}`;
+  });
+  const conditions = flavors.map(({ flavor }) => flavor as string);
+  if (first?.isMissing) conditions.push(`${first.text} IS MISSING`);
+  const where = conditions.length > 0 ? ` WHERE ${conditions.join(' AND ')}` : '';
   const { name } = keyspace;
   const plainName = name.collection === '_default' ? name.bucket : name.collection;
-  entry['keyspace_alias'] = isExplicit && alias !== plainName ? `${plainName}_${alias}` : plainName;
-  for (const [member, value] of Object.entries(more)) entry[member] = value;
+  return {
+    text: ` ON ${pathText(keyspace)}(${keys.join(',').replaceAll(/"([^"'\\]*)"/g, "'$1'")})${where}`,
+    name: indexName(namesOf(index)),
+    property,
+    rules: new Map([[isExplicit && alias !== plainName ? `${plainName}_${alias}` : plainName, rule]]),
+  };
+}
+
+/** Names of keys, of the condition's fields behind the keys that predicates use. */
+function namesOf({ keys, flavors }: AdvisedIndex): string[] {
+  const name = (key: AdvisedIndex['keys'][number], at: number): string =>
+    `${key.name}${at === 0 && key.isMissing ? 'ISMISSING' : ''}${key.isDescending === true ? 'DESC' : ''}`;
+  const used = keys.filter((key) => key.isUsed !== false).length;
+  const all = keys.map(name);
+  return [...all.slice(0, used), ...flavors.map((flavor) => flavor.name), ...all.slice(used)];
+}
+
+function entryValue({ name, text, property, rules }: Entry, hasRule: boolean): Value {
+  const entry = newObject();
+  entry['index_statement'] = `CREATE INDEX ${name}${text}`;
+  const [only] = rules;
+  if (rules.size === 1 && only) entry['keyspace_alias'] = only[0];
+  else entry['keyspace_aliases'] = [...rules.keys()];
+  if (property !== undefined) entry['index_property'] = property;
+  if (hasRule && property === undefined)
+    entry['recommending_rule'] = rules.size === 1 && only ? only[1] : objectOf(rules);
   return entry;
 }
 
-function nameOf(keys: readonly string[]): string {
-  return `adv_${keys.map((key) => key.replaceAll(/[^A-Za-z0-9_]+/g, '_').replaceAll(/^_|_$/g, '')).join('_')}`.slice(
-    0,
-    200,
-  );
+function objectOf(rules: ReadonlyMap<string, string>): Value {
+  const object = newObject();
+  for (const [alias, rule] of rules) object[alias] = rule;
+  return object;
+}
+
+/** Indexes that the statement uses now. */
+function usedDefinitions(now: Prepared, { datastore }: PrepareContext): IndexDefinition[] {
+  return now.keyspaces
+    .flatMap((keyspace) => datastore.indexes.of(keyspace))
+    .map(({ definition }) => definition)
+    .filter(({ id }) => now.indexIds.includes(id));
+}
+
+function currentIndexes(
+  now: Prepared,
+  context: PrepareContext,
+  plain: readonly Entry[],
+  covering: readonly Entry[],
+): Value[] {
+  const [plainShapes, coveringShapes] = [plain, covering].map((list) => new Set(list.map(shapeOf)));
+  return usedDefinitions(now, context).map((definition) => {
+    const { name } = definition.keyspace;
+    const entry = newObject();
+    entry['index_statement'] = createText(definition);
+    entry['keyspace_alias'] = name.collection === '_default' ? name.bucket : name.collection;
+    const shape = shapeOfDefinition(definition);
+    if (coveringShapes?.has(shape)) entry['index_status'] = 'THIS IS AN OPTIMAL COVERING INDEX.';
+    else if (plainShapes?.has(shape)) entry['index_status'] = 'SAME AS THE INDEX WE CAN RECOMMEND';
+    return entry;
+  });
+}
+
+/** The same for indexes that differ in their names only. */
+function shapeOfDefinition({ keyspace, keys, condition }: IndexDefinition): string {
+  const terms = keys.map(({ expression, isDescending, includesMissing }) => [
+    expression,
+    isDescending,
+    includesMissing,
+  ]);
+  return JSON.stringify([pathText(keyspace), terms, condition ?? '']);
+}
+
+function shapeOf({ text }: Entry): string {
+  const tree = parseStatement(`CREATE INDEX i${text}`);
+  if (tree.kind !== 'create index') return text;
+  const terms = tree.keys.map(({ expression, isDescending, includesMissing }) => [
+    formatExpression(expression),
+    isDescending,
+    includesMissing,
+  ]);
+  return JSON.stringify([
+    text.slice(' ON '.length, text.indexOf('(')),
+    terms,
+    tree.where ? formatExpression(tree.where) : '',
+  ]);
 }
 
 function pathText({ name }: Pick<Keyspace, 'name'>): string {
@@ -93,16 +254,12 @@ function pathText({ name }: Pick<Keyspace, 'name'>): string {
   return isDefault ? `\`${bucket}\`` : `\`default\`:\`${bucket}\`.\`${scope}\`.\`${collection}\``;
 }
 
-function createText(
-  keyspace: Keyspace,
-  definition: {
-    name: string;
-    isPrimary: boolean;
-    keys: readonly { expression: string; isDescending: boolean }[];
-    condition?: string;
-  },
-): string {
-  const keys = definition.keys.map((key) => `${key.expression}${key.isDescending ? ' DESC' : ''}`).join(',');
-  if (definition.isPrimary) return `CREATE PRIMARY INDEX ${definition.name} ON ${pathText(keyspace)}`;
-  return `CREATE INDEX ${definition.name} ON ${pathText(keyspace)}(${keys})${definition.condition ? ` WHERE ${definition.condition}` : ''}`;
+function createText({ name, keyspace, isPrimary, keys, condition }: IndexDefinition): string {
+  const path = pathText(keyspace);
+  if (isPrimary) return `CREATE PRIMARY INDEX ${name} ON ${path}`;
+  const terms = keys.map(
+    ({ expression, isDescending, includesMissing }) =>
+      `${expression}${isDescending ? ' DESC' : ''}${includesMissing ? ' INCLUDE MISSING' : ''}`,
+  );
+  return `CREATE INDEX ${name} ON ${path}(${terms.join(',')})${condition ? ` WHERE ${condition}` : ''}`;
 }

@@ -217,6 +217,7 @@ function indexScan(scan: IndexScan): Value {
     index_projection: projection,
     spans: scan.spans.map((span) => spanNode(span, keys)),
     covers: scan.isCovering ? coverTexts(scan) : undefined,
+    filter_covers: scan.constants.length > 0 ? filterCovers(scan) : undefined,
     limit: scan.limit && text(scan.limit),
     offset: scan.offset && text(scan.offset),
     reverse: scan.isReverse || undefined,
@@ -226,8 +227,17 @@ function indexScan(scan: IndexScan): Value {
 }
 
 function coverTexts(scan: IndexScan): string[] {
-  const covers = scan.covers.map((cover) => `cover (${text(cover.expression)})`);
+  const covers = scan.keyExpressions.map((expression) => `cover (${text(expression)})`);
   return [...covers, `cover ((meta(\`${scan.source.alias}\`).\`id\`))`];
+}
+
+/** What the condition of a partial index says of every entry. */
+function filterCovers({ constants }: IndexScan): Value {
+  return members(
+    Object.fromEntries(
+      constants.map(({ expression, constant }) => [`cover (${text(expression)})`, constant ?? null]),
+    ),
+  );
 }
 
 function collectionScan(scan: Extract<Operator, { op: 'collection scan' }>): Value[] {

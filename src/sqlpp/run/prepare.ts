@@ -53,8 +53,8 @@ function prepareTree(tree: StatementTree, text: string, context: PrepareContext)
     case 'prepare':
     case 'execute':
     case 'infer':
-      return specialStatement(tree, text, context, (inner: PlainStatement, innerText: string) =>
-        prepareTree(inner, innerText, context),
+      return specialStatement(tree, text, context, (inner: PlainStatement, innerText: string, innerContext) =>
+        prepareTree(inner, innerText, innerContext),
       );
     default:
       return definitionStatement(tree, text, context);

@@ -106,6 +106,7 @@ function indexRow(seed: Row, idSlot: number, scan: IndexScan, entry: IndexRow): 
   scan.covers.forEach((cover, at) => {
     row[cover.slot] = entry.keys[at];
   });
+  for (const { slot, constant } of scan.constants) row[slot] = constant;
   return row;
 }
 

@@ -4,12 +4,12 @@ import { staticValue } from '../text/static-value.ts';
 import type { Infer } from '../tree/definition.ts';
 import type { Advise, Execute, Explain, PlainStatement, Prepare } from '../tree/statement.ts';
 import { newObject, type Value } from '../values/value.ts';
-import { adviseRow } from './advising.ts';
+import { adviseContext, adviseRow } from './advising.ts';
 import { acting, commandStatement, plainPrepared } from './definitions.ts';
 import type { PrepareContext, Prepared } from './engine.ts';
 import { inferStatement } from './inferring.ts';
 
-type PrepareInner = (tree: PlainStatement, text: string) => Prepared;
+type PrepareInner = (tree: PlainStatement, text: string, context: PrepareContext) => Prepared;
 
 export function specialStatement(
   tree: Explain | Advise | Prepare | Execute | Infer,
@@ -19,10 +19,11 @@ export function specialStatement(
 ): Prepared {
   switch (tree.kind) {
     case 'explain':
-      return explainStatement(text, prepareInner(tree.statement, tree.text), tree.text);
+      return explainStatement(text, prepareInner(tree.statement, tree.text, context), tree.text);
     case 'advise': {
       if (!['select', 'update', 'delete', 'merge'].includes(tree.statement.kind)) throw sqlError(3250);
-      const inner = prepareInner(tree.statement, tree.text);
+      const advised = adviseContext(context);
+      const inner = prepareInner(tree.statement, tree.text, advised);
       return {
         ...plainPrepared(text, 'ADVISE', inner.privileges),
         isReadonly: true,
@@ -30,12 +31,13 @@ export function specialStatement(
         keyspaces: inner.keyspaces,
         parameters: inner.parameters,
         program: {
-          run: (_prepared, execution) => acting(async () => [adviseRow(tree, inner, context)], execution),
+          run: (_prepared, execution) =>
+            acting(async () => [await adviseRow(tree, inner, advised, execution)], execution),
         },
       };
     }
     case 'prepare': {
-      const prepared = prepareInner(tree.statement, tree.text);
+      const prepared = prepareInner(tree.statement, tree.text, context);
       const name = tree.name === undefined ? {} : { name: tree.name };
       return {
         ...commandStatement(

@@ -1,0 +1,249 @@
+// Which indexes would serve a statement: each keyspace for itself, keys in the order of their predicates' kinds.
+import type { Keyspace } from '../datastore/keyspace.ts';
+import type { Source } from '../plan/block.ts';
+import { targetOf } from '../plan/build-change.ts';
+import { conjunctsOf, readsAny } from '../plan/conjuncts.ts';
+import type { KeyspaceFrom, LogicalFrom, LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
+import { type Directory, type QueryContext, Resolver } from '../plan/resolver.ts';
+import { type Uses, usesOf } from '../plan/uses.ts';
+import type { Expression } from '../tree/query.ts';
+import type { PlainStatement } from '../tree/statement.ts';
+import type { Advice, AdvisedIndex } from './advised-index.ts';
+import { arrangementOf, keyOf } from './arrangement.ts';
+import { keysToCover } from './covered-keys.ts';
+import { combinedSides, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
+import { mergeAdvice } from './merge-advice.ts';
+import { documentSide, keyUseOf, slotsOf, type UnnestChain, unnestKey, withLet } from './predicates.ts';
+
+export interface AdviceContext {
+  readonly datastore: Directory;
+  readonly queryContext?: QueryContext;
+  /** Whether `field = 'value'` names a kind of document, so that a partial index suits. */
+  readonly isKind: (keyspace: Keyspace, field: string, value: string) => boolean;
+}
+
+export function adviceFor(statement: PlainStatement, text: string, context: AdviceContext): Advice[] {
+  const resolver = new Resolver(text, context.datastore, context.queryContext);
+  const adviser = new Adviser(context);
+  if (statement.kind === 'select') return adviser.select(resolver.select(statement, undefined));
+  if (statement.kind === 'merge')
+    return mergeAdvice(resolver, statement, (...side) => adviser.keyspace(...side));
+  if (statement.kind !== 'update' && statement.kind !== 'delete') return [];
+  const target = statement.kind === 'update' ? statement.target : statement.from;
+  const { scope, source, target: ref } = targetOf(resolver, target, statement.kind);
+  if (!statement.where || !ref.keyspace || statement.keys) return [];
+  const where = resolver.expression(statement.where, scope);
+  const advice = adviser.keyspace(ref.keyspace, source, conjunctsOf(where));
+  if (!advice || statement.kind === 'update') return advice ? [advice] : [];
+  return [{ ...advice, covering: advice.plain.length === 1 ? advice.plain[0] : undefined }];
+}
+
+/** Where a keyspace is read. */
+interface Place {
+  readonly select: LogicalSelect;
+  readonly body: LogicalSubselect;
+  readonly uses: Uses;
+  readonly conditions: readonly Expression[];
+  /** Conditions of joins that read this keyspace first. */
+  readonly joined: readonly Expression[];
+  readonly chain: UnnestChain['steps'];
+}
+
+class Adviser {
+  readonly #context: AdviceContext;
+
+  constructor(context: AdviceContext) {
+    this.#context = context;
+  }
+
+  select(select: LogicalSelect): Advice[] {
+    const { body } = select;
+    if (body.kind === 'set operation')
+      return [...this.select(body.left), ...(body.right ? this.select(body.right) : [])];
+    if (!body.from) return [];
+    const conditions = conjunctsOf(body.where).map((each) => withLet(each, body.let));
+    const place = { select, body, uses: usesOf(select, body), conditions, joined: [], chain: [] };
+    const all = this.#from(body.from, place);
+    return [...all.filter((each) => !each.isDerived), ...all.filter((each) => each.isDerived)];
+  }
+
+  #from(from: LogicalFrom, place: Place): Advice[] {
+    switch (from.kind) {
+      case 'keyspace': {
+        const advice = this.#read(from, place);
+        return advice ? [advice] : [];
+      }
+      case 'subquery':
+        return this.select(from.select);
+      case 'join':
+      case 'nest': {
+        const on = from.on.kind === 'on' ? conjunctsOf(from.on.condition) : [];
+        const first = on.filter((each) => readsOneSource(each, place.body));
+        const conditions = [...place.conditions, ...first];
+        const left = { ...place, conditions, joined: [...place.joined, ...on], chain: [] };
+        const right = { ...place, conditions: [...place.conditions, ...on], joined: [], chain: [] };
+        return [...this.#from(from.left, left), ...this.#from(from.right, right)];
+      }
+      case 'unnest': {
+        const step = { source: from.source, expression: from.expression };
+        const chain = from.join === 'inner' ? [step, ...place.chain] : [];
+        return this.#from(from.left, { ...place, chain });
+      }
+      default:
+        return [];
+    }
+  }
+
+  #read(from: KeyspaceFrom, place: Place): Advice | undefined {
+    const { source, keyspace: ref } = from;
+    const { keyspace } = ref;
+    if (!keyspace || from.keys) return undefined;
+    const first = place.chain[0]?.expression;
+    const chain = first && readsAny(first, slotsOf(source)) ? place.chain : [];
+    const found = this.#keys(keyspace, source, place.conditions, chain);
+    const made = { keyspace, alias: source.alias, isExplicit: source.isExplicit, isDerived: false };
+    if (!found) return this.#unfiltered(made, from, place);
+    const [set] = found.sets;
+    const isAlone = rootOf(place.body.from) === from && found.sets.length === 1;
+    if (!set || found.sets.length > 1)
+      return { ...made, plain: found.sets.map(plainIndex), covering: undefined };
+    const ordersById = place.conditions.some((each) => readsId(each, source));
+    const asked = { ...place, source, set, isComplete: found.isComplete, ordersById };
+    const arrangement = isAlone ? arrangementOf(asked) : undefined;
+    const known = [...set.keys, ...set.flavors, ...(arrangement?.keys ?? [])];
+    const elementSlots = new Set(place.chain.map((step) => step.source.slot));
+    const more = keysToCover({ source, expressions: place.uses.expressions, known, elementSlots });
+    const plain = plainIndex(set);
+    if (!more) {
+      if (!arrangement?.property || arrangement.needsCovering)
+        return { ...made, plain: [plain], covering: undefined };
+      const pushed = { ...plain, keys: arrangement.keys, property: arrangement.property };
+      const isSame =
+        textsOf(pushed.keys) === textsOf(plain.keys) || (pushed.keys.length > set.keys.length && ordersById);
+      return { ...made, plain: isSame ? [pushed] : [pushed, plain], covering: undefined };
+    }
+    const keys = arrangement ? [...arrangement.keys, ...arrangement.last] : set.keys;
+    const covering = { ...plain, keys: distinct([...keys, ...more]), property: arrangement?.property };
+    return { ...made, plain: [plain], covering };
+  }
+
+  /** For one side of a MERGE, and for UPDATE and DELETE. */
+  keyspace(keyspace: Keyspace, source: Source, conditions: readonly Expression[]): Advice | undefined {
+    const found = this.#keys(keyspace, source, conditions, []);
+    if (!found) return undefined;
+    const { alias, isExplicit } = source;
+    return {
+      keyspace,
+      alias,
+      isExplicit,
+      plain: found.sets.map(plainIndex),
+      covering: undefined,
+      isDerived: false,
+    };
+  }
+
+  #keys(
+    keyspace: Keyspace,
+    source: Source,
+    conditions: readonly Expression[],
+    chain: UnnestChain['steps'],
+  ): { readonly sets: KeySet[]; readonly isComplete: boolean } | undefined {
+    const side = documentSide(source, (field, value) => this.#context.isKind(keyspace, field, value));
+    const slots = new Set([...slotsOf(source), ...chain.map((step) => step.source.slot)]);
+    const sides = combinedSides(conditions.filter((condition) => readsAny(condition, slots)));
+    const array = chain.length > 0 ? unnestKey({ source, steps: chain }, sides) : undefined;
+    const elements = new Set(chain.map((step) => step.source.slot));
+    let isComplete = true;
+    const uses = sides.map((conjuncts) => [
+      ...(array ? [array] : []),
+      ...conjuncts.flatMap((each) => {
+        const use = keyUseOf(each, side);
+        if (!use && !(array && readsAny(each, elements))) isComplete = false;
+        return use ? [use] : [];
+      }),
+    ]);
+    const sets = keySetsOf(uses);
+    return sets && { sets, isComplete };
+  }
+
+  /** No condition helps: a join's other side, or what is read in any case. */
+  #unfiltered(
+    made: Omit<Advice, 'plain' | 'covering'>,
+    from: KeyspaceFrom,
+    place: Place,
+  ): Advice | undefined {
+    const { source } = from;
+    if (place.body.from !== from) return this.#derived(made, source, place);
+    const { select, body, uses } = place;
+    const { group, projection } = body;
+    const read = [
+      ...projection.terms.flatMap((term) => (term.kind === 'term' ? [term.expression] : [])),
+      ...select.order.map(({ expression }) => expression),
+      ...(group?.keys.map(({ expression }) => expression) ?? []),
+    ];
+    const keys = distinct(
+      read
+        .filter((node) => node.kind === 'field')
+        .flatMap((node) => keyOf(node, source) ?? [])
+        .sort((a, b) => (a.text < b.text ? -1 : 1)),
+    );
+    if (keys.length === 0) return undefined;
+    const set: KeySet = { keys: [], flavors: [], shared: 0 };
+    const isComplete = body.where === undefined;
+    const arrangement = arrangementOf({ select, body, source, set, isComplete, ordersById: false });
+    const rule = 'Leading Index Key Missing.';
+    const plain = { keys, flavors: [], includesMissing: true, rule, property: undefined };
+    const more = keysToCover({ source, expressions: uses.expressions, known: keys, elementSlots: new Set() });
+    const property = arrangement.property;
+    const arrangedKeys = distinct([...arrangement.keys, ...arrangement.last, ...keys]);
+    if (!more || !isComplete || more.length > 0) {
+      const isPushed = property !== undefined && !arrangement.needsCovering;
+      const pushed = { ...plain, keys: arrangement.keys, property };
+      return { ...made, plain: isPushed ? [pushed, plain] : [plain], covering: undefined };
+    }
+    return { ...made, plain: [plain], covering: { ...plain, keys: arrangedKeys, property } };
+  }
+
+  #derived(made: Omit<Advice, 'plain' | 'covering'>, source: Source, place: Place): Advice | undefined {
+    const side = documentSide(source, () => false);
+    const keys = place.joined
+      .map((each) => keyUseOf(each, side))
+      .filter((each) => each !== undefined && each.rank === ranks.join)
+      .map((each) => ({ ...(each as KeyUse), rank: ranks.derived }));
+    if (keys.length === 0) return undefined;
+    const set = { keys: distinct(keys), flavors: [], shared: 0 };
+    const plain = plainIndex(set);
+    const { expressions } = place.uses;
+    const more = keysToCover({ source, expressions, known: keys, elementSlots: new Set() });
+    const covering = more && { ...plain, keys: [...set.keys, ...more] };
+    return { ...made, plain: [plain], covering, isDerived: true };
+  }
+}
+
+function plainIndex(set: KeySet): AdvisedIndex {
+  const { keys, flavors } = set;
+  return { keys, flavors, includesMissing: false, rule: ruleOf(set), property: undefined };
+}
+
+function readsId(condition: Expression, { idSlot }: Source): boolean {
+  return idSlot !== undefined && readsAny(condition, new Set([idSlot]));
+}
+
+function textsOf(keys: readonly KeyUse[]): string {
+  return keys.map(({ text, isDescending }) => `${text}${isDescending === true ? ' DESC' : ''}`).join(',');
+}
+
+function distinct(keys: readonly KeyUse[]): KeyUse[] {
+  const known = new Map<string, KeyUse>();
+  for (const key of keys) if (!known.has(key.text)) known.set(key.text, key);
+  return [...known.values()];
+}
+
+/** The first of a chain of UNNEST. */
+function rootOf(from: LogicalFrom | undefined): LogicalFrom | undefined {
+  return from?.kind === 'unnest' ? rootOf(from.left) : from;
+}
+
+function readsOneSource(condition: Expression, { sources }: LogicalSubselect): boolean {
+  return sources.filter((source) => readsAny(condition, slotsOf(source))).length === 1;
+}

@@ -1,0 +1,126 @@
+// What an index could do beside finding rows: groups, order and limits, with the order of keys that this needs.
+
+import type { Source } from '../plan/block.ts';
+import { readsAny } from '../plan/conjuncts.ts';
+import type { LogicalSelect, LogicalSubselect } from '../plan/logical.ts';
+import type { Expression } from '../tree/query.ts';
+import { keyText, namePart, ofDocument } from './advice-text.ts';
+import type { KeySet, KeyUse } from './key-use.ts';
+import { ranks } from './key-use.ts';
+import { slotsOf } from './predicates.ts';
+
+export interface Arrangement {
+  readonly keys: readonly KeyUse[];
+  /** Undefined: nothing beside finding. */
+  readonly property: string | undefined;
+  /** Groups are made of index entries alone: without covering it is nothing. */
+  readonly needsCovering: boolean;
+  /** Arguments of aggregates, in the order in which they stand behind the keys. */
+  readonly last: readonly KeyUse[];
+}
+
+interface Asked {
+  readonly select: LogicalSelect;
+  readonly body: LogicalSubselect;
+  readonly source: Source;
+  readonly set: KeySet;
+  /** Every condition is on a key. */
+  readonly isComplete: boolean;
+  /** The key's order can be by META().id, which every entry ends with. */
+  readonly ordersById: boolean;
+}
+
+export function arrangementOf(asked: Asked): Arrangement {
+  const { select, body, source, set, isComplete } = asked;
+  const plain: Arrangement = { keys: set.keys, property: undefined, needsCovering: false, last: [] };
+  if (body.windows.length > 0 || body.projection.isDistinct) return plain;
+  const groups = body.group ? groupKeys(asked) : [];
+  if (!groups) return plain;
+  const order = orderKeys(asked, groups);
+  const isOrdered = order !== undefined && order.length > 0;
+  const isExact = isComplete && set.keys.every(({ rank }) => rank <= ranks.less);
+  const isLimited = select.limit !== undefined && isExact && (isOrdered || select.order.length === 0);
+  const properties = [
+    ...(body.group ? ['FULL GROUPBY & AGGREGATES pushdown'] : []),
+    ...(isOrdered ? ['ORDER pushdown'] : []),
+    ...(isLimited && select.offset ? ['OFFSET pushdown'] : []),
+    ...(isLimited ? ['LIMIT pushdown'] : []),
+  ];
+  if (properties.length === 0) return plain;
+  const leading = isOrdered ? order : groups;
+  return {
+    keys: arranged(set.keys, leading),
+    property: properties.join(', '),
+    needsCovering: body.group !== undefined,
+    last: body.group ? aggregated(body, source) : [],
+  };
+}
+
+/** Keys bound to one value, then those that lead, then the others. */
+function arranged(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUse[] {
+  const texts = new Set(leading.map(({ text }) => text));
+  const others = keys.filter(({ text }) => !texts.has(text));
+  const isFirst = ({ rank }: KeyUse): boolean => rank === ranks.equal || rank === ranks.unnest;
+  return [...others.filter(isFirst), ...leading, ...others.filter((key) => !isFirst(key))];
+}
+
+/** Undefined: the index cannot group. */
+function groupKeys({ body, source, set, isComplete }: Asked): readonly KeyUse[] | undefined {
+  const { group } = body;
+  if (!group || !isComplete || group.having || group.rows || group.letting.length > 0) return undefined;
+  const keys: KeyUse[] = [];
+  for (const { expression } of group.keys) {
+    if (set.keys.some(({ answers }) => answers?.(expression))) continue;
+    const key = keyOf(expression, source);
+    if (!key) return undefined;
+    keys.push(key);
+  }
+  return keys;
+}
+
+/** Undefined: another order, or none that is asked for. */
+function orderKeys(
+  { select, body, source, set, ordersById }: Asked,
+  groups: readonly KeyUse[],
+): readonly KeyUse[] | undefined {
+  const keys: KeyUse[] = [];
+  for (const { expression, isDescending, nulls } of select.order) {
+    const plain = groupedExpression(expression, body);
+    if (nulls !== undefined || typeof isDescending !== 'boolean') return undefined;
+    if (plain.kind === 'slot' && plain.slot === source.idSlot && !ordersById) return undefined;
+    const key = keyOf(plain, source);
+    if (!key || (body.group && !groups.some(({ text }) => text === key.text))) return undefined;
+    const { rank } = set.keys.find(({ text }) => text === key.text) ?? key;
+    keys.push({ ...key, rank, isDescending });
+  }
+  return keys;
+}
+
+/** ORDER BY of a grouped query reads the group's slots. */
+function groupedExpression(expression: Expression, { group }: LogicalSubselect): Expression {
+  if (expression.kind !== 'slot') return expression;
+  return group?.keys.find(({ slot }) => slot === expression.slot)?.expression ?? expression;
+}
+
+function aggregated({ group }: LogicalSubselect, source: Source): readonly KeyUse[] {
+  const nodes = (group?.aggregates ?? []).map(({ node }) => node);
+  return nodes
+    .toSorted((a, b) => Number(b.isDistinct) - Number(a.isDistinct))
+    .flatMap((node) => node.arguments)
+    .map((argument) => keyOf(argument, source))
+    .filter((key) => key !== undefined);
+}
+
+export function keyOf(expression: Expression, source: Source): KeyUse | undefined {
+  if (!readsAny(expression, slotsOf(source))) return undefined;
+  if (expression.kind === 'slot' && expression.slot === source.slot) return undefined;
+  const text = keyText(ofDocument(expression, source));
+  return {
+    text,
+    name: namePart(text),
+    rank: ranks.present,
+    isMissing: false,
+    flavor: undefined,
+    isUsed: false,
+  };
+}

@@ -1,0 +1,66 @@
+// What an index must have behind its keys, so that no document is read.
+import type { Source } from '../plan/block.ts';
+import { readsAny, readsOnly } from '../plan/conjuncts.ts';
+import { childrenOf } from '../plan/walk.ts';
+import type { Expression } from '../tree/query.ts';
+import { keyOf } from './arrangement.ts';
+import type { KeyUse } from './key-use.ts';
+import { slotsOf } from './predicates.ts';
+
+interface Asked {
+  readonly source: Source;
+  /** All that the statement reads. */
+  readonly expressions: readonly Expression[];
+  /** Keys and conditions that the index has already. */
+  readonly known: readonly KeyUse[];
+  /** Slots of elements of arrays, which only array keys answer. */
+  readonly elementSlots: ReadonlySet<number>;
+}
+
+const parts = new Set<Expression['kind']>([
+  'comparison',
+  'logical',
+  'between',
+  'like',
+  'membership',
+  'is',
+  'not',
+  'quantified',
+  'exists',
+  'aggregate',
+  'array',
+  'object',
+  'subquery',
+  'case',
+]);
+
+/** Sorted by name; undefined: no index has it all. */
+export function keysToCover({ source, expressions, known, elementSlots }: Asked): KeyUse[] | undefined {
+  const own = slotsOf(source);
+  const texts = new Set(known.map(({ text }) => text));
+  const more = new Map<string, KeyUse>();
+  let isWhole = false;
+  const visit = (node: Expression): void => {
+    if (isWhole || !(readsAny(node, own) || readsAny(node, elementSlots))) return;
+    if (known.some(({ answers }) => answers?.(node))) return;
+    if (node.kind === 'slot') {
+      if (node.slot !== source.idSlot) isWhole = true;
+      return;
+    }
+    const key = readsOnly(node, own) ? keyOf(node, source) : undefined;
+    if (key && texts.has(key.text)) return;
+    if (!key || parts.has(node.kind) || readsWhole(node, source))
+      for (const child of childrenOf(node)) visit(child);
+    else more.set(key.text, key);
+  };
+  for (const expression of expressions) visit(expression);
+  return isWhole ? undefined : [...more.values()].sort((a, b) => (a.text < b.text ? -1 : 1));
+}
+
+/** A document as an argument: `OBJECT_NAMES(d)`. */
+function readsWhole(node: Expression, source: Source): boolean {
+  if (node.kind === 'field' || node.kind === 'element' || node.kind === 'slice') return false;
+  return childrenOf(node).some(
+    (child) => (child.kind === 'slot' && child.slot !== source.idSlot) || readsWhole(child, source),
+  );
+}

@@ -1,0 +1,159 @@
+// Predicates as uses of index keys, and the order of keys by the kind of their predicates.
+import type { Expression } from '../tree/query.ts';
+
+export interface KeyUse {
+  /** As CREATE INDEX takes it; the same for the same key. */
+  readonly text: string;
+  /** Its part of the index's name. */
+  readonly name: string;
+  readonly rank: number;
+  /** IS MISSING: no index entry has it in front, unless the test itself is the key. */
+  readonly isMissing: boolean;
+  /** `field = 'kind'`: the condition of a partial index. */
+  readonly flavor: string | undefined;
+  readonly isDescending?: boolean;
+  /** False: no predicate uses it, it only makes the index cover or order. */
+  readonly isUsed?: boolean;
+  /** Of array keys: what else of the row the entry answers. */
+  readonly answers?: (node: Expression) => boolean;
+}
+
+/** A set of keys: an index. */
+export interface KeySet {
+  readonly keys: readonly KeyUse[];
+  readonly flavors: readonly KeyUse[];
+  /** How many of the first keys all sides of a disjunction share; 0: there is no disjunction. */
+  readonly shared: number;
+}
+
+export const ranks = {
+  unnest: 1,
+  equal: 2,
+  in: 3,
+  between: 4,
+  less: 5,
+  derived: 6,
+  present: 7,
+  like: 8,
+  join: 9,
+  flavor: 10,
+} as const;
+
+const rankNames: Readonly<Record<number, string>> = {
+  [ranks.unnest]: 'leading array index for unnest',
+  [ranks.equal]: 'equality/null/missing',
+  [ranks.in]: 'in',
+  [ranks.between]: 'not less than/between/not greater than',
+  [ranks.less]: 'less than/greater than',
+  [ranks.derived]: 'derived join filter as leading key',
+  [ranks.present]: 'not null/not missing/valued',
+  [ranks.like]: 'like',
+  [ranks.join]: 'non-static join predicate',
+  [ranks.flavor]: 'flavor for partial index',
+};
+
+export function ruleOf({ keys, flavors, shared }: KeySet): string {
+  const kinds = (uses: readonly KeyUse[]): string[] => [
+    ...new Set(uses.map(({ rank }) => `${rank}. ${rankNames[rank]}`)),
+  ];
+  const first =
+    shared > 0 ? [`1. Common leading key for disjunction (${kinds(keys.slice(0, shared)).join(', ')})`] : [];
+  const rest = kinds(keys.slice(shared));
+  const last = flavors.length > 0 ? [`${ranks.flavor}. ${rankNames[ranks.flavor]}`] : [];
+  return `Index keys follow order of predicate types: ${[...first, ...rest, ...last].join(', ')}.`;
+}
+
+/** One index, or for OR without a shared key one for each side; undefined: no index serves it. */
+export function keySetsOf(sides: readonly (readonly KeyUse[])[]): KeySet[] | undefined {
+  if (sides.length === 0 || sides.some((side) => side.length === 0)) return undefined;
+  const [only] = sides;
+  if (sides.length === 1 && only) return [plainSet(only)];
+  const common = sharedSet(sides);
+  if (common) return [common];
+  return groupsOf(sides).map((group) => sharedSet(group) ?? plainSet(group[0] as readonly KeyUse[]));
+}
+
+function plainSet(uses: readonly KeyUse[]): KeySet {
+  const keys = merged(uses);
+  const plain = keys.filter(({ flavor }) => flavor === undefined);
+  const isPartial = plain.length > 0;
+  return {
+    keys: sorted(isPartial ? plain : keys),
+    flavors: isPartial ? keys.filter(({ flavor }) => flavor !== undefined) : [],
+    shared: 0,
+  };
+}
+
+/** Keys that all sides have come first, if one of them can lead. */
+function sharedSet(sides: readonly (readonly KeyUse[])[]): KeySet | undefined {
+  if (sides.length === 1) return undefined;
+  const all = sides.flat();
+  const inAll = merged(all).filter((key) =>
+    sides.every((side) => side.some(({ text }) => text === key.text)),
+  );
+  const canLead = (key: KeyUse): boolean => all.every((use) => use.text !== key.text || !use.isMissing);
+  if (!inAll.some(canLead)) return undefined;
+  const plain = inAll.filter((key) => key.flavor === undefined);
+  const isPartial = plain.some(canLead);
+  const flavors = isPartial ? inAll.filter((key) => key.flavor !== undefined) : [];
+  const shared = (isPartial ? plain : inAll).toSorted(
+    (a, b) => Number(a.isMissing) - Number(b.isMissing) || a.rank - b.rank,
+  );
+  const rest = merged(all).filter(({ text }) => inAll.every((key) => key.text !== text));
+  return { keys: [...shared, ...sorted(rest)], flavors, shared: shared.length };
+}
+
+function groupsOf(sides: readonly (readonly KeyUse[])[]): (readonly KeyUse[])[][] {
+  const groups: (readonly KeyUse[])[][] = [];
+  for (const side of sides) {
+    const group = groups.find((each) => sharedSet([...each, side]));
+    if (group) group.push(side);
+    else groups.push([side]);
+  }
+  return groups;
+}
+
+/** Each key once, with the best of its predicates. */
+function merged(uses: readonly KeyUse[]): KeyUse[] {
+  const known = new Map<string, KeyUse>();
+  for (const use of uses) {
+    const before = known.get(use.text);
+    const isBetter =
+      !before ||
+      (before.isMissing && !use.isMissing) ||
+      (before.isMissing === use.isMissing && use.rank < before.rank);
+    if (isBetter)
+      known.set(use.text, before?.flavor === undefined && before ? { ...use, flavor: undefined } : use);
+    else if (use.flavor === undefined && before) known.set(use.text, { ...before, flavor: undefined });
+  }
+  return [...known.values()];
+}
+
+function sorted(uses: readonly KeyUse[]): KeyUse[] {
+  return uses.toSorted((a, b) => a.rank - b.rank || Number(a.isMissing) - Number(b.isMissing));
+}
+
+const sidesMax = 32;
+
+/** AND of OR as OR of AND. An OR that would make too many sides stays whole. */
+export function sidesOf(condition: Expression): Expression[][] {
+  if (condition.kind === 'logical' && condition.operator === 'or') {
+    const sides = condition.operands.flatMap(sidesOf);
+    return sides.length <= sidesMax ? sides : [[condition]];
+  }
+  if (condition.kind === 'logical') return combinedSides(condition.operands);
+  if (condition.kind === 'comparison' && condition.operator === '!=')
+    return [[{ ...condition, operator: '<' }], [{ ...condition, operator: '>' }]];
+  return [[condition]];
+}
+
+export function combinedSides(conditions: readonly Expression[]): Expression[][] {
+  let sides: Expression[][] = [[]];
+  for (const condition of conditions) {
+    const more = sidesOf(condition);
+    if (sides.length * more.length <= sidesMax)
+      sides = sides.flatMap((side) => more.map((each) => [...side, ...each]));
+    else sides = sides.map((side) => [...side, condition]);
+  }
+  return sides;
+}

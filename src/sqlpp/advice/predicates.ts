@@ -1,0 +1,217 @@
+// Which key of which index a predicate can use.
+import type { Source } from '../plan/block.ts';
+import { isStatic, readsAny } from '../plan/conjuncts.ts';
+import type { SlotBinding } from '../plan/logical.ts';
+import { replace, some } from '../plan/walk.ts';
+import { formatExpression } from '../text/format.ts';
+import type { Expression, Quantified } from '../tree/query.ts';
+import { bindingsText, keyText, namePart, ofDocument, withoutBrackets } from './advice-text.ts';
+import { type KeyUse, keySetsOf, ranks, sidesOf } from './key-use.ts';
+
+/** Tells whether documents of the keyspace are of a kind that the field names. */
+export type IsKind = (field: string, value: string) => boolean;
+
+/** What a predicate's sides may be: keys of documents, or of elements within them. */
+export interface KeySide {
+  readonly isOwn: (node: Expression) => boolean;
+  readonly isKey: (node: Expression) => boolean;
+  readonly textOf: (node: Expression) => string;
+  readonly nameOf: (text: string) => string;
+  readonly isKind?: IsKind;
+  readonly quantified?: (node: Quantified) => KeyUse | undefined;
+}
+
+export function slotsOf(source: Source): Set<number> {
+  return new Set([source.slot, source.idSlot, source.metaSlot].filter((slot) => slot !== undefined));
+}
+
+/** Keys of a keyspace's documents. */
+export function documentSide(source: Source, isKind: IsKind): KeySide {
+  const own = slotsOf(source);
+  const isOwn = (node: Expression): boolean => readsAny(node, own);
+  return {
+    isOwn,
+    isKey: (node) => isOwn(node) && !(node.kind === 'slot' && node.slot === source.idSlot),
+    textOf: (node) => keyText(ofDocument(node, source)),
+    nameOf: namePart,
+    isKind,
+    quantified: (node) => arrayKeyOf(node, source),
+  };
+}
+
+export function keyUseOf(condition: Expression, side: KeySide): KeyUse | undefined {
+  switch (condition.kind) {
+    case 'comparison':
+      return comparisonUse(condition, side);
+    case 'membership':
+      if (condition.isNegated || condition.operator !== 'in' || side.isOwn(condition.list)) return undefined;
+      return use(condition.of, side, isStatic(condition.list) ? ranks.in : ranks.join);
+    case 'between':
+      return condition.isNegated ? undefined : use(condition.of, side, ranks.between);
+    case 'like':
+      return condition.isNegated ? undefined : use(condition.of, side, ranks.like);
+    case 'is': {
+      const isPresent = condition.isNegated === (condition.what !== 'valued');
+      const isMissing = condition.what === 'missing' && !condition.isNegated;
+      return use(condition.of, side, isPresent ? ranks.present : ranks.equal, isMissing);
+    }
+    case 'quantified':
+      return side.quantified?.(condition);
+    default:
+      return undefined;
+  }
+}
+
+function use(node: Expression, side: KeySide, rank: number, isMissing = false): KeyUse | undefined {
+  if (!side.isKey(node)) return undefined;
+  const text = side.textOf(node);
+  return { text, name: side.nameOf(text), rank, isMissing, flavor: undefined };
+}
+
+function comparisonUse(
+  { left, right, operator }: Extract<Expression, { kind: 'comparison' }>,
+  side: KeySide,
+): KeyUse | undefined {
+  for (const [key, other] of [
+    [left, right],
+    [right, left],
+  ] as const) {
+    if (!side.isKey(key) || side.isOwn(other)) continue;
+    if (!isStatic(other)) return use(key, side, ranks.join);
+    const found = use(
+      key,
+      side,
+      operator === '=' ? ranks.equal : operator.length === 2 ? ranks.between : ranks.less,
+    );
+    if (!found || operator !== '=' || other.kind !== 'constant' || typeof other.value !== 'string')
+      return found;
+    const isFlavor =
+      key.kind === 'field' && key.of.kind === 'slot' && side.isKind?.(found.name, other.value) === true;
+    const value = `'${other.value.replaceAll("'", "''")}'`;
+    return isFlavor ? { ...found, flavor: `${found.text} = ${value}` } : found;
+  }
+  return undefined;
+}
+
+/** ANY … IN field SATISFIES … END: a key of an array index. */
+function arrayKeyOf(node: Quantified, source: Source): KeyUse | undefined {
+  const own = slotsOf(source);
+  if (!node.bindings.every(({ of }) => readsAny(of, own))) return undefined;
+  const found = elementKey(node, source, []);
+  return found && { ...found, answers: (part) => part === node };
+}
+
+function elementKey(node: Quantified, source: Source, outer: readonly string[]): KeyUse | undefined {
+  if (node.quantifier === 'every' || node.bindings.some(({ position }) => position !== undefined))
+    return undefined;
+  const variables = [...outer, ...node.bindings.map(({ name }) => name)];
+  const names = new Set(node.bindings.map(({ name }) => name));
+  const isOwn = (part: Expression): boolean =>
+    some(part, (each) => each.kind === 'identifier' && names.has(each.name));
+  const side: KeySide = {
+    isOwn,
+    isKey: isOwn,
+    textOf: (part) => keyText(ofDocument(part, source)),
+    nameOf: (text) => namePart(text, variables),
+    quantified: (inner) =>
+      inner.bindings.every(({ of }) => isOwn(of)) ? elementKey(inner, source, variables) : undefined,
+  };
+  const sides = sidesOf(node.satisfies).map((conjuncts) =>
+    conjuncts.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
+  );
+  const sets = keySetsOf(sides);
+  const [set] = sets ?? [];
+  const [first] = set?.keys ?? [];
+  if (!set || sets?.length !== 1 || !first || (sides.length > 1 && set.shared !== set.keys.length))
+    return undefined;
+  const isNested = first.text.startsWith('DISTINCT ');
+  if (isNested && set.keys.length > 1) return undefined;
+  const value =
+    set.keys.length > 1
+      ? `FLATTEN_KEYS(${set.keys.map(({ text }) => text).join(',')})`
+      : isNested
+        ? `(${first.text})`
+        : first.text;
+  const written = (sides[0] ?? []).map(({ text }) => text);
+  const inOrder = set.keys.toSorted((a, b) => written.indexOf(a.text) - written.indexOf(b.text));
+  const places = node.bindings.map(({ of }) => namePart(keyText(ofDocument(of, source)), variables));
+  const own = inOrder.map(({ name }) => name.replace(/^DISTINCT_/, ''));
+  return {
+    text: `DISTINCT ARRAY ${value} FOR ${bindingsText(node.bindings, source)} END`,
+    name: ['DISTINCT', ...places, ...own].filter((part) => part !== '').join('_'),
+    rank: Math.min(...set.keys.map(({ rank }) => rank)),
+    isMissing: false,
+    flavor: undefined,
+  };
+}
+
+/** UNNEST … UNNEST …, the first over a field of the documents. */
+export interface UnnestChain {
+  readonly source: Source;
+  readonly steps: readonly { readonly source: Source; readonly expression: Expression }[];
+}
+
+/** The array key that serves the chain, made of the predicates on its elements. */
+export function unnestKey({ source, steps }: UnnestChain, sides: readonly (readonly Expression[])[]): KeyUse {
+  const slots = new Set(steps.map((step) => step.source.slot));
+  const isOwn = (node: Expression): boolean => readsAny(node, slots);
+  const aliases = steps.map((step) => step.source.alias);
+  const side: KeySide = {
+    isOwn,
+    isKey: isOwn,
+    textOf: (node) => keyText(node),
+    nameOf: (text) => (/^`[^`]+`(\.`[^`]+`)+$/.test(text) ? namePart(text, aliases) : namePart(text)),
+  };
+  const uses = sides.map((side0) =>
+    side0.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
+  );
+  const shared = uses.every((each) => each.length > 0) ? (keySetsOf(uses)?.[0]?.keys ?? []) : [];
+  const last = steps.at(-1) as UnnestChain['steps'][number];
+  const isWhole =
+    shared.length === 0 || (shared.length === 1 && shared[0]?.text === `\`${last.source.alias}\``);
+  const places = steps.map(({ expression }) => placeText(expression, source));
+  const value =
+    shared.length > 1 ? `FLATTEN_KEYS(${shared.map(({ text }) => text).join(',')})` : (shared[0]?.text ?? '');
+  let text = isWhole
+    ? `ALL ${places.at(-1)}`
+    : `ALL ARRAY ${value} FOR ${last.source.alias} IN ${places.at(-1)} END`;
+  for (let at = steps.length - 2; at >= 0; at--)
+    text = `ALL ARRAY (${text}) FOR ${steps[at]?.source.alias} IN ${places[at]} END`;
+  const keys = isWhole ? [] : shared.map(({ name }) => name);
+  const known = new Set(shared.map((each) => each.text));
+  const arrays = new Set(steps.map(({ expression }) => expression));
+  return {
+    text,
+    name: ['ALL', ...steps.map(({ expression }) => placeName(expression, source, aliases)), ...keys].join(
+      '_',
+    ),
+    rank: ranks.unnest,
+    isMissing: false,
+    flavor: undefined,
+    answers: (node) =>
+      arrays.has(node) ||
+      (isWhole && node.kind === 'slot' && node.slot === last.source.slot) ||
+      (isOwn(node) && known.has(keyText(node))),
+  };
+}
+
+/** The array as it is written, without the keyspace's alias. */
+function placeText(expression: Expression, source: Source): string {
+  return withoutBrackets(formatExpression(expression)).replaceAll(`\`${source.alias}\`.`, '');
+}
+
+function placeName(expression: Expression, source: Source, aliases: readonly string[]): string {
+  return expression.kind === 'field'
+    ? namePart(formatExpression(expression), [source.alias, ...aliases])
+    : namePart(formatExpression(expression));
+}
+
+/** LET variables replaced by what they stand for. */
+export function withLet(node: Expression, bindings: readonly SlotBinding[]): Expression {
+  if (bindings.length === 0) return node;
+  return replace(node, (part) => {
+    if (part.kind !== 'slot') return undefined;
+    const binding = bindings.find(({ slot }) => slot === part.slot);
+    return binding && withLet(binding.expression, bindings);
+  });
+}

@@ -1,0 +1,196 @@
+// ADVISE: what it recommends, and that the planner takes what it recommends.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { query } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+
+function aStore(): MemoryDatastore {
+  const datastore = new MemoryDatastore();
+  const shop = datastore.add('shop');
+  for (let at = 0; at < 6; at++) {
+    datastore.put(shop, `s${at}`, {
+      type: at % 2 ? 'order' : 'item',
+      tenant: 'one',
+      city: `c${at}`,
+      price: at,
+      tags: [{ name: `t${at}`, weight: at }],
+    });
+  }
+  return datastore;
+}
+
+interface Entry {
+  readonly index_statement: string;
+  readonly keyspace_alias?: string;
+  readonly keyspace_aliases?: readonly string[];
+  readonly recommending_rule?: unknown;
+  readonly index_property?: string;
+}
+
+interface Info {
+  readonly current_indexes?: readonly (Entry & { readonly index_status?: string })[];
+  readonly recommended_indexes: string | { readonly covering_indexes?: Entry[]; readonly indexes?: Entry[] };
+}
+
+async function advise(statement: string, datastore = aStore()): Promise<Info> {
+  const [row] = await query(datastore, `ADVISE ${statement}`);
+  return (row as { advice: { adviseinfo: Info } }).advice.adviseinfo;
+}
+
+async function advised(
+  statement: string,
+  datastore = aStore(),
+): Promise<{ plain: string[]; covering: string[] }> {
+  const { recommended_indexes: found } = await advise(statement, datastore);
+  if (typeof found === 'string') return { plain: [found], covering: [] };
+  const textsOf = (entries: readonly Entry[] = []): string[] =>
+    entries.map((entry) => entry.index_statement.replace('CREATE INDEX ', ''));
+  return { plain: textsOf(found.indexes), covering: textsOf(found.covering_indexes) };
+}
+
+const table: readonly [statement: string, plain: readonly string[], covering: readonly string[]][] = [
+  // The field that names a document's kind becomes the condition, other texts stay keys.
+  [
+    'SELECT * FROM shop WHERE type = "order" AND price > 3',
+    ["adv_price_type ON `shop`(`price`) WHERE `type` = 'order'"],
+    [],
+  ],
+  ['SELECT * FROM shop WHERE city = "c1" AND price > 3', ['adv_city_price ON `shop`(`city`,`price`)'], []],
+  // The same text in every document tells nothing apart.
+  [
+    'SELECT city FROM shop WHERE tenant = "one" AND price > 3',
+    ["adv_price_tenant ON `shop`(`price`) WHERE `tenant` = 'one'"],
+    ["adv_price_tenant_city ON `shop`(`price`,`city`) WHERE `tenant` = 'one'"],
+  ],
+  // Either side of OR needs an index of its own, unless they share a key.
+  [
+    'SELECT * FROM shop WHERE price = 1 OR city = "c1"',
+    ['adv_price ON `shop`(`price`)', 'adv_city ON `shop`(`city`)'],
+    [],
+  ],
+  [
+    'SELECT * FROM shop WHERE price < 1 OR (price > 4 AND city = "c5")',
+    ['adv_price_city ON `shop`(`price`,`city`)'],
+    [],
+  ],
+  // Elements of arrays.
+  [
+    'SELECT city FROM shop s WHERE ANY g IN s.tags SATISFIES g.name = "t1" AND g.weight > 0 END',
+    [
+      'adv_DISTINCT_tags_name_weight ON `shop`(DISTINCT ARRAY FLATTEN_KEYS(`g`.`name`,`g`.`weight`) FOR `g` IN `tags` END)',
+    ],
+    [
+      'adv_DISTINCT_tags_name_weight_city ON `shop`(DISTINCT ARRAY FLATTEN_KEYS(`g`.`name`,`g`.`weight`) FOR `g` IN `tags` END,`city`)',
+    ],
+  ],
+  [
+    'SELECT * FROM shop s UNNEST s.tags AS g WHERE g.weight > 2',
+    ['adv_ALL_tags_weight ON `shop`(ALL ARRAY `g`.`weight` FOR g IN `tags` END)'],
+    [],
+  ],
+  // Order and groups decide where keys stand.
+  [
+    'SELECT city FROM shop WHERE price = 2 ORDER BY city DESC LIMIT 2',
+    ['adv_price ON `shop`(`price`)'],
+    ['adv_price_cityDESC ON `shop`(`price`,`city` DESC)'],
+  ],
+  [
+    'SELECT SUM(price) FROM shop WHERE city > "a" GROUP BY city',
+    ['adv_city ON `shop`(`city`)'],
+    ['adv_city_price ON `shop`(`city`,`price`)'],
+  ],
+  [
+    'SELECT city, price FROM shop',
+    ['adv_city_price ON `shop`(`city` INCLUDE MISSING,`price`)'],
+    ['adv_city_price ON `shop`(`city` INCLUDE MISSING,`price`)'],
+  ],
+  [
+    'SELECT price FROM shop WHERE city IS MISSING',
+    ['adv_cityISMISSING ON `shop`(`city` IS MISSING) WHERE `city` IS MISSING'],
+    ['adv_cityISMISSING_price ON `shop`(`city` IS MISSING,`price`) WHERE `city` IS MISSING'],
+  ],
+  ['DELETE FROM shop WHERE price > 4', ['adv_price ON `shop`(`price`)'], ['adv_price ON `shop`(`price`)']],
+  [
+    'MERGE INTO shop t USING shop s ON t.city = s.city AND s.price = 1 WHEN MATCHED THEN UPDATE SET t.seen = true',
+    ['adv_price ON `shop`(`price`)', 'adv_city ON `shop`(`city`)'],
+    [],
+  ],
+  [
+    'SELECT COUNT(*) FROM shop',
+    ['No secondary index recommendation at this time, primary index may apply.'],
+    [],
+  ],
+  ['SELECT * FROM nowhere WHERE a = 1 LIMIT 1', ['adv_a ON `nowhere`(`a`)'], []],
+];
+
+test('ADVISE recommends indexes by predicates, elements, order and groups', async () => {
+  for (const [statement, plain, covering] of table)
+    assert.deepEqual(await advised(statement), { plain, covering }, statement);
+});
+
+/** The store in memory has no FLATTEN_KEYS, and an IS MISSING key is for the index alone. */
+function isPlanned(statement: string, [first = '']: readonly string[]): boolean {
+  return (
+    statement.startsWith('SELECT') && !/nowhere|IS MISSING/.test(statement) && !/^No |FLATTEN/.test(first)
+  );
+}
+
+test('the planner uses each index that ADVISE recommends, and rows stay the same', async () => {
+  for (const [statement, plain, covering] of table) {
+    if (!isPlanned(statement, plain)) continue;
+    const before = await query(aStore(), statement);
+    for (const [index, isCovering] of [
+      ...plain.map((text) => [text, false] as const),
+      ...covering.map((text) => [text, true] as const),
+    ]) {
+      const datastore = aStore();
+      await query(datastore, `CREATE INDEX ${index}`);
+      const text = JSON.stringify(await query(datastore, `EXPLAIN ${statement}`));
+      if (plain.length === 1) assert.match(text, /"index":"adv_/, `${statement} with ${index}`);
+      if (isCovering && !index.includes('DISTINCT '))
+        assert.doesNotMatch(text, /"#operator":"Fetch"/, `${statement} with ${index}`);
+      const sorted = (rows: unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
+      if (!statement.includes('LIMIT'))
+        assert.deepEqual(sorted(await query(datastore, statement)), sorted(before), statement);
+    }
+  }
+});
+
+test('ADVISE says when the indexes in use are those that it would recommend', async () => {
+  const datastore = aStore();
+  await query(datastore, "CREATE INDEX mine ON shop(price) WHERE type = 'order'");
+  const plain = await advise('SELECT * FROM shop WHERE type = "order" AND price > 3', datastore);
+  assert.equal(plain.recommended_indexes, 'No index recommendation at this time.');
+  assert.equal(plain.current_indexes?.[0]?.index_status, 'SAME AS THE INDEX WE CAN RECOMMEND');
+  await query(datastore, 'CREATE INDEX both ON shop(city, price)');
+  const covered = await advise('SELECT price FROM shop WHERE city = "c1"', datastore);
+  assert.equal(covered.current_indexes?.[0]?.index_status, 'THIS IS AN OPTIMAL COVERING INDEX.');
+  assert.equal(covered.recommended_indexes, 'No index recommendation at this time.');
+});
+
+test('an index that serves several aliases is recommended once, with the rule of each', async () => {
+  const { recommended_indexes: found } = await advise(
+    'SELECT a.city, b.price FROM shop a JOIN shop b ON b.city = a.city JOIN shop c ON c.city = a.city WHERE a.price = 1',
+  );
+  assert.ok(typeof found === 'object');
+  const entry = found.indexes?.find(({ index_statement }) => index_statement.endsWith('(`city`)'));
+  assert.deepEqual(entry?.keyspace_aliases, ['shop_b', 'shop_c']);
+  assert.deepEqual(Object.keys(entry?.recommending_rule as object), ['shop_b', 'shop_c']);
+});
+
+test('long names are cut and stay different', async () => {
+  const fields = (last: string): string =>
+    [...Array.from({ length: 12 }, (_, at) => `long_field_${at} = ${at}`), `${last} = 1`].join(' AND ');
+  const names = await Promise.all(
+    ['x', 'y'].map(
+      async (last) => (await advised(`SELECT * FROM shop WHERE ${fields(last)}`)).plain[0]?.split(' ')[0],
+    ),
+  );
+  assert.notEqual(names[0], names[1]);
+  for (const name of names) assert.ok(name && name.length <= 74, name);
+});
+
+test('an OR of very many sides is advised in bounded time', async () => {
+  const ors = Array.from({ length: 20 }, (_, at) => `(f${at} = 1 OR g${at} = 2)`).join(' AND ');
+  assert.ok((await advised(`SELECT * FROM shop WHERE price = 1 AND ${ors}`)).plain[0]?.includes('`price`'));
+});
