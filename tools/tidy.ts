@@ -53,6 +53,9 @@ const pureFolders =
 /** Where the real world may be touched. */
 const outsideWorld = /^src\/(ports|main)\/|\/(host|adapter)s?\/|\.(host|adapter)\.ts$/;
 
+/** See src/ports/node-http.ts; types cost nothing. */
+const costlyImport = /^import (?!type ).*from 'node:https?'/;
+
 const bans: readonly { pattern: RegExp; use: string }[] = [
   { pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.hrtime\b/, use: 'the Clock port' },
   {
@@ -220,6 +223,7 @@ function checkBans(file: string, text: string): void {
     ) {
       problems.push(`${file}:${index + 1}: a pure folder has no promises`);
     }
+    if (costlyImport.test(code)) problems.push(`${file}:${index + 1}: use src/ports/node-http.ts`);
     if (outsideWorld.test(file) || file === 'src/contract/refusal.ts') return;
     for (const ban of bans) {
       if (ban.pattern.test(code)) problems.push(`${file}:${index + 1}: use ${ban.use}`);

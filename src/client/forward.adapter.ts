@@ -1,5 +1,6 @@
 // Sends a request on to another HTTP server and answers its response as a stream, which is read as fast as it is taken.
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { http } from '#ports/node-http.ts';
 
 export interface ForwardTarget {
   readonly host: string;
@@ -31,7 +32,7 @@ export function forward(
   { method, path, headers, body, signal }: ForwardedRequest,
 ): Promise<ForwardedResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ForwardedResponse>();
-  const outgoing = request({
+  const outgoing = http.request({
     ...{ host: target.host, port: target.port, method, path, signal },
     ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
     ...{ agent: false, timeout: patienceMs },

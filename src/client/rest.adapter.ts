@@ -1,5 +1,5 @@
 // A simple client of a node's REST API for first-start set-up, the readiness check and the cloud.
-import { request } from 'node:http';
+import { http } from '#ports/node-http.ts';
 
 export interface RestReply {
   status: number;
@@ -33,7 +33,7 @@ export function rest(
   const { type, body } = encoded(content);
   const { promise, resolve, reject } = Promise.withResolvers<RestReply>();
   const timeoutMs = target.timeoutMs ?? patienceMs;
-  const outgoing = request({
+  const outgoing = http.request({
     host: target.host,
     port: target.port,
     method,

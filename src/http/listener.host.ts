@@ -1,11 +1,12 @@
 // Sockets of the REST server: plain and TLS listeners over one request handler, with limits on headers and time.
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { RequestListener, Server } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { assert } from '#base/assert.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
 import { handleShares } from '#ports/handles.ts';
+import { http, https } from '#ports/node-http.ts';
 import { handshakeMs, Strangers } from '#ports/strangers.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
 import { PeerCertificates } from './peer-certificates.host.ts';
@@ -80,7 +81,7 @@ function makeServer(
   handler: RequestListener,
   { tls, gate, strangers = restUnauthenticated }: ListenOptions,
 ): Server | TlsServer {
-  const server = tls ? tlsServer(handler, tls) : createServer(serverOptions, handler);
+  const server = tls ? tlsServer(handler, tls) : http.createServer(serverOptions, handler);
   server.maxConnections = connectionsMax;
   const enter = tls
     ? guardHandshakes(server as TlsServer, strangers)
@@ -119,7 +120,10 @@ const serverOptions = {
 };
 
 const tlsServer = (handler: RequestListener, tls: TlsSpec): TlsServer =>
-  createTlsServer({ ...serverOptions, handshakeTimeout: handshakeMs, ...secureContextOptions(tls) }, handler);
+  https.createServer(
+    { ...serverOptions, handshakeTimeout: handshakeMs, ...secureContextOptions(tls) },
+    handler,
+  );
 
 function listen(server: Server | TlsServer, options: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,5 @@
 // Sends one statement to a query service and reads its answer. Integers that a double cannot hold keep their digits.
-import { request as plainRequest } from 'node:http';
-import { request as tlsRequest } from 'node:https';
+import { http, https } from '#ports/node-http.ts';
 
 export interface QueryNotice {
   readonly code: number;
@@ -47,7 +46,7 @@ function post(
 ): Promise<{ status: number; body: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
   const address = new URL(`${url.replace(/\/+$/, '')}/query/service`);
-  const request = address.protocol === 'https:' ? tlsRequest : plainRequest;
+  const { request } = address.protocol === 'https:' ? https : http;
   const fail = (error: Error): void =>
     reject(
       error instanceof QueryFailure

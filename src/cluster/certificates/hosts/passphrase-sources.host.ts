@@ -1,10 +1,9 @@
 // Reads the passphrase of a private key from scripts and HTTP services.
 import { spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
-import { get as getPlain } from 'node:http';
-import { get as getSecure } from 'node:https';
 import { join, normalize, sep } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { http, https } from '#ports/node-http.ts';
 import { type PassphraseSources, withoutSecrets } from '../passphrase.ts';
 
 const answerBytesMax = 64 * 1024;
@@ -50,7 +49,7 @@ export class RealPassphraseSources implements PassphraseSources {
   ask({ url, headers, timeoutMs, verifyPeer }: Parameters<PassphraseSources['ask']>[0]): Promise<string> {
     const shown = withoutSecrets(url);
     return new Promise((resolve, reject) => {
-      const get = url.startsWith('https:') ? getSecure : getPlain;
+      const { get } = url.startsWith('https:') ? https : http;
       const signal = AbortSignal.timeout(timeoutMs);
       // A single request: no connection is kept open.
       const options = { headers, signal, rejectUnauthorized: verifyPeer, agent: false } as const;
