@@ -106,13 +106,14 @@ export class Node {
     await Promise.all([manager.open(), this.services.prepare()]);
     this.followClients();
     const data = this.startData();
-    const query = this.startQuery();
-    query.catch(() => {}); // awaited below, after parts that may fail first
     const rest = await this.serve(manager.routes, manager.throttles.rest);
     const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
     const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, manager.throttles.rest) : null;
     const dist = this.distPorts();
     ports.mgmt = (await this.listenPlain(rest, 'rest-port')).port;
+    // One after the other: threads that load at the same time make the first answer late.
+    const query = data.then(() => this.startQuery());
+    query.catch(() => {}); // awaited below, after parts that may fail first
     ports.capi = (await this.listenPlain(capi, 'capi-port')).port;
     if (indexes !== null) ports.indexHttp = (await this.listenPlain(indexes, 'index-port')).port;
     ports.distTCP = await this.opening('dist-port', dist.startPlain());

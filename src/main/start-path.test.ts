@@ -18,6 +18,15 @@ function importsOf(module: string): string[] {
   return JSON.parse(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout) as string[];
 }
 
+/** Modules of Node itself that `module` loads. */
+function builtinsOf(module: string): string[] {
+  const script = `
+    await import(${JSON.stringify(new URL(module, import.meta.url).href)}).catch(() => {});
+    console.log(JSON.stringify(process.moduleLoadList));`;
+  const args = ['--input-type=module', '-e', script];
+  return JSON.parse(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout) as string[];
+}
+
 const packagesIn = (imports: string[]): string[] => imports.filter((name) => !/^(node:|[.#])/.test(name));
 
 test('the main thread loads no package but the one of the log', () => {
@@ -41,6 +50,18 @@ test('the threads of data and disk load no package, and nothing of the cluster m
     assert.deepEqual(packagesIn(imports), [], thread);
     assert.deepEqual(
       imports.filter((name) => /^#(cluster|http|main|cloud|metrics|replog|client)\//.test(name)),
+      [],
+      thread,
+    );
+  }
+});
+
+test('no thread with an HTTP server loads the fetch client of Node', () => {
+  for (const thread of ['run-node.ts', '../http/listener.host.ts', '../query/host/query-host.ts']) {
+    const builtins = builtinsOf(thread);
+    assert.ok(builtins.includes('NativeModule http'), thread);
+    assert.deepEqual(
+      builtins.filter((name) => name.includes('undici')),
       [],
       thread,
     );
