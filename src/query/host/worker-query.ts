@@ -53,8 +53,12 @@ export class WorkerQuery {
   }
 
   /** Resolves when the thread knows it: requests from then on see these buckets and collections. */
-  follow(state: QueryState): Promise<void> {
-    return this.call({ kind: 'follow', state });
+  async follow(state: QueryState): Promise<void> {
+    try {
+      await this.call({ kind: 'follow', state });
+    } catch (error) {
+      if (!this.isStopping) throw error; // a node that ends still applies its last configuration
+    }
   }
 
   report(): Promise<QueryReport> {
