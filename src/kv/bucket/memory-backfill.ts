@@ -139,7 +139,7 @@ export class MemoryBackfill {
     if (toSeqno >= endSeqno && this.entries > entriesMax) this.drop(row);
     writer.finish(stateOfVbucket(row));
     return {
-      batch: writer.take(),
+      batch: writer.takeAll(),
       toSeqno,
       endSeqno,
       purgeSeqno: this.vbuckets.rows.purgeSeqno[row] as number,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CutItem, CutReader, CutWriter } from './cut.ts';
+import { type CutItem, CutReader, CutWriter, emptyCutItem, stateOfVbucket } from './cut.ts';
 
 const anItem = (seqno: number, key: string, value: string): CutItem => {
   const buffer = Buffer.from(key + value);
@@ -54,4 +54,19 @@ test('decodes the cuts that it encoded, across growth of the buffer', () => {
   assert.ok(reader.nextCut());
   assert.equal(reader.state.vb, 0);
   assert.equal(reader.nextCut(), false);
+});
+
+test('frees the buffers that it has outgrown, and its own when all is taken, at once', () => {
+  const mebibyte = 2 ** 20;
+  const value = Buffer.alloc(mebibyte);
+  const held = (): number => process.memoryUsage().arrayBuffers;
+  const before = held();
+  const writer = new CutWriter();
+  writer.begin(0);
+  for (let i = 0; i < 20; i++) writer.itemOf(emptyCutItem(), Buffer.from('k'), value);
+  writer.finish(stateOfVbucket(0));
+  assert.ok(held() - before < 40 * mebibyte, `${held() - before} bytes while growing`);
+  const taken = writer.takeAll();
+  assert.ok(taken.length > 20 * mebibyte);
+  assert.ok(held() - before < taken.length + mebibyte, `${held() - before} bytes once taken`);
 });

@@ -84,6 +84,12 @@ export const stateOfVbucket = (vb: number): CutState => ({
 });
 const noFailover = new Uint8Array(0);
 
+const smallestBuffer = 65536;
+const noBytes = Buffer.alloc(0);
+
+/** Detaches the memory of a buffer that nothing else uses, which frees it. */
+const free = (bytes: Buffer): void => void (bytes.length > 0 && (bytes.buffer as ArrayBuffer).transfer(0));
+
 /** Appends cuts to a growing buffer; `take` hands over the bytes and starts with an empty buffer. */
 export class CutWriter {
   private buffer: Buffer;
@@ -92,8 +98,8 @@ export class CutWriter {
   private itemStart = 0;
   private count = 0;
 
-  constructor(initialBytes = 65536) {
-    this.buffer = Buffer.allocUnsafeSlow(initialBytes);
+  constructor(initialBytes = 0) {
+    this.buffer = initialBytes === 0 ? noBytes : Buffer.allocUnsafeSlow(initialBytes);
   }
 
   get bytes(): number {
@@ -188,6 +194,20 @@ export class CutWriter {
     return taken;
   }
 
+  /** As `take`, and frees the writer's own buffer: for a writer that is not used again, or not soon. */
+  takeAll(): Uint8Array<ArrayBuffer> {
+    const taken = this.take();
+    this.release();
+    return taken;
+  }
+
+  /** Frees the buffer at once, not when the collector finds it: the collector comes late to threads with few objects. */
+  release(): void {
+    assert(this.end === 0, 'the cuts were not taken');
+    free(this.buffer);
+    this.buffer = noBytes;
+  }
+
   private itemHeader(item: CutItem, keyBytes: number, valueBytes: number): void {
     this.reserve(cutItemBytes + keyBytes + valueBytes);
     const { buffer, end: at } = this;
@@ -209,9 +229,11 @@ export class CutWriter {
 
   private reserve(bytes: number): void {
     if (this.end + bytes <= this.buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.end + bytes));
-    this.buffer.copy(grown, 0, 0, this.end);
+    const old = this.buffer;
+    const grown = Buffer.allocUnsafeSlow(Math.max(old.length * 2, this.end + bytes, smallestBuffer));
+    old.copy(grown, 0, 0, this.end);
     this.buffer = grown;
+    free(old);
   }
 }
 

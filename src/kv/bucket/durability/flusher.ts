@@ -187,7 +187,8 @@ export class Flusher {
     if (this.paused || file.failure !== null || file.running !== null) return;
     file.running = this.commitWhileNeeded(file).finally(() => {
       file.running = null;
-      if (file.timer === null && this.hasWork(file)) this.linger(file);
+      if (!this.hasWork(file)) file.writer.release();
+      else if (file.timer === null) this.linger(file);
     });
   }
 

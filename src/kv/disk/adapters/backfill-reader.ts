@@ -85,7 +85,7 @@ export class BackfillReader {
     state.startSeqno = Math.min(afterSeqno + 1, endSeqno);
     state.endSeqno = isLast ? endSeqno : toSeqno;
     writer.finish(state);
-    return { batch: writer.take(), toSeqno: state.endSeqno, endSeqno, purgeSeqno };
+    return { batch: writer.takeAll(), toSeqno: state.endSeqno, endSeqno, purgeSeqno };
   }
 
   private writeRow(vb: number): number {

@@ -40,7 +40,7 @@ export class Fetcher {
     for (let from = 0; from < keys.length; from += keysPerRead) {
       this.read(keys, from, writer, failed);
     }
-    return { batch: writer.take(), failed };
+    return { batch: writer.takeAll(), failed };
   }
 
   expiredKeys(atSeconds: number, limit: number): Uint8Array {
@@ -72,7 +72,7 @@ export class Fetcher {
       next = id;
       if (writer.bytes >= largePageBytes) break;
     }
-    return { batch: writer.take(), next };
+    return { batch: writer.takeAll(), next };
   }
 
   close(): void {

@@ -66,7 +66,7 @@ export class PageReader {
     this.values = values;
     do {
       const row = this.vbuckets.get(at.vb) as unknown as unknown[] | undefined;
-      if (row === undefined) return { batch: writer.take(), next: null };
+      if (row === undefined) return { batch: writer.takeAll(), next: null };
       const record = toRecord(row);
       if (record.vb !== at.vb || at.commits < 0) startVbucket(at, record.vb, commits);
       if (this.readVbucket(record, at, writer, isFull)) {
@@ -74,7 +74,7 @@ export class PageReader {
         startVbucket(at, record.vb + 1, commits);
       }
     } while (!isFull());
-    return { batch: writer.take(), next: at };
+    return { batch: writer.takeAll(), next: at };
   }
 
   /** Writes the vbucket's rows after the cursor as one cut and advances the cursor. True when none are left. */

@@ -17,6 +17,7 @@ const lane = new SqliteLane({ monotonicMs: () => performance.now() });
 port.on('message', (request: LaneRequest) => {
   const reply = serve(request);
   port.postMessage(reply, batchOf(reply));
+  if (request.operation === 'commit') freeCuts(request.args);
   lane.settle();
   if (request.operation === 'stop') port.close();
 });
@@ -29,6 +30,12 @@ function serve({ id, operation, args }: LaneRequest): LaneReply {
   } catch (error) {
     return { id, failure: failureOf(error) };
   }
+}
+
+/** At once: the collector would come for them when there are tens of megabytes. Cuts that were returned are detached already. */
+function freeCuts(args: readonly unknown[]): void {
+  const { buffer } = args.at(-1) as Uint8Array;
+  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
 }
 
 function failureOf(error: unknown): LaneFailure {
