@@ -196,7 +196,7 @@ test('begins no empty node in the place of one whose data is gone, and says whic
     renameSync(key, `${key}.away`);
     await assert.rejects(
       CloudProcess.start({ dataDir: first.dataDir }),
-      /divan: the key of this server does not open a cluster administrator, which another key sealed: [^\n]*\n$/,
+      /divan: --key-file: the secret\.key of the data folder does not open the secrets of \/[^\n]*\/cloud\.db, [^\n]*\n$/,
     );
     writeFileSync(key, 'short');
     await assert.rejects(

@@ -106,6 +106,16 @@ export class TokenStore {
     return openSealed(this.options.secrets, purpose, row.secret_sealed);
   }
 
+  /** Whether the key of this server sealed it. */
+  canOpen({ secret_sealed: sealed }: TokenRow): boolean {
+    try {
+      this.options.secrets.open(purpose, sealed);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** Writes the last use of these tokens. */
   async markUsed(ids: readonly string[], atMs: number): Promise<void> {
     await this.options.store

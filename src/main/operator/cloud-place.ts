@@ -2,9 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SecretBox } from '#auth/secret-box.ts';
+import { TokenStore, type TokenStoreOptions } from '#cloud/access/tokens.store.ts';
 import { migrate } from '#cloud/store/migrations.ts';
 import type { OpenStore, StoreState } from '#cloud/store/state.ts';
 import type { Store } from '#cloud/store/tables.ts';
+import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { DataFolder } from '../data-folder.ts';
@@ -31,7 +33,33 @@ export async function openPlace(options: PlaceOptions, log: Log): Promise<CloudP
       cause: error,
     });
   });
-  return { folder, store, state, secrets: secretsOf(options, folder) };
+  const secrets = secretsOf(options, folder);
+  if (
+    !isPostgres(options.database) &&
+    !(await opensTokens({ store, secrets, clock: realClock, random: realRandom }))
+  ) {
+    await store.destroy();
+    throw new StartError(
+      `--key-file: ${keyName(options)} does not open the secrets of ${nameOf(options, folder.path)}, which another key sealed: give the key that this cloud had`,
+    );
+  }
+  return { folder, store, state, secrets };
+}
+
+/**
+ * False where another key sealed them all. Only asked of a database of this cloud alone: servers of one PostgreSQL may have different
+ * keys as long as no signed request comes.
+ */
+async function opensTokens(options: TokenStoreOptions): Promise<boolean> {
+  const { store } = options;
+  const rows = await store
+    .selectFrom('tokens')
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .limit(100)
+    .execute();
+  const tokens = new TokenStore(options);
+  return rows.length === 0 || rows.some((row) => tokens.canOpen(row));
 }
 
 /** Whether something is kept there already; a database server is asked elsewhere. */
@@ -54,10 +82,17 @@ function secretsOf({ 'key-file': path }: PlaceOptions, folder: DataFolder): Secr
   try {
     return folder.secrets(path && resolve(path));
   } catch (error) {
-    const named = path === undefined ? 'the secret.key of the data folder' : resolve(path);
-    throw new StartError(`--key-file: cannot use ${named}: ${(error as Error).message}`, { cause: error });
+    throw new StartError(
+      `--key-file: cannot use ${keyName({ 'key-file': path })}: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
+
+const keyName = ({ 'key-file': path }: Pick<PlaceOptions, 'key-file'>): string =>
+  path === undefined ? 'the secret.key of the data folder' : resolve(path);
 
 async function openStore(options: PlaceOptions, folder: string, log: Log): Promise<OpenStore> {
   const open = await connect(options, folder, log);
