@@ -14,6 +14,7 @@ import { HeavyQueue } from '../src/kv/heavy/heavy-queue.ts';
 import { inlineHeavy } from '../src/kv/heavy/inline.ts';
 import { Directory } from '../src/kv/served/directory.ts';
 import { ServedBucket } from '../src/kv/served/served-bucket.ts';
+import { TurnClock } from '../src/kv/turn-clock.ts';
 import { Now } from '../src/kv/vbucket/now.ts';
 import { realClock } from '../src/ports/clock.ts';
 import { silentLog } from '../src/ports/log.ts';
@@ -61,6 +62,8 @@ async function aConnection(): Promise<{ connection: Connection; bucket: Bucket }
     output,
     input: new InputBudget(connectionLimits.input),
     traffic: noTraffic(),
+    // Nothing ends a turn here.
+    turns: new TurnClock({ ...realClock, monotonicMs: () => 0 }),
     tick,
     nowMs: () => realClock.monotonicMs(),
     wake: () => {},

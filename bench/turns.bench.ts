@@ -1,6 +1,7 @@
 // The longest turn of the data thread while hostile clients send it what costs most: its processor time, the time on the clock, and how long
-// a read on another connection waits. What each attack should cost is no more than ten milliseconds; the control shows what a quiet node
-// and the measuring cost on this machine.
+// a read on another connection waits. No attack may hold the thread for more than `turnMaxMs` of processor time; the report ends with those
+// that did. The control shows what a quiet node and the measuring cost on this machine.
+import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { KvConnection, type Reply } from '../test/support/kv-connection.ts';
@@ -8,6 +9,9 @@ import { type Attack, attacks, prepare } from './support/hostile-requests.ts';
 import type { Order, TurnsReport } from './support/turns-service.ts';
 
 const connections = 4;
+const turnMaxMs = 10;
+/** Attacks whose longest turn took more, and how long it took. */
+const exceeding: string[] = [];
 /** The others take long with a bucket of large documents. */
 const smokeAttacks = 8;
 const orders = [
@@ -27,6 +31,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   for (const [order, bucket] of smoke ? [] : orders)
     if (only === undefined || order.includes(only))
       await measureOrder(service, port, order, bucket, 1_000_000);
+  console.log(`more than ${turnMaxMs} ms: ${exceeding.join(', ') || 'none'}`);
   service.postMessage('stop');
   await new Promise((resolve) => service.once('exit', resolve));
 }
@@ -86,8 +91,10 @@ async function watched(service: Worker, port: number, name: string, act: () => P
   waits.sort((a, b) => a - b);
   const percentile = waits[Math.floor(waits.length * 0.99)] ?? 0;
   const ms = (value: number): string => value.toFixed(1).padStart(7);
+  const isLong = longestCpuMs > turnMaxMs;
+  if (isLong) exceeding.push(`${name} (${longestCpuMs.toFixed(1)})`);
   console.log(
-    `${name.padEnd(44)} longest turn ${ms(longestCpuMs)} ms of processor, ${ms(longestMs)} ms, ` +
+    `${isLong ? 'LONG' : 'ok  '} ${name.padEnd(44)} longest turn ${ms(longestCpuMs)} ms of processor, ${ms(longestMs)} ms, ` +
       `reads p99 ${percentile.toFixed(1)}, longest ${(waits.at(-1) ?? 0).toFixed(1)} ms, took ${tookMs.toFixed(0)} ms`,
   );
   watcher.close();
@@ -133,8 +140,4 @@ async function report(service: Worker): Promise<TurnsReport> {
   return await next<TurnsReport>(service);
 }
 
-const next = <T>(worker: Worker): Promise<T> =>
-  new Promise((resolve, reject) => {
-    worker.once('message', resolve);
-    worker.once('error', reject);
-  });
+const next = async <T>(worker: Worker): Promise<T> => (await once(worker, 'message'))[0] as T;

@@ -48,6 +48,12 @@ const succeeds = ({ opcode, status }: Reply): void => {
   if (status !== 0) throw new Error(`0x${opcode.toString(16)} answered 0x${status.toString(16)}`);
 };
 
+/** Open scans have a limit of memory. */
+const isBusy = 0x85;
+const succeedsOrIsBusy = (reply: Reply): void => {
+  if (reply.status !== isBusy) succeeds(reply);
+};
+
 const keysInOne = 200_000;
 
 export async function prepare(client: KvConnection): Promise<void> {
@@ -268,13 +274,13 @@ export const attacks: readonly Attack[] = [
     name: 'a scan over 200,000 keys',
     rounds: 2,
     requests: () => [scan({ range: { start: '', end: '/w==' } })],
-    check: succeeds,
+    check: succeedsOrIsBusy,
   },
   {
     name: 'a sample of 200,000 keys',
     rounds: 2,
     requests: () => [scan({ sampling: { seed: 1, samples: 100_000 } })],
-    check: succeeds,
+    check: succeedsOrIsBusy,
   },
   {
     name: 'STAT of all vbuckets',

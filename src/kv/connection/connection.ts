@@ -12,6 +12,7 @@ import type { Directory, UserEntry } from '../served/directory.ts';
 import { HeldReply, type ReplyHolder } from '../served/held-reply.ts';
 import type { Answerable, Client, Streamer } from '../session/client.ts';
 import { Session } from '../session/session.ts';
+import type { TurnClock } from '../turn-clock.ts';
 import type { InputBudget, RoomWaiter } from './input-budget.ts';
 import type { Transport } from './transport.ts';
 
@@ -30,10 +31,6 @@ export const connectionLimits = {
   unsentBytes: 4 * 1024 * 1024,
   /** Time to authenticate. */
   authenticationMs: 30_000,
-  /** Time slice of a connection: afterwards requests of other connections run. */
-  turnMs: 4,
-  /** The clock is read once per this many bytes of requests, replies and other work, because reading it has a cost. */
-  workBytes: 64 * 1024,
   /** Time to accept the last replies after the connection began to close. */
   lingerMs: 5_000,
   /** Time to accept any bytes while the connection has stopped reading. */
@@ -46,6 +43,7 @@ export interface ConnectionHost {
   readonly dispatcher: Dispatcher;
   readonly output: Output;
   readonly traffic: TrafficFigures;
+  readonly turns: TurnClock;
   /** Updates the thread's current time, once per chunk. */
   tick(): void;
   nowMs(): number;
@@ -54,8 +52,9 @@ export interface ConnectionHost {
   forget(connection: Connection): void;
 }
 
-/** Minimal cost of a request, in bytes of work. */
+/** Minimal cost of a request and of a read from a socket, in bytes of work. */
 const requestWork = 128;
+const readWork = 1024;
 
 /** The frame that is being run; shared by all connections, because only one runs at a time. */
 const frame = emptyFrame();
@@ -83,7 +82,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   private roomOwner = '';
   /** When the incomplete frame began to arrive or to wait; negative if there is none. */
   private partialFrameSinceMs = -1;
-  /** Its time slice is over; the next one is scheduled. */
+  /** The time of the turn is over; the connection continues in a later one. */
   private isPausing = false;
   private stalledAtMs = -1;
   /** Bytes arrived since the last sweep. The sweep records the time, so that requests need not read the clock. */
@@ -119,6 +118,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.isUsed = true;
     this.host.traffic.readBytes += end - start;
     this.host.tick();
+    this.host.turns.spend(readWork);
     this.reader.feed(chunk, start, end);
     if (this.isBlocked) this.reader.keep();
     else this.work();
@@ -137,11 +137,31 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Sends the resolved replies, then runs the requests that waited for them. */
   resume(): void {
     if (this.closed) return;
-    for (const held of this.ready.splice(0)) this.finish(held);
-    this.waiting = false;
     this.isPausing = false;
+    this.finishReady();
+    this.waiting = false;
     this.isWaitingForRoom = false;
     this.proceed();
+  }
+
+  /** Sends resolved replies while the turn has time: some run their request again. */
+  private finishReady(): void {
+    const { ready } = this;
+    const { turns, dispatcher } = this.host;
+    let sent = 0;
+    while (sent < ready.length && !turns.isOver) {
+      const held = ready[sent++] as HeldReply;
+      dispatcher.request.workBytes = 0;
+      this.finish(held);
+      turns.spend(requestWork + held.frame.length + held.bytes.length + dispatcher.request.workBytes);
+    }
+    ready.splice(0, sent);
+    if (ready.length > 0) this.continueLater();
+  }
+
+  private continueLater(): void {
+    this.isPausing = true;
+    this.host.wake(this);
   }
 
   holdReply({ frame, command }: Answerable, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
@@ -254,20 +274,12 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Runs the received frames until all are run or one must wait. */
   private work(): void {
     const { reader } = this;
-    const { dispatcher, output } = this.host;
+    const { dispatcher, output, turns } = this.host;
     const { request } = dispatcher;
-    let untilMs = -1;
-    let workBytes = 0;
     while (!this.isBlocked) {
-      if (workBytes > connectionLimits.workBytes) {
-        workBytes = 0;
-        const nowMs = this.host.nowMs();
-        if (untilMs < 0) untilMs = nowMs + connectionLimits.turnMs;
-        else if (nowMs >= untilMs) {
-          this.isPausing = true;
-          this.host.wake(this);
-          break;
-        }
+      if (turns.isOver) {
+        this.continueLater();
+        break;
       }
       const result = reader.next(frame);
       if (result === FrameResult.needMore) {
@@ -283,7 +295,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       request.workBytes = 0;
       const heavyBefore = this.heavyCount;
       const verdict = dispatcher.run(this, frame);
-      workBytes += requestWork + frame.needed + output.end - before + request.workBytes;
+      turns.spend(requestWork + frame.needed + output.end - before + request.workBytes);
       if (this.roomBytes > 0 && verdict !== AfterFrame.wait) this.releaseFrameRoom(heavyBefore);
       if (verdict === AfterFrame.wait) {
         reader.unread(frame);

@@ -30,8 +30,6 @@ export const defaultLimits: KvLimits = { connectionsMax: 65_000, idleSeconds: 0,
 /** Interval of sweeps; shorter if an idle time is set. */
 const sweepMs = { usual: 5_000, forIdle: 1_000 };
 const drainMs = 2_000;
-/** Time slice for resuming connections; the others continue in the next turn of the event loop. */
-const turnMs = 4;
 
 export class Clients {
   readonly all = new Set<Connection>();
@@ -74,8 +72,13 @@ export class Clients {
   }
 
   wake(connection: Connection): void {
+    if (this.awake.has(connection)) return;
     this.awake.add(connection);
-    if (this.awake.size === 1) this.options.clock.soon(() => this.resumeAwake());
+    this.options.clock.soon(() => {
+      this.awake.delete(connection);
+      this.options.tick();
+      connection.resume();
+    });
   }
 
   follow(limits: KvLimits): void {
@@ -149,22 +152,6 @@ export class Clients {
 
   private log(event: string, peer: string): void {
     if (this.limits.logsConnections) this.options.log.info(event, { peer, connections: this.all.size });
-  }
-
-  private resumeAwake(): void {
-    const { clock, tick } = this.options;
-    const awake = [...this.awake];
-    this.awake.clear();
-    tick();
-    const untilMs = clock.monotonicMs() + turnMs;
-    let resumed = 0;
-    for (const connection of awake) {
-      // The others continue in the next turn, so that sockets are read in between.
-      if (resumed > 0 && clock.monotonicMs() >= untilMs) break;
-      connection.resume();
-      resumed++;
-    }
-    for (const connection of awake.slice(resumed)) this.wake(connection);
   }
 
   private sweep(): void {

@@ -38,6 +38,7 @@ import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
 import { inlineHeavy } from '../heavy/inline.ts';
 import { Listener } from '../listener/listener.host.ts';
 import { Directory } from '../served/directory.ts';
+import { TurnClock } from '../turn-clock.ts';
 import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
 import { Clients, defaultLimits } from './clients.ts';
@@ -77,6 +78,7 @@ const startWaitMs = 2_000;
 
 export class DataService implements KvAdmin {
   private readonly options: DataServiceOptions;
+  private readonly clock: TurnClock;
   private readonly directory = new Directory();
   private readonly now = new Now();
   private readonly hosts = new Map<string, BucketHost>();
@@ -99,11 +101,12 @@ export class DataService implements KvAdmin {
 
   constructor(options: DataServiceOptions) {
     this.options = options;
+    this.clock = new TurnClock(options.clock);
     this.handles = options.handles ?? handleShares();
     this.heavy = new HeavyQueue(options.heavy ?? inlineHeavy(options.clock));
     this.externalLogins = new ExternalLogins(options.askExternal ?? null);
-    const { onSecondClient, clock, log } = options;
-    const { directory, gate, traffic } = this;
+    const { onSecondClient, log } = options;
+    const { clock, directory, gate, traffic } = this;
     const tick = () => this.tick();
     this.clients = new Clients({ clock, log, directory, gate, traffic, tick, onSecondClient });
     this.strangers = new Strangers(() => this.unauthenticatedLimits(), clock);
@@ -119,7 +122,8 @@ export class DataService implements KvAdmin {
   }
 
   async start(options: KvStartOptions): Promise<KvPorts> {
-    const { clock, random, log, kdf, disk } = this.options;
+    const { clock } = this;
+    const { random, log, kdf, disk } = this.options;
     this.gate.admitOnly(options.clients ?? null);
     this.tick();
     const output = new Output();
@@ -147,6 +151,7 @@ export class DataService implements KvAdmin {
       output,
       input: new InputBudget(this.options.input ?? connectionLimits.input),
       traffic: this.traffic,
+      turns: clock,
       tick: () => this.tick(),
       nowMs: () => clock.monotonicMs(),
       wake: (connection) => this.clients.wake(connection),
@@ -222,7 +227,7 @@ export class DataService implements KvAdmin {
 
   /** Sets the current time for everything until the next call. */
   private tick(): void {
-    const { clock } = this.options;
+    const { clock } = this;
     this.now.set(clock.wallMs(), clock.monotonicMs());
   }
 
@@ -307,7 +312,7 @@ export class DataService implements KvAdmin {
     const fresh = starts.filter((started) => !before.has(started));
     if (fresh.length === 0) return;
     const late = deferred<void>();
-    const timer = this.options.clock.after(startWaitMs, late.resolve);
+    const timer = this.clock.after(startWaitMs, late.resolve);
     await Promise.race([Promise.all(fresh), late.promise]);
     timer.cancel();
   }
