@@ -1,4 +1,4 @@
-// Composes the hosted management API: store, access, services, operations, provisioner, HTTP.
+// Creates and connects the parts of the hosted management API: store, access, services, operations, provisioner, HTTP.
 import type { FastifyInstance } from 'fastify';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -39,7 +39,7 @@ import { projectOperations } from './projects/projects.routes.ts';
 import { ProjectsService } from './projects/projects.service.ts';
 import type { Provisioner } from './provisioner/provisioner.ts';
 import { statusOperations } from './status/status.routes.ts';
-import { firstFacts } from './store/first-facts.ts';
+import { insertInitialRows } from './store/initial-rows.ts';
 import { StoreSnapshots, type StoreState } from './store/state.ts';
 import type { Store } from './store/tables.ts';
 
@@ -73,11 +73,11 @@ export interface Cloud {
   stop(): Promise<void>;
 }
 
-const stopPatienceMs = 5_000;
+const drainTimeoutMs = 5_000;
 
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { store, provisioner } = options;
-  const { tenantId } = await firstFacts(options);
+  const { tenantId } = await insertInitialRows(options);
   const tokens = new TokenStore(options);
   const operations = new OperationsStore(options);
   const nodes = new ClusterNodes(options);
@@ -141,9 +141,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     startToken,
     async stop() {
       // Give requests in progress a limited time: one that never arrives completely would block the stop.
-      const patience = options.clock.after(stopPatienceMs, () => api.server.closeAllConnections());
+      const timer = options.clock.after(drainTimeoutMs, () => api.server.closeAllConnections());
       await api.close();
-      patience.cancel();
+      timer.cancel();
       await worker.stop();
       await allowlist.stop();
       await unconfirmed.stop();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { MergedRuns } from './merged-runs.ts';
 
-test('serves all who ask while one run is under way by one more, and keys apart', async () => {
+test('serves all requests during a run by one more run, separately for each key', async () => {
   const runs = new MergedRuns();
   const gate = deferred<void>();
   const begun: string[] = [];
@@ -22,7 +22,7 @@ test('serves all who ask while one run is under way by one more, and keys apart'
   assert.equal(begun.at(-1), 'again');
 });
 
-test('rejects every waiting request when its run fails, and goes on', async () => {
+test('rejects every waiting request when its run fails, and runs again for later ones', async () => {
   const runs = new MergedRuns();
   const fail = async () => {
     throw new Error('no');

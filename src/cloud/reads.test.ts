@@ -1,4 +1,4 @@
-// Reads that are kept: never older than the store, never of somebody else, never of credentials that are no longer valid.
+// Cached reads: never older than the store, never another caller's, never for credentials that are no longer valid.
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { type TokenRequest, TokenStore } from './access/tokens.store.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
 import type { Operation } from './http/operation.ts';
 
-async function aPlace(t: TestContext, change: Parameters<typeof aCloud>[0] = {}) {
+async function aTestCloud(t: TestContext, change: Parameters<typeof aCloud>[0] = {}) {
   const clock = new ManualClock();
   const place = await aCloud({ clock, ...change });
   t.after(() => place.cloud.stop());
@@ -26,8 +26,8 @@ async function aPlace(t: TestContext, change: Parameters<typeof aCloud>[0] = {})
 
 const uuid = (digit: number): string => `${digit}0000000-0000-4000-8000-000000000000`;
 
-test('answers with what is there, whatever was answered before', async (t) => {
-  const { project, names, store } = await aPlace(t);
+test('answers with the present rows after every change', async (t) => {
+  const { project, names, store } = await aTestCloud(t);
   assert.deepEqual([await names(), await names()], [[], []]);
   for (let i = 0; i < 5; i++) {
     await project(uuid(i));
@@ -38,8 +38,8 @@ test('answers with what is there, whatever was answered before', async (t) => {
   assert.deepEqual(await names(), [0, 1, 2, 4].map(uuid));
 });
 
-test('gives every caller its own answer, and links to itself by no name but its own', async (t) => {
-  const { project, names, issue, get } = await aPlace(t);
+test('answers each caller by its permissions, and links only to the server’s own names', async (t) => {
+  const { project, names, issue, get } = await aTestCloud(t);
   for (const id of [uuid(1), uuid(2)]) await project(id);
   const viewers = [uuid(1), uuid(2)].map((projectId) => issue({ role: 'projectViewer', projectId }));
   const [one, two] = (await Promise.all(viewers)).map(({ token }) => token) as [string, string];
@@ -68,8 +68,8 @@ test('gives every caller its own answer, and links to itself by no name but its 
   }
 });
 
-test('refuses a token from the snapshot it runs out, is revoked or loses its project', async (t) => {
-  const { project, issue, get, clock, tokens, store } = await aPlace(t);
+test('refuses a token as soon as it expires, is revoked or its project is deleted', async (t) => {
+  const { project, issue, get, clock, tokens, store } = await aTestCloud(t);
   await project(uuid(1));
   const { token: short } = await issue({ expiresAt: clock.wallMs() + 1_000 });
   const { token: revoked, id } = await issue({});
@@ -88,7 +88,7 @@ test('refuses a token from the snapshot it runs out, is revoked or loses its pro
 });
 
 test('checks the signature and the time of every signed request', async (t) => {
-  const { issue, cloud, clock } = await aPlace(t);
+  const { issue, cloud, clock } = await aTestCloud(t);
   const { accessKey, secretKey } = await issue({});
   const send = async (at: number, secret = secretKey): Promise<number> => {
     const timestamp = String(Math.floor(at / 1000));
@@ -105,7 +105,7 @@ test('checks the signature and the time of every signed request', async (t) => {
 });
 
 test('counts every request against the limit of its token', async (t) => {
-  const { get } = await aPlace(t, { requestsPerSecond: 2 });
+  const { get } = await aTestCloud(t, { requestsPerSecond: 2 });
   for (let i = 0; i < 10; i++) assert.equal((await get('/v2/projects')).status, 200);
   assert.equal((await get('/v2/projects')).status, 429);
 });
@@ -118,8 +118,8 @@ async function fromStore(): Promise<Operation[]> {
   return declared.filter((one) => one?.fromStore);
 }
 
-test('keeps only reads that nothing but the store decides: neither the time, nor a node', async (t) => {
-  const place = await aPlace(t);
+test('caches only reads that depend on the store alone, not on the time or a node', async (t) => {
+  const place = await aTestCloud(t);
   const { store, clock, project, get } = place;
   const [id, far] = [uuid(1), clock.wallMs() + 1_000_000];
   const cloud = { provider: 'aws', region: 'x', cidr: '10.0.0.0/8', status: 'ready', created_at: 0 };
@@ -149,7 +149,7 @@ test('keeps only reads that nothing but the store decides: neither the time, nor
       deployed_at: far,
     })
     .execute();
-  // Nobody listens there: whoever asks this node waits or fails.
+  // Nothing listens on this address: a request to this node fails or times out.
   const ports = JSON.stringify({ rest: 1, kv: 1 });
   const node = { id, cluster_id: id, position: 0, memory_mb: 1, services: '[]', address: '127.0.0.1', ports };
   await store
@@ -176,8 +176,8 @@ test('keeps only reads that nothing but the store decides: neither the time, nor
   }
 });
 
-test('shows on each page what comes after the one before, to the last item, in every order', async (t) => {
-  const { project, get } = await aPlace(t);
+test('shows each item once over all pages, in every sort order', async (t) => {
+  const { project, get } = await aTestCloud(t);
   const ids = Array.from({ length: 7 }, (_, at) => uuid(at + 1));
   for (const id of ids) await project(id);
   for (const [order, all] of [

@@ -293,7 +293,7 @@ test('tells of an address that something else took, after the node could not hav
     await provisioner.remove('n');
     const elsewhere = await provisioner.place([place]);
     await provisioner.start({ ...spec, ...elsewhere }, signal);
-    assert.equal(provisioner.trouble('n'), null);
+    assert.equal(provisioner.downReason('n'), null);
     await provisioner.remove('n');
     assert.deepEqual(readdirSync(folder), []);
   } finally {

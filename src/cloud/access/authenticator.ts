@@ -10,8 +10,8 @@ import { isSignature, timestampProblem } from './signature.ts';
 import type { TokenUses } from './token-uses.ts';
 import { hashOf, type KnownToken, type TokenStore } from './tokens.store.ts';
 
-/** The parts of a request that credentials are checked against. */
-export interface Presented {
+/** The parts of a request against which credentials are checked. */
+export interface PresentedRequest {
   readonly authorization: string | undefined;
   readonly timestamp: string | undefined;
   readonly method: string;
@@ -56,7 +56,7 @@ export class TokenAuthenticator {
    * Only the identity of a token is cached: expiry and rate limit are checked for every request. Returns without a promise if nothing
    * must be looked up.
    */
-  async authenticate(presented: Presented): Promise<Authenticated> {
+  async authenticate(presented: PresentedRequest): Promise<Authenticated> {
     const { snapshots, uses, limit } = this.options;
     const credentials = credentialsOf(presented);
     const present = snapshots.present();
@@ -64,9 +64,9 @@ export class TokenAuthenticator {
     const identity =
       this.identities.find(snapshot, credentials.key) ?? (await this.lookUp(snapshot, credentials));
     this.refuseInvalid(identity, credentials, presented);
-    const { row, hasItsProject, caller } = identity;
+    const { row, projectExists, caller } = identity;
     uses.note(row);
-    if (!hasItsProject) throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
+    if (!projectExists) throw forbidden(`the project of this token, ${row.project_id}, is deleted`);
     limit.take(row.id);
     return { caller, snapshot };
   }
@@ -82,7 +82,7 @@ export class TokenAuthenticator {
     });
   }
 
-  private refuseInvalid({ row }: Identity, credentials: Credentials, presented: Presented): void {
+  private refuseInvalid({ row }: Identity, credentials: Credentials, presented: PresentedRequest): void {
     const { tokens, clock } = this.options;
     const now = clock.wallMs();
     if (row.expires_at !== null && row.expires_at <= now) throw unknown(credentials);
@@ -106,7 +106,7 @@ interface Credentials {
   readonly signature: string | undefined;
 }
 
-function credentialsOf({ authorization }: Presented): Credentials {
+function credentialsOf({ authorization }: PresentedRequest): Credentials {
   if (authorization === undefined) throw unauthorized(`an Authorization header is needed: ${forms}`);
   const credentials = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   if (credentials === undefined) throw unauthorized(`the Authorization header must be ${forms}`);

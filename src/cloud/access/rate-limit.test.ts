@@ -4,7 +4,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ApiError } from '../answers/api-error.ts';
 import { RateLimit } from './rate-limit.ts';
 
-test('lets five seconds’ worth through at once, then as many as refill', () => {
+test('admits a burst of five seconds’ requests, then as many as refill', () => {
   const clock = new ManualClock();
   const limit = new RateLimit(2, clock);
   for (let i = 0; i < 10; i++) limit.take('a');

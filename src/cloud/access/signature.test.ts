@@ -17,13 +17,13 @@ const vectors: [method: string, target: string, timestamp: string, signature: st
   ],
 ];
 
-test('signs as openssl does by hand', () => {
+test('computes the signatures that openssl computes', () => {
   for (const [method, target, timestamp, signature] of vectors) {
     assert.equal(signatureOf(secret, method, target, timestamp), signature);
   }
 });
 
-test('takes a signature over the path, or over the whole URL of this host', () => {
+test('accepts a signature over the path, or over the whole URL of this host', () => {
   const [method, , timestamp] = ['GET', '', '1700000000'] as const;
   const signed = { method, target: '/v2/clouds', host: 'localhost:8080', timestamp };
   for (const target of [
@@ -50,7 +50,7 @@ test('refuses a signature for another path, query, method, time, host or key', (
   for (const other of others) assert.equal(isSignature(other, secret, signed), false, other);
 });
 
-test('takes seconds and milliseconds, five minutes to both sides', () => {
+test('accepts seconds and milliseconds, up to five minutes early or late', () => {
   assert.equal(timestampProblem('1700000000', now), null);
   assert.equal(timestampProblem('1700000000000', now), null);
   assert.equal(timestampProblem('1700000300', now), null);

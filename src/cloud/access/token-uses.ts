@@ -1,4 +1,4 @@
-// Records the last use of tokens in memory and writes all together now and then, since each write invalidates cached answers.
+// Collects the last uses of tokens in memory and writes them together every ten seconds, since each write invalidates cached answers.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { TokenRow } from '../store/tables.ts';

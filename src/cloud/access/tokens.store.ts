@@ -11,7 +11,7 @@ const tokenBytes = 32;
 const accessKeyBytes = 18;
 const purpose = 'cloud token secret';
 
-/** Shown once. */
+/** A new token with its secrets, which are shown once. */
 export interface NewToken {
   readonly id: string;
   readonly token: string;
@@ -22,12 +22,12 @@ export interface NewToken {
 export interface TokenRequest {
   readonly role: Role;
   readonly projectId: string | null;
-  /** See the row. */
+  /** What issued the token: see `TokenRow`. */
   readonly origin: string;
   readonly expiresAt: number | null;
 }
 
-/** Absent parts are generated. */
+/** Secrets that the operator supplies; absent ones are generated. */
 export interface GivenSecrets {
   readonly token?: string | undefined;
   readonly accessKey?: string | undefined;
@@ -37,7 +37,7 @@ export interface GivenSecrets {
 export interface KnownToken {
   readonly row: TokenRow;
   /** A token of a deleted project stays valid but has no permissions. */
-  readonly hasItsProject: boolean;
+  readonly projectExists: boolean;
 }
 
 export interface TokenStoreOptions {
@@ -54,7 +54,6 @@ export class TokenStore {
     this.options = options;
   }
 
-  /** Generates the secrets unless the operator supplies them. */
   async issue(wanted: TokenRequest, given: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
     const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
@@ -83,12 +82,12 @@ export class TokenStore {
     return made;
   }
 
-  /** Whether it was ever issued, valid or not. */
+  /** True if the token was ever issued, even if it has expired or was revoked. */
   isKnown(token: string): Promise<boolean> {
     return this.isIssued('token_hash', hashOf(token));
   }
 
-  /** The same of an access key. */
+  /** As `isKnown`, for an access key. */
   isKnownKey(accessKey: string): Promise<boolean> {
     return this.isIssued('access_key', accessKey);
   }
@@ -156,7 +155,7 @@ export class TokenStore {
       .executeTakeFirst();
     if (found === undefined) return null;
     const { project, ...row } = found;
-    return { row, hasItsProject: row.project_id === project };
+    return { row, projectExists: row.project_id === project };
   }
 }
 

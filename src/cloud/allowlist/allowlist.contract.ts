@@ -22,7 +22,7 @@ const duration = () =>
 const rules = { cidrBlock: cidrBlock(), ruleType: oneOf(['temporary', 'permanent']) };
 const optional = { comment: text(0, commentMax).optional(), duration: duration().optional() };
 
-const hasItsDuration = ({
+const durationFitsType = ({
   ruleType,
   duration: given,
 }: {
@@ -32,11 +32,11 @@ const hasItsDuration = ({
 const durationRule = { path: ['duration'], error: 'must be given with a temporary entry, and with no other' };
 
 export const appendAllowListRequest = component('AppendAllowListRequest', { ...rules, ...optional }).refine(
-  hasItsDuration,
+  durationFitsType,
   durationRule,
 );
 
-/** A list may be sent back as it was read: times and states are accepted and ignored. */
+/** Clients may send back a list that they read: times and states are accepted and ignored. */
 const replacement = z
   .strictObject({
     ...rules,
@@ -46,7 +46,7 @@ const replacement = z
     updatedAt: z.string().optional(),
     state: z.string().optional(),
   })
-  .refine(hasItsDuration, durationRule);
+  .refine(durationFitsType, durationRule);
 
 export const updateAllowListRequest = z
   .array(replacement, 'must be a list of entries')
@@ -77,7 +77,7 @@ export const ListAllowlist = defineOperation({
   ...shared,
   id: 'clusters/get-allowlist',
   method: 'GET',
-  doc: 'Addresses and networks that the cluster takes connections from, in the order they were added: all of them.',
+  doc: 'All addresses and networks from which the cluster accepts connections, in the order they were added.',
   query: z.strictObject({}),
   replies: { 200: { doc: 'All', body: z.array(entrySchema).meta({ id: 'ListAllowListResponse' }) } },
 });
@@ -86,7 +86,7 @@ export const AppendAllowlist = defineOperation({
   ...shared,
   id: 'clusters/create-allowlist-entry',
   method: 'POST',
-  doc: 'Adds an entry, or one that has expired anew.',
+  doc: 'Adds an entry, or replaces one that has expired.',
   body: appendAllowListRequest,
   replies: { 202: { doc: 'Accepted' } },
 });
@@ -95,7 +95,7 @@ export const ReplaceAllowlist = defineOperation({
   ...shared,
   id: 'clusters/update-allowlist',
   method: 'PUT',
-  doc: 'Replaces the whole list. The time of a temporary entry whose duration stays goes on; one that has expired stays expired.',
+  doc: 'Replaces the whole list. A temporary entry with the same duration keeps its expiry time; an expired entry stays expired.',
   body: updateAllowListRequest,
   replies: { 202: { doc: 'Accepted' } },
 });

@@ -1,4 +1,4 @@
-// Requests about allowlists.
+// Handlers for allowlists.
 import type { ReadyClusters } from '../clusters/ready-cluster.ts';
 import type { BoundOperation } from '../http/operation.ts';
 import { bindBoth } from '../http/versions.ts';

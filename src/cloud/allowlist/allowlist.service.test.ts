@@ -12,7 +12,7 @@ import { AllowlistStore } from './allowlist.store.ts';
 const permanent = (cidrBlock: string) => ({ cidrBlock, ruleType: 'permanent' as const });
 const temporary = { cidrBlock: '10.9.0.0/16', ruleType: 'temporary' as const, duration: '5s' };
 
-/** A node that keeps the last list that it was sent, while it lives. */
+/** Stores the last list that was sent to it; does not answer while `isDead`. */
 class FakeNode {
   admitted: string[] = [];
   isDead = false;
@@ -50,7 +50,7 @@ async function world(t: TestContext) {
     await store.destroy();
   });
   const listed = async () => (await service.list(cluster)).map(({ cidr, state }) => `${cidr} ${state}`);
-  /** Until what is due has been done. */
+  /** Advances the clock in steps and lets due work finish after each. */
   const pass = async (ms: number): Promise<void> => {
     for (let past = 0; past < ms; past += 500) {
       clock.advance(500);
@@ -60,7 +60,7 @@ async function world(t: TestContext) {
   return { service, cluster, node, clock, listed, pass };
 }
 
-test('takes back, once a dead node is back, what was removed, replaced or ran out meanwhile', async (t) => {
+test('removes from a node that answers again the entries that were removed, replaced or expired meanwhile', async (t) => {
   const { service, cluster, node, listed, pass } = await world(t);
   await service.replace(cluster, [permanent('10.1.0.0/16'), permanent('10.2.0.0/16'), temporary]);
   assert.deepEqual(node.admitted, ['10.1.0.0/16', '10.2.0.0/16', '10.9.0.0/16']);
@@ -80,7 +80,7 @@ test('takes back, once a dead node is back, what was removed, replaced or ran ou
   assert.deepEqual(node.admitted, []);
 });
 
-test('admits again what was removed and added while the node was dead', async (t) => {
+test('admits an entry that was removed and added again while the node did not answer', async (t) => {
   const { service, cluster, node, listed, pass } = await world(t);
   await service.append(cluster, permanent('10.1.0.0/16'));
   node.isDead = true;
@@ -94,7 +94,7 @@ test('admits again what was removed and added while the node was dead', async (t
   assert.deepEqual([node.admitted, await listed()], [['10.1.0.0/16'], ['10.1.0.0/16 active']]);
 });
 
-test('warns once of a node that cannot be reached, however often it is tried', async (t) => {
+test('logs one warning for an unreachable node, also after several attempts', async (t) => {
   const { service, cluster, node, pass } = await world(t);
   node.isDead = true;
   await service.append(cluster, permanent('10.1.0.0/16'));
@@ -102,7 +102,7 @@ test('warns once of a node that cannot be reached, however often it is tried', a
   assert.equal(node.warnings, 1);
 });
 
-test('lets no entry begin again that is sent back as it was read, and every entry whose duration is another', async (t) => {
+test('keeps the expiry time of an entry that is sent back as it was read, and restarts it for another duration', async (t) => {
   const { service, cluster, node, listed, pass } = await world(t);
   const short = { ...temporary, duration: '1m0s' };
   const two = [temporary, { ...short, cidrBlock: '10.8.0.0/16' }];
@@ -124,7 +124,7 @@ test('lets no entry begin again that is sent back as it was read, and every entr
   assert.deepEqual(node.admitted, ['10.9.0.0/16']);
 });
 
-test('opens nothing again that has run out when the clock is set back', async (t) => {
+test('keeps expired entries expired when the clock is set back', async (t) => {
   const { service, cluster, node, clock, listed, pass } = await world(t);
   await service.append(cluster, temporary);
   await pass(6_000);
@@ -135,7 +135,7 @@ test('opens nothing again that has run out when the clock is set back', async (t
   assert.deepEqual(node.admitted, ['10.1.0.0/16']);
 });
 
-test('sends nodes two hundred additions at once in a few rounds, and answers each once it is admitted', async (t) => {
+test('sends two hundred concurrent additions in a few updates, and answers each when the node admits it', async (t) => {
   const { service, cluster, node } = await world(t);
   const blocks = Array.from({ length: 200 }, (_, at) => `10.${at}.0.0/16`);
   await Promise.all(

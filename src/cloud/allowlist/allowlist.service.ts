@@ -1,24 +1,24 @@
-// Allowlists: stored here, enforced by every listener of every node. Expired entries are removed on time.
+// Changes allowlists in the store and sends them to the nodes, whose listeners enforce them. Removes expired entries from the nodes.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { notFound } from '../answers/api-error.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { MergedRuns } from '../merged-runs.ts';
-import { Rounds } from '../rounds.ts';
+import { PeriodicTask } from '../periodic-task.ts';
 import type { AllowlistRow, ClusterRow } from '../store/tables.ts';
 import type { EntryRequest } from './allowlist.contract.ts';
 import { type AllowlistStore, hasExpired } from './allowlist.store.ts';
 
-const lookMs = 1_000;
+const checkEveryMs = 1_000;
 const answerTimeoutMs = 3_000;
-/** Rounds of sending the list to nodes while others change the list at the same time. */
-const roundsMax = 20;
+/** How often a list is sent that other requests change meanwhile. */
+const attemptsMax = 20;
 
 export interface AllowlistOptions {
   entries: AllowlistStore;
   nodes: ClusterNodes;
   home: string;
-  /** The address of the cloud's own connections. Without an address of its own it must be on every list. */
+  /** The address that the cloud connects from; undefined: 127.0.0.1, which is then added to every list. */
   operatorAddress: string | undefined;
   clock: Clock;
   log: Log;
@@ -28,22 +28,22 @@ export class AllowlistService {
   private readonly options: AllowlistOptions;
   /** Clusters whose nodes could not be updated, so that each failure is logged once. */
   private readonly notApplied = new Set<string>();
-  private readonly rounds: Rounds;
+  private readonly updates: PeriodicTask;
   private readonly applying = new MergedRuns();
 
   constructor(options: AllowlistOptions) {
     this.options = options;
     const { clock, log } = options;
     const onError = ({ message }: Error) => log.error('allowlist.unreadable', { reason: message });
-    this.rounds = new Rounds({ everyMs: lookMs, clock, onError });
+    this.updates = new PeriodicTask({ everyMs: checkEveryMs, clock, onError });
   }
 
   start(): void {
-    this.rounds.start(() => this.catchUp());
+    this.updates.start(() => this.catchUp());
   }
 
   stop(): Promise<void> {
-    return this.rounds.stop();
+    return this.updates.stop();
   }
 
   async list({ id }: ClusterRow): Promise<AllowlistRow[]> {
@@ -68,7 +68,7 @@ export class AllowlistService {
     await this.tryToApply(cluster);
   }
 
-  /** Updates the nodes, or throws. Concurrent changes share a round: two hundred take no longer than two. */
+  /** Updates the nodes, or throws. Concurrent changes share an update, so that two hundred take no longer than two. */
   apply(cluster: ClusterRow): Promise<void> {
     return this.applying.run(cluster.id, () => this.applyNow(cluster));
   }
@@ -76,7 +76,7 @@ export class AllowlistService {
   /** Repeats if the list has changed meanwhile, so that the last write reaches the nodes. */
   private async applyNow(cluster: ClusterRow): Promise<void> {
     const { entries, clock } = this.options;
-    for (let round = 0; round < roundsMax; round++) {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const now = clock.wallMs();
       const rows = await entries.withRemoved(cluster.id);
       const sent = admitted(rows, now);
@@ -115,14 +115,14 @@ export class AllowlistService {
 
   /** In parallel, so that an unresponsive node does not delay other clusters. */
   private async catchUp(): Promise<void> {
-    const behind = await this.options.entries.behind(this.options.home);
-    const ids = new Set(behind.map(({ id }) => id));
+    const due = await this.options.entries.clustersDue(this.options.home);
+    const ids = new Set(due.map(({ id }) => id));
     for (const id of this.notApplied) if (!ids.has(id)) this.notApplied.delete(id);
-    await Promise.all(behind.map((cluster) => this.tryToApply(cluster)));
+    await Promise.all(due.map((cluster) => this.tryToApply(cluster)));
   }
 }
 
-/** Null: the entry is deleted. */
+/** The state of an entry after the nodes applied the list; null: the entry is deleted. */
 function stateOnceApplied(row: AllowlistRow, now: number): string | null {
   if (row.state === 'removed') return null;
   return hasExpired(row, now) ? 'expired' : 'active';

@@ -3,7 +3,7 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
-import { hold } from '../store/hold.ts';
+import { lockRow } from '../store/lock-row.ts';
 import type { AllowlistRow, ClusterRow, Store, Tables } from '../store/tables.ts';
 import { type EntryRequest, entriesMax } from './allowlist.contract.ts';
 import { durationMs } from './duration.ts';
@@ -58,9 +58,9 @@ export class AllowlistStore {
       const listed = new Map(
         present.filter(({ state }) => state !== 'removed').map((row) => [row.cidr, row]),
       );
-      // In the order of the request, also among those that are made in the same millisecond.
+      // Lists are sorted by creation time: `now + i` keeps the order of the request.
       return replacements.map((entry, i) =>
-        staying(listed.get(entry.cidrBlock), this.rowOf(clusterId, entry, now + i)),
+        replacementRow(listed.get(entry.cidrBlock), this.rowOf(clusterId, entry, now + i)),
       );
     });
   }
@@ -71,7 +71,7 @@ export class AllowlistStore {
     to: (present: AllowlistRow[]) => readonly AllowlistRow[],
   ): Promise<void> {
     await this.store.transaction().execute(async (transaction) => {
-      if (!(await hold(transaction, 'clusters', clusterId)))
+      if (!(await lockRow(transaction, 'clusters', clusterId)))
         throw notFound(`there is no cluster ${clusterId}`);
       const present = await this.withRemoved(clusterId, transaction);
       const rows = to(present);
@@ -109,7 +109,7 @@ export class AllowlistStore {
     if (clusterId === undefined) return;
     await this.store.transaction().execute(async (transaction) => {
       // Lock the cluster row first, as every change of the list does: otherwise two transactions can deadlock.
-      if (!(await hold(transaction, 'clusters', clusterId))) return;
+      if (!(await lockRow(transaction, 'clusters', clusterId))) return;
       for (const { row, to } of changes) {
         if (to === null) await transaction.deleteFrom('allowlist').where(unchanged(row)).execute();
         else await transaction.updateTable('allowlist').set({ state: to }).where(unchanged(row)).execute();
@@ -117,8 +117,8 @@ export class AllowlistStore {
     });
   }
 
-  /** Ready clusters of a home whose nodes have pending updates. */
-  async behind(home: string): Promise<ClusterRow[]> {
+  /** Ready clusters of a home with entries that their nodes have not applied. */
+  async clustersDue(home: string): Promise<ClusterRow[]> {
     const due = this.store
       .selectFrom('allowlist')
       .select('cluster_id')
@@ -154,19 +154,19 @@ export class AllowlistStore {
 }
 
 /** The new row of a listed entry that is requested again. */
-function staying(listed: AllowlistRow | undefined, wanted: AllowlistRow): AllowlistRow {
+function replacementRow(listed: AllowlistRow | undefined, wanted: AllowlistRow): AllowlistRow {
   if (listed === undefined) return wanted;
   if (listed.duration === wanted.duration && listed.comment === wanted.comment) return listed;
   const { created_at } = listed;
-  if (lasting(listed) !== lasting(wanted)) return { ...wanted, created_at };
+  if (durationOf(listed) !== durationOf(wanted)) return { ...wanted, created_at };
   const state = listed.state === 'expired' ? listed.state : wanted.state;
   return { ...wanted, created_at, state, expires_at: listed.expires_at };
 }
 
-const lasting = ({ duration }: AllowlistRow): number | null =>
+const durationOf = ({ duration }: AllowlistRow): number | null =>
   duration === null ? null : durationMs(duration);
 
-/** Final, even if the clock is set back. */
+/** An expired entry stays expired, even if the clock is set back. */
 export const hasExpired = ({ state, expires_at }: AllowlistRow, now: number): boolean =>
   state === 'expired' || (expires_at !== null && expires_at <= now);
 

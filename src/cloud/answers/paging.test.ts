@@ -6,13 +6,13 @@ import { cursorOf, pageQuery, sortBy } from './paging.ts';
 const url = new URL('http://cloud:8080/v2/projects?sortBy=name.desc');
 const schema = z.strictObject({ ...pageQuery, sortBy: sortBy(['id', 'name']) });
 
-test('leads to the pages around, keeping what else was asked for', () => {
+test('links to the neighbouring pages, with the other query parameters', () => {
   const { pages, hrefs } = cursorOf({ page: 2, perPage: 10 }, 35, url);
   assert.deepEqual(pages, { page: 2, perPage: 10, last: 4, totalItems: 35, previous: 1, next: 3 });
   assert.equal(hrefs.next, 'http://cloud:8080/v2/projects?sortBy=name.desc&page=3&perPage=10');
 });
 
-test('has one page for nothing, and leads back from behind the end', () => {
+test('has one page for an empty list, and links to the last page from beyond the end', () => {
   assert.deepEqual(cursorOf({ page: 1, perPage: 10 }, 0, url).pages, {
     page: 1,
     perPage: 10,
@@ -22,12 +22,12 @@ test('has one page for nothing, and leads back from behind the end', () => {
   assert.equal(cursorOf({ page: 9, perPage: 10 }, 35, url).pages.previous, 4);
 });
 
-test('has a next page exactly until the last item is shown', () => {
+test('has a next page until the page with the last item', () => {
   assert.equal(cursorOf({ page: 1, perPage: 10 }, 10, url).pages.next, undefined);
   assert.equal(cursorOf({ page: 1, perPage: 10 }, 11, url).pages.next, 2);
 });
 
-test('takes pages from 1 and at most 100 items, by default 10', () => {
+test('accepts pages from 1 and at most 100 items a page, by default 10', () => {
   assert.deepEqual(schema.parse({}), { page: 1, perPage: 10 });
   assert.equal(schema.parse({ perPage: '100' }).perPage, 100);
   for (const wrong of [
@@ -42,7 +42,7 @@ test('takes pages from 1 and at most 100 items, by default 10', () => {
   }
 });
 
-test('sorts by keys of the list, in a direction that is written out', () => {
+test('sorts by a key of the list and a direction that must be given', () => {
   assert.deepEqual(schema.parse({ sortBy: 'name.desc' }).sortBy, { key: 'name', direction: 'desc' });
   for (const wrong of ['name', 'name.down', 'secret.asc', '.asc', 'name.asc.desc']) {
     assert.match(schema.safeParse({ sortBy: wrong }).error?.message ?? '', /keys id, name/, wrong);

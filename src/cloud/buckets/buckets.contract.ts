@@ -1,4 +1,4 @@
-// Buckets of a cluster.
+// Operations on the buckets of a cluster.
 import { z } from 'zod';
 import { choice, component, integer, text } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
@@ -45,7 +45,7 @@ export const ListBuckets = defineOperation({
   id: 'clusters/list-buckets',
   method: 'GET',
   path: cluster,
-  doc: 'Buckets, by name: all of them.',
+  doc: 'All buckets, by name.',
   query: z.strictObject({}),
   replies: { 200: { doc: 'All', body: z.array(bucketItem).meta({ id: 'ListBucketsResponse' }) } },
 });
@@ -64,9 +64,9 @@ export const CreateBucket = defineOperation({
   id: 'clusters/create-bucket',
   method: 'POST',
   path: cluster,
-  doc: 'Makes a bucket.',
+  doc: 'Creates a bucket.',
   body: bucketSpec,
-  replies: { 201: { doc: 'Made', body: bucketSpec, headers: { Location: 'the bucket' } } },
+  replies: { 201: { doc: 'Created', body: bucketSpec, headers: { Location: 'the bucket' } } },
 });
 
 export const UpdateBuckets = defineOperation({
@@ -74,8 +74,8 @@ export const UpdateBuckets = defineOperation({
   id: 'clusters/update-bucket',
   method: 'PUT',
   path: cluster,
-  doc: 'Changes each bucket that is named; others stay as they are.',
-  // Clients send a list, and read back one bucket.
+  doc: 'Changes the buckets in the list; others stay unchanged.',
+  // Published clients send a list and expect one bucket in the reply.
   body: z
     .union([
       z
@@ -89,7 +89,7 @@ export const UpdateBuckets = defineOperation({
       bucketEdit,
     ])
     .meta({ id: 'UpdateBucketSpec' }),
-  replies: { 201: { doc: 'Changed: the first that is named', body: bucketSpec } },
+  replies: { 201: { doc: 'Changed: the first bucket of the list', body: bucketSpec } },
 });
 
 export const DeleteBucket = defineOperation({
@@ -97,7 +97,7 @@ export const DeleteBucket = defineOperation({
   id: 'clusters/delete-bucket',
   method: 'DELETE',
   path: cluster,
-  doc: 'Deletes the bucket that is named, with its data.',
+  doc: 'Deletes the named bucket with its data.',
   body: component('DeleteBucketRequest', { name: bucketName() }),
   replies: { 202: { doc: 'Accepted', headers: { Location: 'the deleted bucket' } } },
 });

@@ -1,4 +1,4 @@
-// Requests about buckets.
+// Handlers for buckets.
 
 import { notFound } from '../answers/api-error.ts';
 import type { ReadyClusters } from '../clusters/ready-cluster.ts';
@@ -49,7 +49,7 @@ export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersServi
   ...bindBoth(DeleteBucket, async ({ subject, body }, version) => {
     const cluster = await ready.of(subject);
     await deleteBucket(cluster.client, body.name);
-    await users.forgetBucket(cluster, body.name);
+    await users.removeBucketAccess(cluster, body.name);
     return { status: 202, headers: locationOf(subject, version, body.name) };
   }),
   ...bindBoth(UpdateBucket, async ({ params, subject, body }) => {
@@ -61,7 +61,7 @@ export const bucketOperations = (ready: ReadyClusters, users: DatabaseUsersServi
     const cluster = await ready.of(subject);
     const name = namedBy(params);
     await deleteBucket(cluster.client, name);
-    await users.forgetBucket(cluster, name);
+    await users.removeBucketAccess(cluster, name);
     return { status: 202, headers: locationOf(subject, version, name) };
   }),
 ];

@@ -6,7 +6,7 @@ import { updateBuckets } from './buckets.service.ts';
 
 const mb = 1024 * 1024;
 
-/** A node with buckets of 200 MB in 1000. It refuses a change, and its validation beforehand if `validatesFirst`. */
+/** A node with buckets of 200 MB and 1000 MB in all. It refuses a change, and its validation beforehand if `validatesFirst`. */
 class FakeNode {
   readonly quotas = new Map(['a', 'b', 'c'].map((name) => [name, 200]));
   refused = '';
@@ -52,7 +52,7 @@ const requests = [
   { name: 'b', memoryQuota: 110 },
 ];
 
-test('changes none of several buckets when the node says before that it would refuse one', async () => {
+test('changes none of several buckets if the node’s validation refuses one', async () => {
   const node = new FakeNode();
   node.refused = 'b';
   const seen: number[] = [];
@@ -68,7 +68,7 @@ test('changes none of several buckets when the node says before that it would re
   assert.deepEqual(seen, []);
 });
 
-test('undoes what it changed when the node refuses a later one after all, or says what it could not undo', async () => {
+test('undoes earlier changes if the node refuses a later one, and names those that it could not undo', async () => {
   const node = new FakeNode();
   node.validatesFirst = false;
   node.refused = 'c';
@@ -83,7 +83,7 @@ test('undoes what it changed when the node refuses a later one after all, or say
   assert.deepEqual([...node.quotas.values()], [100, 110, 200]);
 });
 
-test('changes those that shrink first', async () => {
+test('changes shrinking buckets first', async () => {
   const node = new FakeNode();
   node.quotas.set('b', 600);
   const first = await updateBuckets(client(node), requests);

@@ -2,7 +2,7 @@
 import type { RestReply } from '#client/rest.adapter.ts';
 import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
-import { accepted, problemsOf } from '../node-client/refusals.ts';
+import { problemsOf, requireAccepted } from '../node-client/refusals.ts';
 import {
   type BucketEdit,
   type BucketItem,
@@ -49,7 +49,7 @@ export async function createBucket(client: NodeClient, spec: BucketSpec): Promis
     replicaNumber: spec.replicas,
     conflictResolutionType: spec.conflictResolution,
   });
-  await acceptedBucket(client, answer, spec);
+  await requireBucketAccepted(client, answer, spec);
 }
 
 /**
@@ -66,24 +66,24 @@ export async function updateBuckets(client: NodeClient, edits: readonly BucketEd
   if (more > quota.freeMb)
     throw invalid(`memoryQuota: these buckets take ${more} MB more, and ${freeText(quota)}`);
   const inOrder = edits.toSorted((a, b) => growth(a) - growth(b));
-  for (const edit of inOrder) await judgeEdit(client, edit, growth(edit) > 0);
-  await allOrNone(client, inOrder, of);
+  for (const edit of inOrder) await validateEdit(client, edit, growth(edit) > 0);
+  await updateAllOrNone(client, inOrder, of);
   const [first] = edits as [BucketEdit];
   return specOf(of(first), first);
 }
 
-/** The room for growing buckets has already been checked, including what others free. */
-async function judgeEdit(client: NodeClient, edit: BucketEdit, grows: boolean): Promise<void> {
+/** Asks the node to validate one change. Of growing buckets the quota is omitted: `updateBuckets` has checked the sum of all changes. */
+async function validateEdit(client: NodeClient, edit: BucketEdit, grows: boolean): Promise<void> {
   const fields = fieldsOf(edit);
   if (grows) delete fields.ramQuotaMB;
   const answer = await client.request('POST', `${pathOf(edit.name)}?just_validate=1`, fields);
   if (answer.status === 404) throw unknown(edit.name);
   const problems = Object.entries(problemsOf(answer));
   const texts = problems.map(([field, text]) => [field, `bucket "${edit.name}": ${text}`]);
-  if (problems.length > 0) accepted(answer, names, Object.fromEntries(texts));
+  if (problems.length > 0) requireAccepted(answer, names, Object.fromEntries(texts));
 }
 
-async function allOrNone(
+async function updateAllOrNone(
   client: NodeClient,
   edits: readonly BucketEdit[],
   before: (edit: BucketEdit) => BucketItem,
@@ -119,7 +119,7 @@ async function undo(client: NodeClient, changed: readonly BucketItem[], reason: 
 export async function updateBucket(client: NodeClient, name: string, change: Change): Promise<void> {
   const answer = await client.request('POST', pathOf(name), fieldsOf(change));
   if (answer.status === 404) throw unknown(name);
-  await acceptedBucket(client, answer, { name, memoryQuota: change.memoryQuota });
+  await requireBucketAccepted(client, answer, { name, memoryQuota: change.memoryQuota });
 }
 
 /** The node answers with an error if the deletion takes long, but it has accepted the deletion. */
@@ -127,24 +127,24 @@ export async function deleteBucket(client: NodeClient, name: string): Promise<vo
   const answer = await client.request('DELETE', pathOf(name));
   if (answer.status === 404) throw unknown(name);
   if (answer.status >= 500 && !(await listBuckets(client)).some((bucket) => bucket.name === name)) return;
-  accepted(answer, names);
+  requireAccepted(answer, names);
 }
 
-/** Refuses a quota that does not fit and names one that would. */
-async function acceptedBucket(
+/** Throws unless the node accepted the bucket; for a quota that does not fit, the error names one that would. */
+async function requireBucketAccepted(
   client: NodeClient,
   answer: RestReply,
   { name, memoryQuota }: { name: string; memoryQuota: number },
 ): Promise<void> {
-  if (answer.status < 300 || !('ramQuotaMB' in problemsOf(answer))) return accepted(answer, names);
+  if (answer.status < 300 || !('ramQuotaMB' in problemsOf(answer))) return requireAccepted(answer, names);
   const present = (await listBuckets(client)).find((bucket) => bucket.name === name)?.memoryQuota ?? 0;
   const quota = await quotaOf(client);
   const more = memoryQuota - present;
-  if (more <= quota.freeMb) return accepted(answer, names);
+  if (more <= quota.freeMb) return requireAccepted(answer, names);
   const most = present + quota.freeMb;
   const right = most < memoryQuotaMin ? '' : `ask for ${memoryQuotaMin} to ${most} MB, or `;
   const ramQuotaMB = `bucket "${name}" takes ${more} MB more, and ${freeText(quota, right)}`;
-  accepted(answer, names, { ramQuotaMB });
+  requireAccepted(answer, names, { ramQuotaMB });
 }
 
 function refuseEdit({ name, conflictResolution }: BucketEdit, present: BucketItem | undefined): void {

@@ -16,6 +16,6 @@ export async function quotaOf(client: NodeClient): Promise<Quota> {
   return { totalMb: total / mb, freeMb: (total - used) / mb };
 }
 
-/** The free memory and valid values; `instead` comes first. */
-export const freeText = ({ totalMb, freeMb }: Quota, instead = ''): string =>
-  `${freeMb} of the ${totalMb} MB of the cluster are free: ${instead}shrink or delete other buckets`;
+/** States the free memory and what the caller can do about it; `advice` comes first. */
+export const freeText = ({ totalMb, freeMb }: Quota, advice = ''): string =>
+  `${freeMb} of the ${totalMb} MB of the cluster are free: ${advice}shrink or delete other buckets`;

@@ -1,4 +1,4 @@
-// Rules for adding clouds, an operator's command; the API only lists them.
+// Adds clouds for a command of the operator; the API only lists them.
 import { z } from 'zod';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';

@@ -1,10 +1,10 @@
-// Creates and deletes clusters: one transaction writes the wanted state and adds the operation that reaches it. Nothing here talks to
-// a node.
+// Creates and deletes clusters: one transaction writes the desired state and adds the operation that brings it about. The worker does
+// the rest; nothing here sends requests to nodes.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
-import { hold } from '../store/hold.ts';
+import { lockRow } from '../store/lock-row.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
 import type { Capacity } from './capacity.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
@@ -42,7 +42,7 @@ export interface ClusterLifeOptions {
   random: Random;
 }
 
-const patienceMs = 120_000;
+const timeLimitMs = 120_000;
 
 export class ClusterLifeService {
   private readonly options: ClusterLifeOptions;
@@ -86,14 +86,14 @@ export class ClusterLifeService {
         kind: 'create',
         firstStep: 'place',
         home,
-        patienceMs,
+        timeLimitMs,
       });
     });
     this.options.wake();
     return { clusterId: row.id, operationId };
   }
 
-  /** A repeated request returns the same deletion. The process that runs the cluster's nodes does the work. */
+  /** A repeated request returns the same deletion. */
   async delete({ id, project_id, home }: ClusterRow): Promise<Accepted> {
     const { store, operations, clock } = this.options;
     const operationId = await store.transaction().execute(async (transaction) => {
@@ -113,7 +113,7 @@ export class ClusterLifeService {
         kind: 'delete',
         firstStep: 'remove',
         home,
-        patienceMs,
+        timeLimitMs,
       });
     });
     this.options.wake();
@@ -125,7 +125,7 @@ export class ClusterLifeService {
     { projectId, cloudId, spec }: ClusterRequest,
   ): Promise<void> {
     // Lock the project, so that it cannot be deleted before its cluster exists.
-    if (!(await hold(transaction, 'projects', projectId)))
+    if (!(await lockRow(transaction, 'projects', projectId)))
       throw invalid(`projectId: there is no project ${projectId}`);
     if (cloudId === null) return;
     const cloud = await transaction

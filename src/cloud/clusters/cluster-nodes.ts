@@ -3,7 +3,7 @@ import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import { openSealed } from '../access/sealed.ts';
 import { NodeClient } from '../node-client/node-client.ts';
-import { SilentNode } from '../node-client/refusals.ts';
+import { UnresponsiveNodeError } from '../node-client/refusals.ts';
 import type { NodePorts, NodeSpec, Placement, Provisioner } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
 import { type Phase, type V3Status, v3Status } from './phase.ts';
@@ -20,8 +20,8 @@ export interface ClusterNodesOptions {
   store: Store;
   secrets: SecretBox;
   clock: Clock;
+  provisioner: Pick<Provisioner, 'downReason'>;
   /** The home whose nodes this process runs. */
-  provisioner: Pick<Provisioner, 'trouble'>;
   home: string;
   /** The local address of the cloud's own requests; see the provisioner. */
   operatorAddress: string | undefined;
@@ -64,31 +64,31 @@ export class ClusterNodes {
     ) as Administrator;
   }
 
-  /** One for each node. */
+  /** One client for each node. */
   async clients(cluster: ClusterRow): Promise<NodeClient[]> {
     const { operatorAddress: localAddress, clock } = this.options;
     const nodes = await this.of(cluster.id);
     return nodes.map((node) => {
-      const whyDown = (): string | null => this.whyDown(node);
-      return new NodeClient(this.spec(cluster, node), { localAddress, clock, whyDown });
+      const downReason = (): string | null => this.downReason(node);
+      return new NodeClient(this.spec(cluster, node), { localAddress, clock, downReason });
     });
   }
 
-  private whyDown({ id, home }: NodeRow): string | null {
+  private downReason({ id, home }: NodeRow): string | null {
     const { provisioner, home: here } = this.options;
-    if (home === here) return provisioner.trouble(id);
-    return `it is kept by the server whose data folder has ${home} in its file folder.id: see that this server runs`;
+    if (home === here) return provisioner.downReason(id);
+    return `it is run by the server whose data folder has ${home} in its file folder.id: start that server`;
   }
 
-  /** Requires that every node of the cluster answers. */
+  /** A ready cluster is healthy if all its nodes respond, else degraded. */
   async v3Status(cluster: ClusterRow): Promise<V3Status> {
     if (cluster.phase !== 'ready') return v3Status[cluster.phase as Phase];
     const clients = await this.clients(cluster);
-    const answers = await Promise.all(clients.map(doesAnswer));
+    const answers = await Promise.all(clients.map(responds));
     return answers.every(Boolean) ? 'healthy' : 'degraded';
   }
 
-  /** Speaks to the first node. */
+  /** A client of the first node. */
   async client(cluster: ClusterRow): Promise<NodeClient> {
     const [client] = await this.clients(cluster);
     if (client === undefined) throw new Error(`cluster ${cluster.id} has no nodes`);
@@ -96,12 +96,12 @@ export class ClusterNodes {
   }
 }
 
-async function doesAnswer(client: NodeClient): Promise<boolean> {
+async function responds(client: NodeClient): Promise<boolean> {
   try {
-    await client.askHealth('/pools');
+    await client.requestHealth('/pools');
     return true;
   } catch (error) {
-    if (error instanceof SilentNode) return false;
+    if (error instanceof UnresponsiveNodeError) return false;
     throw error;
   }
 }

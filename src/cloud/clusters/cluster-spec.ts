@@ -1,16 +1,16 @@
-// The requested cluster in one form for both API versions, and the memory it takes on this machine.
+// The requested cluster in one form for both API versions, and the checks that this version can provide it.
 import { invalid } from '../answers/api-error.ts';
 
-/** `vpc`: in a customer's cloud. */
+/** `vpc`: in a customer's cloud; `hosted`: in the operator's. */
 export type Environment = 'vpc' | 'hosted';
 
 export interface ServerGroup {
   /** How many nodes. */
   readonly size: number;
   readonly services: readonly string[];
-  /** GiB of the instance asked for. */
+  /** GiB of the requested instance. */
   readonly memoryGib: number;
-  /** v2: whose instance it is; absent when the group names none. */
+  /** v2: the provider of the instance; absent if the group names none. */
   readonly provider?: string | undefined;
   /** The server group as sent; reads return it. */
   readonly asked: unknown;
@@ -26,7 +26,7 @@ export interface ClusterSpec {
 /** The services that nodes offer. */
 const offered = ['data', 'index', 'query'];
 
-/** Refuses what this version cannot provide, naming it, instead of providing a part. */
+/** Refuses the request if this version cannot provide all of it; the error names what it cannot provide. */
 export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'services'>[]): void {
   const missing = servers.flatMap(({ services }) => services).find((service) => !offered.includes(service));
   if (missing !== undefined)

@@ -1,9 +1,9 @@
-// Reads and changes clusters as far as no node is involved.
+// Reads and changes the rows of clusters; requests that need no node.
 import type { Clock } from '#ports/clock.ts';
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../answers/api-error.ts';
 import type { Page, Sort } from '../answers/paging.ts';
-import { hold } from '../store/hold.ts';
+import { lockRow } from '../store/lock-row.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
 import type { ClusterSpec, Environment, ServerGroup } from './cluster-spec.ts';
@@ -75,7 +75,7 @@ export class ClustersService {
     await this.changeSpec(cluster, (spec) => ({ ...spec, servers: change(spec.servers) }));
   }
 
-  /** Where the cloud of a v2 cluster is, in v3's words. */
+  /** Provider, region and network of a v2 cluster, in the form of v3. */
   async placeOf({ cloud_id }: ClusterRow): Promise<{ provider: string; region: string; CIDR: string }> {
     const clouds = this.options.store.selectFrom('clouds').select(['provider', 'region', 'cidr as CIDR']);
     return clouds.where('id', '=', cloud_id).executeTakeFirstOrThrow();
@@ -83,7 +83,7 @@ export class ClustersService {
 
   private async changeSpec({ id }: ClusterRow, change: (present: ClusterSpec) => ClusterSpec): Promise<void> {
     await this.options.store.transaction().execute(async (transaction) => {
-      if (!(await hold(transaction, 'clusters', id))) throw notFound(`there is no cluster ${id}`);
+      if (!(await lockRow(transaction, 'clusters', id))) throw notFound(`there is no cluster ${id}`);
       const clusters = transaction.selectFrom('clusters').select('spec').where('id', '=', id);
       const present = await clusters.executeTakeFirstOrThrow();
       const spec = JSON.stringify(change(JSON.parse(present.spec) as ClusterSpec));

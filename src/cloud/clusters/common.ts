@@ -11,5 +11,5 @@ export const serviceList = <S extends z.ZodType>(service: S) =>
 export const clusterName = () => text(2, 128);
 export const serversMax = 27;
 
-/** Where an accepted change can be watched. */
+/** The response header with the path of the operation that carries out an accepted change. */
 export const operationHeader = 'Divan-Operation';

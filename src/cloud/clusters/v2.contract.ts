@@ -1,4 +1,4 @@
-// Clusters in a customer's cloud: v2.
+// Operations of v2 on clusters in a customer's cloud.
 import { z } from 'zod';
 import { choice, component, dateOf, dateTime, integer, uuidField } from '../answers/component.ts';
 import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
@@ -145,7 +145,7 @@ export const ShowClusterStatus = defineOperation({
   },
 });
 
-/** What the API shows of a cluster beside its row. */
+/** Facts of a cluster that are not in its row. */
 export interface ClusterFacts {
   readonly tenantId: string;
   readonly version: string;

@@ -1,4 +1,4 @@
-// Requests about clusters in customers' clouds.
+// Handlers of v2 for clusters in customers' clouds.
 
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
@@ -80,7 +80,7 @@ const accepted = ({ clusterId, operationId }: Accepted) => ({
   headers: { location: `/v2/clusters/${clusterId}`, [operationHeader]: `/v3/operations/${operationId}` },
 });
 
-/** What a request without servers gets. */
+/** The server group for a request without one. */
 const oneServer: V2Server = { size: 1, services: ['data'] };
 
 const groupOf = (server: V2Server): ServerGroup => ({

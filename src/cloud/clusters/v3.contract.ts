@@ -1,4 +1,4 @@
-// Clusters of either kind: v3. Creation is for hosted ones only.
+// Operations of v3 on clusters of both kinds; it creates only hosted ones.
 import { z } from 'zod';
 import { choice, component, dateOf, dateTime, integer, text, uuidField } from '../answers/component.ts';
 import { cursorSchema, pageQuery } from '../answers/paging.ts';
@@ -87,7 +87,7 @@ const v3Cluster = component('V3Cluster', {
   ),
   availabilityZones: z.array(z.string()),
   support: z.string(),
-  /** Beyond what is published: so that what was asked for reads back whole. */
+  /** Not published: with these fields a read returns everything that was requested. */
   supportPackage: z.strictObject({ timezone: z.string().optional(), type: z.string() }).optional(),
   singleAZ: z.boolean().optional(),
 });
@@ -181,7 +181,7 @@ export const V3UpdateClusterServers = defineOperation({
   method: 'PUT',
   path: '/v3/clusters/{id}/servers',
   subject: 'cluster',
-  doc: 'Changes the servers: as yet only their storage; what is there already may be asked for.',
+  doc: 'Changes the servers: only their storage can change yet; the other fields must repeat the present values.',
   access: 'token',
   malformedId: 422,
   body: component('V3UpdateClusterServersRequest', {
@@ -217,7 +217,7 @@ export const clusterItemReply = (row: ClusterRow): z.output<typeof clusterItem> 
   projectId: row.project_id,
 });
 
-/** What of a v3 cluster is not in its row. */
+/** The fields of a v3 cluster that are not in its row. */
 export type V3ClusterFacts = Pick<
   V3Cluster,
   | 'tenantId'

@@ -1,4 +1,4 @@
-// Requests about clusters of both kinds; those that are made here are hosted.
+// Handlers of v3 for clusters of both kinds; it creates only hosted ones.
 import { invalid } from '../answers/api-error.ts';
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
@@ -82,15 +82,15 @@ function requestOf(body: V3CreateClusterRequest) {
 
 async function shown({ clusters, nodes, tenantId, version }: ClusterRouteParts, row: ClusterRow) {
   const { servers, place, support } = JSON.parse(row.spec) as ClusterSpec & { place?: V3Place };
-  const own = place?.hosted ?? (await clusters.placeOf(row));
+  const network = place?.hosted ?? (await clusters.placeOf(row));
   const supportPackage = support as { timezone?: string; type: string } | null;
   return v3ClusterReply(row, {
     tenantId,
     divanVersion: version,
     status: await nodes.v3Status(row),
     endpointsURL: (await nodes.of(row.id)).filter(({ address }) => address !== '').map(endpointOf),
-    place: own,
-    availabilityZones: zonesOf(own.region, place?.singleAZ ?? true),
+    place: network,
+    availabilityZones: zonesOf(network.region, place?.singleAZ ?? true),
     ...(place !== undefined && { singleAZ: place.singleAZ }),
     servers: servers.map(serverReply),
     support: supportPackage?.type ?? '',

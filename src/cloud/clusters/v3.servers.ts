@@ -1,4 +1,4 @@
-// Groups of servers in v3's words: as they are asked for, as they are shown, and what of them can change.
+// Server groups of v3: reads requests, writes replies, and checks changes.
 import { invalid } from '../answers/api-error.ts';
 import { refuseUnoffered, type ServerGroup } from './cluster-spec.ts';
 import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
@@ -16,7 +16,7 @@ export function groupOf(server: V3Server, provider: keyof typeof instances): Ser
   return { size: server.size, services: server.services, memoryGib, asked: server };
 }
 
-/** A cluster has one node, which keeps its memory and its services: only the storage, which is kept as it was asked for, can change. */
+/** Only the storage can change, which is stored as requested; the one node of a cluster keeps its memory and services. */
 export function changedServers(present: readonly ServerGroup[], wanted: readonly V3Server[]): ServerGroup[] {
   refuseUnoffered(wanted);
   const [[group], [server]] = [present as [ServerGroup], wanted as [V3Server]];
@@ -33,7 +33,7 @@ export function changedServers(present: readonly ServerGroup[], wanted: readonly
   return [{ ...group, asked: server }];
 }
 
-/** As it was asked for; a v2 group in v3's words. */
+/** The group as requested; a v2 group in the form of v3. */
 export function serverReply({ size, services, asked }: ServerGroup) {
   const { compute, storage, aws, azure } = asked as Partial<V3Server> & {
     aws?: { instanceSize: string; ebsSizeGib: number };

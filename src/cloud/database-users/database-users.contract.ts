@@ -1,4 +1,4 @@
-// Database users of a cluster, with which applications log in.
+// Operations on the database users of a cluster, as which applications log in.
 import { z } from 'zod';
 import { choice, component, text, uuidField } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
@@ -10,16 +10,16 @@ const bucketsRight = 'must be a list of buckets with roles';
 const username = () => text(1, 128);
 const password = () => text(1, 1024);
 
-/** Names become part of the node's role list, so they must not contain its separators: that could smuggle in another role. */
+/** Names become part of the node's role list, so they must not contain its separators, which could add another role. */
 const bucketName = () => text(1, 100).regex(/^(\*|[\w.%-]+)$/, 'must be the name of a bucket, or * for all');
 const scopeName = () => text(1, 251).regex(/^(\*|[\w%-]+)$/, 'must be the name of a scope, or * for all');
 
 /** The node's roles cannot name a scope of all buckets. */
 const isInOneBucket = ({ bucket, scope = '*' }: { bucket: string; scope?: string | undefined }): boolean =>
   bucket !== '*' || scope === '*';
-const scopeRule = { path: ['scope'], error: 'must be * where the bucket is *' };
+const scopeRule = { path: ['scope'], error: 'must be * if the bucket is *' };
 
-/** As published; the scope is there where a user was given one. */
+/** As published, with `scope` for access to one scope. */
 const bucketRole = component('BucketRole', {
   bucketName: bucketName(),
   scope: scopeName().optional(),
@@ -30,7 +30,7 @@ const bucketRoleRequest = bucketRole.refine(
   scopeRule,
 );
 
-/** What a user may do: in one bucket, or in all (`*`); in one scope of it where one is named. */
+/** Roles of a user in one bucket or in all (`*`), or in one scope of the bucket. */
 export interface Access {
   readonly bucketName: string;
   readonly scope?: string | undefined;
@@ -57,7 +57,7 @@ export const updateDatabaseUserRequest = component('UpdateDatabaseUserRequest', 
 });
 
 const v3CreateClusterUserRequest = component('V3CreateClusterUserRequest', {
-  // As v2 takes it.
+  // Accepted as in v2.
   userId: uuidField().optional(),
   username: username(),
   password: password(),
@@ -92,7 +92,7 @@ export const ListDatabaseUsers = defineOperation({
   id: 'clusters/list-users',
   method: 'GET',
   path: users,
-  doc: 'Database users, in the order they were made: all of them.',
+  doc: 'All database users, in the order of their creation.',
   fromStore: true,
   query: z.strictObject({}),
   replies: { 200: { doc: 'All', body: z.array(userItem).meta({ id: 'ListDatabaseUsersResponse' }) } },
@@ -103,9 +103,9 @@ export const CreateDatabaseUser = defineOperation({
   id: 'clusters/create-user',
   method: 'POST',
   path: users,
-  doc: 'Makes a database user.',
+  doc: 'Creates a database user.',
   body: createDatabaseUserRequest,
-  replies: { 201: { doc: 'Made', headers: { Location: 'the users of the cluster' } } },
+  replies: { 201: { doc: 'Created', headers: { Location: 'the users of the cluster' } } },
 });
 
 export const V3CreateClusterUser = defineOperation({
@@ -113,9 +113,9 @@ export const V3CreateClusterUser = defineOperation({
   id: 'clusters/v3create-user',
   method: 'POST',
   path: '/v3/clusters/{id}/users',
-  doc: 'Makes a database user with access to buckets and scopes.',
+  doc: 'Creates a database user with access to buckets and scopes.',
   body: v3CreateClusterUserRequest,
-  replies: { 201: { doc: 'Made', headers: { Location: 'the users of the cluster' } } },
+  replies: { 201: { doc: 'Created', headers: { Location: 'the users of the cluster' } } },
 });
 
 export const UpdateDatabaseUser = defineOperation({
@@ -123,7 +123,7 @@ export const UpdateDatabaseUser = defineOperation({
   id: 'clusters/update-user',
   method: 'PUT',
   path: `${users}/{username}`,
-  doc: 'Changes the password, the access, or both; what is left out stays.',
+  doc: 'Changes the password, the access, or both; omitted fields stay unchanged.',
   body: updateDatabaseUserRequest,
   replies: { 204: { doc: 'Changed' } },
 });
@@ -138,7 +138,7 @@ export const DeleteDatabaseUser = defineOperation({
   replies: { 204: { doc: 'Deleted' } },
 });
 
-type Given = {
+type AccessFields = {
   buckets?:
     | readonly (
         | z.output<typeof bucketRole>
@@ -148,15 +148,15 @@ type Given = {
   allBucketsAccess?: 'data_writer' | 'data_reader' | undefined;
 };
 
-/** Null when nothing is said about access. */
-export function accessOf({ buckets, allBucketsAccess }: Given): Access[] | null {
+/** Null if the request has no field about access. */
+export function accessOf({ buckets, allBucketsAccess }: AccessFields): Access[] | null {
   if (buckets === undefined && allBucketsAccess === undefined) return null;
   const all: Access[] =
     allBucketsAccess === undefined ? [] : [{ bucketName: '*', bucketAccess: [allBucketsAccess] }];
   return [...all, ...(buckets ?? []).map(oneAccess)];
 }
 
-function oneAccess(given: NonNullable<Given['buckets']>[number]): Access {
+function oneAccess(given: NonNullable<AccessFields['buckets']>[number]): Access {
   const { bucketName: bucket, bucketAccess } =
     'bucketName' in given ? given : { bucketName: given.name, bucketAccess: [given.access] };
   return { bucketName: bucket, ...(given.scope !== '*' && { scope: given.scope }), bucketAccess };

@@ -1,4 +1,4 @@
-// Requests about database users.
+// Handlers for database users.
 import type { ReadyClusters } from '../clusters/ready-cluster.ts';
 import { type BoundOperation, bind, type Reply } from '../http/operation.ts';
 import { bindBoth, type Version } from '../http/versions.ts';

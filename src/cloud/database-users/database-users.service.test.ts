@@ -15,7 +15,7 @@ import { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 const minuteMs = 60_000;
 const wanted = { username: 'u', password: 'p', access: [] };
 
-/** A node that knows users by name and what they may do; `before` runs before each answer. */
+/** A node that stores the roles of users by name; `before` runs before each answer. */
 class FakeNode {
   readonly roles = new Map<string, string>();
   before: (method: string) => Promise<void> = async () => {};
@@ -45,7 +45,7 @@ async function world(t: TestContext) {
   return { store, node, cluster, clock, unconfirmed, server };
 }
 
-test('makes a user once, also when two servers are asked at the same time', async (t) => {
+test('creates a user once, also if two servers get the request at the same time', async (t) => {
   const { node, cluster, server } = await world(t);
   const gate = deferred<void>();
   node.before = () => gate.promise;
@@ -57,7 +57,7 @@ test('makes a user once, also when two servers are asked at the same time', asyn
   assert.deepEqual([...node.roles.keys()], ['u']);
 });
 
-test('makes as many users as a cluster can have, and another once one is gone', async (t) => {
+test('creates users up to the limit of a cluster, and another after one was deleted', async (t) => {
   const { store, node, cluster, server } = await world(t);
   const users = Array.from({ length: usersMax - 1 }, (_, i) => ({
     cluster_id: 'c',
@@ -77,7 +77,7 @@ test('makes as many users as a cluster can have, and another once one is gone', 
   await server().create(cluster, { ...wanted, username: 'more' });
 });
 
-test('keeps no user whom the node refused', async (t) => {
+test('deletes the row of a user that the node refused', async (t) => {
   const { node, cluster, server } = await world(t);
   node.before = () => Promise.reject(new Error('no'));
   const users = server();
@@ -85,7 +85,7 @@ test('keeps no user whom the node refused', async (t) => {
   assert.deepEqual(await users.list(cluster), []);
 });
 
-test('makes a user anew whose creation was cut short, and none that the node knows', async (t) => {
+test('creates a user again whose creation was interrupted, unless the node has it', async (t) => {
   const { store, node, cluster, clock, server } = await world(t);
   const users = server();
   const cutShort = { username: 'u', user_id: 'old', access: '[]', created_at: clock.wallMs() };
@@ -102,7 +102,7 @@ test('makes a user anew whose creation was cut short, and none that the node kno
   assert.deepEqual([...node.roles.keys()], ['u']);
 });
 
-test('ends with the same access at the node and in the list, in whatever order the node answers', async (t) => {
+test('ends with the same access at the node and in the list, in any order of the node’s answers', async (t) => {
   const { node, cluster, server } = await world(t);
   const users = server();
   await users.create(cluster, wanted);
@@ -114,7 +114,7 @@ test('ends with the same access at the node and in the list, in whatever order t
     users.update(cluster, 'u', { access: access('data_reader') }),
     users.update(cluster, 'u', { access: access('data_writer') }),
   ];
-  // Time enough for the second, did it not wait for the first.
+  // Long enough for the second update to end if it did not wait for the first.
   await new Promise((resolve) => setTimeout(resolve, 20));
   slow.resolve();
   await Promise.all(changes);
@@ -122,14 +122,14 @@ test('ends with the same access at the node and in the list, in whatever order t
   assert.deepEqual((await users.list(cluster))[0]?.access, access('data_writer'));
 });
 
-test('has a node that stood still know in the end what the store says, whatever it hears late', async (t) => {
+test('makes a stalled node store the user of the cloud’s store, also if it applies older requests late', async (t) => {
   const { store, node, cluster, clock, unconfirmed, server } = await world(t);
   const users = server();
   const reader = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
   const writer = [{ bucketName: 'b', bucketAccess: ['data_writer' as const] }];
   await users.create(cluster, { ...wanted, username: 'changed', access: reader });
   await users.create(cluster, { ...wanted, username: 'deleted' });
-  node.before = () => Promise.reject(new Error('the node stands still'));
+  node.before = () => Promise.reject(new Error('the node is stalled'));
   const answers = await Promise.allSettled([
     users.create(cluster, wanted),
     users.update(cluster, 'changed', { access: writer }),
@@ -162,7 +162,7 @@ test('has a node that stood still know in the end what the store says, whatever 
   assert.deepEqual(await store.selectFrom('user_doubts').selectAll().execute(), []);
 });
 
-test('takes a user away only once its creation is over, so that none is left at the node', async (t) => {
+test('deletes a user after its creation has ended, so that none is left at the node', async (t) => {
   const { store, node, cluster, server } = await world(t);
   const gate = deferred<void>();
   const begun = deferred<void>();

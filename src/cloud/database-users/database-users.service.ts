@@ -1,5 +1,5 @@
-// Database users: users of the node with exactly the requested roles. The store has their ids, order and access as requested;
-// passwords are passed to the node and never stored here.
+// Database users: users of the node with exactly the requested roles. The cloud's store has their ids, order and requested access;
+// passwords are sent to the node and never stored here.
 
 import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -8,7 +8,7 @@ import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import { type ClusterSpec, servicesOf } from '../clusters/cluster-spec.ts';
 import type { ReadyCluster } from '../clusters/ready-cluster.ts';
-import { accepted } from '../node-client/refusals.ts';
+import { requireAccepted } from '../node-client/refusals.ts';
 import type { DatabaseUserRow, Store } from '../store/tables.ts';
 import type { Access, UserItem } from './database-users.contract.ts';
 import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
@@ -16,7 +16,7 @@ import type { UnconfirmedUserChanges } from './unconfirmed-user-changes.ts';
 const names = { name: 'username', roles: 'buckets', _: 'username' };
 const all = '*';
 export const usersMax = 1_000;
-/** An older creation has ended. */
+/** A creation that began longer ago than this has ended. */
 const leftoverMs = 60_000;
 
 export interface UserRequest {
@@ -43,7 +43,7 @@ export interface DatabaseUsersOptions {
 export class DatabaseUsersService {
   private readonly options: DatabaseUsersOptions;
   /** One change per user at a time, so that the node's last state equals the store's. */
-  private readonly turns = new InTurn();
+  private readonly changesByUser = new InTurn();
 
   constructor(options: DatabaseUsersOptions) {
     this.options = options;
@@ -71,12 +71,12 @@ export class DatabaseUsersService {
   }
 
   /** Removes access to a deleted bucket, so that a later bucket of the same name does not inherit it. */
-  async forgetBucket(cluster: ReadyCluster, bucketName: string): Promise<void> {
+  async removeBucketAccess(cluster: ReadyCluster, bucketName: string): Promise<void> {
     const rows = await this.rows(cluster.row.id).execute();
     for (const { username } of rows.filter((user) =>
       accessIn(user).some((one) => one.bucketName === bucketName),
     ))
-      await this.inTurn(cluster, username, () => this.takeAway(cluster, username, bucketName));
+      await this.inTurn(cluster, username, () => this.removeAccess(cluster, username, bucketName));
   }
 
   /** Makes the node's user equal to the store's. */
@@ -87,13 +87,13 @@ export class DatabaseUsersService {
       if (user === undefined) return;
       // An unanswered deletion took effect; a creation may still be in progress at another server.
       const wasDeleted = status === 404 && user.created_at < this.options.clock.wallMs() - leftoverMs;
-      if (wasDeleted) await this.forget(cluster, username);
+      if (wasDeleted) await this.deleteRow(cluster, username);
       else await this.putToNode(cluster, username, { access: accessIn(user) });
     });
   }
 
   private inTurn(cluster: ReadyCluster, username: string, work: () => Promise<void>): Promise<void> {
-    return this.turns.run(`${cluster.row.id} ${username}`, work);
+    return this.changesByUser.run(`${cluster.row.id} ${username}`, work);
   }
 
   /** Writes the row first, so that of concurrent requests for one name, at any server, only one reaches the node. */
@@ -111,7 +111,7 @@ export class DatabaseUsersService {
     try {
       await this.putToNode(cluster, wanted.username, wanted);
     } catch (error) {
-      await this.forget(cluster, wanted.username);
+      await this.deleteRow(cluster, wanted.username);
       throw error;
     }
   }
@@ -134,7 +134,7 @@ export class DatabaseUsersService {
     return numInsertedOrUpdatedRows === 1n;
   }
 
-  /** A creation interrupted by a kill leaves a row without a user on the node. */
+  /** Takes over a row without a user on the node, which a creation interrupted by a kill has left. */
   private async takeOver({ row, client }: ReadyCluster, user: DatabaseUserRow): Promise<boolean> {
     const before = user.created_at - leftoverMs;
     const left = await this.find(row.id, user.username);
@@ -151,28 +151,28 @@ export class DatabaseUsersService {
   }
 
   private async updateNow(cluster: ReadyCluster, username: string, change: UserChange): Promise<void> {
-    const user = await this.need(cluster, username);
+    const user = await this.findOrThrow(cluster, username);
     if (change.username !== undefined && change.username !== username)
       throw invalid('username: cannot be changed');
     if (change.userId !== undefined && change.userId !== user.user_id)
       throw invalid('userId: cannot be changed');
     const access = change.access ?? accessIn(user);
     await this.putToNode(cluster, username, { password: change.password, access });
-    await this.keepAccess(cluster, username, access);
+    await this.storeAccess(cluster, username, access);
   }
 
   private async deleteNow(cluster: ReadyCluster, username: string): Promise<void> {
-    await this.need(cluster, username);
+    await this.findOrThrow(cluster, username);
     const answer = await this.send(cluster, username, 'DELETE');
-    if (answer.status !== 404) accepted(answer, names);
-    await this.forget(cluster, username);
+    if (answer.status !== 404) requireAccepted(answer, names);
+    await this.deleteRow(cluster, username);
   }
 
-  private async takeAway(cluster: ReadyCluster, username: string, bucketName: string): Promise<void> {
+  private async removeAccess(cluster: ReadyCluster, username: string, bucketName: string): Promise<void> {
     const user = await this.find(cluster.row.id, username);
     if (user === undefined) return;
     const access = accessIn(user).filter((one) => one.bucketName !== bucketName);
-    await this.keepAccess(cluster, username, access);
+    await this.storeAccess(cluster, username, access);
   }
 
   private async putToNode(
@@ -184,7 +184,7 @@ export class DatabaseUsersService {
       roles: rolesOf(access, servicesIn(cluster)),
       ...(password !== undefined && { password }),
     };
-    accepted(await this.send(cluster, username, 'PUT', fields), names);
+    requireAccepted(await this.send(cluster, username, 'PUT', fields), names);
   }
 
   /** A node that did not answer may still apply the change later. */
@@ -202,7 +202,7 @@ export class DatabaseUsersService {
     }
   }
 
-  private async keepAccess(
+  private async storeAccess(
     { row }: ReadyCluster,
     username: string,
     access: readonly Access[],
@@ -215,7 +215,7 @@ export class DatabaseUsersService {
       .execute();
   }
 
-  private async forget({ row }: ReadyCluster, username: string): Promise<void> {
+  private async deleteRow({ row }: ReadyCluster, username: string): Promise<void> {
     await this.options.store
       .deleteFrom('database_users')
       .where('cluster_id', '=', row.id)
@@ -223,7 +223,7 @@ export class DatabaseUsersService {
       .execute();
   }
 
-  private async need({ row }: ReadyCluster, username: string): Promise<DatabaseUserRow> {
+  private async findOrThrow({ row }: ReadyCluster, username: string): Promise<DatabaseUserRow> {
     const user = await this.find(row.id, username);
     if (user === undefined) throw notFound(`cluster ${row.id} has no user "${username}"`);
     return user;
@@ -245,20 +245,20 @@ const pathOf = (username: string): string => `/settings/rbac/users/local/${encod
 const servicesIn = ({ row }: ReadyCluster): string[] =>
   servicesOf((JSON.parse(row.spec) as ClusterSpec).servers);
 
-/** Where the cluster has the query service, what may be read or written may be so by statements too. */
-const statementRoles = {
+/** Query roles that a data role implies in a cluster with the query service. */
+const queryRoles = {
   data_reader: ['query_select'],
   data_writer: ['query_insert', 'query_update', 'query_delete', 'query_manage_index'],
 } as const;
 
 /** `data_reader[orders:_default],data_writer[*]` */
 function rolesOf(access: readonly Access[], services: readonly string[]): string {
-  const withStatements = services.includes('query');
+  const hasQueries = services.includes('query');
   return access
     .flatMap(({ bucketName, scope, bucketAccess }) => {
       const place = scope === undefined || bucketName === all ? bucketName : `${bucketName}:${scope}`;
       return bucketAccess
-        .flatMap((role) => [role, ...(withStatements ? statementRoles[role] : [])])
+        .flatMap((role) => [role, ...(hasQueries ? queryRoles[role] : [])])
         .map((role) => `${role}[${place}]`);
     })
     .join(',');

@@ -1,11 +1,12 @@
-// User changes that a node did not confirm. An unanswered request may take effect later, when a stalled node continues. So the state
-// of the store is applied to the node twice, since the late request may still be in progress the first time.
+// User changes that a node did not confirm. The node may still apply an unanswered request later, after a stall. So the user in the
+// store is sent to the node twice, since the late request may still be in progress the first time.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { Rounds } from '../rounds.ts';
+import { PeriodicTask } from '../periodic-task.ts';
 import type { ClusterRow, Store, UnconfirmedUserChangeRow } from '../store/tables.ts';
 
-const lookMs = 2_000;
+const checkEveryMs = 2_000;
+/** The delay between the first and the second confirmation. */
 const againMs = 30_000;
 
 export interface UnconfirmedUserChangesOptions {
@@ -20,13 +21,13 @@ export type Confirm = (cluster: ClusterRow, username: string) => Promise<void>;
 
 export class UnconfirmedUserChanges {
   private readonly options: UnconfirmedUserChangesOptions;
-  private readonly rounds: Rounds;
+  private readonly rounds: PeriodicTask;
 
   constructor(options: UnconfirmedUserChangesOptions) {
     this.options = options;
     const { clock, log } = options;
     const onError = ({ message }: Error) => log.error('users.unreadable', { reason: message });
-    this.rounds = new Rounds({ everyMs: lookMs, clock, onError });
+    this.rounds = new PeriodicTask({ everyMs: checkEveryMs, clock, onError });
   }
 
   async note(clusterId: string, username: string): Promise<void> {
@@ -73,7 +74,7 @@ export class UnconfirmedUserChanges {
     try {
       await confirm(cluster, username);
     } catch (error) {
-      log.info('user.not_settled', { cluster: cluster_id, reason: (error as Error).message });
+      log.info('user.change_unconfirmed', { cluster: cluster_id, reason: (error as Error).message });
       return;
     }
     const same = { cluster_id, username };

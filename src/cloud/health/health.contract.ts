@@ -1,4 +1,4 @@
-// How a cluster is, and the certificate that clients trust it by.
+// Operations that read the health of a cluster and its certificate authority.
 import { z } from 'zod';
 import { choice, component } from '../answers/component.ts';
 import { clusterStatus, v3ClusterStatus } from '../clusters/phase.ts';
@@ -22,7 +22,7 @@ const nodeStats = component('NodeStats', {
 });
 
 const healthSchema = component('ClusterHealthResponse', {
-  // Of v2 or v3, by the version that is asked.
+  // A status of v2 or of v3, depending on the path.
   status: z.union([clusterStatus, v3ClusterStatus]),
   health: choice('clusterHealth', [
     'healthy',
@@ -43,7 +43,7 @@ export const ShowHealth = defineOperation({
   method: 'GET',
   path: '/v2/clusters/{id}/health',
   subject: 'cluster',
-  doc: 'What the nodes say now; for a cluster that is not ready its status alone.',
+  doc: 'Health as the nodes report it now; of a cluster that is not ready only the status.',
   access: 'token',
   replies: { 200: { doc: 'Health', body: healthSchema } },
 });

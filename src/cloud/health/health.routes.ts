@@ -1,4 +1,4 @@
-// Requests about health and certificates.
+// Handlers for health and certificates.
 
 import { notFound } from '../answers/api-error.ts';
 import { type ClusterNodes, endpointOf } from '../clusters/cluster-nodes.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeClient } from '../node-client/node-client.ts';
-import { SilentNode } from '../node-client/refusals.ts';
+import { UnresponsiveNodeError } from '../node-client/refusals.ts';
 import { healthOf } from './health.service.ts';
 
-const answering = (askHealth: () => Promise<string>) => ({ askHealth }) as unknown as NodeClient;
+const answering = (requestHealth: () => Promise<string>) => ({ requestHealth }) as unknown as NodeClient;
 
-test('calls a node that does not answer unhealthy, and says why', async () => {
-  const silent = answering(() => Promise.reject(new SilentNode('it is being started')));
+test('reports a node that does not answer as unhealthy, with the reason', async () => {
+  const silent = answering(() => Promise.reject(new UnresponsiveNodeError('it is being started')));
   const { health, reason, nodeStats } = await healthOf(silent, ['127.64.0.1']);
   assert.deepEqual(
     [health, reason, nodeStats?.unhealthyCount],
@@ -15,7 +15,7 @@ test('calls a node that does not answer unhealthy, and says why', async () => {
   );
 });
 
-test('takes no fault of its own for the health of a node', async () => {
+test('throws for an error of its own instead of reporting an unhealthy node', async () => {
   const fault = answering(() => Promise.reject(new TypeError('a bug')));
   await assert.rejects(healthOf(fault, ['127.64.0.1']), TypeError);
   await assert.rejects(

@@ -1,12 +1,12 @@
 // Computes the health of a cluster from its nodes' answers; a node that does not answer is unhealthy.
 import type { NodeClient } from '../node-client/node-client.ts';
-import { SilentNode } from '../node-client/refusals.ts';
+import { UnresponsiveNodeError } from '../node-client/refusals.ts';
 import type { ClusterHealth } from './health.contract.ts';
 
-interface NodeSaid {
+interface NodesReply {
   nodes: { hostname: string; status: string; services: string[]; clusterMembership: string }[];
 }
-interface BucketSaid {
+interface BucketReply {
   name: string;
   nodes: { status: string }[];
 }
@@ -23,16 +23,16 @@ type Stats = Required<Pick<ClusterHealth, 'health' | 'bucketStats' | 'nodeStats'
 
 export async function healthOf(client: NodeClient, nodeNames: readonly string[]): Promise<Stats> {
   try {
-    const { nodes } = JSON.parse(await client.askHealth('/pools/default')) as NodeSaid;
-    const buckets = JSON.parse(await client.askHealth('/pools/default/buckets')) as BucketSaid[];
-    return said(nodes, buckets);
+    const { nodes } = JSON.parse(await client.requestHealth('/pools/default')) as NodesReply;
+    const buckets = JSON.parse(await client.requestHealth('/pools/default/buckets')) as BucketReply[];
+    return statsOf(nodes, buckets);
   } catch (error) {
-    if (error instanceof SilentNode) return silent(nodeNames, error.message);
+    if (error instanceof UnresponsiveNodeError) return unresponsiveStats(nodeNames, error.message);
     throw error;
   }
 }
 
-function said(nodes: NodeSaid['nodes'], buckets: readonly BucketSaid[]): Stats {
+function statsOf(nodes: NodesReply['nodes'], buckets: readonly BucketReply[]): Stats {
   const bucketHealth = Object.fromEntries(buckets.map((bucket) => [bucket.name, bucketStatus(bucket)]));
   const unhealthyBuckets = count(Object.values(bucketHealth), (status) => status !== 'healthy');
   const unhealthyNodes = count(nodes, ({ status }) => status !== 'healthy');
@@ -60,7 +60,7 @@ function said(nodes: NodeSaid['nodes'], buckets: readonly BucketSaid[]): Stats {
   };
 }
 
-function silent(nodeNames: readonly string[], reason: string): Stats {
+function unresponsiveStats(nodeNames: readonly string[], reason: string): Stats {
   return {
     health: 'unhealthy',
     reason,
@@ -75,6 +75,6 @@ function silent(nodeNames: readonly string[], reason: string): Stats {
   };
 }
 
-const bucketStatus = ({ nodes }: BucketSaid): string =>
+const bucketStatus = ({ nodes }: BucketReply): string =>
   nodes.find(({ status }) => status !== 'healthy')?.status ?? 'healthy';
 const count = <T>(all: readonly T[], is: (one: T) => boolean): number => all.filter(is).length;

@@ -32,7 +32,7 @@ function anApi() {
   return { world, api, get };
 }
 
-test('answers from the store once for each snapshot of it, and all else each time', async () => {
+test('computes a cacheable answer once for each snapshot of the store, and other answers each time', async () => {
   const { world, get } = anApi();
   assert.deepEqual([await get('/fresh'), await get('/fresh')], [1, 2]);
   assert.deepEqual([await get('/kept'), await get('/kept')], [3, 3]);
@@ -42,7 +42,7 @@ test('answers from the store once for each snapshot of it, and all else each tim
   assert.deepEqual(await Promise.all([get('/kept?y'), get('/kept?y'), get('/kept?y')]), [6, 6, 6]);
 });
 
-test('keeps no refusal', async () => {
+test('does not cache refusals', async () => {
   const { world, get } = anApi();
   world.fails = true;
   assert.equal((await get('/kept')).errorType, 'ValidationError');
@@ -50,7 +50,7 @@ test('keeps no refusal', async () => {
   assert.equal(await get('/kept'), 1);
 });
 
-test('sends a kept answer as it sends a new one', async () => {
+test('sends a cached answer exactly as a computed one', async () => {
   const { api } = anApi();
   const headersOf = async (method: 'GET' | 'HEAD') => {
     const { statusCode, body, headers } = await api.inject({ method, url: '/kept' });

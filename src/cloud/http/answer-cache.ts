@@ -8,7 +8,7 @@ const entriesMax = 5_000;
 const bytesMax = 32 * 1024 * 1024;
 
 /** What determines an answer within a snapshot. */
-export interface Question extends Authenticated {
+export interface CacheKey extends Authenticated {
   /** Part of paging links. */
   readonly host: string;
   /** As received. */
@@ -16,22 +16,20 @@ export interface Question extends Authenticated {
 }
 
 export class AnswerCache {
-  private readonly kept = new SnapshotCache<string>({
+  private readonly cache = new SnapshotCache<string>({
     entriesMax,
     bytesMax,
     bytesOf: ({ length }) => 2 * length,
   });
 
-  find(question: Question): string | undefined {
-    return this.kept.find(question.snapshot, keyOf(question));
+  find(key: CacheKey): string | undefined {
+    return this.cache.find(key.snapshot, textOf(key));
   }
 
-  of(question: Question, answer: () => Promise<Reply>): Promise<string> {
-    return this.kept.of(question.snapshot, keyOf(question), async () =>
-      JSON.stringify((await answer()).body),
-    );
+  of(key: CacheKey, answer: () => Promise<Reply>): Promise<string> {
+    return this.cache.of(key.snapshot, textOf(key), async () => JSON.stringify((await answer()).body));
   }
 }
 
 /** None of these contains a newline. */
-const keyOf = ({ caller, host, url }: Question): string => `${caller.view}\n${host}\n${url}`;
+const textOf = ({ caller, host, url }: CacheKey): string => `${caller.view}\n${host}\n${url}`;

@@ -1,5 +1,5 @@
-// The HTTP side of the cloud: one pipeline for all operations. Credentials first, then what the path names and whether the caller
-// may, then the query and the body. Every refusal is an ApiError.
+// The HTTP server of the cloud: one pipeline for all operations checks the credentials, finds the object of the path, checks the
+// permission, then validates query and body. Every refusal is an ApiError.
 import { hostname } from 'node:os';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -15,8 +15,8 @@ import type { Caller } from '../access/caller.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { ApiError, invalid, notFound } from '../answers/api-error.ts';
 import { inSpareRoom } from '../store/in-spare-room.ts';
-import { AnswerCache, type Question } from './answer-cache.ts';
-import { jsonType, takeJsonOnly } from './json-body.ts';
+import { AnswerCache, type CacheKey } from './answer-cache.ts';
+import { acceptJsonOnly, jsonType } from './json-body.ts';
 import { MalformedRequests, needHost, refuseExpectations } from './malformed.ts';
 import type { BoundOperation, Operation, Reply, Request } from './operation.ts';
 import { needNamedProject, needRole, needSubject } from './permission.ts';
@@ -25,7 +25,7 @@ import { problemsOf } from './problems.ts';
 const bodyLimitBytes = 1024 * 1024;
 const requestTimeoutMs = 30_000;
 const timeoutCheckMs = 1_000;
-/** An encoded name of 128 characters, each of up to twelve. */
+/** A name of 128 characters, each up to twelve long when percent-encoded. */
 const paramLengthMax = 2_048;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -56,14 +56,14 @@ export function createApi(options: ApiOptions): FastifyInstance {
     http: {
       headersTimeout: patienceMs,
       connectionsCheckingInterval: Math.min(timeoutCheckMs, patienceMs),
-      // Asked for below, with an answer that says so.
+      // `needHost` checks it below, with an error that names the header.
       requireHostHeader: false,
     },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: paramLengthMax },
     forceCloseConnections: 'idle',
     clientErrorHandler: refusals.refuse,
-    // A path that cannot be decoded, or too long a part of one.
-    frameworkErrors: (_error, request, reply) => refuse(reply as FastifyReply, nowhere(request.url)),
+    // Called for a path that cannot be decoded or has too long a parameter.
+    frameworkErrors: (_error, request, reply) => refuse(reply as FastifyReply, pathNotFound(request.url)),
   });
   refusals.watch(app.server);
   refuseExpectations(app.server);
@@ -72,13 +72,13 @@ export function createApi(options: ApiOptions): FastifyInstance {
     needHost(raw);
     done();
   });
-  takeJsonOnly(app);
+  acceptJsonOnly(app);
   app.setErrorHandler((error, _request, reply) => refuse(reply, apiErrorOf(error as Error, options.log)));
   app.setNotFoundHandler((request, reply) => refuse(reply, unrouted(request, options.operations)));
   app.decorateRequest('by', null);
   app.decorateRequest('subject', undefined);
-  const kept = new AnswerCache();
-  for (const bound of options.operations) addRoute(app, bound, { ...options, kept });
+  const cache = new AnswerCache();
+  for (const bound of options.operations) addRoute(app, bound, { ...options, cache });
   addDescription(
     app,
     options.operations.map(({ operation }) => operation),
@@ -102,7 +102,7 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
 function addRoute(
   app: FastifyInstance,
   { operation, handle }: BoundOperation,
-  { authenticate, find, kept, spareRoom, publicUrl }: ApiOptions & { kept: AnswerCache },
+  { authenticate, find, cache, spareRoom, publicUrl }: ApiOptions & { cache: AnswerCache },
 ): void {
   const answer = (request: FastifyRequest): Promise<Reply> => {
     const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
@@ -112,7 +112,7 @@ function addRoute(
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     request.by = await authenticate(request);
     isKnown(request.raw.socket);
-    const text = operation.fromStore && kept.find(questionOf(request));
+    const text = operation.fromStore && cache.find(cacheKeyOf(request));
     if (text !== undefined) return sendJson(reply, text);
     needRole(operation, request.by.caller);
     request.subject = await subjectOf(operation, request, find);
@@ -124,7 +124,7 @@ function addRoute(
     // Before the body is read, so that a caller without permission need not send it.
     ...(operation.access === 'token' && { onRequest: admit }),
     handler: operation.fromStore
-      ? async (request, reply) => sendJson(reply, await kept.of(questionOf(request), () => answer(request)))
+      ? async (request, reply) => sendJson(reply, await cache.of(cacheKeyOf(request), () => answer(request)))
       : async (request, reply) => send(reply, await answer(request)),
   });
 }
@@ -135,7 +135,7 @@ function send(reply: FastifyReply, { status, headers, body }: Reply): FastifyRep
   return body === undefined ? reply.send() : sendJson(reply, JSON.stringify(body));
 }
 
-const questionOf = ({ by, host, url }: FastifyRequest): Question => ({
+const cacheKeyOf = ({ by, host, url }: FastifyRequest): CacheKey => ({
   ...(by as Authenticated),
   host,
   url,
@@ -147,7 +147,8 @@ async function subjectOf(
   find: ApiOptions['find'],
 ): Promise<Subject | undefined> {
   const params = request.params as Record<string, string>;
-  if (Object.values(params).some((value) => value === '' || value.includes('\0'))) throw nowhere(request.url);
+  if (Object.values(params).some((value) => value === '' || value.includes('\0')))
+    throw pathNotFound(request.url);
   const given = params['id'];
   if (given !== undefined && !uuid.test(given)) throw malformedId(operation, given);
   const id = given?.toLowerCase();
@@ -217,26 +218,26 @@ function apiErrorOf(error: Error & { code?: string; statusCode?: number }, log: 
 const refuse = (reply: FastifyReply, apiError: ApiError): FastifyReply =>
   sendJson(reply.code(apiError.status).headers(apiError.headers), JSON.stringify(apiError.body));
 
-/** Past the framework, which would add a charset; as a text, since bytes would be written apart from the headers. */
+/** Bypasses the framework's serializer, which would add a charset. Sends a string: bytes would be written separately from the headers. */
 const sendJson = (reply: FastifyReply, text: string): FastifyReply =>
-  reply.header('content-type', jsonType).serializer(asItIs).send(text);
+  reply.header('content-type', jsonType).serializer(unchanged).send(text);
 
-const asItIs = (text: string): string => text;
+const unchanged = (text: string): string => text;
 
-/** A path that exists for other methods is 405 with those; any other 404. */
+/** 405 with the allowed methods if the path has any, else 404. */
 function unrouted(request: FastifyRequest, operations: readonly BoundOperation[]): ApiError {
   const path = request.url.split('?')[0] as string;
   const methods = operations
     .filter(({ operation }) => matches(operation.path, path))
     .map(({ operation }) => operation.method);
-  if (methods.length === 0) return nowhere(path);
-  return new ApiError('MethodNotAllowed', `${path} takes ${methods.join(', ')}`, {
+  if (methods.length === 0) return pathNotFound(path);
+  return new ApiError('MethodNotAllowed', `${path} accepts ${methods.join(', ')}`, {
     allow: methods.join(', '),
   });
 }
 
-const nowhere = (path: string): ApiError =>
-  notFound(`there is no ${path.split('?')[0]}; see /docs/api for what there is`);
+const pathNotFound = (path: string): ApiError =>
+  notFound(`there is no ${path.split('?')[0]}; see /docs/api for the paths there are`);
 
 function matches(pattern: string, path: string): boolean {
   const [wanted, given] = [pattern.split('/'), path.split('/')];
@@ -249,7 +250,7 @@ function matches(pattern: string, path: string): boolean {
 declare module 'fastify' {
   interface FastifyRequest {
     by: Authenticated | null;
-    /** What the path names. */
+    /** The object that the path names. */
     subject: Subject | undefined;
   }
 }

@@ -1,14 +1,13 @@
-// Bodies: JSON in UTF-8 and nothing else. Clients that name a content type on every request send none with a DELETE: an empty
-// body is no body.
+// Request bodies: JSON in UTF-8 only. An empty body counts as none, since some clients name a content type also without a body.
 import type { FastifyInstance } from 'fastify';
 import { invalid } from '../answers/api-error.ts';
 
-/** Without a charset: a published client compares it whole. */
+/** Has no charset, since a published client compares the whole header. */
 export const jsonType = 'application/json';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export function takeJsonOnly(app: FastifyInstance): void {
+export function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
     body.length === 0 ? undefined : parsed(body),

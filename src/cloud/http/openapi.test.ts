@@ -32,7 +32,7 @@ test('describes the operations in a valid document, with the published names of 
   for (const [, name] of references) assert.ok(document.components.schemas[name as string], name);
 });
 
-test('shows them on a page that loads nothing from elsewhere', async () => {
+test('shows the operations on a page that loads nothing from other servers', async () => {
   const page = await anApi().inject('/docs/api');
   assert.match(page.body, /projects\/create|\/v2\/projects/);
   assert.match(String(page.headers['content-security-policy']), /default-src 'none'/);

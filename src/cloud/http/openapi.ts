@@ -12,11 +12,11 @@ const version = '2.0.0';
 const refusals: Readonly<Record<number, string>> = {
   401: 'No valid credentials',
   403: 'The token’s role does not permit it',
-  404: 'Not there',
+  404: 'Not found',
   413: 'The body is too large; the connection is closed',
-  422: 'Malformed, or not possible',
-  429: 'The token is used too often; Retry-After says how long to wait',
-  500: 'The request failed here',
+  422: 'Invalid, or not possible now',
+  429: 'Too many requests with this token; Retry-After says how long to wait',
+  500: 'Internal error',
 };
 
 export function describeApi(operations: readonly Operation[]): ApiDocument & Json {
@@ -108,18 +108,18 @@ const references = { target: 'draft-2020-12' } as const;
 function withoutDefinitions(schema: Json): Json {
   const { $schema: _dialect, $defs: _definitions, id, ...rest } = schema as Json & { id?: string };
   if (typeof id === 'string') return { $ref: `#/components/schemas/${id}` };
-  return pointed(rest) as Json;
+  return withComponentReferences(rest) as Json;
 }
 
 /** References into definitions become references to components. */
-function pointed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(pointed);
+function withComponentReferences(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withComponentReferences);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) =>
       key === '$ref' && typeof inner === 'string'
         ? [key, inner.replace('#/$defs/', '#/components/schemas/')]
-        : [key, pointed(inner)],
+        : [key, withComponentReferences(inner)],
     ),
   );
 }
@@ -141,7 +141,7 @@ function componentsOf(operations: readonly Operation[]): Record<string, Json> {
 }
 
 function named({ id: _id, ...schema }: Json): Json {
-  return pointed(schema) as Json;
+  return withComponentReferences(schema) as Json;
 }
 
 const tagOf = ({ path }: Operation): string => path.split('/')[2] as string;

@@ -26,8 +26,8 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
   /** The status for an `{id}` that is not a uuid: 422 where the published table lists it, else 404. */
   readonly malformedId?: 422 | 404;
   /**
-   * A read that is answered from the store alone, with 200 and no headers: neither the time nor a node decides, so that the
-   * answer holds until the store changes.
+   * The answer of this read depends on the store only, not on the time or a node, and is 200 without headers. It is cached until the
+   * store changes.
    */
   readonly fromStore?: true;
   readonly query?: Query;
@@ -36,7 +36,7 @@ export interface Operation<Query extends z.ZodType = z.ZodType, Body extends z.Z
 }
 
 /**
- * `any`: every role, each of what it may see. `read`, `write`: in the project concerned. `readAll`: in the whole organization.
+ * `any`: every role; each reads only what it may see. `read`, `write`: in the project concerned. `readAll`: in the whole organization.
  * `organization`: its owner.
  */
 export type Need = 'any' | 'read' | 'write' | 'readAll' | 'organization';

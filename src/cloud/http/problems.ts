@@ -10,10 +10,10 @@ export const problemsOf = (issues: readonly Issue[], given: unknown, kind: strin
     .map((issue) => describe(issue, given, kind))
     .join('; ');
 
-/** Worse than any number of wrong fields: not an object (or list) at all. */
+/** The distance of a value that is not even an object (or list): larger than that of any number of wrong fields. */
 const otherKind = 1_000_000;
 
-/** Of a union, the alternative with the fewest problems. */
+/** The problems of the alternative of a union that has the fewest. */
 function leavesOf(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const forms = issue.errors.map((form) => form.map((inner) => within(issue.path, inner)).flatMap(leavesOf));

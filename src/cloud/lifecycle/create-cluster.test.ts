@@ -12,7 +12,7 @@ import { createCluster } from './create-cluster.ts';
 
 const ports = { rest: 1, kv: 2 } as NodePorts;
 
-test('places a node anew when something else took its address meanwhile', async (t) => {
+test('chooses another address for a node when another program uses the first', async (t) => {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);
@@ -23,7 +23,7 @@ test('places a node anew when something else took its address meanwhile', async 
     secrets,
     clock,
     operatorAddress: undefined,
-    provisioner: { trouble: () => null },
+    provisioner: { downReason: () => null },
     home: 'here',
   });
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();

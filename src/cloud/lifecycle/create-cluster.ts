@@ -18,17 +18,17 @@ export interface PlanParts {
 export const createCluster = (parts: PlanParts): Plan => ({
   steps: [
     { name: 'place', run: (cluster) => place(parts, cluster) },
-    { name: 'start', run: (cluster, givenUp) => start(parts, cluster, givenUp) },
+    { name: 'start', run: (cluster, cancellation) => start(parts, cluster, cancellation) },
     { name: 'admit', run: (cluster) => parts.allowlist.apply(cluster) },
-    { name: 'certificate', run: (cluster) => keepCertificate(parts, cluster) },
+    { name: 'certificate', run: (cluster) => storeCertificate(parts, cluster) },
     { name: 'probe', run: async (cluster) => (await parts.nodes.client(cluster)).probeDocument() },
     {
       name: 'publish',
       run: (cluster) => change(parts, cluster.id, { phase: 'ready', deployed_at: parts.clock.wallMs() }),
     },
   ],
-  // Nodes stop with the cloud, and may have died while it was not running.
-  backTo: 'start',
+  // Nodes stop with the cloud, and may have died since.
+  resumeAt: 'start',
   failed: (transaction, id) => change({ ...parts, store: transaction }, id, { phase: 'deploy_failed' }),
 });
 
@@ -43,15 +43,15 @@ async function placeNodes({ store, provisioner, nodes }: PlanParts, cluster: Clu
     if (node.address !== '') continue;
     const taken = await store.selectFrom('nodes').selectAll().where('address', '!=', '').execute();
     const { address, ports } = await provisioner.place(taken.map(placementOf));
-    await keepPlace(store, node.id, { address, ports: JSON.stringify(ports) });
+    await storePlacement(store, node.id, { address, ports: JSON.stringify(ports) });
   }
 }
 
 /** Chooses another address if an earlier attempt found it in use. */
-async function start(parts: PlanParts, cluster: ClusterRow, givenUp: AbortSignal): Promise<void> {
+async function start(parts: PlanParts, cluster: ClusterRow, cancellation: AbortSignal): Promise<void> {
   await placeNodes(parts, cluster);
   const rows = await parts.nodes.of(cluster.id);
-  await Promise.all(rows.map((node: NodeRow) => startNode(parts, cluster, node, givenUp)));
+  await Promise.all(rows.map((node: NodeRow) => startNode(parts, cluster, node, cancellation)));
 }
 
 /** A node that was never ready has no data: with another address it starts from scratch. */
@@ -59,20 +59,20 @@ async function startNode(
   { store, provisioner, nodes }: PlanParts,
   cluster: ClusterRow,
   node: NodeRow,
-  givenUp: AbortSignal,
+  cancellation: AbortSignal,
 ): Promise<void> {
   try {
-    await provisioner.start(nodes.spec(cluster, node), givenUp);
+    await provisioner.start(nodes.spec(cluster, node), cancellation);
   } catch (error) {
     if (error instanceof PlaceTakenError) {
       await provisioner.remove(node.id);
-      await keepPlace(store, node.id, { address: '', ports: '' });
+      await storePlacement(store, node.id, { address: '', ports: '' });
     }
     throw error;
   }
 }
 
-async function keepPlace(
+async function storePlacement(
   store: Store,
   nodeId: string,
   place: { address: string; ports: string },
@@ -80,7 +80,7 @@ async function keepPlace(
   await store.updateTable('nodes').set(place).where('id', '=', nodeId).execute();
 }
 
-async function keepCertificate(parts: PlanParts, cluster: ClusterRow): Promise<void> {
+async function storeCertificate(parts: PlanParts, cluster: ClusterRow): Promise<void> {
   const client = await parts.nodes.client(cluster);
   await change(parts, cluster.id, { certificate: await client.certificate() });
 }

@@ -1,14 +1,14 @@
 // The steps of deleting a cluster: first its nodes and their data, then the rows that refer to them.
 
 import type { Plan } from '../operations/step.ts';
-import { hold } from '../store/hold.ts';
+import { lockRow } from '../store/lock-row.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { PlanParts } from './create-cluster.ts';
 
 export const deleteCluster = (parts: PlanParts): Plan => ({
   steps: [
-    { name: 'remove', run: (cluster) => remove(parts, cluster) },
-    { name: 'free', run: (cluster) => free(parts, cluster) },
+    { name: 'remove', run: (cluster) => removeNodes(parts, cluster) },
+    { name: 'free', run: (cluster) => deleteRows(parts, cluster) },
   ],
   failed: async (transaction, id) => {
     await transaction
@@ -19,13 +19,13 @@ export const deleteCluster = (parts: PlanParts): Plan => ({
   },
 });
 
-async function remove({ nodes, provisioner }: PlanParts, cluster: ClusterRow): Promise<void> {
+async function removeNodes({ nodes, provisioner }: PlanParts, cluster: ClusterRow): Promise<void> {
   for (const node of await nodes.of(cluster.id)) await provisioner.remove(node.id);
 }
 
-async function free({ store }: PlanParts, { id }: ClusterRow): Promise<void> {
+async function deleteRows({ store }: PlanParts, { id }: ClusterRow): Promise<void> {
   await store.transaction().execute(async (transaction) => {
-    await hold(transaction, 'clusters', id);
+    await lockRow(transaction, 'clusters', id);
     await transaction.deleteFrom('allowlist').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('user_doubts').where('cluster_id', '=', id).execute();
     await transaction.deleteFrom('database_users').where('cluster_id', '=', id).execute();

@@ -4,7 +4,7 @@ import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import type { NodeSpec, Provisioner } from '../provisioner/provisioner.ts';
 import type { Store } from '../store/tables.ts';
 
-const atOnce = 4;
+const concurrentMax = 4;
 
 export interface ResumeParts {
   store: Store;
@@ -21,7 +21,7 @@ export async function resumeNodes(parts: ResumeParts): Promise<void> {
   const next = async (): Promise<void> => {
     for (let spec = specs.pop(); spec !== undefined; spec = specs.pop()) await parts.provisioner.resume(spec);
   };
-  await Promise.all(Array.from({ length: atOnce }, next));
+  await Promise.all(Array.from({ length: concurrentMax }, next));
 }
 
 async function specsOf({ store, nodes, home }: ResumeParts): Promise<NodeSpec[]> {
@@ -37,10 +37,10 @@ async function specsOf({ store, nodes, home }: ResumeParts): Promise<NodeSpec[]>
   return (await Promise.all(specs)).flat();
 }
 
-/** Only for clusters that this database records as deleted: after a restore of the database others may exist. */
+/** Removes only nodes of clusters that this database records as deleted: after a restore of an older database other clusters may exist. */
 async function removeLeftovers({ store, provisioner, log }: ResumeParts): Promise<void> {
   const known = new Set((await store.selectFrom('nodes').select('id').execute()).map(({ id }) => id));
-  for (const { id, clusterId } of await provisioner.kept()) {
+  for (const { id, clusterId } of await provisioner.existingNodes()) {
     if (known.has(id)) continue;
     const deleted = await store
       .selectFrom('operations')

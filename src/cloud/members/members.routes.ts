@@ -1,4 +1,4 @@
-// Requests about the organization's users.
+// Handlers for the organization's users.
 
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';

@@ -1,4 +1,4 @@
-// Adding and removing the organization's users: the operator's side; the API only lists them.
+// Adds and removes the organization's users for commands of the operator; the API only lists them.
 import { z } from 'zod';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -26,7 +26,7 @@ export class MembersService {
     this.options = options;
   }
 
-  /** Throws when the address is taken. */
+  /** Throws if another user has the e-mail address. */
   async add(member: NewMember): Promise<MemberRow> {
     const { store, clock, random } = this.options;
     const row = { ...member, id: random.uuid(), created_at: clock.wallMs() };
@@ -39,7 +39,7 @@ export class MembersService {
     return row;
   }
 
-  /** By id or by address. */
+  /** `which`: id or e-mail address. */
   async remove(which: string): Promise<void> {
     const { numDeletedRows } = await this.options.store
       .deleteFrom('members')

@@ -3,13 +3,13 @@ import { KvClient } from '#client/kv.adapter.ts';
 import { type RestContent, type RestReply, type RestTarget, refusal, rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { NodeSpec } from '../provisioner/provisioner.ts';
-import { SilentNode } from './refusals.ts';
+import { UnresponsiveNodeError } from './refusals.ts';
 
 const kvTimeoutMs = 5_000;
 const answerTimeoutMs = 30_000;
 /** Health requests have a short time limit. */
 const healthTimeoutMs = 3_000;
-const bucketPatienceMs = 10_000;
+const bucketTimeoutMs = 10_000;
 const probeBucket = 'divan-probe';
 const probeKey = 'divan:probe';
 
@@ -17,23 +17,23 @@ export class NodeClient {
   private readonly node: Pick<NodeSpec, 'address' | 'ports' | 'administrator'>;
   private readonly localAddress: string | undefined;
   private readonly clock: Clock;
-  private readonly whyDown: () => string | null;
+  private readonly downReason: () => string | null;
 
   constructor(
     node: Pick<NodeSpec, 'address' | 'ports' | 'administrator'>,
     {
       localAddress,
       clock,
-      whyDown,
-    }: { localAddress: string | undefined; clock: Clock; whyDown: () => string | null },
+      downReason,
+    }: { localAddress: string | undefined; clock: Clock; downReason: () => string | null },
   ) {
     this.node = node;
     this.localAddress = localAddress;
     this.clock = clock;
-    this.whyDown = whyDown;
+    this.downReason = downReason;
   }
 
-  /** Resolves with the response of any status; throws SilentNode if there is none. */
+  /** Resolves with the response of any status; throws UnresponsiveNodeError if there is none. */
   async request(
     method: string,
     path: string,
@@ -43,8 +43,8 @@ export class NodeClient {
     try {
       return await rest({ ...this.target, timeoutMs }, method, path, content);
     } catch (error) {
-      const unexplained = `${(error as Error).message}; one that has died is started again, so try again in a few seconds`;
-      throw new SilentNode(this.whyDown() ?? unexplained);
+      const unexplained = `${(error as Error).message}; a node that has died is started again, so try again in a few seconds`;
+      throw new UnresponsiveNodeError(this.downReason() ?? unexplained);
     }
   }
 
@@ -55,12 +55,12 @@ export class NodeClient {
     throw refusal(method, path, answer);
   }
 
-  /** Health of the node; throws SilentNode if it does not answer in time or fails. */
-  async askHealth(path: string): Promise<string> {
+  /** Health of the node; throws UnresponsiveNodeError if it does not answer in time or fails. */
+  async requestHealth(path: string): Promise<string> {
     const answer = await this.request('GET', path, undefined, healthTimeoutMs);
     if (answer.status < 300) return answer.body;
     const refused = refusal('GET', path, answer);
-    throw answer.status >= 500 ? new SilentNode(refused.message) : refused;
+    throw answer.status >= 500 ? new UnresponsiveNodeError(refused.message) : refused;
   }
 
   async put(path: string, json: unknown, timeoutMs?: number): Promise<void> {
@@ -92,12 +92,12 @@ export class NodeClient {
     const client = await KvClient.open(address, ports.kv, kvTimeoutMs, this.localAddress);
     try {
       await client.login(administrator.username, administrator.password);
-      await client.select(probeBucket, bucketPatienceMs);
+      await client.select(probeBucket, bucketTimeoutMs);
       const value = Buffer.from(`{"at":${this.clock.wallMs()}}`);
-      await client.set({ collectionId: 0, key: probeKey }, value, 0, bucketPatienceMs);
+      await client.set({ collectionId: 0, key: probeKey }, value, 0, bucketTimeoutMs);
       const reply = await client.get(0, probeKey);
       if (reply.status !== 0 || !reply.value.equals(value))
-        throw new Error('the data port gave back another document than was written');
+        throw new Error('the data port returned a different document than was written');
     } finally {
       client.close();
     }

@@ -4,8 +4,8 @@ import { ApiError, invalid } from '../answers/api-error.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Throws unless the node accepted. `names` maps the node's fields to the cloud's; `texts` replaces texts of some fields. */
-export function accepted(answer: RestReply, names: Texts, texts: Texts = {}): void {
+/** Throws unless the node accepted the request. `names` maps the node's fields to the cloud's; `texts` replaces the node's texts of some fields. */
+export function requireAccepted(answer: RestReply, names: Texts, texts: Texts = {}): void {
   if (answer.status < 300) return;
   const problems = Object.entries({ ...problemsOf(answer), ...texts });
   if (answer.status >= 500 && problems.length === 0)
@@ -19,7 +19,7 @@ export const problemsOf = ({ body }: RestReply): Record<string, string> =>
   Object.fromEntries(Object.entries(refusedFields(body)).filter(([, text]) => !text.startsWith('Warning:')));
 
 /** The node cannot be reached or does not answer. */
-export class SilentNode extends ApiError {
+export class UnresponsiveNodeError extends ApiError {
   constructor(reason: string) {
     super('ValidationError', `the cluster’s node does not answer: ${reason}`);
   }

@@ -23,7 +23,7 @@ export const ShowOperation = defineOperation({
   method: 'GET',
   path: '/v3/operations/{id}',
   subject: 'operation',
-  doc: 'How far a change of a cluster is, and what is in its way.',
+  doc: 'The progress of a change of a cluster, and the last error.',
   access: 'token',
   fromStore: true,
   replies: { 200: { doc: 'The operation', body: operationSchema } },

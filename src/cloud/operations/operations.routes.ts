@@ -1,4 +1,4 @@
-// Requests about operations.
+// Handlers for operations.
 import type { Clock } from '#ports/clock.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { OperationRow } from '../store/tables.ts';
@@ -6,7 +6,7 @@ import { operationReply, ShowOperation } from './operations.contract.ts';
 import type { OperationKind } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
-/** An operation that is due for this long without a lease waits for a server that does not run. */
+/** If an operation is due for this long without a lease, its server does not run. */
 const overdueMs = 30_000;
 
 export interface OperationRouteParts {
@@ -18,8 +18,8 @@ export interface OperationRouteParts {
 export const operationOperations = ({ plans, home, clock }: OperationRouteParts): BoundOperation[] => [
   bind(ShowOperation, async ({ subject: operation }) => {
     const steps = plans[operation.kind as OperationKind].steps.map(({ name }) => name);
-    const isForsaken = operation.home !== home && isOverdue(operation, clock.wallMs());
-    const shown = isForsaken ? { ...operation, last_error: waitsFor(operation.home) } : operation;
+    const isUnattended = operation.home !== home && isOverdue(operation, clock.wallMs());
+    const shown = isUnattended ? { ...operation, last_error: waitsFor(operation.home) } : operation;
     return { status: 200, body: operationReply(shown, steps) };
   }),
 ];
@@ -28,4 +28,4 @@ const isOverdue = ({ state, next_at, lease_until }: OperationRow, now: number): 
   state === 'open' && Math.max(next_at, lease_until) < now - overdueMs;
 
 const waitsFor = (home: string): string =>
-  `it waits for the server whose data folder has ${home} in its file folder.id: start that server, or write this id into that file of a server that is to take over`;
+  `it waits for the server whose data folder has ${home} in its file folder.id: start that server, or write this id into that file of the server that shall take over`;

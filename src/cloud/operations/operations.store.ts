@@ -15,7 +15,7 @@ export interface NewOperation {
   readonly firstStep: string;
   readonly home: string;
   /** How long failed steps are retried, in milliseconds. */
-  readonly patienceMs: number;
+  readonly timeLimitMs: number;
 }
 
 export interface OperationsStoreOptions {
@@ -58,7 +58,7 @@ export class OperationsStore {
         owner: null,
         lease_until: 0,
         next_at: now,
-        deadline: now + operation.patienceMs,
+        deadline: now + operation.timeLimitMs,
         created_at: now,
         updated_at: now,
       })
@@ -161,8 +161,8 @@ export class OperationsStore {
       .execute();
   }
 
-  /** Of a process that ended. */
-  async goBack(
+  /** Resets open operations that an earlier process left in one of the steps `from` to the step `to`. */
+  async resetSteps(
     home: string,
     kind: OperationKind,
     { from, to }: { from: readonly string[]; to: string },

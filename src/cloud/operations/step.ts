@@ -3,14 +3,14 @@ import type { ClusterRow, Store } from '../store/tables.ts';
 
 export interface Step {
   readonly name: string;
-  /** Throws if the step cannot be done yet; it is retried until the operation's deadline. `givenUp` aborts it. */
-  run(cluster: ClusterRow, givenUp: AbortSignal): Promise<void>;
+  /** Throws if the step cannot be done yet; it is retried until the operation's deadline. `cancellation` aborts the step. */
+  run(cluster: ClusterRow, cancellation: AbortSignal): Promise<void>;
 }
 
 export interface Plan {
   readonly steps: readonly Step[];
   /** The step to which a new process returns from a later one, because its effect may have ended with the old process. */
-  readonly backTo?: string;
+  readonly resumeAt?: string;
   /** Called after the deadline, in the transaction that ends the operation: sets the state of the cluster. */
   failed(transaction: Store, clusterId: string): Promise<void>;
 }

@@ -12,7 +12,7 @@ import type { Plan } from './step.ts';
 import { Worker } from './worker.ts';
 
 const home = 'here';
-const patienceMs = 120_000;
+const timeLimitMs = 120_000;
 const leaseMs = 15_000;
 
 class World {
@@ -28,13 +28,13 @@ class World {
     this.operations = new OperationsStore({ store, clock: this.clock, random: realRandom });
   }
 
-  static async of(t: TestContext, steps: Plan['steps'], backTo?: string): Promise<World> {
+  static async of(t: TestContext, steps: Plan['steps'], resumeAt?: string): Promise<World> {
     const { store } = openSqlite(':memory:');
     await migrate(store);
     await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
     const world = new World(store, {
       steps,
-      ...(backTo !== undefined && { backTo }),
+      ...(resumeAt !== undefined && { resumeAt }),
       failed: async (transaction, id) => {
         await transaction.updateTable('clusters').set({ phase: 'failed' }).where('id', '=', id).execute();
       },
@@ -75,7 +75,7 @@ class World {
 
   request(clusterId: string, kind: 'create' | 'delete' = 'create'): Promise<string> {
     const firstStep = this.plan.steps[0]?.name as string;
-    return this.operations.add(this.store, { clusterId, projectId: 'p', kind, firstStep, home, patienceMs });
+    return this.operations.add(this.store, { clusterId, projectId: 'p', kind, firstStep, home, timeLimitMs });
   }
 
   operation(id: string) {
@@ -87,7 +87,7 @@ class World {
   }
 }
 
-test('carries an operation out once, whoever of several workers gets it', async (t) => {
+test('runs an operation once, on any one of several workers', async (t) => {
   let runs = 0;
   const world = await World.of(t, [{ name: 'only', run: async () => void runs++ }]);
   await world.cluster('c');
@@ -100,7 +100,7 @@ test('carries an operation out once, whoever of several workers gets it', async 
   assert.equal(runs, ids.length);
 });
 
-test('leaves an operation to the worker that took it over when a lease ran out, and writes nothing more', async (t) => {
+test('writes nothing more about an operation that another worker took over after the lease expired', async (t) => {
   const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
   await world.cluster('c');
   const id = await world.request('c');
@@ -111,12 +111,14 @@ test('leaves an operation to the worker that took it over when a lease ran out, 
   world.clock.advance(1);
   assert.equal(await world.operations.claim(id, 'other'), true);
   assert.equal(await world.operations.record(id, 'slow', { step: 'elsewhere' }), false);
-  await world.operations.fail(id, 'slow', {}, () => assert.fail('it is not the slow one that may end it'));
+  await world.operations.fail(id, 'slow', {}, () =>
+    assert.fail('the slow worker must not end the operation'),
+  );
   assert.equal((await world.operation(id))?.step, 'only');
   assert.equal(await world.operations.record(id, 'other', { state: 'done' }), true);
 });
 
-test('keeps the lease for as long as a step takes', async (t) => {
+test('renews the lease while a step runs', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const world = await World.of(t, [{ name: 'long', run: () => promise }]);
   await world.cluster('c');
@@ -133,7 +135,7 @@ test('keeps the lease for as long as a step takes', async (t) => {
   await eventually(async () => assert.equal(await world.stateOf(id), 'done'));
 });
 
-test('tries a failing step again with back-off, and ends in the failed state with the reason once it is late', async (t) => {
+test('retries a failing step with back-off, and fails the operation with the reason after its deadline', async (t) => {
   let tries = 0;
   const run = async (): Promise<void> => {
     tries++;
@@ -159,7 +161,7 @@ for (const [hours, doc] of [
   [-5, 'back'],
   [5, 'forward'],
 ] as const)
-  test(`goes on with an operation when the clock is set ${doc} by hours`, async (t) => {
+  test(`continues an operation when the clock is set ${doc} by hours`, async (t) => {
     let tries = 0;
     const run = async (): Promise<void> => {
       if (++tries < 3) throw new Error('not yet');
@@ -177,7 +179,7 @@ for (const [hours, doc] of [
     assert.deepEqual([tries, await world.stateOf(id)], [3, 'done']);
   });
 
-test('fails an operation that was tried often enough although the clock stays back', async (t) => {
+test('fails an operation after the maximum of attempts, also while the clock is set back', async (t) => {
   const world = await World.of(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
   await world.cluster('c');
   const id = await world.request('c');
@@ -190,13 +192,13 @@ test('fails an operation that was tried often enough although the clock stays ba
   });
 });
 
-test('gives an operation up for one that takes its place, and never works on a cluster twice at once', async (t) => {
+test('cancels an operation that another replaces, and never runs two operations on a cluster at once', async (t) => {
   let inside = 0;
-  const run = async (_cluster: unknown, givenUp: AbortSignal): Promise<void> => {
+  const run = async (_cluster: unknown, cancellation: AbortSignal): Promise<void> => {
     assert.equal(++inside, 1);
-    if (tries++ === 0) await new Promise((resolve) => givenUp.addEventListener('abort', resolve));
+    if (tries++ === 0) await new Promise((resolve) => cancellation.addEventListener('abort', resolve));
     inside--;
-    givenUp.throwIfAborted();
+    cancellation.throwIfAborted();
   };
   let tries = 0;
   const world = await World.of(t, [{ name: 'only', run }]);
@@ -214,7 +216,7 @@ test('gives an operation up for one that takes its place, and never works on a c
   assert.deepEqual([state, last_error], ['failed', 'deleted']);
 });
 
-test('forgets old operations of clusters that are gone, and none of those that are there', async (t) => {
+test('deletes old operations of deleted clusters, and none of existing clusters', async (t) => {
   const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
   await world.cluster('there');
   const kept = await world.request('there');
@@ -234,7 +236,7 @@ test('forgets old operations of clusters that are gone, and none of those that a
   ]);
 });
 
-test('goes back to where a plan says when an earlier process ended in a later step', async (t) => {
+test('resumes at the step that the plan names if an earlier process ended in a later one', async (t) => {
   const runs: string[] = [];
   const steps = ['place', 'start', 'probe'].map((name) => ({ name, run: async () => void runs.push(name) }));
   const world = await World.of(t, steps, 'start');

@@ -10,12 +10,12 @@ import type { Plan } from './step.ts';
 /** Another server may have added an operation for this home. */
 const pollMs = 2_000;
 const pollMinMs = 200;
-const atOnce = 4;
+const concurrentMax = 4;
 const renewMs = 5_000;
 const backOffFirstMs = 200;
 /** The minimum and maximum number of attempts of a step, independent of the clock. */
-const triesMin = 3;
-const triesMax = 100;
+const attemptsMin = 3;
+const attemptsMax = 100;
 const pruneEveryMs = 3_600_000;
 const errorCharacters = 500;
 
@@ -34,7 +34,7 @@ export interface WorkerOptions {
 /** An operation running in this process. */
 interface Run {
   readonly clusterId: string;
-  readonly givenUp: AbortController;
+  readonly cancellation: AbortController;
   readonly done: Promise<void>;
 }
 
@@ -42,9 +42,9 @@ export class Worker {
   private readonly options: WorkerOptions;
   private readonly running = new Map<string, Run>();
   private timer: Timer | null = null;
-  private looking = false;
-  private again = false;
-  private blind = false;
+  private polling = false;
+  private pollRequested = false;
+  private storeUnreadable = false;
   private prunedAtMs = Number.NEGATIVE_INFINITY;
   private stopped = false;
 
@@ -55,23 +55,23 @@ export class Worker {
   async start(): Promise<void> {
     const { operations, plans, home } = this.options;
     await operations.releaseAll(home);
-    for (const [kind, { steps, backTo }] of Object.entries(plans)) {
-      if (backTo === undefined) continue;
-      const later = steps.slice(steps.findIndex(({ name }) => name === backTo) + 1);
+    for (const [kind, { steps, resumeAt }] of Object.entries(plans)) {
+      if (resumeAt === undefined) continue;
+      const later = steps.slice(steps.findIndex(({ name }) => name === resumeAt) + 1);
       const names = later.map(({ name }) => name);
-      await operations.goBack(home, kind as OperationKind, { from: names, to: backTo });
+      await operations.resetSteps(home, kind as OperationKind, { from: names, to: resumeAt });
     }
     this.wake();
   }
 
   /** Polls now instead of at the next interval. */
   wake(): void {
-    this.again = true;
-    if (this.stopped || this.looking) return;
+    this.pollRequested = true;
+    if (this.stopped || this.polling) return;
     this.timer?.cancel();
-    this.looking = true;
-    void this.look().then((waitMs) => {
-      this.looking = false;
+    this.polling = true;
+    void this.poll().then((waitMs) => {
+      this.polling = false;
       if (!this.stopped) this.timer = this.options.clock.after(waitMs, () => this.wake());
     });
   }
@@ -81,23 +81,24 @@ export class Worker {
     this.stopped = true;
     this.timer?.cancel();
     const runs = [...this.running.values()];
-    for (const { givenUp } of runs) givenUp.abort(new Error('the cloud stops'));
+    for (const { cancellation } of runs) cancellation.abort(new Error('the cloud stops'));
     await Promise.allSettled(runs.map(({ done }) => done));
   }
 
   /** Resolves with the time of the next poll. If the database is unavailable, logs that once and retries at each poll. */
-  private async look(): Promise<number> {
+  private async poll(): Promise<number> {
     try {
-      while (this.again && !this.stopped) {
-        this.again = false;
-        await this.takeDue();
+      while (this.pollRequested && !this.stopped) {
+        this.pollRequested = false;
+        await this.startDue();
       }
       await this.prune();
-      this.blind = false;
+      this.storeUnreadable = false;
       return await this.untilNext();
     } catch (error) {
-      if (!this.blind) this.options.log.error('operations.unreadable', { reason: (error as Error).message });
-      this.blind = true;
+      if (!this.storeUnreadable)
+        this.options.log.error('operations.unreadable', { reason: (error as Error).message });
+      this.storeUnreadable = true;
       return pollMs;
     }
   }
@@ -115,25 +116,26 @@ export class Worker {
     this.prunedAtMs = now;
   }
 
-  private async takeDue(): Promise<void> {
+  private async startDue(): Promise<void> {
     const { operations, home, owner } = this.options;
     for (const operation of await operations.due(home, owner)) {
-      if (this.running.size >= atOnce || this.stopped) return;
-      if (this.running.has(operation.id) || this.isOccupied(operation)) continue;
-      if (await this.freeing(operation, () => operations.claim(operation.id, owner))) this.begin(operation);
+      if (this.running.size >= concurrentMax || this.stopped) return;
+      if (this.running.has(operation.id) || this.cancelOlderRun(operation)) continue;
+      if (await this.withSpareRoom(operation, () => operations.claim(operation.id, owner)))
+        this.begin(operation);
     }
   }
 
   /** A cluster has one running operation at a time: an older one that was replaced is aborted first. */
-  private isOccupied({ cluster_id }: OperationRow): boolean {
+  private cancelOlderRun({ cluster_id }: OperationRow): boolean {
     const older = [...this.running.values()].find(({ clusterId }) => clusterId === cluster_id);
-    older?.givenUp.abort(new Error('another operation has taken the place of this one'));
+    older?.cancellation.abort(new Error('another operation has taken the place of this one'));
     return older !== undefined;
   }
 
   private begin(operation: OperationRow): void {
-    const givenUp = new AbortController();
-    const done = this.carryOut(operation, givenUp.signal)
+    const cancellation = new AbortController();
+    const done = this.runSteps(operation, cancellation.signal)
       .catch((error: Error) =>
         this.options.log.error('operation.unrecorded', { operation: operation.id, reason: error.message }),
       )
@@ -141,15 +143,15 @@ export class Worker {
         this.running.delete(operation.id);
         this.wake();
       });
-    this.running.set(operation.id, { clusterId: operation.cluster_id, givenUp, done });
+    this.running.set(operation.id, { clusterId: operation.cluster_id, cancellation, done });
   }
 
-  private async carryOut(operation: OperationRow, givenUp: AbortSignal): Promise<void> {
+  private async runSteps(operation: OperationRow, cancellation: AbortSignal): Promise<void> {
     const plan = this.options.plans[operation.kind as OperationKind];
-    let at = plan.steps.findIndex(({ name }) => name === operation.step);
-    while (at < plan.steps.length && !givenUp.aborted) {
-      if (!(await this.attempt(operation, plan, at, givenUp))) return;
-      at++;
+    let stepIndex = plan.steps.findIndex(({ name }) => name === operation.step);
+    while (stepIndex < plan.steps.length && !cancellation.aborted) {
+      if (!(await this.attempt(operation, plan, stepIndex, cancellation))) return;
+      stepIndex++;
     }
   }
 
@@ -157,30 +159,32 @@ export class Worker {
   private async attempt(
     operation: OperationRow,
     plan: Plan,
-    at: number,
-    givenUp: AbortSignal,
+    stepIndex: number,
+    cancellation: AbortSignal,
   ): Promise<boolean> {
     const { operations, owner } = this.options;
-    const step = plan.steps[at] as Plan['steps'][number];
+    const step = plan.steps[stepIndex] as Plan['steps'][number];
     try {
       const cluster = await this.clusterOf(operation);
       if (cluster !== undefined)
-        await this.renewing(operation, () => this.freeing(operation, () => step.run(cluster, givenUp)));
+        await this.whileRenewingLease(operation, () =>
+          this.withSpareRoom(operation, () => step.run(cluster, cancellation)),
+        );
     } catch (error) {
-      if (!givenUp.aborted) await this.putOff(operation, plan, step.name, error as Error);
+      if (!cancellation.aborted) await this.recordFailure(operation, plan, step.name, error as Error);
       return false;
     }
-    const next = plan.steps[at + 1];
+    const next = plan.steps[stepIndex + 1];
     operation.attempts = 0;
     const progress =
       next === undefined
         ? { state: 'done', owner: null }
         : { step: next.name, attempts: 0, last_error: null };
-    return this.freeing(operation, () => operations.record(operation.id, owner, progress));
+    return this.withSpareRoom(operation, () => operations.record(operation.id, owner, progress));
   }
 
   /** Deletions may use the reserved disk space. */
-  private freeing<T>({ kind }: OperationRow, act: () => Promise<T>): Promise<T> {
+  private withSpareRoom<T>({ kind }: OperationRow, act: () => Promise<T>): Promise<T> {
     return kind === 'delete' ? inSpareRoom(this.options.spareRoom, act) : act();
   }
 
@@ -190,7 +194,7 @@ export class Worker {
   }
 
   /** Renews the lease during a long step. */
-  private async renewing(operation: OperationRow, run: () => Promise<void>): Promise<void> {
+  private async whileRenewingLease(operation: OperationRow, run: () => Promise<void>): Promise<void> {
     const { clock, operations, owner } = this.options;
     let over = false;
     let timer: Timer | null = null;
@@ -209,7 +213,12 @@ export class Worker {
     }
   }
 
-  private async putOff(operation: OperationRow, plan: Plan, step: string, error: Error): Promise<void> {
+  private async recordFailure(
+    operation: OperationRow,
+    plan: Plan,
+    step: string,
+    error: Error,
+  ): Promise<void> {
     const { clock, operations, owner, log } = this.options;
     const { id, kind, cluster_id } = operation;
     const failure = { attempts: operation.attempts + 1, last_error: error.message.slice(0, errorCharacters) };
@@ -222,5 +231,5 @@ export class Worker {
   }
 }
 
-const isLate = (deadline: number, tries: number, now: number): boolean =>
-  (deadline <= now && tries >= triesMin) || tries >= triesMax;
+const isLate = (deadline: number, attempts: number, now: number): boolean =>
+  (deadline <= now && attempts >= attemptsMin) || attempts >= attemptsMax;

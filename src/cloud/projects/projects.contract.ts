@@ -1,4 +1,4 @@
-// Projects, which contain clusters.
+// Operations on projects, which contain clusters.
 import { z } from 'zod';
 import { component, dateOf, dateTime, text, uuidField } from '../answers/component.ts';
 import { cursorSchema, pageQuery, sortBy } from '../answers/paging.ts';
@@ -37,11 +37,11 @@ export const CreateProject = defineOperation({
   id: 'projects/create',
   method: 'POST',
   path: '/v2/projects',
-  doc: 'Makes a project.',
+  doc: 'Creates a project.',
   access: 'token',
   needs: 'organization',
   body: createProjectRequest,
-  replies: { 201: { doc: 'Made', body: projectSchema } },
+  replies: { 201: { doc: 'Created', body: projectSchema } },
 });
 
 export const ShowProject = defineOperation({

@@ -1,4 +1,4 @@
-// From requests to the projects service.
+// Handlers for projects.
 
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';

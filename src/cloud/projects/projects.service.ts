@@ -4,7 +4,7 @@ import type { Random } from '#ports/random.ts';
 import type { Caller } from '../access/caller.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import type { Page, Sort } from '../answers/paging.ts';
-import { hold } from '../store/hold.ts';
+import { lockRow } from '../store/lock-row.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ProjectRow, Store } from '../store/tables.ts';
 import type { projectSortKeys } from './projects.contract.ts';
@@ -42,7 +42,7 @@ export class ProjectsService {
   /** Locks the row: a concurrent creation of a cluster comes first or finds no project. */
   async delete(id: string): Promise<void> {
     await this.options.store.transaction().execute(async (transaction) => {
-      if (!(await hold(transaction, 'projects', id))) throw notFound(`there is no project ${id}`);
+      if (!(await lockRow(transaction, 'projects', id))) throw notFound(`there is no project ${id}`);
       const clusters = transaction.selectFrom('clusters').select('name').where('project_id', '=', id);
       const cluster = await clusters.limit(1).executeTakeFirst();
       if (cluster !== undefined)

@@ -1,4 +1,4 @@
-// The interface to where nodes run. The one adapter runs them as processes of this machine; the interface does not depend on that.
+// The interface through which the cloud runs nodes. The one adapter runs them as processes of this machine.
 
 /** Standard ports, or free ones. */
 export interface NodePorts {
@@ -10,7 +10,7 @@ export interface NodePorts {
   readonly capiTls: number;
   readonly dist: number;
   readonly distTls: number;
-  /** Absent in places that were chosen for nodes of 0.1.0, which have no such services. */
+  /** Absent in placements of nodes of version 0.1.0, which have no such services. */
   readonly query?: number;
   readonly queryTls?: number;
   readonly index?: number;
@@ -40,18 +40,18 @@ export interface Provisioner {
   /** Chooses a free address (and ports) outside `taken`; the caller stores it before `start`. */
   place(taken: readonly Placement[]): Promise<Placement>;
   /**
-   * Resolves when the node is ready. A running node is left alone; a node that ends later is restarted. Rejects at once when `givenUp`
+   * Resolves when the node is ready. A running node is left alone; a node that ends later is restarted. Rejects at once when `cancellation`
    * aborts; `remove` then cleans up. Throws PlaceTakenError.
    */
-  start(node: NodeSpec, givenUp: AbortSignal): Promise<void>;
+  start(node: NodeSpec, cancellation: AbortSignal): Promise<void>;
   /** Keeps a node that was ready before running, with retries; resolves after the first attempt. */
   resume(node: NodeSpec): Promise<void>;
   /** Stops the node and deletes its data; also resolves if there was none. */
   remove(nodeId: string): Promise<void>;
   /** Why the node does not run, as a sentence for the operator; null while it runs, and for nodes of other homes. */
-  trouble(nodeId: string): string | null;
+  downReason(nodeId: string): string | null;
   /** All nodes of this cloud that have data, running or not. */
-  kept(): Promise<readonly { readonly id: string; readonly clusterId: string }[]>;
+  existingNodes(): Promise<readonly { readonly id: string; readonly clusterId: string }[]>;
   /** Stops the nodes, or leaves them to the next process; the adapter decides. */
   close(): Promise<void>;
 }

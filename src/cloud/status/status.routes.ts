@@ -1,4 +1,4 @@
-// Answers whether the API is up; that an answer comes is the answer.
+// Handler for the status of the API: any answer means that it is up.
 import { type BoundOperation, bind } from '../http/operation.ts';
 import { ShowStatus } from './status.contract.ts';
 

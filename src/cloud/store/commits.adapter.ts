@@ -8,10 +8,10 @@ import { isDiskFull } from './disk-full.ts';
 
 export const commitTable = 'divan_commits';
 
-/** Another process may restart the log while it is read, which then looks damaged. */
+/** Another process may restart the log while this one reads it; the log then looks damaged. */
 const checksMax = 3;
 
-/** Throws if the file lacks commits, and leaves it as it is. Called before the file is opened for writing, which would truncate its log. */
+/** Throws if the file lacks commits; does not change it. Called before the file is opened for writing, which would truncate its log. */
 export function checkLog(path: string): void {
   for (let checks = 1; ; checks++) {
     try {
@@ -37,7 +37,7 @@ function checkOnce(path: string): void {
   checkCommits(path, { commits, isInUse: in_use === 1, hadLog }, counted);
 }
 
-/** Null in files of older versions. */
+/** The stored count; null in files of older versions. */
 function stateOf(database: DatabaseSync): { commits: number; in_use: number } | null {
   const known = database.prepare('select 1 from sqlite_schema where name = ?').get(commitTable);
   if (known === undefined) return null;
@@ -58,7 +58,7 @@ export class CommitCount {
     this.path = path;
   }
 
-  /** Marks the file as in use and counts from now on: once the file is known to be whole. */
+  /** Marks the file as in use and starts counting. Called once the file is known to be undamaged. */
   start(): void {
     if (this.kept !== null) return;
     const { database } = this;
@@ -67,7 +67,7 @@ export class CommitCount {
         create table if not exists ${commitTable}(id integer primary key check (id = 1), commits integer not null, in_use integer not null);
         insert into ${commitTable} values (1, 0, 1) on conflict(id) do update set in_use = 1;
         commit`);
-      // To the file itself: a lost log would else leave a file that claims a clean stop.
+      // Writes the mark to the file itself: if only the log had it and were lost, the file would look cleanly closed.
       database.exec('pragma wal_checkpoint(truncate)');
     } catch (error) {
       if (database.isTransaction) database.exec('rollback');
@@ -78,7 +78,7 @@ export class CommitCount {
     const read = database.prepare(`select commits from ${commitTable}`);
     this.kept = {
       read,
-      // Another process may have taken the mark away when it closed.
+      // Another process may have removed the mark when it closed.
       raise: database.prepare(`update ${commitTable} set commits = commits + 1, in_use = 1`),
       counter: new CommitCounter(this.path, Number(read.get()?.['commits'])),
     };
@@ -96,7 +96,7 @@ export class CommitCount {
       this.commit(() => database.exec('commit'));
       return result;
     } catch (error) {
-      // A full disk may have ended it already.
+      // SQLite may have rolled it back already, on a full disk.
       if (database.isTransaction) database.exec('rollback');
       throw error;
     }
@@ -114,18 +114,18 @@ export class CommitCount {
     return result;
   }
 
-  /** The next commit has nothing of this transaction. */
+  /** Called after a rollback: the next commit contains nothing of the transaction. */
   rolledBack(): void {
     this.hasWritten = false;
   }
 
-  /** The mark goes into the file with the log when the last connection closes. One that stays is no sign of damage while the counts agree. */
+  /** SQLite writes the removal of the mark to the file when the last connection closes. A mark that stays is not damage if the counts agree. */
   close(): void {
     if (this.kept === null) return;
     try {
       this.database.exec(`update ${commitTable} set in_use = 0`);
     } catch {
-      // As above.
+      // On a full disk the mark stays.
     }
     this.kept.counter.close();
     this.kept = null;

@@ -1,4 +1,4 @@
-// Commits that the cloud's file lost: detected when it is opened, and the file is left as it is.
+// Commits that the cloud's file lost are detected when it is opened; the file is not changed.
 import assert from 'node:assert/strict';
 import {
   copyFileSync,
@@ -32,7 +32,7 @@ async function opened(path: string) {
 
 const project = (id: string) => ({ id, name: id, created_at: 0 });
 
-/** Writes alone, in a transaction, and in one that is rolled back. */
+/** Writes outside a transaction, in one, and in one that is rolled back. */
 async function fill(store: Awaited<ReturnType<typeof opened>>): Promise<void> {
   for (let at = 0; at < count; at++) {
     if (at % 2 === 0) {
@@ -57,7 +57,7 @@ async function fill(store: Awaited<ReturnType<typeof opened>>): Promise<void> {
   }
 }
 
-/** A stopped folder, and one as a kill leaves it. */
+/** The folder of a stopped process, and the folder of a killed one. */
 async function folders(t: TestContext) {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-commits-'));
   t.after(() => rmSync(scratch, { recursive: true }));
@@ -100,7 +100,7 @@ async function refused(folder: string, reason: RegExp): Promise<void> {
   }
 }
 
-test('a lost log and one that was cut short are refused, and the files are left as they are', async (t) => {
+test('a lost log and a shortened one are refused, and the files are not changed', async (t) => {
   const { killed, copyOf } = await folders(t);
   await refused(
     copyOf(killed, (path) => rmSync(`${path}-wal`)),
@@ -119,12 +119,12 @@ test('a lost log and one that was cut short are refused, and the files are left 
   await refused(uncounted, /its write-ahead log is missing, though the file was in use/);
 });
 
-test('each commit is counted once, and no rolled back one', async (t) => {
+test('each commit is counted once, and no rolled-back transaction', async (t) => {
   const { clean } = await folders(t);
   assert.equal(Number(readFileSync(join(clean, 'cloud.db-commits'), 'latin1').slice(0, 16)), count);
 });
 
-test('an older copy of the file is refused, and the whole older folder is not', async (t) => {
+test('an older copy of the file is refused, an older copy of the whole folder is opened', async (t) => {
   const { clean, copyOf } = await folders(t);
   const older = copyOf(clean);
   const store = await opened(join(clean, 'cloud.db'));
@@ -135,14 +135,14 @@ test('an older copy of the file is refused, and the whole older folder is not', 
   await refused(clean, /the last 1 of its 21 commits are missing.*an older copy of the file/);
 });
 
-test('a file that is missing or empty is refused, and so it is with its log', async (t) => {
+test('a missing or empty file is refused, with its log and without', async (t) => {
   const { clean, killed, copyOf } = await folders(t);
   for (const folder of [clean, killed])
     for (const harm of [(path: string) => rmSync(path), (path: string) => writeFileSync(path, '')])
       await refused(copyOf(folder, harm), /it is missing or empty, though it had 20 commits/);
 });
 
-test('a killed file, a stopped one, and one without its count open with everything', async (t) => {
+test('the files of a killed and a stopped process, and a file without its count, open with all rows', async (t) => {
   const { clean, killed, copyOf } = await folders(t);
   for (const folder of [clean, killed]) {
     assert.equal(await projectsIn(copyOf(folder)), count);
@@ -157,7 +157,7 @@ test('a killed file, a stopped one, and one without its count open with everythi
   assert.equal(await projectsIn(merged), count);
 });
 
-test('a second process beside the first leaves a file that both go on with, and a later loss is found', async (t) => {
+test('two processes share a file, and a later loss is found', async (t) => {
   const { clean, copyOf } = await folders(t);
   const path = join(clean, 'cloud.db');
   const store = await opened(path);
@@ -183,7 +183,7 @@ test('a second process beside the first leaves a file that both go on with, and 
   assert.equal(await projectsIn(clean), count + 6);
 });
 
-test('an administrator who accepts the loss opens the file without the lost commits', async (t) => {
+test('after the administrator accepts the loss, the file opens without the lost commits', async (t) => {
   const { killed, copyOf } = await folders(t);
   const folder = copyOf(killed, (path) => {
     rmSync(`${path}-commits`);
@@ -192,7 +192,7 @@ test('an administrator who accepts the loss opens the file without the lost comm
   assert.equal(await projectsIn(folder), 0);
 });
 
-test('a refused write is an error of its own, and the count does not go on', async (t) => {
+test('a write on a full disk throws its own error and is not counted', async (t) => {
   const { clean } = await folders(t);
   const store = await opened(join(clean, 'cloud.db'));
   const twice = store.insertInto('projects').values(project('p1')).execute();

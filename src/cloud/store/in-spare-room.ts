@@ -1,8 +1,8 @@
-// On a full disk, changes that free space use the reserve, a part at a time.
+// Runs changes that free space; on a full disk it releases the reserved space, a part at a time.
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { SpareRoom } from '#ports/spare-room.ts';
 
-/** `act` must change nothing if it fails, so that it can be retried. */
+/** `act` must change nothing if it fails, since it is retried. */
 export async function inSpareRoom<T>(spareRoom: SpareRoom | undefined, act: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -123,7 +123,7 @@ const first: Migration = {
     await db.schema.createIndex('allowlist_due').on('allowlist').columns(['state', 'expires_at']).execute();
     await db.schema.createIndex('clusters_by_project').on('clusters').columns(['project_id', 'id']).execute();
     await db.schema.createIndex('clusters_by_name').on('clusters').columns(['name', 'id']).execute();
-    // Every order of a list of one environment.
+    // One index for every sort order of a list of one environment.
     for (const column of ['name', 'project_id', 'cloud_id', 'node_count'])
       await db.schema
         .createIndex(`clusters_listed_by_${column}`)
@@ -154,7 +154,7 @@ const tables = [
   'allowlist',
 ];
 
-/** PostgreSQL sorts text by the collation of the database, SQLite by bytes: from here on both sort by bytes. */
+/** Makes PostgreSQL, which sorts text by the collation of the database, sort by bytes as SQLite does. */
 const orderedByBytes: Migration = {
   async up(db: AnyStore) {
     if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
@@ -170,7 +170,8 @@ const orderedByBytes: Migration = {
   },
 };
 
-const userDoubts: Migration = {
+/** Creates the table of unconfirmed user changes under the name that version 0.2 released. */
+const unconfirmedUserChanges: Migration = {
   async up(db: AnyStore) {
     const collated = db.getExecutor().adapter instanceof PostgresAdapter ? sql`text collate "C"` : sql`text`;
     await db.schema
@@ -186,7 +187,7 @@ const userDoubts: Migration = {
 const migrations: Record<string, Migration> = {
   '0001_first': first,
   '0002_ordered_by_bytes': orderedByBytes,
-  '0003_user_doubts': userDoubts,
+  '0003_user_doubts': unconfirmedUserChanges,
 };
 const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
 

@@ -7,7 +7,7 @@ type Column<T extends Listed> = string & keyof Tables[T];
 
 export interface List<T extends Listed> {
   readonly table: T;
-  /** Rows with this value, or one of these, in the column; without a value: all. */
+  /** Selects rows with this value, or one of these, in the column; without a value, all rows. */
   readonly where?: Readonly<Partial<Record<Column<T>, string | readonly string[] | null | undefined>>>;
   readonly column: Column<T>;
   readonly direction?: 'asc' | 'desc' | undefined;
@@ -19,9 +19,9 @@ export async function pageOf<T extends Listed>(
   { page, perPage }: Page,
 ): Promise<{ rows: Tables[T][]; total: number }> {
   const { column, direction = 'asc' } = list;
-  // The columns are the table's own: which the builder cannot know for a union of tables.
-  const all = seen(store, list as unknown as List<'projects'>);
-  // Ids come from an index alone; only the rows of the page are read.
+  // The query builder cannot type columns for a union of tables.
+  const all = matching(store, list as unknown as List<'projects'>);
+  // The ids are read from an index; only the rows of the page are read from the table.
   const chosen = all
     .select('id as chosen_id')
     .orderBy(column as 'id', direction)
@@ -41,7 +41,7 @@ export async function pageOf<T extends Listed>(
   return { rows: rows as unknown as Tables[T][], total: Number(found[0]?.total) };
 }
 
-function seen(store: Store, { table, where = {} }: List<'projects'>) {
+function matching(store: Store, { table, where = {} }: List<'projects'>) {
   let rows = store.selectFrom(table);
   for (const [column, value] of Object.entries(where)) {
     if (typeof value === 'string') rows = rows.where(column as 'id', '=', value);

@@ -6,7 +6,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import { Postgres } from '../../../test/support/postgres.ts';
 import { PostgresState } from './postgres-state.adapter.ts';
 
-/** Connections that states are read by. */
+/** The connections that read states. */
 const readers = `select pid from pg_stat_activity where query like 'select pg_current_snapshot%'`;
 
 describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
@@ -27,7 +27,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     return { state, lost, write: (i: number) => writer.query('insert into t values ($1)', [i]), writer };
   }
 
-  /** Readings that always are under way, so that nobody's own is the only one. */
+  /** Reads that are always in progress, so that no test's own read is the only one. */
   function crowd(state: PostgresState) {
     let on = true;
     const one = async (): Promise<void> => {
@@ -40,7 +40,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     };
   }
 
-  test('is another one after each write that was acknowledged, and the same one until then', async (t) => {
+  test('differs after each acknowledged write, and stays the same until then', async (t) => {
     const { state, write } = await aState(t);
     const disperse = crowd(state);
     const seen = new Set<string>();
@@ -54,7 +54,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     await disperse();
   });
 
-  test('does not report what an open transaction has written, and reports it at its end', async (t) => {
+  test('does not change with the writes of an open transaction until its commit', async (t) => {
     const { state, writer, write } = await aState(t);
     await writer.query('begin');
     await write(1);
@@ -65,14 +65,14 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.notEqual(await state.read(), during);
   });
 
-  test('is read once for all who ask at the same time', async (t) => {
+  test('is read once for concurrent callers', async (t) => {
     const { state } = await aState(t);
     const all = Array.from({ length: 50 }, () => state.read());
     assert.equal(new Set(all).size, 1);
     assert.equal(new Set(await Promise.all(all)).size, 1);
   });
 
-  test('is read anew for who asks while a reading is under way', async (t) => {
+  test('is read again for a caller that comes during a read', async (t) => {
     const { state } = await aState(t);
     await state.read();
     const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -84,7 +84,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.equal(await second, await first);
   });
 
-  test('is not read any more once it is closed', async (t) => {
+  test('cannot be read after the close', async (t) => {
     const { state, writer } = await aState(t);
     await state.read();
     const refused = assert.rejects(state.read(), /closed/);
@@ -94,7 +94,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     await eventually(async () => assert.equal((await writer.query(readers)).rowCount, 0));
   });
 
-  test('is forgotten with the connection it was read by, whose loss no request notices', async (t) => {
+  test('differs after a lost connection, and no read fails', async (t) => {
     const { state, writer, lost } = await aState(t);
     const known = await state.read();
     assert.equal(await state.read(), known);
@@ -105,7 +105,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.equal(lost.length, 1);
   });
 
-  test('is another one after the server was stopped, and fails while it is away', async (t) => {
+  test('differs after a restart of the server, and cannot be read while the server is down', async (t) => {
     const { state } = await aState(t);
     const known = await state.read();
     await server.stop();

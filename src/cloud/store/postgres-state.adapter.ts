@@ -1,8 +1,8 @@
-// The state of a PostgreSQL database: the transactions visible to a query now. Equal snapshots of one server run see the same data.
+// Reads the state of a PostgreSQL database: which transactions a query would see now. Equal states of one server run have the same data.
 import pg from 'pg';
 import type { StoreState } from './state.ts';
 
-const question = {
+const stateQuery = {
   name: 'state',
   text: `select pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text`,
   rowMode: 'array',
@@ -44,26 +44,26 @@ export class PostgresState implements StoreState {
 
   private begin(): Promise<string> {
     this.next = null;
-    const reading = this.ask();
+    const reading = this.query();
     this.underWay = reading.catch(() => {});
     return reading;
   }
 
   /** Retries once if the connection broke since its last use. */
-  private async ask(): Promise<string> {
+  private async query(): Promise<string> {
     const isFresh = this.connection === null;
     try {
-      return await this.askOnce();
+      return await this.queryOnce();
     } catch (error) {
       if (isFresh) throw error;
-      return this.askOnce();
+      return this.queryOnce();
     }
   }
 
-  private async askOnce(): Promise<string> {
+  private async queryOnce(): Promise<string> {
     const { number, client } = await this.connected();
     try {
-      const { rows } = await client.query<[string]>(question);
+      const { rows } = await client.query<[string]>(stateQuery);
       return `${number} ${rows[0]?.[0]}`;
     } catch (error) {
       this.lose(number, error as Error);
@@ -96,5 +96,5 @@ export class PostgresState implements StoreState {
   }
 }
 
-/** After pending input, so that its requests share the read. */
+/** Resolves after pending input was processed, so that its requests share the read. */
 const soon = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

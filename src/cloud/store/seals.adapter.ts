@@ -1,9 +1,10 @@
-// Finds damage of the cloud's SQLite file, which SQLite itself does not look for: for each table the number of its rows and the sum of
-// their checksums, kept by triggers. A flipped bit in a row, and a row that vanished, are found when the file is opened.
+// Detects damage of the cloud's SQLite file that SQLite itself does not check for: triggers maintain for each table the number of its
+// rows and the sum of their checksums, so that a flipped bit or a lost row is found when the file is opened.
 import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { commitTable } from './commits.adapter.ts';
 
+/** The number of rows and the checksum of one table. */
 interface Seal {
   name: string;
   /** The columns that the checksum covers, as JSON. */
@@ -71,10 +72,10 @@ export class Seals {
     for (const name of tables) {
       const seal = seals.find((one) => one.name === name);
       const own = this.triggersOf(name);
-      // A table of a migration that has no checksum yet.
+      // A new table of a migration has neither checksum nor triggers yet.
       if (seal === undefined && ![...own.keys()].some((trigger) => triggers.has(trigger))) continue;
       if (seal === undefined || !this.isWhole(seal))
-        throw new Error(`it is damaged: rows of the table ${name} are not what was written`);
+        throw new Error(`it is damaged: rows of the table ${name} have changed since they were written`);
       for (const [trigger, sql] of own)
         if (triggers.get(trigger) !== sql) throw new Error(`it is damaged: the trigger ${trigger}`);
     }
@@ -130,7 +131,7 @@ export class Seals {
     return this.names('select name from sqlite_schema where name = ?', sealTable).length > 0;
   }
 
-  /** Those with contents; the count of commits has a copy of its own in another file. */
+  /** The tables to seal: all but SQLite's, the seals, and the count of commits, of which another file has a copy. */
   private tables(): string[] {
     return this.names(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",

@@ -1,4 +1,4 @@
-// Damage of the cloud's file: found before anything is served or changed.
+// Damage of the cloud's file is found before the cloud serves or changes anything.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ async function read(path: string): Promise<unknown> {
   }
 }
 
-test('a flipped bit anywhere in the file is refused, or changes nothing', async (t) => {
+test('a file with any one flipped bit is refused or has all rows unchanged', async (t) => {
   const folder = aFolder(t);
   const path = join(folder, 'cloud.db');
   await fill(path);
@@ -70,9 +70,9 @@ test('a flipped bit anywhere in the file is refused, or changes nothing', async 
 
 for (const [what, sql, says] of [
   ['a changed value', "update projects set name = 'onf' where id = 'one'", /rows of the table projects/],
-  ['a row that vanished', "delete from projects where id = 'one'", /rows of the table projects/],
+  ['a missing row', "delete from projects where id = 'one'", /rows of the table projects/],
   ['a changed seal', "update divan_seals set sum = sum + 1 where name = 'facts'", /rows of the table facts/],
-  ['a seal that vanished', "delete from divan_seals where name = 'facts'", /rows of the table facts/],
+  ['a missing seal', "delete from divan_seals where name = 'facts'", /rows of the table facts/],
 ] as const) {
   test(`${what} is named by its table`, async (t) => {
     const path = join(aFolder(t), 'cloud.db');
@@ -87,7 +87,7 @@ for (const [what, sql, says] of [
   });
 }
 
-test('a file of an older version opens, and is sealed from then on', async (t) => {
+test('a file of an older version opens and gets checksums', async (t) => {
   const path = join(aFolder(t), 'cloud.db');
   await fill(path, false);
   const whole = await read(path);

@@ -4,7 +4,7 @@ import { SnapshotCache } from './snapshot-cache.ts';
 import { StoreSnapshots } from './state.ts';
 
 const entryBytes = 201;
-const aKept = (change: object = {}) =>
+const aCache = (change: object = {}) =>
   new SnapshotCache<string>({
     entriesMax: 100,
     bytesMax: 1_000_000,
@@ -18,43 +18,43 @@ function aStore() {
   return { store, now: async () => snapshots.present() };
 }
 
-const say = (text: string) => async () => text;
+const returning = (text: string) => async () => text;
 
-test('finds a value out once in a snapshot, and anew in the next', async () => {
-  const kept = aKept();
+test('computes a value once in a snapshot, and again in the next', async () => {
+  const cache = aCache();
   const { store, now } = aStore();
-  assert.equal(await kept.of(await now(), 'k', say('first')), 'first');
-  assert.equal(await kept.of(await now(), 'k', say('again')), 'first');
-  assert.equal(kept.find(await now(), 'k'), 'first');
-  assert.equal(kept.find(await now(), 'other'), undefined);
+  assert.equal(await cache.of(await now(), 'k', returning('first')), 'first');
+  assert.equal(await cache.of(await now(), 'k', returning('again')), 'first');
+  assert.equal(cache.find(await now(), 'k'), 'first');
+  assert.equal(cache.find(await now(), 'other'), undefined);
   const before = await now();
   store.state = 'b';
-  assert.equal(kept.find(await now(), 'k'), undefined);
-  assert.equal(await kept.of(await now(), 'k', say('second')), 'second');
-  assert.equal(kept.find(before, 'k'), 'first');
-  assert.equal(kept.find(await now(), 'k'), 'second');
+  assert.equal(cache.find(await now(), 'k'), undefined);
+  assert.equal(await cache.of(await now(), 'k', returning('second')), 'second');
+  assert.equal(cache.find(before, 'k'), 'first');
+  assert.equal(cache.find(await now(), 'k'), 'second');
 });
 
-test('keeps what was found out too late to the snapshot in which it was asked', async () => {
-  const kept = aKept();
+test('stores a value in the snapshot of its request, also if a newer snapshot exists by then', async () => {
+  const cache = aCache();
   const { store, now } = aStore();
   const late = Promise.withResolvers<string>();
-  const asked = kept.of(await now(), 'k', () => late.promise);
+  const asked = cache.of(await now(), 'k', () => late.promise);
   store.state = 'b';
   const next = await now();
   late.resolve('late');
   assert.equal(await asked, 'late');
-  assert.equal(kept.find(next, 'k'), undefined);
+  assert.equal(cache.find(next, 'k'), undefined);
 });
 
-test('finds out once for all who ask meanwhile, and keeps no failure', async () => {
-  const kept = aKept();
+test('computes once for concurrent callers, and does not cache a failure', async () => {
+  const cache = aCache();
   const { now } = aStore();
   const snapshot = await now();
   const result = Promise.withResolvers<string>();
   let asked = 0;
   const all = [1, 2, 3].map(() =>
-    kept.of(snapshot, 'k', () => {
+    cache.of(snapshot, 'k', () => {
       asked++;
       return result.promise;
     }),
@@ -62,21 +62,21 @@ test('finds out once for all who ask meanwhile, and keeps no failure', async () 
   result.reject(new Error('not now'));
   for (const one of all) await assert.rejects(one, /not now/);
   assert.equal(asked, 1);
-  assert.equal(await kept.of(snapshot, 'k', say('now')), 'now');
+  assert.equal(await cache.of(snapshot, 'k', returning('now')), 'now');
 });
 
-test('holds so many entries and bytes, the newest, and nothing that is too large', async () => {
+test('holds the newest entries up to both limits, and no value that is too large', async () => {
   const { now } = aStore();
   const snapshot = await now();
-  const few = aKept({ entriesMax: 3 });
-  const small = aKept({ bytesMax: 20 * entryBytes });
-  for (const kept of [few, small])
-    for (let i = 0; i < 30; i++) await kept.of(snapshot, String.fromCharCode(65 + i), say(''));
-  const held = (kept: SnapshotCache<string>) =>
-    Array.from({ length: 30 }, (_, i) => kept.find(snapshot, String.fromCharCode(65 + i)) !== undefined);
+  const few = aCache({ entriesMax: 3 });
+  const small = aCache({ bytesMax: 20 * entryBytes });
+  for (const cache of [few, small])
+    for (let i = 0; i < 30; i++) await cache.of(snapshot, String.fromCharCode(65 + i), returning(''));
+  const held = (cache: SnapshotCache<string>) =>
+    Array.from({ length: 30 }, (_, i) => cache.find(snapshot, String.fromCharCode(65 + i)) !== undefined);
   assert.deepEqual(held(few), [...Array(27).fill(false), ...Array(3).fill(true)]);
   assert.deepEqual(held(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
-  await small.of(snapshot, 'large', say('x'.repeat(2 * entryBytes)));
+  await small.of(snapshot, 'large', returning('x'.repeat(2 * entryBytes)));
   assert.equal(small.find(snapshot, 'large'), undefined);
   assert.deepEqual(held(small), [...Array(10).fill(false), ...Array(20).fill(true)]);
 });

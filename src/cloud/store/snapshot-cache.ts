@@ -14,7 +14,7 @@ const entryBytes = 200;
 
 interface SnapshotEntries<V> {
   readonly values: Map<string, V>;
-  readonly underWay: Map<string, Promise<V>>;
+  readonly pending: Map<string, Promise<V>>;
   bytes: number;
 }
 
@@ -31,27 +31,27 @@ export class SnapshotCache<V> {
   }
 
   /** Computes a value once for all concurrent callers. A failure is passed to all of them and not cached. */
-  async of(snapshot: StoreSnapshot, key: string, findOut: () => Promise<V>): Promise<V> {
-    const { values, underWay } = this.in(snapshot);
+  async of(snapshot: StoreSnapshot, key: string, compute: () => Promise<V>): Promise<V> {
+    const { values, pending } = this.in(snapshot);
     const known = values.get(key);
     if (known !== undefined) return known;
-    const others = underWay.get(key);
+    const others = pending.get(key);
     if (others !== undefined) return others;
-    const own = findOut();
-    underWay.set(key, own);
+    const own = compute();
+    pending.set(key, own);
     try {
       const value = await own;
       this.keep(snapshot, key, value);
       return value;
     } finally {
-      underWay.delete(key);
+      pending.delete(key);
     }
   }
 
   private in(snapshot: StoreSnapshot): SnapshotEntries<V> {
     const known = this.snapshots.get(snapshot);
     if (known !== undefined) return known;
-    const made: SnapshotEntries<V> = { values: new Map(), underWay: new Map(), bytes: 0 };
+    const made: SnapshotEntries<V> = { values: new Map(), pending: new Map(), bytes: 0 };
     this.snapshots.set(snapshot, made);
     return made;
   }

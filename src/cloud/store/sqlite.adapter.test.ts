@@ -23,7 +23,7 @@ async function aStore(t: TestContext) {
 
 const project = (id: string) => ({ id, name: id, created_at: 0 });
 
-test('sees at once what it wrote itself, and what another process wrote', async (t) => {
+test('reads its own writes and those of another process at once', async (t) => {
   const { store, path, names } = await aStore(t);
   assert.deepEqual(await names(), []);
   await store.insertInto('projects').values(project('a')).execute();
@@ -48,7 +48,7 @@ test('keeps nothing of a transaction that was rolled back', async (t) => {
   assert.deepEqual(await names(), []);
 });
 
-test('has another state after each write of anybody, and the same one until then', async (t) => {
+test('has another state after each write of any process, and the same one until then', async (t) => {
   const { store, state, path, names } = await aStore(t);
   const other = new DatabaseSync(path);
   const seen = new Set<unknown>();
@@ -68,7 +68,7 @@ test('has another state after each write of anybody, and the same one until then
   other.close();
 });
 
-test('has no state twice while a transaction keeps it from seeing what others write', async (t) => {
+test('repeats no state while an open transaction hides the writes of other processes', async (t) => {
   const { store, state, path } = await aStore(t);
   const other = new DatabaseSync(path);
   const before = state.read();

@@ -1,4 +1,4 @@
-// The cloud's database in a file, through the runtime's own SQLite.
+// The cloud's database in a file, through Node's SQLite.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { UnwritableError } from '#base/unwritable-error.ts';
@@ -13,7 +13,7 @@ const statementsKept = 200;
 
 const inMemory = ':memory:';
 
-/** Throws for a file that lost commits, and leaves it as it is. */
+/** Throws for a file that lost commits, and does not change it. */
 export function openSqlite(path: string): OpenStore {
   if (path !== inMemory) {
     checkLog(path);
@@ -66,7 +66,7 @@ function adapt(database: DatabaseSync, state: SqliteState, count: CommitCount): 
 
 const writes = /^\s*(insert|update|delete|replace|with|create|alter|drop)\b/i;
 
-/** A full disk may have ended the transaction already; report that error. */
+/** On a full disk SQLite may have rolled back already: a second rollback would hide that error. */
 function rollbackOf(database: DatabaseSync, count: CommitCount): ReturnType<typeof statement> {
   const made = statement(database.prepare('rollback'), (act) => act());
   const nothing = { changes: 0, lastInsertRowid: 0 };
@@ -100,7 +100,7 @@ function statement(prepared: StatementSync, around: <T>(act: () => T) => T) {
 
 const diskFull = 'the disk of the data folder is full';
 
-/** Counts own writes; writes of other processes change `data_version`. */
+/** Counts this process's writes; writes of other processes change `data_version`. */
 class SqliteState implements StoreState {
   private readonly database: DatabaseSync;
   private readonly version: StatementSync;

@@ -10,17 +10,17 @@ export interface StoreState {
 export interface OpenStore {
   readonly store: Store;
   readonly state: StoreState;
-  /** For a database that does not detect damage of its files. */
+  /** Present for a database that does not detect damage of its files. */
   readonly seals?: StoreSeals;
 }
 
-/** Checksums over the tables. */
+/** Checksums of the tables. */
 export interface StoreSeals {
   /** Throws for a damaged table, naming it. */
   check(): void;
-  /** Before a migration. */
+  /** Drops the checksums; called before a migration. */
   release(): void;
-  /** After the migrations. */
+  /** Creates missing checksums; called after the migrations. */
   keep(): void;
 }
 

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely';
 
 export interface Tables {
-  /** Single facts: `tenant_id`. */
+  /** Single values by name, such as `tenant_id`. */
   facts: { name: string; value: string };
   clouds: CloudRow;
   members: { id: string; name: string; email: string; created_at: number };
@@ -12,6 +12,7 @@ export interface Tables {
   nodes: NodeRow;
   operations: OperationRow;
   database_users: DatabaseUserRow;
+  /** Unconfirmed user changes, under the name of a released migration. */
   user_doubts: UnconfirmedUserChangeRow;
   allowlist: AllowlistRow;
 }
@@ -41,7 +42,7 @@ export interface TokenRow {
   secret_sealed: string;
   role: string;
   project_id: string | null;
-  /** `start:<home>`: issued by a process for its ready file and revoked by the next one there; `operator`: made by command. */
+  /** `start:<home>`: issued by a process for its ready file and revoked by the next process with that home; `operator`: issued by a command. */
   origin: string;
   created_at: number;
   expires_at: number | null;
@@ -116,7 +117,7 @@ export interface DatabaseUserRow {
 export interface UnconfirmedUserChangeRow {
   cluster_id: string;
   username: string;
-  /** When the state was first applied again; null: not yet. */
+  /** When the cloud sent the stored user to the node for the first time; null: not yet. */
   told_at: number | null;
 }
 

@@ -1,5 +1,5 @@
-// The command line of a node, and a start that cannot lose the process: the child waits until its process id is stored, and exits if
-// its parent dies before that.
+// Starts the process of a node: the child waits until its process id is stored, and exits if its parent dies before that, so that no
+// process runs unrecorded.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
   closeSync,
@@ -39,7 +39,7 @@ export function launch(options: LaunchOptions): Launched {
     '/bin/sh',
     ['-c', gate, 'divan', process.execPath, launcher, 'node', ...flags(options)],
     {
-      detached: true, // it keeps serving when this process is replaced
+      detached: true, // the node keeps serving when this process is replaced
       stdio: ['pipe', output, output],
       env: {
         ...allocator,
@@ -62,14 +62,14 @@ export function launch(options: LaunchOptions): Launched {
 /** The ready file of the node; a launch removes the previous one. */
 export const readyFile = (folder: string): string => join(folder, 'ready.json');
 
-/** The last output of the node, to explain why it ended. */
-export function lastWords(folder: string): string {
+/** The end of the node's output, to explain why it ended. */
+export function outputTail(folder: string): string {
   const path = logFile(folder);
   return (existsSync(path) && readFileSync(path, 'utf8').slice(-400).trim()) || 'it wrote nothing';
 }
 
 /** The node appends to the open file, so the file is copied once and truncated instead of renamed. */
-export function boundLog(folder: string): void {
+export function truncateLog(folder: string): void {
   const path = logFile(folder);
   if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
   copyFileSync(path, `${path}.1`);
@@ -110,12 +110,12 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
 }
 
 /**
- * By default glibc comes to allocate large buffers between small ones and cannot return them: a node with a 100 MB bucket that had read
+ * By default glibc eventually allocates large buffers between small ones and cannot return them: a node with a 100 MB bucket that had read
  * more than that held 350 MB; with these settings it holds 300 MB.
  */
 const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' };
 
-/** The environment that a program needs. The rest is not passed on: it may contain the database password. */
+/** The environment variables that a program needs. The others may contain the database password and are not passed on. */
 const needed =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|LD_\w+|DYLD_\w+|NODE_(OPTIONS|EXTRA_CA_CERTS|COMPILE_CACHE|V8_COVERAGE))$/;
 

@@ -65,17 +65,17 @@ export class LocalProvisioner implements Provisioner {
       )
         return { address, ports: standardPorts };
     }
-    throw new Error(`no free loopback address found in ${placesTried} tries`);
+    throw new Error(`no free loopback address found in ${placesTried} attempts`);
   }
 
-  async start(spec: NodeSpec, givenUp: AbortSignal): Promise<void> {
+  async start(spec: NodeSpec, cancellation: AbortSignal): Promise<void> {
     const node = this.node(spec);
     try {
-      await unlessAborted(node.start(), givenUp);
+      await unlessAborted(node.start(), cancellation);
     } catch (error) {
-      givenUp.throwIfAborted();
+      cancellation.throwIfAborted();
       if (await areFree(spec)) throw error;
-      throw new PlaceTakenError(`${spec.address} is in use by now: ${(error as Error).message}`);
+      throw new PlaceTakenError(`${spec.address} is in use by another program: ${(error as Error).message}`);
     }
   }
 
@@ -84,28 +84,28 @@ export class LocalProvisioner implements Provisioner {
   }
 
   async remove(nodeId: string): Promise<void> {
-    await this.node(nobody(nodeId)).stop('SIGKILL');
+    await this.node(nodeToRemove(nodeId)).stop('SIGKILL');
     this.nodes.delete(nodeId);
     await rm(this.folderOf(nodeId), { recursive: true, force: true });
   }
 
-  trouble(nodeId: string): string | null {
-    return this.nodes.get(nodeId)?.trouble ?? null;
+  downReason(nodeId: string): string | null {
+    return this.nodes.get(nodeId)?.downReason ?? null;
   }
 
-  async kept(): Promise<{ id: string; clusterId: string }[]> {
-    const kept = [];
+  async existingNodes(): Promise<{ id: string; clusterId: string }[]> {
+    const found = [];
     for (const id of await this.folders()) {
       const owner = readOwner(this.folderOf(id));
-      if (owner?.home === this.options.home) kept.push({ id, clusterId: owner.clusterId });
+      if (owner?.home === this.options.home) found.push({ id, clusterId: owner.clusterId });
     }
-    return kept;
+    return found;
   }
 
-  /** Also stops nodes of an earlier process that were not requested since. */
+  /** Also stops nodes of an earlier process that this one has not used. */
   async close(): Promise<void> {
     const ids = new Set([...this.nodes.keys(), ...(await this.folders())]);
-    await Promise.all([...ids].map((id) => this.node(nobody(id)).stop('SIGTERM')));
+    await Promise.all([...ids].map((id) => this.node(nodeToRemove(id)).stop('SIGTERM')));
   }
 
   private node(spec: NodeSpec): NodeProcess {
@@ -136,8 +136,8 @@ export class LocalProvisioner implements Provisioner {
   }
 }
 
-/** A node that will only be removed. */
-const nobody = (id: string): NodeSpec => ({
+/** The spec of a node that is only stopped or removed, of which nothing but the id is needed. */
+const nodeToRemove = (id: string): NodeSpec => ({
   id,
   clusterId: '',
   address: '',
@@ -152,7 +152,7 @@ async function areFree({ address, ports }: Placement): Promise<boolean> {
   return found.every((port) => port !== null);
 }
 
-/** Later results are ignored. */
+/** Rejects when the signal aborts, even if the work continues. */
 function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = (): void => reject(signal.reason as Error);

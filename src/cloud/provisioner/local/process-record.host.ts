@@ -11,8 +11,9 @@ export interface ProcessRecord {
 }
 
 const file = 'process.json';
-const lookMs = 25;
-const patienceMs = 10_000;
+const pollMs = 25;
+/** SIGKILL follows SIGTERM after this time. */
+const killAfterMs = 10_000;
 
 export function writeRecord(folder: string, pid: number): ProcessRecord {
   const started = startOf(pid);
@@ -42,9 +43,9 @@ export async function endProcess(
   const began = clock.monotonicMs();
   while (isRunning(record)) {
     const waited = clock.monotonicMs() - began;
-    if (waited > 2 * patienceMs) throw new Error(`process ${record.pid} does not end, not even by SIGKILL`);
-    if (waited > patienceMs) send(record, 'SIGKILL');
-    await clock.sleep(lookMs);
+    if (waited > 2 * killAfterMs) throw new Error(`process ${record.pid} does not end after SIGKILL`);
+    if (waited > killAfterMs) send(record, 'SIGKILL');
+    await clock.sleep(pollMs);
   }
 }
 

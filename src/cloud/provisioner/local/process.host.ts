@@ -3,25 +3,25 @@ import { existsSync, mkdirSync } from 'node:fs';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { NodeSpec } from '../provisioner.ts';
-import { boundLog, lastWords, launch, readyFile } from './launch.host.ts';
+import { launch, outputTail, readyFile, truncateLog } from './launch.host.ts';
 import { writeOwner } from './owner.host.ts';
 import { endProcess, isRunning, type ProcessRecord, runningProcess } from './process-record.host.ts';
 
-const lookMs = 25;
-/** The system reports the end of a child process. */
+const pollMs = 25;
+/** Rarer for child processes, whose end the system reports. */
 const watchChildMs = 10_000;
 const watchOtherMs = 1_000;
-const startPatienceMs = 30_000;
+const startTimeoutMs = 30_000;
 const restartFirstMs = 500;
 const restartMaxMs = 30_000;
-/** A node that ran for so long is restarted as if it had never died. */
-const steadyMs = 60_000;
+/** After a run of this length the delay of restarts begins at its minimum again. */
+const stableMs = 60_000;
 
 export interface NodeProcessOptions {
   readonly spec: NodeSpec;
   readonly folder: string;
   readonly home: string;
-  /** Always let in by the node, and nobody else without an allowlist; undefined where there is no such address. */
+  /** The address from which the node always accepts connections; undefined where there is no such address. */
   readonly operatorAddress: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -45,13 +45,13 @@ export class NodeProcess {
     this.spec = options.spec;
   }
 
-  /** Why it does not run; null while it does. */
-  get trouble(): string | null {
+  /** The reason why the node does not run; null while it runs. */
+  get downReason(): string | null {
     if (this.state === 'running') return null;
     return this.why ?? (this.state === 'starting' ? 'it is being started' : null);
   }
 
-  /** Finds the process of an earlier life, or starts one; resolves when it is ready, and keeps it running from then on. */
+  /** Finds the process that an earlier cloud process started, or starts one; resolves when it is ready, and restarts it if it ends. */
   start(): Promise<void> {
     this.wanted = true;
     if (this.state === 'running') return Promise.resolve();
@@ -62,14 +62,14 @@ export class NodeProcess {
     return this.starting;
   }
 
-  /** As `start`, and keeps trying when it fails. */
+  /** As `start`, but retries if it fails. */
   async resume(): Promise<void> {
     const { folder, log } = this.options;
     if (!existsSync(folder)) {
-      // Begun anew it would be another node: empty, with another certificate, and open to everybody.
+      // A new start would make another node: empty, with another certificate and without the allowlist.
       log.error('node.data_missing', { node: this.spec.id, cluster: this.spec.clusterId, folder });
       this.state = 'stopped';
-      this.why = `its data folder ${folder} is gone, and no empty node takes its place: put the folder back and start the cloud again, or delete the cluster`;
+      this.why = `its data folder ${folder} is missing, and no empty node is started in its place: put the folder back and start the cloud again, or delete the cluster`;
       return;
     }
     try {
@@ -79,7 +79,7 @@ export class NodeProcess {
     }
   }
 
-  /** SIGKILL when nothing needs to be kept, SIGTERM otherwise. */
+  /** SIGKILL if the data is deleted afterwards, else SIGTERM. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.wanted = false;
     this.timer?.cancel();
@@ -123,21 +123,21 @@ export class NodeProcess {
 
   private async untilReady(record: ProcessRecord): Promise<void> {
     const { clock, folder } = this.options;
-    const deadline = clock.monotonicMs() + startPatienceMs;
+    const deadline = clock.monotonicMs() + startTimeoutMs;
     while (!existsSync(readyFile(folder))) {
       if (!this.wanted) throw new Error('the node was stopped before it was ready');
-      if (!isRunning(record)) throw new Error(`the node ended before it was ready: ${lastWords(folder)}`);
-      if (clock.monotonicMs() > deadline) throw new Error(`the node was not ready in ${startPatienceMs} ms`);
-      await clock.sleep(lookMs);
+      if (!isRunning(record)) throw new Error(`the node ended before it was ready: ${outputTail(folder)}`);
+      if (clock.monotonicMs() > deadline) throw new Error(`the node was not ready in ${startTimeoutMs} ms`);
+      await clock.sleep(pollMs);
     }
-    if (!isRunning(record)) throw new Error(`the node ended as soon as it was ready: ${lastWords(folder)}`);
+    if (!isRunning(record)) throw new Error(`the node ended as soon as it was ready: ${outputTail(folder)}`);
   }
 
   /** A process started by an earlier cloud process is not our child: its end is detected by polling. */
   private watch(record: ProcessRecord): void {
     this.timer = this.options.clock.after(this.watchMs, () => {
       if (!isRunning(record)) return this.ended(record, 'is gone');
-      boundLog(this.options.folder);
+      truncateLog(this.options.folder);
       this.watch(record);
     });
   }
@@ -146,7 +146,7 @@ export class NodeProcess {
     if (this.record !== record || this.state !== 'running') return;
     this.state = 'stopped';
     this.timer?.cancel();
-    if (this.options.clock.monotonicMs() - this.readyAtMs > steadyMs) this.deaths = 0;
+    if (this.options.clock.monotonicMs() - this.readyAtMs > stableMs) this.deaths = 0;
     this.restartLater(reason);
   }
 

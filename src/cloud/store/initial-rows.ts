@@ -7,8 +7,8 @@ export interface Facts {
   readonly tenantId: string;
 }
 
-/** Several processes may run it concurrently: the first write wins. */
-export async function firstFacts({
+/** Several processes may call it concurrently: the first write wins. */
+export async function insertInitialRows({
   store,
   clock,
   random,

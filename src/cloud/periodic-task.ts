@@ -1,35 +1,35 @@
-// Runs work periodically: each round starts some time after the previous one ended.
+// Runs a task periodically: each run starts a fixed time after the previous one ended.
 import type { Clock, Timer } from '#ports/clock.ts';
 
-export interface RoundsOptions {
+export interface PeriodicTaskOptions {
   readonly everyMs: number;
   readonly clock: Clock;
-  /** Called when a round fails; the next round runs anyway. */
+  /** Called if a run fails; the next one starts anyway. */
   readonly onError: (error: Error) => void;
 }
 
-export class Rounds {
-  private readonly options: RoundsOptions;
+export class PeriodicTask {
+  private readonly options: PeriodicTaskOptions;
   private timer: Timer | null = null;
   private running: Promise<void> = Promise.resolve();
   private stopped = false;
 
-  constructor(options: RoundsOptions) {
+  constructor(options: PeriodicTaskOptions) {
     this.options = options;
   }
 
-  start(round: () => Promise<void>): void {
+  start(task: () => Promise<void>): void {
     const { clock, everyMs, onError } = this.options;
     this.timer = clock.after(everyMs, () => {
-      this.running = round()
+      this.running = task()
         .catch(onError)
         .finally(() => {
-          if (!this.stopped) this.start(round);
+          if (!this.stopped) this.start(task);
         });
     });
   }
 
-  /** Resolves once the current round has ended. */
+  /** Resolves once the current run has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.timer?.cancel();
