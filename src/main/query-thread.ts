@@ -5,6 +5,7 @@ import type { Log } from '#ports/log.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { QueryHost } from '#query/host/query-host.ts';
 import type { QueryCall, QueryMessage } from '#query/host/query-messages.ts';
+import type { Engine } from '#query/state/engine-port.ts';
 
 assert(parentPort !== null, 'the query service runs in a worker thread');
 const port = parentPort;
@@ -17,10 +18,17 @@ const logTo = (component: string): Log => {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
 };
 
+/** Kept: resolving a module again costs more than a short statement. */
+let engine: Promise<Engine> | null = null;
+const loadEngine = (): Promise<Engine> => {
+  engine ??= import('./query-engine.ts').then((module) => module.engine);
+  return engine;
+};
+
 const host = new QueryHost({
   say,
   log: logTo('query'),
-  engine: async () => (await import('./query-engine.ts')).engine,
+  engine: loadEngine,
   connectIndexes: async (start, indexPort) =>
     (await import('./query-indexes.ts')).connectIndexFiles(start, indexPort),
 });

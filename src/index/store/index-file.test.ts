@@ -10,7 +10,14 @@ import { printedSeed } from '../../../test/support/seed.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
 import { IndexFolder, IndexFolderReaders } from './index-folder.adapter.ts';
-import type { DocumentRows, FileIdentity, IndexFile, StoredRow, VbPosition } from './index-store.ts';
+import type {
+  DocumentRows,
+  FileIdentity,
+  IndexFile,
+  IndexReader,
+  StoredRow,
+  VbPosition,
+} from './index-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'divan-index-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -233,6 +240,30 @@ test('pages of a reader are of one moment, in both directions, until it is refre
   file.close();
 });
 
+test('pages of any size have the same rows, whatever bytes keys and ids have', () => {
+  const key = fc.uint8Array({ minLength: 1, maxLength: 600, size: 'max' });
+  const some = fc.tuple(
+    fc.string({ unit: 'binary', maxLength: 40, size: 'max' }),
+    fc.array(key, { maxLength: 2 }),
+  );
+  const documents = fc.sample(some, { numRuns: 700, seed: printedSeed(console.log) });
+  const identity = newIdentity();
+  const file = storeOf().open(identity);
+  const idOf = (text: string, at: number): Buffer => Buffer.from(`${at}${text}`.toWellFormed());
+  file.commit(
+    documents.map(([text, keys], at) => ({ id: idOf(text, at), keys: distinct(keys) })),
+    [],
+  );
+  const reader = readers.open(identity.bucketUuid, identity.indexId);
+  for (const isReverse of [false, true]) {
+    const [small, large] = [7, 300].map((limit) => allRows(reader, isReverse, limit));
+    assert.equal(small?.length, file.rows);
+    assert.deepEqual(large, small);
+  }
+  reader.close();
+  file.close();
+});
+
 test('counts go by intervals, by what they accept, and by documents', () => {
   const identity = newIdentity();
   const file = storeOf().open(identity);
@@ -248,6 +279,18 @@ test('counts go by intervals, by what they accept, and by documents', () => {
   file.close();
 });
 
+function allRows(reader: IndexReader, isReverse: boolean, limit: number): StoredRow[] {
+  const rows: StoredRow[] = [];
+  for (;;) {
+    const page = reader.page(everything, { after: rows.at(-1) ?? null, isReverse, limit });
+    rows.push(...page);
+    if (page.length < limit) return rows;
+  }
+}
+
+const distinct = (keys: readonly Uint8Array[]): Uint8Array[] => [
+  ...new Map(keys.map((key) => [Buffer.from(key).toString('hex'), key])).values(),
+];
 const readers = new IndexFolderReaders(folder);
 const storeOf = (): IndexFolder => new IndexFolder(folder, silentLog);
 const rowsOf = ({ id, keys }: { id: string; keys: readonly string[] }): DocumentRows => ({

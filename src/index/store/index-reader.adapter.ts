@@ -5,8 +5,13 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { KeyInterval } from '../spans/intervals.ts';
 import { readerCacheKib } from './file-schema.ts';
 import { type IndexReader, MissingIndexFileError, type Page, type StoredRow } from './index-store.ts';
+import { type PackedIndexRows, packedColumns, unpacked } from './packed-rows.ts';
 
 const busyTimeoutMs = 5_000;
+/** SQLite compiles a statement anew whenever a bare parameter of LIMIT has another value: longer than a short scan takes. */
+const limitText = 'limit ? + 0';
+/** From so many rows on, one result that holds all rows costs less than rows one by one. */
+const packedFrom = 256;
 /** Rows of one step of a count that decides key by key. */
 const countStep = 1_024;
 
@@ -34,9 +39,23 @@ export class SqliteIndexReader implements IndexReader {
     if (start.length > 0 && !isBehindStart) where('k >= ?', start);
     if (end !== null && (after === null || !isReverse)) where('k < ?', end);
     const order = isReverse ? 'order by k desc, id desc' : 'order by k, id';
-    const text = `select k, cast(id as text) from entry${whereText(conditions)} ${order} limit ?`;
-    const rows = this.statement(text).all(...values, limit) as unknown as [Uint8Array, string][];
-    return rows.map(([k, id]) => ({ key: Buffer.from(k.buffer, k.byteOffset, k.length), id }));
+    const part = `from entry${whereText(conditions)} ${order} ${limitText}`;
+    values.push(limit);
+    return limit < packedFrom ? this.rowByRow(part, values) : this.packed(part, values);
+  }
+
+  private rowByRow(part: string, values: readonly SQLInputValue[]): StoredRow[] {
+    const rows = this.statement(`select k, cast(id as text) ${part}`).all(...values);
+    return (rows as unknown as [Uint8Array, string][]).map(([k, id]) => ({
+      key: Buffer.from(k.buffer, k.byteOffset, k.length),
+      id,
+    }));
+  }
+
+  private packed(part: string, values: readonly SQLInputValue[]): StoredRow[] {
+    const text = `select ${packedColumns} from (select k, id ${part})`;
+    const row = this.statement(text).get(...values) as unknown as PackedIndexRows;
+    return unpacked(row);
   }
 
   count(interval: KeyInterval): number {
@@ -63,7 +82,7 @@ export class SqliteIndexReader implements IndexReader {
   refresh(): void {
     if (!this.isReading) return;
     this.isReading = false;
-    this.db.exec('commit');
+    this.statement('commit').run();
   }
 
   close(): void {
@@ -88,7 +107,7 @@ export class SqliteIndexReader implements IndexReader {
 
   private begin(): void {
     if (this.isReading) return;
-    this.db.exec('begin');
+    this.statement('begin').run();
     this.isReading = true;
   }
 
