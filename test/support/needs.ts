@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { slapd } from './ldap-server.ts';
+import { natsServerPath, natsVersionOf, natsVersionPinned } from './nats-binary.ts';
 import { installNodeTools, installPythonTools } from './openapi-tools.ts';
 import { postgresPrograms } from './postgres.ts';
 
@@ -20,7 +21,8 @@ const probes: Record<
   | 'openssl'
   | 'postgresql'
   | 'prometheus'
-  | 'slapd',
+  | 'slapd'
+  | 'nats-server',
   { reason: string; works: () => unknown }
 > = {
   mount: {
@@ -58,6 +60,10 @@ const probes: Record<
   slapd: {
     reason: 'needs the LDAP server slapd, as Debian packages it',
     works: () => existsSync(slapd),
+  },
+  'nats-server': {
+    reason: `needs the NATS server ${natsVersionPinned}: npm run nats-server builds it with Go`,
+    works: () => natsVersionOf(natsServerPath) === natsVersionPinned,
   },
   postgresql: {
     reason: 'needs a PostgreSQL server as Debian packages it',

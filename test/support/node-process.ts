@@ -171,8 +171,10 @@ async function whenReady(
 }
 
 /** Tries until `attempt` answers without throwing, for at most ten seconds. */
-export async function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
-  const deadline = performance.now() + 10_000;
+export const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> => eventuallyWithin(10_000, attempt);
+
+export async function eventuallyWithin<T>(timeoutMs: number, attempt: () => T | Promise<T>): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await attempt();

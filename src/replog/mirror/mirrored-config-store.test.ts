@@ -1,0 +1,228 @@
+// The mirrored store against simulated servers, where time and faults come from a seed.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { UnavailableError } from '#base/unavailable-error.ts';
+import { silentLog } from '#ports/log.ts';
+import { configStoreSuite } from '../../../test/contract/config-store.ts';
+import {
+  calm,
+  FaultyConfigLink,
+  type LinkFaults,
+  SimulatedServers,
+} from '../../../test/support/faulty-config-link.ts';
+import { portOf } from '../../../test/support/faulty-config-store.ts';
+import { KeptInMemory } from '../../../test/support/nats-store.ts';
+import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import { update } from '../config-store.ts';
+import { MirroredConfigStore } from './mirrored-config-store.ts';
+
+class Simulation {
+  readonly clock = new SimulatedClock();
+  readonly servers = new SimulatedServers();
+  readonly random: Random;
+
+  constructor(seed: number) {
+    this.random = randomFrom(seed);
+  }
+
+  node(seen = new KeptInMemory()) {
+    const { clock, servers, random } = this;
+    const link = new FaultyConfigLink(servers, clock, random);
+    const store = new MirroredConfigStore({ link, seen, clock, random: portOf(random), log: silentLog });
+    return { link, store };
+  }
+
+  async started(seen?: KeptInMemory) {
+    const node = this.node(seen);
+    await this.clock.until(node.store.start());
+    return node;
+  }
+}
+
+configStoreSuite('mirrored, simulated servers in real time', {
+  isShared: true,
+  async make() {
+    const simulation = new Simulation(1);
+    let isOver = false;
+    const running = (async () => {
+      while (!isOver) await simulation.clock.run(5);
+    })();
+    return {
+      async open() {
+        const { store } = simulation.node();
+        await store.start();
+        return store;
+      },
+      async close() {
+        isOver = true;
+        await running;
+      },
+    };
+  },
+});
+
+/** Three nodes add to one counter under faults; afterwards the net is calm. */
+async function counting(seed: number, faults: Partial<LinkFaults>) {
+  const simulation = new Simulation(seed);
+  const { clock, servers } = simulation;
+  const nodes = [await simulation.started(), await simulation.started(), await simulation.started()];
+  const outcome = { done: 0, unknown: 0, refused: 0 };
+  const seen: number[][] = nodes.map(() => []);
+  for (const [i, { store }] of nodes.entries())
+    await store.watch('count', (_, entry) => seen[i]?.push(entry?.value as number));
+  const count = async (store: MirroredConfigStore): Promise<void> => {
+    for (let i = 0; i < 8; i++)
+      try {
+        await update<number>(store, 'count', 0, (value) => value + 1);
+        outcome.done++;
+      } catch (error) {
+        assert.ok(error instanceof UnavailableError, String(error));
+        if (error.message.startsWith('The change may be lost')) outcome.unknown++;
+        else outcome.refused++;
+      }
+  };
+  for (const { link } of nodes) link.faults = { ...calm, ...faults };
+  await clock.until(Promise.all(nodes.map(({ store }) => count(store))));
+  for (const { link } of nodes) link.faults = calm;
+  await clock.run(60_000);
+  const stored = JSON.parse(servers.newest('count')?.json ?? '0') as number;
+  const mirrored = await Promise.all(
+    nodes.map(async ({ store }) => (await store.get<number>('count'))?.value),
+  );
+  for (const { store } of nodes) void store[Symbol.asyncDispose]();
+  await clock.run(10_000);
+  return { ...outcome, stored, mirrored, seen };
+}
+
+const all = {
+  ...{
+    delayMaxMs: 200,
+    lostRequest: 5,
+    lostAnswer: 10,
+    doubled: 10,
+    refusedThenMade: 10,
+    stale: 10,
+    brokenFeed: 5,
+  },
+};
+
+describe('mirrored configuration store', () => {
+  it('makes each acknowledged change once, whatever is lost, late, doubled, refused and stale', async (t) => {
+    const random = aSeed(t);
+    const rounds = Number(process.env['DIVAN_TEST_ROUNDS'] ?? 60);
+    let unknown = 0;
+    for (let round = 0; round < rounds; round++) {
+      const seed = random(1 << 30);
+      const run = await counting(seed, all);
+      assert.ok(run.done > 0, `seed ${seed}`);
+      const isRight = run.stored >= run.done && run.stored <= run.done + run.unknown;
+      assert.ok(isRight, `seed ${seed}: ${run.stored} of ${run.done} + ${run.unknown}`);
+      assert.deepEqual(run.mirrored, [run.stored, run.stored, run.stored], `seed ${seed}`);
+      for (const values of run.seen)
+        assert.deepEqual(
+          values,
+          [...new Set(values)].sort((a, b) => a - b),
+          `seed ${seed}`,
+        );
+      unknown += run.unknown;
+    }
+    t.diagnostic(`${unknown} of unknown outcome`);
+  });
+
+  it('knows the outcome of nearly all changes where answers are only lost, doubled or refused', async () => {
+    const { done, stored, unknown, refused } = await counting(5, {
+      ...{ lostAnswer: 20, doubled: 20, refusedThenMade: 20 },
+    });
+    assert.equal(done + unknown + refused, 24);
+    assert.ok(unknown <= 2, `${unknown}`);
+    assert.ok(stored >= done && stored <= done + unknown);
+  });
+
+  it('reads on, refuses changes and catches up over an outage, in which others changed and deleted keys', async () => {
+    const simulation = new Simulation(3);
+    const { clock } = simulation;
+    const { link, store } = await simulation.started();
+    const { store: other } = await simulation.started();
+    const seen: [string, unknown][] = [];
+    await store.watch('', (key, entry) => seen.push([key, entry?.value ?? null]));
+    assert.equal(await clock.until(store.put('a', 1, 0)), 1);
+    assert.equal(await clock.until(store.put('b', 1, 0)), 2);
+    await clock.run(1_000);
+    link.isDown = true;
+    assert.equal(await clock.until(other.delete('b', 2)), true);
+    await clock.until(other.put('c', 1, 0));
+    await clock.run(30_000);
+    assert.deepEqual(
+      (await store.list('')).map(({ key }) => key),
+      ['a', 'b'],
+    );
+    const startMs = clock.monotonicMs();
+    await assert.rejects(
+      clock.until(store.put('a', 2, 1)),
+      /Nothing was changed: the configuration is stored by the simulated servers, which cannot be used now/,
+    );
+    assert.equal(clock.monotonicMs(), startMs);
+    link.isDown = false;
+    await clock.run(10_000);
+    assert.deepEqual(seen, [
+      ['a', 1],
+      ['b', 1],
+      ['b', null],
+      ['c', 1],
+    ]);
+    assert.equal(await clock.until(store.put('b', 2, 0)), 5);
+  });
+
+  it('does not take over a state that went back, and goes on once the newer one is there again', async () => {
+    const simulation = new Simulation(4);
+    const { clock, servers } = simulation;
+    const seen = new KeptInMemory();
+    const { store } = await simulation.started(seen);
+    for (let i = 1; i < 4; i++) assert.equal(await clock.until(store.put('a', i, i - 1)), i);
+    const newer = [...servers.log];
+    servers.log = newer.slice(0, 2);
+    await clock.run(10_000);
+    assert.match(store.problem ?? '', /went back to an older state.*its newest revision is 2, and was 3/);
+    await assert.rejects(clock.until(store.put('a', 9, 3)), /Nothing was changed.*went back/);
+    assert.equal((await store.get('a'))?.value, 3);
+
+    // It went on from there: the same revision is another change.
+    servers.log = [...newer.slice(0, 2), { key: 'a', json: '7', revision: 3, writes: ['x'] }];
+    await clock.run(10_000);
+    assert.match(store.problem ?? '', /"a" has another value than before at revision 3/);
+    servers.log = [...newer.slice(0, 2), { key: 'b', json: '7', revision: 3, writes: ['x'] }];
+    await clock.run(10_000);
+    assert.match(store.problem ?? '', /"a" is at 2, and was at 3/);
+    servers.log = [{ key: 'b', json: '7', revision: 4, writes: ['x'] }];
+    await clock.run(10_000);
+    assert.match(store.problem ?? '', /"a" is missing/);
+    servers.log = [...newer];
+    servers.identity = 'two';
+    await clock.run(10_000);
+    assert.match(store.problem ?? '', /it is another store than before/);
+    servers.identity = 'one';
+    await clock.run(10_000);
+    assert.equal(store.problem, null);
+    assert.equal(await clock.until(store.put('a', 4, 3)), 4);
+
+    await clock.run(2_000);
+    assert.deepEqual(seen.head, { identity: 'one', revision: 4 });
+    servers.log = newer;
+    const { store: next } = simulation.node(seen);
+    const reasons: string[] = [];
+    void next.start((reason) => reasons.push(reason));
+    await clock.run(5_000);
+    assert.match(reasons.join(), /its newest revision is 3, and was 4/);
+  });
+
+  it('notices a feed that fell silent without an error', async () => {
+    const simulation = new Simulation(6);
+    const { clock, servers } = simulation;
+    const { store } = await simulation.started();
+    servers.feeds.clear();
+    servers.write({ key: 'a', json: '1', writes: ['x'] }, 0);
+    await clock.run(20_000);
+    assert.equal((await store.get('a'))?.value, 1);
+  });
+});

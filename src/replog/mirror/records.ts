@@ -1,0 +1,58 @@
+// The records of a store as this node last saw them, and whether what a server shows now can be their successor.
+import type { StoredRecord } from './config-link.ts';
+
+export class Records {
+  readonly #byKey = new Map<string, StoredRecord>();
+  /** Of the newest change that was seen, in this process or before. */
+  revision: number;
+
+  constructor(revision: number) {
+    this.revision = revision;
+  }
+
+  get(key: string): StoredRecord | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** In order of their keys, without those that were deleted. */
+  list(prefix: string): StoredRecord[] {
+    const found = [...this.#byKey.values()].filter(
+      ({ key, json }) => json !== null && key.startsWith(prefix),
+    );
+    return found.sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  /** False when this change, or a later one of the key, was there already. */
+  take(record: StoredRecord): boolean {
+    if ((this.#byKey.get(record.key)?.revision ?? 0) >= record.revision) return false;
+    this.#byKey.set(record.key, record);
+    this.revision = Math.max(this.revision, record.revision);
+    return true;
+  }
+
+  /** A deleted key of which the servers keep no trace any more. */
+  forget(key: string): void {
+    this.#byKey.delete(key);
+  }
+
+  /** Keys of which the given state of the store has nothing. */
+  missingFrom(state: ReadonlyMap<string, StoredRecord>): StoredRecord[] {
+    return [...this.#byKey.values()].filter(({ key }) => !state.has(key));
+  }
+
+  /** Why the given state of the store is none that can follow on this one; null if it can. */
+  contradiction(state: ReadonlyMap<string, StoredRecord>): string | null {
+    for (const record of state.values()) {
+      const known = this.#byKey.get(record.key);
+      if (known === undefined || known.revision < record.revision) continue;
+      if (known.revision > record.revision)
+        return wentBack(`"${record.key}" is at ${record.revision}, and was at ${known.revision}`);
+      if (known.json !== record.json)
+        return wentBack(`"${record.key}" has another value than before at revision ${record.revision}`);
+    }
+    return null;
+  }
+}
+
+export const wentBack = (detail: string): string =>
+  `the store went back to an older state, or a server that is behind answers: ${detail}`;

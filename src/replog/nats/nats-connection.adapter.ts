@@ -1,0 +1,132 @@
+// A connection to NATS servers. It is not renewed: the mirrored store makes a new one, so that nothing that was given to the old one
+// can be sent later. The client's code is loaded when it is first needed: a node with the embedded store has no use for it.
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
+import { FinalError } from '../mirror/config-link.ts';
+import { type NatsAddress, type NatsServers, parseAddress, showAddress } from './nats-servers.ts';
+import { probe } from './server-probe.adapter.ts';
+import { type ServerVersion, serversRefusal } from './server-rules.ts';
+
+/** Paths of files; each may be absent. */
+export interface NatsFiles {
+  /** As `nsc` and `nats` write them: a user's token and key. */
+  readonly credentials?: string | undefined;
+  /** Certificates of the authorities that sign the servers' certificates. */
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+export type Nats = typeof import('@nats-io/transport-node');
+
+export interface OpenConnection {
+  readonly nats: Nats;
+  readonly connection: NatsConnection;
+  readonly servers: readonly ServerVersion[];
+}
+
+const connectMs = 3_000;
+const pingMs = 5_000;
+const pingsMax = 2;
+
+/** @throws FinalError where trying again will not help. */
+export async function openConnection(
+  given: NatsServers,
+  files: NatsFiles,
+  known: readonly NatsAddress[],
+): Promise<OpenConnection> {
+  const nats = await import('@nats-io/transport-node');
+  const connection = await connect(nats, given, files, known);
+  try {
+    const servers = await serversOf(connection);
+    const refusal = serversRefusal(servers);
+    if (refusal !== null) throw new FinalError(refusal);
+    return { nats, connection, servers };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+async function connect(
+  nats: Nats,
+  given: NatsServers,
+  files: NatsFiles,
+  known: readonly NatsAddress[],
+): Promise<NatsConnection> {
+  const options = optionsOf(nats, given, files, known);
+  try {
+    return await nats.connect(options);
+  } catch (error) {
+    throw isFinal(error as Error) ? new FinalError(reasonOf(error as Error), { cause: error }) : error;
+  }
+}
+
+function optionsOf(
+  nats: Nats,
+  given: NatsServers,
+  files: NatsFiles,
+  known: readonly NatsAddress[],
+): ConnectionOptions {
+  const addresses = [...new Set([...given.addresses, ...known].map(showAddress))];
+  return {
+    servers: addresses,
+    name: 'divan',
+    reconnect: false,
+    timeout: connectMs,
+    pingInterval: pingMs,
+    maxPingOut: pingsMax,
+    ...(given.user !== undefined && { user: given.user, pass: given.password ?? '' }),
+    ...(given.token !== undefined && { token: given.token }),
+    ...(files.credentials !== undefined && {
+      authenticator: nats.credsAuthenticator(contents(files.credentials)),
+    }),
+    ...tlsOf(given, files),
+  };
+}
+
+function tlsOf(given: NatsServers, { ca, cert, key }: NatsFiles): Pick<ConnectionOptions, 'tls'> {
+  if (!given.tls && ca === undefined && cert === undefined) return {};
+  return {
+    tls: {
+      ...(ca !== undefined && { ca: contents(ca).toString() }),
+      ...(cert !== undefined && { cert: contents(cert).toString() }),
+      ...(key !== undefined && { key: contents(key).toString() }),
+    },
+  };
+}
+
+/** Read anew for each connection, because they may be replaced. */
+function contents(path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new FinalError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Those of a cluster tell of each other; what cannot be reached now is checked when it is connected to. */
+async function serversOf({ info }: NatsConnection): Promise<ServerVersion[]> {
+  if (info === undefined) throw new Error('the server says nothing of itself');
+  const own = { address: `${info.host}:${info.port}`, version: info.version };
+  if (!info.jetstream)
+    throw new FinalError(`the NATS server at ${own.address} runs without JetStream; start it with -js`);
+  const cluster = (info as { cluster?: string }).cluster;
+  const others = (info.connect_urls ?? []).map(parseAddress).filter((address) => address !== null);
+  const found = cluster === undefined ? [] : await Promise.all(others.map(probe));
+  return [{ ...own, cluster }, ...found.filter((server) => server !== null)];
+}
+
+const isFinal = (error: Error): boolean =>
+  error.name === 'AuthorizationError' ||
+  /authorization|certificate|self.signed|secure tls|\bSSL\b|tls/i.test(messagesOf(error));
+
+function messagesOf(error: Error): string {
+  const { cause } = error;
+  return cause instanceof Error ? `${error.message} ${messagesOf(cause)}` : error.message;
+}
+
+function reasonOf(error: Error): string {
+  if (error.name === 'AuthorizationError') return 'NATS refuses the user or password of this node';
+  return `no secure connection to NATS: ${messagesOf(error)}`;
+}

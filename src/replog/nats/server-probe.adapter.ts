@@ -1,0 +1,37 @@
+// What a NATS server says of itself before anybody logs in: its first line.
+import { connect } from 'node:net';
+import { type NatsAddress, showAddress } from './nats-servers.ts';
+import type { ServerVersion } from './server-rules.ts';
+
+const probeMs = 1_000;
+const greetingMax = 32_768;
+
+/** Null when the server cannot be reached or says nothing. */
+export function probe(address: NatsAddress): Promise<ServerVersion | null> {
+  const { promise, resolve } = Promise.withResolvers<ServerVersion | null>();
+  const socket = connect(address);
+  let text = '';
+  socket.setTimeout(probeMs, () => socket.destroy());
+  socket.setEncoding('utf8');
+  socket.on('data', (chunk) => {
+    text += chunk;
+    if (!text.includes('\n') && text.length < greetingMax) return;
+    resolve(versionIn(text, showAddress(address)));
+    socket.destroy();
+  });
+  socket.on('error', () => {}); // then it closes
+  socket.on('close', () => resolve(null));
+  return promise;
+}
+
+function versionIn(text: string, address: string): ServerVersion | null {
+  const line = /^INFO (\{.*\})/.exec(text)?.[1];
+  if (line === undefined) return null;
+  try {
+    const { version, cluster } = JSON.parse(line) as { version: unknown; cluster?: unknown };
+    const name = typeof cluster === 'string' && cluster !== '' ? cluster : undefined;
+    return { address, version: String(version), cluster: name };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,30 @@
+// A load of changes that can be checked afterwards: nodes that add to one counter of a configuration store.
+import assert from 'node:assert/strict';
+import { UnavailableError } from '#base/unavailable-error.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
+
+/** Adds to a counter until it is stopped; resolves with what was acknowledged and what has no certain outcome. */
+export function counting(stores: readonly ConfigStore[]) {
+  const outcome = { done: 0, unknown: 0, refused: 0 };
+  let isOver = false;
+  const run = async (store: ConfigStore): Promise<void> => {
+    while (!isOver)
+      try {
+        await update<number>(store, 'count', 0, (value) => value + 1);
+        outcome.done++;
+      } catch (error) {
+        assert.ok(error instanceof UnavailableError, String(error));
+        if (error.message.startsWith('The change may be lost')) outcome.unknown++;
+        else outcome.refused++;
+      }
+  };
+  const running = Promise.all(stores.map(run));
+  return {
+    outcome,
+    async stop() {
+      isOver = true;
+      await running;
+      return outcome;
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// Servers of a configuration store in one process, and a node's way to them with the faults of a cluster whose leader changes: lost and
+// late requests and answers, requests that arrive twice, writes that are refused and made later, reads from a server that is behind,
+// feeds that break. All from one seed.
+import {
+  type ConfigLink,
+  NotSentError,
+  type RecordFeed,
+  type StoredRecord,
+} from '#replog/mirror/config-link.ts';
+import type { Random } from './random.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
+
+export class SimulatedServers {
+  identity = 'one';
+  log: StoredRecord[] = [];
+  readonly feeds = new Set<(record: StoredRecord) => void>();
+
+  newest(key: string, below = Number.POSITIVE_INFINITY): StoredRecord | null {
+    return this.log.findLast((record) => record.key === key && record.revision <= below) ?? null;
+  }
+
+  get revision(): number {
+    return this.log.at(-1)?.revision ?? 0;
+  }
+
+  /** Null: refused. */
+  write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): number | null {
+    if ((this.newest(record.key)?.revision ?? 0) !== expectedRevision) return null;
+    const stored = { ...record, revision: this.revision + 1 };
+    this.log.push(stored);
+    for (const feed of this.feeds) feed(stored);
+    return stored.revision;
+  }
+}
+
+export interface LinkFaults {
+  delayMaxMs: number;
+  /** Each of a hundred. */
+  lostRequest: number;
+  lostAnswer: number;
+  doubled: number;
+  /** Answered as refused, and made up to some seconds later. */
+  refusedThenMade: number;
+  stale: number;
+  brokenFeed: number;
+}
+
+export const calm: LinkFaults = {
+  ...{
+    delayMaxMs: 5,
+    lostRequest: 0,
+    lostAnswer: 0,
+    doubled: 0,
+    refusedThenMade: 0,
+    stale: 0,
+    brokenFeed: 0,
+  },
+};
+
+const lateMaxMs = 6_000;
+
+export class FaultyConfigLink implements ConfigLink {
+  readonly name = 'the simulated servers';
+  readonly memory = 'records';
+  readonly #servers: SimulatedServers;
+  readonly #clock: SimulatedClock;
+  readonly #random: Random;
+  faults = calm;
+  isDown = false;
+
+  constructor(servers: SimulatedServers, clock: SimulatedClock, random: Random) {
+    this.#servers = servers;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  async head() {
+    await this.#way();
+    const { identity, revision } = this.#servers;
+    return { identity, revision: this.#stale() ? this.#random(revision + 1) : revision };
+  }
+
+  async read(key: string): Promise<StoredRecord | null> {
+    await this.#way();
+    const below = this.#stale() ? this.#random(this.#servers.revision + 1) : undefined;
+    return this.#servers.newest(key, below);
+  }
+
+  async follow(feed: RecordFeed): Promise<{ stop(): void }> {
+    await this.#way();
+    let isStopped = false;
+    let lastMs = 0;
+    const inOrder = (call: () => void): void => {
+      lastMs = Math.max(lastMs, this.#clock.monotonicMs() + this.#random(this.faults.delayMaxMs + 1));
+      this.#clock.after(lastMs - this.#clock.monotonicMs(), () => {
+        if (!isStopped) call();
+      });
+    };
+    const stop = (): void => {
+      isStopped = true;
+      this.#servers.feeds.delete(deliver);
+    };
+    const deliver = (record: StoredRecord): void => {
+      if (!this.#happens(this.faults.brokenFeed) && !this.isDown) {
+        inOrder(() => feed.changed(record));
+        return;
+      }
+      stop();
+      this.#clock.soon(() => feed.lost('the feed broke'));
+    };
+    const keys = new Set(this.#servers.log.map(({ key }) => key));
+    const newest = [...keys].map((key) => this.#servers.newest(key) as StoredRecord);
+    for (const record of newest.sort((a, b) => a.revision - b.revision)) inOrder(() => feed.changed(record));
+    inOrder(() => feed.complete());
+    this.#servers.feeds.add(deliver);
+    return { stop };
+  }
+
+  async write(record: Omit<StoredRecord, 'revision'>, expectedRevision: number): Promise<number | null> {
+    const { lostRequest, lostAnswer, doubled, refusedThenMade } = this.faults;
+    const make = (): number | null => this.#servers.write(record, expectedRevision);
+    await this.#way();
+    if (this.#happens(lostRequest)) return this.#never();
+    if (this.#happens(refusedThenMade)) {
+      this.#clock.after(this.#random(lateMaxMs), make);
+      return null;
+    }
+    const first = make();
+    const answer = this.#happens(doubled) ? make() : first;
+    if (this.#happens(lostAnswer)) return this.#never();
+    await this.#way();
+    return answer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isDown = true;
+  }
+
+  /** No answer ever comes. */
+  #never(): Promise<never> {
+    return new Promise(() => {});
+  }
+
+  async #way(): Promise<void> {
+    await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
+    if (this.isDown) throw new NotSentError('there is no connection');
+  }
+
+  #stale(): boolean {
+    return this.#happens(this.faults.stale);
+  }
+
+  #happens(percent: number): boolean {
+    return this.#random(100) < percent;
+  }
+}

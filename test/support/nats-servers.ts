@@ -1,0 +1,131 @@
+// Real NATS servers of one's own: fresh folders, free ports, gone at the end. They keep their ports when they are started again.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { natsServerPath } from './nats-binary.ts';
+import { eventually } from './node-process.ts';
+
+interface NatsSettings {
+  /** More than one: a cluster, whose servers sync each change. */
+  count?: number;
+  /** Lines for each server's configuration. */
+  extra?: string;
+}
+
+export class NatsCluster {
+  readonly servers: NatsServer[];
+  private readonly folder: string;
+
+  private constructor(folder: string, servers: NatsServer[]) {
+    this.folder = folder;
+    this.servers = servers;
+  }
+
+  static async start({ count = 1, extra = '' }: NatsSettings = {}): Promise<NatsCluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-nats-'));
+    const ports = await freePorts(2 * count);
+    const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`);
+    const servers = ports.slice(0, count).map((port, i) => {
+      const cluster = `cluster { name: c, listen: "127.0.0.1:${ports[count + i]}", routes: [${routes.join(', ')}] }`;
+      const sync = count > 1 ? 'sync_interval: always' : '';
+      const path = join(folder, `${i}`);
+      mkdirSync(path);
+      const text = `server_name: n${i}\nlisten: "127.0.0.1:${port}"\n${count > 1 ? cluster : ''}
+        jetstream { store_dir: "${join(path, 'store')}", ${sync} }\n${extra}\n`;
+      writeFileSync(join(path, 'nats.conf'), text);
+      return new NatsServer(path, port);
+    });
+    const cluster = new NatsCluster(folder, servers);
+    await Promise.all(servers.map((server) => server.start()));
+    return cluster;
+  }
+
+  get url(): string {
+    return `nats://${this.servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.stop('SIGKILL')));
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export class NatsServer {
+  readonly port: number;
+  readonly folder: string;
+  private child: ChildProcess | null = null;
+
+  constructor(folder: string, port: number) {
+    this.folder = folder;
+    this.port = port;
+  }
+
+  async start(): Promise<void> {
+    const log = join(this.folder, 'log');
+    const child = spawn(natsServerPath, ['-c', join(this.folder, 'nats.conf'), '-l', log], {
+      stdio: 'ignore',
+    });
+    this.child = child;
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`nats-server ended: ${readFileSync(log, 'utf8')}`);
+      await reached(this.port);
+    });
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const { child } = this;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await ended;
+  }
+
+  /** Answers nothing until it is continued. */
+  pause(): void {
+    this.child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.child?.kill('SIGCONT');
+  }
+
+  /** While it is stopped. */
+  backup(): string {
+    const copy = join(this.folder, `backup-${process.hrtime.bigint()}`);
+    cpSync(join(this.folder, 'store'), copy, { recursive: true });
+    return copy;
+  }
+
+  /** While it is stopped: puts a backup in place of its store; without one an empty folder. */
+  restore(backup: string | null): void {
+    rmSync(join(this.folder, 'store'), { recursive: true });
+    if (backup !== null) cpSync(backup, join(this.folder, 'store'), { recursive: true });
+  }
+}
+
+function reached(port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.on('data', () => {
+    socket.destroy();
+    resolve();
+  });
+  socket.on('error', reject);
+  return promise;
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports: number[] = [];
+  for (const server of servers) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ports.push((server.address() as AddressInfo).port);
+  }
+  for (const server of servers) server.close();
+  return ports;
+}

@@ -1,0 +1,20 @@
+// Builds the NATS server that the tests run, of the version and with the checksums that tools/nats-server pins, into the user's cache, and
+// prints its path. A build that is there already is kept.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { natsServerPath, natsVersionOf, natsVersionPinned } from '../test/support/nats-binary.ts';
+
+if (natsVersionOf(natsServerPath) !== natsVersionPinned) {
+  mkdirSync(dirname(natsServerPath), { recursive: true });
+  const made = `${natsServerPath}.${process.pid}`;
+  const flags = ['-mod=readonly', '-o', made];
+  execFileSync('go', ['build', ...flags, 'github.com/nats-io/nats-server/v2'], {
+    cwd: join(import.meta.dirname, 'nats-server'),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const version = natsVersionOf(made);
+  if (version !== natsVersionPinned) throw new Error(`built ${version}, not ${natsVersionPinned}`);
+  renameSync(made, natsServerPath);
+}
+console.log(natsServerPath);
