@@ -180,14 +180,14 @@ function createFeatures(options: ClusterManagerOptions) {
   });
   const certificates = createCertificates({
     ...{ ...options, view },
-    wantsRsa: () => security.service.wantsRsa,
+    needsRsa: () => security.service.needsRsa,
     suitesProblem: (keyKind) => security.service.problemWith(keyKind),
     expiring: (text) => events.log.record('certificate_expiring', { text }),
   });
   const security = securityParts({
     ...{ ...options, view },
     certificates: certificates.service,
-    certificateUpload: certificates.uploadFromElsewhere,
+    certificateUpload: certificates.remoteRootUpload,
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
   const listening = new Listening({ view, security: security.service });

@@ -85,7 +85,7 @@ const noBundles: BundleFiles = {
 };
 const noPassphrases: PassphraseSources = {
   run: async () => assert.fail('no script is run'),
-  ask: async () => assert.fail('no service is asked'),
+  request: async () => assert.fail('no service is asked'),
   scriptProblem: async () => null,
 };
 
@@ -192,7 +192,7 @@ export async function aManager(options: ManagerOptions = {}) {
       load: async () => ({ authority: null, node: null, names: '' }),
       remove: async () => {},
     },
-    mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [], lacking: [] }) },
+    mailer: () => options.mailer ?? { send: async () => ({ sent: true, refused: [], unsupported: [] }) },
     directoryServer: () => options.directoryServer ?? noDirectory,
     auditFile: options.auditFile ?? noAudit,
     bundleFiles: options.bundleFiles ?? noBundles,

@@ -1,5 +1,5 @@
 // Calls of published tools for features that this version does not have. Each is refused with its reason, to distinguish it from a
-// misspelled path. A feature that is added takes its lines out of the table.
+// misspelled path. Adding such a feature removes its lines here.
 import { defineRoute, type Method } from '#contract/route.ts';
 
 interface Family {

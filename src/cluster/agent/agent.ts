@@ -11,14 +11,14 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import type { CompactionOrigin, CompactOrder, DataService, MeasuredBucket } from '../config/data-service.ts';
 import { type Changing, until } from '../config/until.ts';
 import { vbucketCount } from '../topology/vbucket-map.ts';
+import { CreatedFiles } from './created-files.ts';
 import { desiredState } from './desired-state.ts';
 import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
-import { MadeFiles } from './made-files.ts';
 import { Samples } from './samples.ts';
 
-/** How often figures are read: often while clients read them, rarely otherwise. */
-const sampleStepMs = { warming: 250, asked: 1_000, idle: 10_000 };
-const askedForMs = 30_000;
+/** How often the agent reads figures: often while buckets start or clients read figures, else rarely. */
+const sampleStepMs = { warming: 250, read: 1_000, idle: 10_000 };
+const readersActiveMs = 30_000;
 const retryMs = 1_000;
 const refreshTimeoutMs = 500;
 /** Metrics wait longer, for complete values. */
@@ -36,7 +36,7 @@ export interface AgentDeps {
   kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'compact' | 'cancelCompaction'>;
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
-  /** Depends on the configuration and on the sources of `tls`: a change of those is reported as a change of this. */
+  /** Depends only on the configuration and on what `tls` depends on, so the agent need not watch it. */
   listening: { readonly isPlainForThisMachineOnly: boolean };
   /** Which client addresses may connect. */
   clients: Changing & { readonly admitted: readonly string[] | null };
@@ -47,33 +47,33 @@ export interface AgentDeps {
 export class Agent implements DataService {
   readonly #deps: AgentDeps;
   readonly #buckets: BucketsStore;
-  readonly #made: MadeFiles;
+  readonly #createdFiles: CreatedFiles;
   readonly #samples = new Samples();
   readonly #listeners = new Set<() => void>();
   readonly #subscriptions: { stop(): void }[] = [];
-  #settledRevision = -1;
+  #appliedRevision = -1;
   #wanted = 0;
   #applied = 0;
   #busy = false;
   #running: Promise<void> = Promise.resolve();
   #refreshing: Promise<void> | null = null;
   #sampler: Timer | null = null;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #lastReadAtMs = Number.NEGATIVE_INFINITY;
   #stopped = new AbortController();
 
   constructor(deps: AgentDeps) {
     this.#deps = deps;
     this.#buckets = new BucketsStore(deps.store);
-    this.#made = new MadeFiles(deps.store);
+    this.#createdFiles = new CreatedFiles(deps.store);
   }
 
   /** Starts to send the desired state. Does not wait for the data service; `applied` does. */
   start(): void {
     const { view, users, tls, clients } = this.#deps;
     for (const source of [view, users, tls, clients]) {
-      this.#subscriptions.push(source.onChange(() => this.#want()));
+      this.#subscriptions.push(source.onChange(() => this.#requestApply()));
     }
-    this.#want();
+    this.#requestApply();
     this.#scheduleSample();
   }
 
@@ -85,7 +85,7 @@ export class Agent implements DataService {
   }
 
   async applied(revision: number, timeoutMs: number): Promise<boolean> {
-    return until(this, () => this.#settledRevision >= revision, timeoutMs, this.#deps.clock);
+    return until(this, () => this.#appliedRevision >= revision, timeoutMs, this.#deps.clock);
   }
 
   async caughtUp(timeoutMs: number): Promise<boolean> {
@@ -94,7 +94,7 @@ export class Agent implements DataService {
   }
 
   async refresh(): Promise<void> {
-    this.#askedAtMs = this.#deps.clock.monotonicMs();
+    this.#lastReadAtMs = this.#deps.clock.monotonicMs();
     this.#refreshing ??= this.#takeReport().finally(() => {
       this.#refreshing = null;
     });
@@ -113,7 +113,7 @@ export class Agent implements DataService {
     await this.#within(metricsTimeoutMs, this.#takeReport());
     this.#scheduleSample();
     const report = this.#samples.report();
-    return report ? [...kvMetrics(report, (uuid) => this.#metered(uuid))] : [];
+    return report ? [...kvMetrics(report, (uuid) => this.#bucketFacts(uuid))] : [];
   }
 
   randomKey(bucket: string): Promise<string | null> {
@@ -133,7 +133,7 @@ export class Agent implements DataService {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
-  #want(): void {
+  #requestApply(): void {
     this.#wanted++;
     if (this.#busy) return;
     this.#busy = true;
@@ -157,12 +157,12 @@ export class Agent implements DataService {
     const { view, kv, users, tls, listening, clients, clock } = this.#deps;
     const wanted = this.#wanted;
     const revision = view.latestRevision();
-    const leaving = view.leavingBuckets();
+    const leaving = view.deletingBuckets();
     const manifests = new Map(
       view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
     );
     const wantedState = desiredState(view, users.specs(manifests), tls.current());
-    const desired = { ...wantedState, buckets: await this.#made.mark(wantedState.buckets) };
+    const desired = { ...wantedState, buckets: await this.#createdFiles.mark(wantedState.buckets) };
     const report = await kv.apply({
       ...desired,
       plainForThisMachineOnly: listening.isPlainForThisMachineOnly,
@@ -171,25 +171,25 @@ export class Agent implements DataService {
     });
     this.#samples.take(report, timeOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();
-    for (const bucket of leaving) await this.#forget(bucket.uuid);
-    checkEmptied(desired.buckets, report.buckets);
-    await this.#keepMade(desired, report);
+    for (const bucket of leaving) await this.#deleteRecords(bucket.uuid);
+    throwIfUnflushed(desired.buckets, report.buckets);
+    await this.#storeCreatedFiles(desired, report);
     this.#applied = wanted;
-    this.#settledRevision = Math.max(this.#settledRevision, revision);
+    this.#appliedRevision = Math.max(this.#appliedRevision, revision);
     this.#notify();
   }
 
-  /** A failed write is repeated after the next change: until then lost files cannot be distinguished from files not yet made. */
-  async #keepMade(desired: KvDesired, report: KvReport): Promise<void> {
+  /** A failed write is repeated after the next change: until then lost files cannot be distinguished from files not yet created. */
+  async #storeCreatedFiles(desired: KvDesired, report: KvReport): Promise<void> {
     try {
-      await this.#made.keep(desired.buckets, report.buckets);
+      await this.#createdFiles.keep(desired.buckets, report.buckets);
     } catch (error) {
-      this.#deps.log.warn('agent.made_files_not_kept', { reason: (error as Error).message });
+      this.#deps.log.warn('agent.created_files_not_stored', { reason: (error as Error).message });
     }
   }
 
-  /** The data service has removed the files, so the name is free. Last step: the steps before are repeated after a crash. */
-  async #forget(uuid: string): Promise<void> {
+  /** Deletes the records of a bucket whose files the data service has removed. The bucket's record last, so that a crash repeats the rest. */
+  async #deleteRecords(uuid: string): Promise<void> {
     const { store } = this.#deps;
     const manifest = await store.get(manifestKey(uuid));
     if (manifest) await store.delete(manifest.key, manifest.revision);
@@ -202,7 +202,7 @@ export class Agent implements DataService {
     );
   }
 
-  #metered(uuid: string): MeteredBucket | null {
+  #bucketFacts(uuid: string): MeteredBucket | null {
     const { view } = this.#deps;
     const bucket = view.liveBuckets().find((one) => one.uuid === uuid);
     if (!bucket) return null;
@@ -232,8 +232,8 @@ export class Agent implements DataService {
 
   #sampleStepMs(): number {
     if (this.#samples.isWarming()) return sampleStepMs.warming;
-    const asked = this.#deps.clock.monotonicMs() - this.#askedAtMs < askedForMs;
-    return asked ? sampleStepMs.asked : sampleStepMs.idle;
+    const isRead = this.#deps.clock.monotonicMs() - this.#lastReadAtMs < readersActiveMs;
+    return isRead ? sampleStepMs.read : sampleStepMs.idle;
   }
 
   async #takeReport(): Promise<void> {
@@ -250,10 +250,10 @@ export class Agent implements DataService {
   }
 }
 
-type Emptied = Pick<BucketReport, 'name' | 'uuid' | 'incarnation'>;
+type FlushState = Pick<BucketReport, 'name' | 'uuid' | 'incarnation'>;
 
 /** Retries a failed flush: disk space for the new files may have become free. */
-function checkEmptied(desired: readonly Emptied[], present: readonly Emptied[]): void {
+function throwIfUnflushed(desired: readonly FlushState[], present: readonly FlushState[]): void {
   const incarnations = new Map(desired.map(({ uuid, incarnation }) => [uuid, incarnation]));
   for (const { name, uuid, incarnation } of present) {
     if (incarnation < (incarnations.get(uuid) ?? 0)) throw new Error(`bucket "${name}" is not flushed yet`);

@@ -22,7 +22,7 @@ export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec 
   const provisioned = view.cluster.uuid !== '';
   return {
     buckets: view.liveBuckets().map((bucket) => bucketSpec(view, bucket)),
-    leaving: view.leavingBuckets().map(({ uuid }) => uuid),
+    leaving: view.deletingBuckets().map(({ uuid }) => uuid),
     users,
     clusterConfig: provisioned
       ? { revEpoch: revisionEpoch, rev: view.clusterRevision(), json: JSON.stringify(nodeServices(view)) }

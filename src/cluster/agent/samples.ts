@@ -25,7 +25,7 @@ export class Samples {
   #byUuid = new Map<string, Sample>();
   #report: KvReport | null = null;
 
-  /** Stores a report and returns whether the state of any bucket changed. Rates are those since the report before. */
+  /** Stores a report and returns whether the state of any bucket changed. Computes rates against an earlier report. */
   take(report: KvReport, now: ReportTime): boolean {
     const before = this.#byUuid;
     this.#report = report;

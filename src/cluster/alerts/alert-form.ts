@@ -134,6 +134,6 @@ const isAddress = (text: string): boolean => Buffer.byteLength(text) <= addressB
 export function readTestMail(form: Form): { subject: string; text: string } {
   const subject = form['subject'] ?? 'Test email from Divan';
   if (Buffer.byteLength(subject) > 900) throw settingsRefusals.longSubject();
-  const text = form['body'] ?? 'This mail was asked for to see whether alerts reach you.';
+  const text = form['body'] ?? 'This is a test mail: alerts will reach you.';
   return { subject, text };
 }

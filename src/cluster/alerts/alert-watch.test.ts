@@ -141,7 +141,7 @@ describe('the alerts of a node', () => {
     const mailer = {
       async send(_server: unknown, { subject }: { subject: string }) {
         mails.push(subject);
-        return { sent: true, refused: [], lacking: [] } as const;
+        return { sent: true, refused: [], unsupported: [] } as const;
       },
     };
     const { request, clock, manager } = await aManager({ mailer });

@@ -22,11 +22,11 @@ export const ChangeAlerts = defineRoute({
   access: write,
   bodyKind: 'form',
   justValidate: 'own',
-  doc: 'Replaces the alert settings; what is left out falls back to its default.',
+  doc: 'Replaces the alert settings; omitted fields get their defaults.',
 });
 
 const testDoc =
-  'Sends a test mail by the settings in the form, which are not stored; answers when the mail server accepted it, or with what it refused or does not support.';
+  'Sends a test mail by the settings in the form, which are not stored; answers after the mail server accepted the mail, or with the reason why it did not.';
 
 export const TestAlerts = defineRoute({
   id: 'alerts.test',
@@ -53,7 +53,7 @@ export const GetAlertLimits = defineRoute({
   path: '/settings/alerts/limits',
   access: { kind: 'permission', permission: 'cluster.settings!read' },
   answer: { json: alertLimitsShape },
-  doc: 'From which percentages on something is an alert.',
+  doc: 'The percentages from which alerts are raised.',
 });
 
 export const ChangeAlertLimits = defineRoute({
@@ -72,7 +72,7 @@ export const ChangeAlertLimits = defineRoute({
   }),
   justValidate: true,
   answer: { json: alertLimitsShape },
-  doc: 'Changes the percentages that are sent; -1 switches a threshold of memory off.',
+  doc: 'Changes the percentages that are sent; -1 disables a memory threshold.',
 });
 
 export const ResetAlerts = defineRoute({

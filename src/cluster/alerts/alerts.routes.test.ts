@@ -288,8 +288,8 @@ describe('a test mail', () => {
   });
 
   it('reports missing extensions of its server, although the server accepted it', async (t) => {
-    const lacking = ['no way to sign in', 'no odd names'];
-    const mailer = { send: async () => ({ sent: true, refused: [], lacking }) as const };
+    const unsupported = ['no way to sign in', 'no odd names'];
+    const mailer = { send: async () => ({ sent: true, refused: [], unsupported }) as const };
     const { request, manager } = await aManager({ mailer });
     t.after(() => manager.stop());
     const { status, body } = await request(paths[0] as string, { form: base });
@@ -298,7 +298,7 @@ describe('a test mail', () => {
   });
 
   it('does not pile up behind a server that does not answer', async (t) => {
-    const answers = Promise.withResolvers<{ sent: true; refused: string[]; lacking: string[] }>();
+    const answers = Promise.withResolvers<{ sent: true; refused: string[]; unsupported: string[] }>();
     const { request, manager } = await aManager({ mailer: { send: () => answers.promise } });
     t.after(() => manager.stop());
     const waiting = [1, 2, 3, 4].map(() => request(paths[0] as string, { form: base }));
@@ -309,7 +309,7 @@ describe('a test mail', () => {
     });
     assert.deepEqual(refused.body, { error: 'too many test mails are under way' });
     assert.equal((await request('/settings/alerts')).status, 200);
-    answers.resolve({ sent: true, refused: [], lacking: [] });
+    answers.resolve({ sent: true, refused: [], unsupported: [] });
     assert.deepEqual(
       (await Promise.all(waiting)).map(({ status }) => status),
       [200, 200, 200, 200],
@@ -328,7 +328,7 @@ describe('an alert', () => {
     const mailer: Mailer = {
       async send(_server, mail) {
         mails.push(mail);
-        return { sent: true, refused: [], lacking: [] };
+        return { sent: true, refused: [], unsupported: [] };
       },
     };
     const { request, manager } = await aManager({ mailer });
@@ -354,8 +354,8 @@ describe('an alert', () => {
       async send({ host }) {
         hosts.push(host);
         return host === 'right'
-          ? { sent: true, refused: [], lacking: [] }
-          : { sent: false, reason: 'nxdomain', lasting: false };
+          ? { sent: true, refused: [], unsupported: [] }
+          : { sent: false, reason: 'nxdomain', permanent: false };
       },
     };
     const { request, manager } = await aManager({ mailer });

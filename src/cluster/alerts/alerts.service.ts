@@ -23,7 +23,7 @@ export interface AlertSink {
 export interface AlertsDeps {
   store: AlertsStore;
   mailer: Mailer;
-  /** Called with a mail that is given up. */
+  /** Called with a mail that is not retried any more. */
   lost(event: AlertEvent, reason: string): void;
   /** Called after each mail that was sent. */
   mailed?(event: AlertEvent, recipients: readonly string[]): void;
@@ -32,7 +32,7 @@ export interface AlertsDeps {
 }
 
 const testsAtOnceMax = 4;
-const notWanted: MailOutcome = { sent: true, refused: [], lacking: [] };
+const notConfigured: MailOutcome = { sent: true, refused: [], unsupported: [] };
 
 export class AlertsService implements AlertSink {
   readonly #deps: AlertsDeps;
@@ -79,8 +79,8 @@ export class AlertsService implements AlertSink {
       if (!outcome.sent) throw settingsRefusals.mailNotSent({ reason: outcome.reason });
       if (outcome.refused.length > 0)
         throw settingsRefusals.recipientsRefused({ recipients: outcome.refused.join(', ') });
-      if (outcome.lacking.length > 0)
-        throw settingsRefusals.mailServerLacks({ missing: outcome.lacking.join(', and ') });
+      if (outcome.unsupported.length > 0)
+        throw settingsRefusals.mailServerLacks({ missing: outcome.unsupported.join(', and ') });
     } finally {
       this.#testing--;
     }
@@ -93,7 +93,7 @@ export class AlertsService implements AlertSink {
   /** Uses the current settings, so that a correction applies to queued mails. */
   async #deliver(event: AlertEvent, signal: AbortSignal): Promise<MailOutcome> {
     const settings = await this.#deps.store.read();
-    if (!settings.enabled || !settings.alerts.includes(event.kind)) return notWanted;
+    if (!settings.enabled || !settings.alerts.includes(event.kind)) return notConfigured;
     const outcome = await this.#deps.mailer.send(settings.server, alertMail(settings, event), signal);
     if (outcome.sent) this.#deps.mailed?.(event, settings.recipients);
     return outcome;

@@ -5,9 +5,9 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { firstPauseMs, keptMs, longestPauseMs, MailQueue, waitingMax } from './mail-queue.ts';
 import type { MailOutcome } from './mailer.ts';
 
-const sent: MailOutcome = { sent: true, refused: [], lacking: [] };
-const later = { sent: false, reason: 'econnrefused', lasting: false } as const;
-const never: MailOutcome = { sent: false, reason: '550 no such user', lasting: true };
+const sent: MailOutcome = { sent: true, refused: [], unsupported: [] };
+const later = { sent: false, reason: 'econnrefused', permanent: false } as const;
+const never: MailOutcome = { sent: false, reason: '550 no such user', permanent: true };
 const turns = () => new Promise((resolve) => setImmediate(resolve));
 
 function aQueue(answer: (mail: string) => MailOutcome | Promise<MailOutcome>) {
@@ -92,7 +92,7 @@ describe('the queue of mails', () => {
     const answers = Promise.withResolvers<MailOutcome>();
     const { queue, lost } = aQueue(() => answers.promise);
     for (let number = 0; number <= waitingMax; number++) queue.add(`${number}`);
-    assert.deepEqual([queue.size, lost], [waitingMax, [['1', 'too many mails wait']]]);
+    assert.deepEqual([queue.size, lost], [waitingMax, [['1', 'too many mails are queued']]]);
     answers.resolve(sent);
     await turns();
     await turns();

@@ -13,7 +13,7 @@ export interface QueueDeps<T> {
   clock: Clock;
   log: Log;
   deliver(mail: T, signal: AbortSignal): Promise<MailOutcome>;
-  /** Called with a mail that is given up. */
+  /** Called with a mail that is not retried any more. */
   lost(mail: T, reason: string): void;
 }
 
@@ -40,7 +40,7 @@ export class MailQueue<T> {
 
   add(mail: T): void {
     if (this.#waiting.length === waitingMax)
-      this.#drop('too many mails wait', this.#running === null ? 0 : 1);
+      this.#drop('too many mails are queued', this.#running === null ? 0 : 1);
     this.#waiting.push({ mail, sinceMs: this.#deps.clock.monotonicMs() });
     if (this.#timer === null) this.#run();
   }
@@ -74,7 +74,7 @@ export class MailQueue<T> {
       if (first === undefined || this.#stopping.signal.aborted) return;
       const outcome = await this.#try(first.mail);
       if (outcome.sent) this.#sent(outcome);
-      else if (outcome.lasting) this.#drop(outcome.reason);
+      else if (outcome.permanent) this.#drop(outcome.reason);
       else return this.#pause(first, outcome.reason);
     }
   }
@@ -83,16 +83,16 @@ export class MailQueue<T> {
     try {
       return await this.#deps.deliver(mail, this.#stopping.signal);
     } catch (error) {
-      return { sent: false, reason: String(error), lasting: false };
+      return { sent: false, reason: String(error), permanent: false };
     }
   }
 
-  #sent({ refused, lacking }: Extract<MailOutcome, { sent: true }>): void {
+  #sent({ refused, unsupported }: Extract<MailOutcome, { sent: true }>): void {
     const { log } = this.#deps;
     this.#waiting.shift();
     this.#failures = 0;
     if (refused.length > 0) log.warn('alert.recipients_refused', { recipients: refused.length });
-    if (lacking.length > 0) log.warn('alert.mail_server_lacks', { lacking });
+    if (unsupported.length > 0) log.warn('alert.mail_extensions_unsupported', { unsupported });
   }
 
   #drop(reason: string, index = 0): void {

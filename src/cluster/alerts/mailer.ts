@@ -13,9 +13,9 @@ export type MailOutcome =
    * `refused`: recipients that the server refused while it accepted others. `lacking`: extensions that the mail needed and that the
    * server, which accepted it nevertheless, does not offer.
    */
-  | { readonly sent: true; readonly refused: readonly string[]; readonly lacking: readonly string[] }
+  | { readonly sent: true; readonly refused: readonly string[]; readonly unsupported: readonly string[] }
   /** `lasting`: a retry would fail in the same way. `reason` holds no secret. */
-  | { readonly sent: false; readonly reason: string; readonly lasting: boolean };
+  | { readonly sent: false; readonly reason: string; readonly permanent: boolean };
 
 export interface Mailer {
   /** Ends within 15 seconds, with any server. */

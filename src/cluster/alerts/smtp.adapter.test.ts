@@ -29,7 +29,7 @@ async function started(t: TestContext, settings: MailServerSettings) {
 describe('mail over SMTP', () => {
   it('uses STARTTLS with authentication if encryption is configured', async (t) => {
     const { server, mailer, mails } = await started(t, { credentials });
-    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], lacking: [] });
+    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], unsupported: [] });
     const [received] = mails;
     assert.deepEqual(
       { from: received?.from, to: received?.to, user: received?.user, encrypted: received?.encrypted },
@@ -43,7 +43,7 @@ describe('mail over SMTP', () => {
   it('speaks TLS from the first byte on the port that is made for it', async (t) => {
     const { server, mails, certificate } = await started(t, { credentials, implicitTls: true });
     const mailer = new SmtpMailer({ trusted: async () => [certificate], implicitTlsPort: server.port });
-    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], lacking: [] });
+    assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], unsupported: [] });
     assert.deepEqual([mails[0]?.encrypted, mails[0]?.user], [true, credentials.user]);
   });
 
@@ -79,7 +79,7 @@ describe('mail over SMTP', () => {
     const outcome = await mailer.send({ ...server, password: 'wrong-s3cret' }, mail, never);
     assert.deepEqual(outcome, {
       sent: false,
-      lasting: false,
+      permanent: false,
       reason: 'Invalid login: 535 no entry for divan with ********',
     });
   });
@@ -88,20 +88,20 @@ describe('mail over SMTP', () => {
     const beyond = { ...mail, sender: 'nœud@example.org', recipients: ['a@exämple.org', 'é@example.org'] };
     const offering = await started(t, { credentials });
     assert.deepEqual(await offering.mailer.send(offering.server, beyond, never), {
-      ...{ sent: true, refused: [], lacking: [] },
+      ...{ sent: true, refused: [], unsupported: [] },
     });
     const simple = await started(t, { simple: true });
     const server = { ...simple.server, ...credentials };
     assert.deepEqual(await simple.mailer.send(server, beyond, never), {
       ...{ sent: true, refused: [] },
-      lacking: [
+      unsupported: [
         'no way to sign in (AUTH), so emailUser was not used',
         'no names beyond ASCII (SMTPUTF8), as an address has one',
       ],
     });
     assert.equal(simple.mails[0]?.to.length, 2);
     const ascii = await simple.mailer.send(simple.server, mail, never);
-    assert.deepEqual(ascii, { sent: true, refused: [], lacking: [] });
+    assert.deepEqual(ascii, { sent: true, refused: [], unsupported: [] });
   });
 
   it('reports an unreachable server', async (t) => {
@@ -112,7 +112,7 @@ describe('mail over SMTP', () => {
     await new Promise((done) => closed.close(done));
     const refused = { ...server, host: '127.0.0.1', port };
     assert.deepEqual(await mailer.send(refused, mail, never), {
-      ...{ sent: false, reason: `127.0.0.1:${port} refused the connection (econnrefused)`, lasting: false },
+      ...{ sent: false, reason: `127.0.0.1:${port} refused the connection (econnrefused)`, permanent: false },
     });
   });
 
@@ -133,7 +133,11 @@ describe('mail over SMTP', () => {
       const mailer = new SmtpMailer({ trusted: async () => [], limitMs: 200 });
       const server = { host: '127.0.0.1', port, encrypt: false, user: '', password: '' };
       assert.deepEqual(await mailer.send(server, mail, never), {
-        ...{ sent: false, reason: `${server.host}:${port} did not answer in time (timeout)`, lasting: false },
+        ...{
+          sent: false,
+          reason: `${server.host}:${port} did not answer in time (timeout)`,
+          permanent: false,
+        },
       });
     }
   });
@@ -149,15 +153,15 @@ describe('mail over SMTP', () => {
     assert.deepEqual(await mailer.send(server, mail, never), {
       sent: true,
       refused: ['b@example.org'],
-      lacking: [],
+      unsupported: [],
     });
     assert.deepEqual(mails[0]?.to, ['a@example.org']);
-    for (const [recipient, lasting] of [
+    for (const [recipient, permanent] of [
       ['b@example.org', true],
       ['c@example.org', false],
     ] as const) {
       const outcome = await mailer.send(server, { ...mail, recipients: [recipient] }, never);
-      assert.equal('lasting' in outcome && outcome.lasting, lasting, recipient);
+      assert.equal('permanent' in outcome && outcome.permanent, permanent, recipient);
     }
   });
 

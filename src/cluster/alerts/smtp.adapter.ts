@@ -37,22 +37,26 @@ export class SmtpMailer implements Mailer {
     const timeout = AbortSignal.timeout(this.#options.limitMs ?? limitMs);
     const socket = new Socket();
     const end = () => socket.destroy();
-    const over = AbortSignal.any([timeout, signal]);
-    over.addEventListener('abort', end, { once: true });
+    const ended = AbortSignal.any([timeout, signal]);
+    ended.addEventListener('abort', end, { once: true });
     try {
-      over.throwIfAborted();
+      ended.throwIfAborted();
       const { rejected, ehlo = [] } = await Promise.race([
         this.#deliver(server, mail, socket),
-        whenOver(over),
+        rejectOnAbort(ended),
       ]);
-      return { sent: true, refused: rejected.map(String), lacking: lackingOf(server, mail, ehlo) };
+      return {
+        sent: true,
+        refused: rejected.map(String),
+        unsupported: unsupportedExtensions(server, mail, ehlo),
+      };
     } catch (error) {
       const failure = timeout.aborted
-        ? { reason: noAnswer(server), lasting: false }
+        ? { reason: noAnswer(server), permanent: false }
         : failureOf(error as SmtpError, server);
       return { sent: false, ...failure, reason: withoutSecrets(failure.reason, server) };
     } finally {
-      over.removeEventListener('abort', end);
+      ended.removeEventListener('abort', end);
       socket.destroy();
     }
   }
@@ -94,7 +98,7 @@ export class SmtpMailer implements Mailer {
 }
 
 /** A server may accept mail from an unauthenticated sender, and for names it cannot forward: only these answers show it. */
-function lackingOf(
+function unsupportedExtensions(
   { user }: MailServer,
   { sender, recipients }: Mail,
   extensions: readonly string[],
@@ -109,23 +113,23 @@ function lackingOf(
   ];
 }
 
-function whenOver(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
 }
 
 /** A sentence that names the server, with the word that published clients show, if any, in brackets. */
-function failureOf(error: SmtpError, server: MailServer): { reason: string; lasting: boolean } {
+function failureOf(error: SmtpError, server: MailServer): { reason: string; permanent: boolean } {
   const { host, port } = server;
   const codes = [error.code, error.originalCode];
-  const lasting = error.permanent === true && error.code !== 'EAUTH';
+  const permanent = error.permanent === true && error.code !== 'EAUTH';
   if (codes.includes('ENOTFOUND') || codes.includes('EDNS'))
-    return { reason: `no address is known for emailHost ${host} (nxdomain)`, lasting };
+    return { reason: `no address is known for emailHost ${host} (nxdomain)`, permanent };
   if (codes.includes('ECONNREFUSED'))
-    return { reason: `${host}:${port} refused the connection (econnrefused)`, lasting };
-  if (codes.includes('ETIMEDOUT')) return { reason: noAnswer(server), lasting };
-  return { reason: error.message, lasting };
+    return { reason: `${host}:${port} refused the connection (econnrefused)`, permanent };
+  if (codes.includes('ETIMEDOUT')) return { reason: noAnswer(server), permanent };
+  return { reason: error.message, permanent };
 }
 
 const noAnswer = ({ host, port }: MailServer): string => `${host}:${port} did not answer in time (timeout)`;

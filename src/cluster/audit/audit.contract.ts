@@ -51,7 +51,7 @@ export const ChangeAudit = defineRoute({
     disabledUsers: field.text().optional(),
   }),
   justValidate: true,
-  doc: 'Changes what is sent: the switch, the folder, when a new file is begun, optional events and users that are left out.',
+  doc: 'Changes the sent parameters: on or off, the folder, rotation, and the optional events and users that are not logged.',
 });
 
 const descriptors = shape.array(
@@ -64,7 +64,7 @@ export const GetAuditDescriptors = defineRoute({
   path: '/settings/audit/descriptors',
   access: read,
   answer: { json: descriptors },
-  doc: 'The events that can be left out of the audit log.',
+  doc: 'The events that can be excluded from the audit log.',
 });
 
 export const GetFixedDescriptors = defineRoute({

@@ -31,21 +31,21 @@ interface Sent {
 
 export function auditRoutes(deps: AuditRoutesDeps): BoundRoute[] {
   const { settings, log, edition, random } = deps;
-  const demandEnterprise = () => {
+  const requireEnterprise = () => {
     if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
   const listed = (isOptional: boolean) => () => {
-    demandEnterprise();
+    requireEnterprise();
     const events = auditEvents.filter((event) => (event.isOptional ?? false) === isOptional);
     return reply.json(events.map(contract.shownDescriptor));
   };
   return [
     bind(contract.GetAudit, () => {
-      demandEnterprise();
+      requireEnterprise();
       return reply.json(contract.shownAudit(settings.value, log.folder));
     }),
     bind(contract.ChangeAudit, async ({ body, justValidate }) => {
-      demandEnterprise();
+      requireEnterprise();
       const changes = await changesOf(body, deps);
       if (!justValidate) await settings.change((before) => ({ ...before, ...changes, uid: hexId(random) }));
       return reply.empty();

@@ -11,7 +11,7 @@ interface Try {
   /** Bytes to be released at its start. */
   freeBytes: number;
   /** Consecutive attempts that released less than half of that. */
-  losses: number;
+  unproductive: number;
   notBeforeMs: number;
 }
 
@@ -30,7 +30,7 @@ export class Attempts {
   mayBegin(uuid: string, rules: string): boolean {
     const known = this.#byBucket.get(uuid);
     if (known?.rules === rules) return this.#clock.monotonicMs() >= known.notBeforeMs;
-    this.#byBucket.set(uuid, { rules, isRunning: false, freeBytes: 0, losses: 0, notBeforeMs: 0 });
+    this.#byBucket.set(uuid, { rules, isRunning: false, freeBytes: 0, unproductive: 0, notBeforeMs: 0 });
     return true;
   }
 
@@ -45,9 +45,9 @@ export class Attempts {
     if (!known?.isRunning) return 0;
     known.isRunning = false;
     const isLost = isDue && freeBytes > known.freeBytes / 2;
-    known.losses = isLost ? known.losses + 1 : 0;
+    known.unproductive = isLost ? known.unproductive + 1 : 0;
     if (!isDue) return 0;
-    const delayMs = Math.min(pauseMs.first * 2 ** Math.max(0, known.losses - 1), pauseMs.longest);
+    const delayMs = Math.min(pauseMs.first * 2 ** Math.max(0, known.unproductive - 1), pauseMs.longest);
     known.notBeforeMs = this.#clock.monotonicMs() + delayMs;
     return delayMs;
   }

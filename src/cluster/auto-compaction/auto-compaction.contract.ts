@@ -23,7 +23,7 @@ export const GetAutoCompaction = defineRoute({
   path: '/settings/autoCompaction',
   access: readers,
   answer: { json: autoCompactionShape },
-  doc: 'When buckets without settings of their own are compacted, and when deletions are forgotten.',
+  doc: 'When buckets without settings of their own are compacted, and when tombstones are purged.',
 });
 
 export const SetAutoCompaction = defineRoute({
@@ -34,7 +34,7 @@ export const SetAutoCompaction = defineRoute({
   bodyKind: 'form',
   justValidate: true,
   answer: { json: shape.array(shape.any) },
-  doc: 'Sets when buckets without settings of their own are compacted, at once.',
+  doc: 'Sets when buckets without settings of their own are compacted; takes effect at once.',
 });
 
 export const compactionAnswer = (settings: ClusterAutoCompaction) => ({

@@ -5,7 +5,7 @@ import type { AutoCompactionService } from './auto-compaction.service.ts';
 export const autoCompactionRoutes = (service: AutoCompactionService): BoundRoute[] => [
   bind(GetAutoCompaction, async () => reply.json(compactionAnswer(await service.read()))),
   bind(SetAutoCompaction, async ({ body, justValidate }) => {
-    await (justValidate ? service.judge(body) : service.change(body));
+    await (justValidate ? service.validate(body) : service.change(body));
     return reply.json([]);
   }),
 ];

@@ -20,7 +20,7 @@ export class AutoCompactionService {
     return this.#store.read(compactionSetting, compactionDefaults);
   }
 
-  async judge(form: Form): Promise<void> {
+  async validate(form: Form): Promise<void> {
     this.#settingsOf(form, await this.read());
   }
 

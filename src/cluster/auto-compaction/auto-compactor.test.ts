@@ -7,7 +7,7 @@ import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
 import type { ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
 import type { CompactOrder, MeasuredBucket } from '../config/data-service.ts';
 import { SettingsStore } from '../config/settings.store.ts';
-import { AutoCompactor, lookEveryMs } from './auto-compactor.ts';
+import { AutoCompactor, checkEveryMs } from './auto-compactor.ts';
 import { compactionDefaults, compactionSetting } from './settings.ts';
 import { localTimeOfDay } from './time-of-day.ts';
 
@@ -64,8 +64,8 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
   const settings = new SettingsStore(store);
   /** Lets time pass, look by look. */
   const pass = async (ms: number) => {
-    for (let left = ms; left > 0; left -= lookEveryMs.busy) {
-      clock.advance(Math.min(left, lookEveryMs.busy));
+    for (let left = ms; left > 0; left -= checkEveryMs.busy) {
+      clock.advance(Math.min(left, checkEveryMs.busy));
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
   };
@@ -81,8 +81,8 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
     /** Until the clock shows this on the day of the start. */
     async reach(hour: number, minute = 0) {
       const left = midnight + (hour * 60 + minute) * 60_000 - clock.wallMs();
-      clock.advance(Math.max(0, left - 2 * lookEveryMs.idle));
-      await pass(2 * lookEveryMs.idle);
+      clock.advance(Math.max(0, left - 2 * checkEveryMs.idle));
+      await pass(2 * checkEveryMs.idle);
     },
   };
 }
@@ -96,7 +96,7 @@ describe('auto-compaction', () => {
     await pass(60_000);
     assert.deepEqual(calls, []);
     change('uuid-a', fragmented(30));
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     assert.deepEqual(calls, ['compact uuid-a']);
     await pass(600_000);
     assert.equal(calls.length, 1, 'one that goes on is not begun again');
@@ -157,13 +157,13 @@ describe('auto-compaction', () => {
     await pass(60_000);
     assert.deepEqual(calls, ['compact uuid-a']);
     end('uuid-a', 0);
-    await pass(2 * lookEveryMs.idle);
+    await pass(2 * checkEveryMs.idle);
     assert.deepEqual(calls, ['compact uuid-a', 'compact uuid-b']);
     await set({ parallelDBAndViewCompaction: true });
     end('uuid-b', 0);
     const both = await scheduled([aBucket('a'), aBucket('b')]);
     await both.set({ parallelDBAndViewCompaction: true });
-    await both.pass(lookEveryMs.idle);
+    await both.pass(checkEveryMs.idle);
     assert.deepEqual(both.calls, ['compact uuid-a', 'compact uuid-b']);
   });
 
@@ -180,7 +180,7 @@ describe('auto-compaction', () => {
       await pass(ms);
       end('uuid-a', 40);
     };
-    await failAfter(lookEveryMs.idle);
+    await failAfter(checkEveryMs.idle);
     await failAfter(90_000);
     assert.equal(calls.length, 2);
     await pass(100_000);
@@ -189,7 +189,7 @@ describe('auto-compaction', () => {
     assert.equal(calls.length, 3);
     assert.deepEqual(warnings[0], ['auto_compaction.still_due', { bucket: 'a', retryMs: 60_000 }]);
     await set({ databaseFragmentationThreshold: { percentage: 20, sizeMb: null } });
-    await pass(2 * lookEveryMs.idle);
+    await pass(2 * checkEveryMs.idle);
     assert.equal(calls.length, 4);
     for (let day = 0; day < 2; day++) await failAfter(3_600_000 / 60);
     const before = calls.length;
@@ -199,22 +199,22 @@ describe('auto-compaction', () => {
 
   it('purges tombstones by the current purge interval', async () => {
     const { orders, pass, end, set, clock, own } = await scheduled([aBucket('a')]);
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     const secondsAgo = (
       { purgeBeforeSeconds }: CompactOrder = { purgeBeforeSeconds: 0, origin: 'automatic' },
     ) => Math.round((clock.wallMs() / 1000 - (purgeBeforeSeconds as number)) / 100) * 100;
     assert.deepEqual([secondsAgo(orders[0]), orders[0]?.origin], [3 * 86_400, 'automatic']);
     await set({ purgeIntervalDays: 7 });
     end('uuid-a', 0);
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     end('uuid-a', 40);
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     assert.equal(secondsAgo(orders[1]), 7 * 86_400);
     await own('uuid-a', { purgeIntervalDays: 0.5 });
     end('uuid-a', 0);
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     end('uuid-a', 40);
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     assert.equal(secondsAgo(orders[2]), 43_200);
   });
 
@@ -230,9 +230,9 @@ describe('auto-compaction', () => {
 
   it('skips a bucket that warms up or is deleted, and ends with the node', async () => {
     const { calls, pass, change, compactor, clock } = await scheduled([aBucket('a'), aBucket('b')]);
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     change('uuid-a', { state: 'warmup', compaction: null });
-    await pass(lookEveryMs.idle);
+    await pass(checkEveryMs.idle);
     assert.deepEqual(calls, ['compact uuid-a', 'compact uuid-b']);
     compactor.stop();
     assert.equal(clock.pending, 0);

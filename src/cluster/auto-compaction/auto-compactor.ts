@@ -10,9 +10,9 @@ import { Attempts } from './attempts.ts';
 import { type CompactionDecision, compactNow, type TimeOfDay } from './compact-when.ts';
 import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
 
-/** Figures are taken every ten seconds; a running compaction is checked more often. */
-export const lookEveryMs = { idle: 10_000, busy: 1_000 };
-/** How often an ephemeral bucket purges tombstones: twice an interval, in these bounds. */
+/** The agent takes figures every ten seconds; a running compaction is checked more often. */
+export const checkEveryMs = { idle: 10_000, busy: 1_000 };
+/** How often an ephemeral bucket purges tombstones: twice per purge interval, within these bounds. */
 const purgeEveryMs = { min: 30_000, max: 3_600_000 };
 const dayMs = 86_400_000;
 const mib = 1024 * 1024;
@@ -41,7 +41,7 @@ export class AutoCompactor {
   }
 
   start(): void {
-    this.#plan();
+    this.#schedule();
   }
 
   stop(): void {
@@ -49,33 +49,36 @@ export class AutoCompactor {
     this.#timer?.cancel();
   }
 
-  #plan(): void {
+  #schedule(): void {
     if (this.#stopped) return;
-    const delayMs = this.#attempts.anyRunning ? lookEveryMs.busy : lookEveryMs.idle;
-    this.#timer = this.#deps.clock.after(delayMs, () => void this.#look().finally(() => this.#plan()));
+    const delayMs = this.#attempts.anyRunning ? checkEveryMs.busy : checkEveryMs.idle;
+    this.#timer = this.#deps.clock.after(
+      delayMs,
+      () => void this.#checkBuckets().finally(() => this.#schedule()),
+    );
   }
 
-  async #look(): Promise<void> {
+  async #checkBuckets(): Promise<void> {
     const { view, data, log } = this.#deps;
     try {
       if (this.#attempts.anyRunning) await data.refresh();
       const buckets = view.liveBuckets();
-      this.#forgetOthers(buckets);
-      for (const bucket of buckets) await this.#lookAt(bucket);
+      this.#forgetDeleted(buckets);
+      for (const bucket of buckets) await this.#checkBucket(bucket);
     } catch (error) {
       log.warn('auto_compaction.failed', { reason: (error as Error).message });
     }
   }
 
-  async #lookAt(bucket: StoredBucket): Promise<void> {
+  async #checkBucket(bucket: StoredBucket): Promise<void> {
     const measured = this.#deps.data.measured(bucket.uuid);
     if (this.#stopped) return;
     if (measured?.state !== 'ready') this.#attempts.ended(bucket.uuid, { isDue: false, freeBytes: 0 });
     else if (bucket.type === 'ephemeral') await this.#purge(bucket);
-    else if (bucket.type === 'native') await this.#follow(bucket, measured);
+    else if (bucket.type === 'native') await this.#checkFiles(bucket, measured);
   }
 
-  async #follow(bucket: StoredBucket, measured: MeasuredBucket): Promise<void> {
+  async #checkFiles(bucket: StoredBucket, measured: MeasuredBucket): Promise<void> {
     const { data, log } = this.#deps;
     const { uuid, name } = bucket;
     const rules = bucket.autoCompaction ?? clusterCompaction(this.#deps.view);
@@ -108,7 +111,7 @@ export class AutoCompactor {
     if (this.#isDiskBusy() && !rules.parallelDBAndViewCompaction) return;
     this.#attempts.begun(uuid, freeDiskBytes);
     this.#deps.log.info('auto_compaction.begun', { bucket: name, freeBytes: freeDiskBytes });
-    await this.#order(bucket);
+    await this.#compact(bucket);
   }
 
   async #purge(bucket: StoredBucket): Promise<void> {
@@ -120,10 +123,10 @@ export class AutoCompactor {
     if (last === undefined) this.#purgedAtMs.set(bucket.uuid, now);
     if (last === undefined || now - last < everyMs) return;
     this.#purgedAtMs.set(bucket.uuid, now);
-    await this.#order(bucket);
+    await this.#compact(bucket);
   }
 
-  async #order(bucket: StoredBucket): Promise<void> {
+  async #compact(bucket: StoredBucket): Promise<void> {
     const { view, data, clock } = this.#deps;
     const before = purgeBeforeSeconds(bucket, clusterCompaction(view), clock.wallMs());
     await data.compact(bucket.uuid, { origin: 'automatic', purgeBeforeSeconds: before });
@@ -135,7 +138,7 @@ export class AutoCompactor {
     return this.#attempts.anyRunning || view.liveBuckets().some(isOnDisk);
   }
 
-  #forgetOthers(buckets: readonly StoredBucket[]): void {
+  #forgetDeleted(buckets: readonly StoredBucket[]): void {
     const live = new Set(buckets.map(({ uuid }) => uuid));
     this.#attempts.keep(live);
     for (const uuid of this.#purgedAtMs.keys()) if (!live.has(uuid)) this.#purgedAtMs.delete(uuid);

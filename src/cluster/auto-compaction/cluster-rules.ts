@@ -2,10 +2,10 @@
 import type { Form } from '#contract/route.ts';
 import type { ClusterAutoCompaction, Edition } from '../config/cluster-state.ts';
 import {
-  type Complaints,
   cleared,
   compactionRules,
   numberField,
+  type ProblemSink,
   purgeIntervalDays,
   wholePeriod,
 } from './rules.ts';
@@ -20,19 +20,19 @@ export function clusterRules(
   form: Form,
   present: ClusterAutoCompaction,
   edition: Edition,
-  complaints: Complaints,
+  problems: ProblemSink,
 ): ClusterAutoCompaction {
   const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = present;
   return {
-    ...compactionRules(form, { database, view }, complaints),
-    ...indexRules(form, present, edition, complaints),
-    purgeIntervalDays: purgeDays(form, present.purgeIntervalDays, complaints),
+    ...compactionRules(form, { database, view }, problems),
+    ...indexRules(form, present, edition, problems),
+    purgeIntervalDays: purgeDays(form, present.purgeIntervalDays, problems),
   };
 }
 
-function purgeDays(form: Form, present: number, complaints: Complaints): number {
+function purgeDays(form: Form, present: number, problems: ProblemSink): number {
   const absent = form['purgeInterval'] === cleared ? compactionDefaults.purgeIntervalDays : present;
-  return purgeIntervalDays(form, purgeDaysMin, complaints) ?? absent;
+  return purgeIntervalDays(form, purgeDaysMin, problems) ?? absent;
 }
 
 type IndexSettings = Pick<
@@ -45,11 +45,11 @@ function indexRules(
   form: Form,
   present: ClusterAutoCompaction,
   edition: Edition,
-  complaints: Complaints,
+  problems: ProblemSink,
 ): IndexSettings {
-  const daysOfWeek = indexDays(form, complaints) ?? present.indexCircularCompaction.daysOfWeek;
+  const daysOfWeek = indexDays(form, problems) ?? present.indexCircularCompaction.daysOfWeek;
   const { indexCompactionMode, indexFragmentationThreshold, indexCircularCompaction } = present;
-  const mode = indexMode(form, complaints) ?? indexCompactionMode;
+  const mode = indexMode(form, problems) ?? indexCompactionMode;
   if (edition === 'enterprise') {
     const { interval } = indexCircularCompaction;
     return {
@@ -58,7 +58,7 @@ function indexRules(
       indexCircularCompaction: { daysOfWeek, interval },
     };
   }
-  const interval = wholePeriod(form, 'indexCircularCompaction[interval]', complaints);
+  const interval = wholePeriod(form, 'indexCircularCompaction[interval]', problems);
   return {
     indexCompactionMode: mode,
     indexCircularCompaction: { daysOfWeek, interval: interval ?? indexCircularCompaction.interval },
@@ -66,30 +66,27 @@ function indexRules(
       percentage: numberField(
         form,
         'indexFragmentationThreshold[percentage]',
-        { human: 'index fragmentation', min: 2, max: 100 },
+        { label: 'index fragmentation', min: 2, max: 100 },
         indexFragmentationThreshold.percentage,
-        complaints,
+        problems,
       ),
     },
   };
 }
 
-function indexMode(form: Form, complaints: Complaints): string | undefined {
+function indexMode(form: Form, problems: ProblemSink): string | undefined {
   const sent = form['indexCompactionMode'];
   if (sent !== undefined && !indexModes.includes(sent)) {
-    complaints.add(
-      'indexCompactionMode',
-      `index compaction mode must be one of ${JSON.stringify(indexModes)}`,
-    );
+    problems.add('indexCompactionMode', `index compaction mode must be one of ${JSON.stringify(indexModes)}`);
   }
   return sent;
 }
 
-function indexDays(form: Form, complaints: Complaints): string | undefined {
+function indexDays(form: Form, problems: ProblemSink): string | undefined {
   const name = 'indexCircularCompaction[daysOfWeek]';
   const sent = form[name];
   if (sent?.split(',').some((day) => !weekDays.includes(day))) {
-    complaints.add(name, `index circular compaction days must be one of ${JSON.stringify(weekDays)}`);
+    problems.add(name, `index circular compaction days must be one of ${JSON.stringify(weekDays)}`);
   }
   return sent;
 }

@@ -38,7 +38,7 @@ export interface TimeOfDay {
  * Smaller files are not compacted: the space is not worth the work. Servers with a file for each vbucket
  * have a far higher limit; here a bucket has a few files of any size.
  */
-const leastBytes = 4 * 1024 * 1024;
+const compactableBytesMin = 4 * 1024 * 1024;
 
 export type CompactionDecision = 'compact' | 'wait' | 'stop';
 
@@ -50,7 +50,7 @@ export function compactNow(
 ): CompactionDecision {
   if (!isWithin(when.period, now)) return when.period?.abortOutside ? 'stop' : 'wait';
   const bytes = dataBytes + freeBytes;
-  if (bytes < leastBytes) return 'wait';
+  if (bytes < compactableBytesMin) return 'wait';
   const percent = Math.round((100 * freeBytes) / bytes);
   const isDue = percent >= (when.percentage ?? 100) || freeBytes >= (when.sizeBytes ?? Infinity);
   return isDue ? 'compact' : 'wait';

@@ -3,13 +3,13 @@ import { integerOf, numberOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import type { BucketAutoCompaction, FragmentationThreshold, TimePeriod } from '../config/cluster-state.ts';
 
-/** Error texts by parameter. */
-export interface Complaints {
+/** Collects error texts by parameter. */
+export interface ProblemSink {
   add(key: string, text: string): void;
 }
 
 interface NumberRule {
-  human: string;
+  label: string;
   min: number;
   max: number;
 }
@@ -21,77 +21,77 @@ export const cleared = 'undefined';
 export function compactionRules(
   form: Form,
   present: Record<'database' | 'view', FragmentationThreshold>,
-  complaints: Complaints,
+  problems: ProblemSink,
 ): BucketAutoCompaction {
-  refuseBareNames(form, complaints);
+  refuseBareNames(form, problems);
   return {
-    parallelDBAndViewCompaction: parallel(form, complaints),
-    allowedTimePeriod: timePeriod(form, 'allowedTimePeriod', complaints),
-    databaseFragmentationThreshold: threshold(form, 'database', present.database, complaints),
-    viewFragmentationThreshold: threshold(form, 'view', present.view, complaints),
+    parallelDBAndViewCompaction: parallel(form, problems),
+    allowedTimePeriod: timePeriod(form, 'allowedTimePeriod', problems),
+    databaseFragmentationThreshold: threshold(form, 'database', present.database, problems),
+    viewFragmentationThreshold: threshold(form, 'view', present.view, problems),
   };
 }
 
-function refuseBareNames(form: Form, complaints: Complaints): void {
+function refuseBareNames(form: Form, problems: ProblemSink): void {
   const bare = ['databaseFragmentationThreshold', 'viewFragmentationThreshold'].filter(
     (name) => form[name] !== undefined,
   );
-  if (bare.length > 0) complaints.add('_', `Got unsupported fields: ${bare.join(' and ')}`);
+  if (bare.length > 0) problems.add('_', `Got unsupported fields: ${bare.join(' and ')}`);
 }
 
-function parallel(form: Form, complaints: Complaints): boolean {
+function parallel(form: Form, problems: ProblemSink): boolean {
   const name = 'parallelDBAndViewCompaction';
-  if (form[name] === undefined) complaints.add(name, `${name} is missing`);
-  return boolean(form, name, complaints);
+  if (form[name] === undefined) problems.add(name, `${name} is missing`);
+  return boolean(form, name, problems);
 }
 
 function threshold(
   form: Form,
   kind: 'database' | 'view',
   present: FragmentationThreshold,
-  complaints: Complaints,
+  problems: ProblemSink,
 ): FragmentationThreshold {
   const name = `${kind}FragmentationThreshold`;
-  const percentage = { human: `${kind} fragmentation`, min: 2, max: 100 };
-  const size = { human: `${kind} fragmentation size`, min: 1, max: Number.POSITIVE_INFINITY };
+  const percentage = { label: `${kind} fragmentation`, min: 2, max: 100 };
+  const size = { label: `${kind} fragmentation size`, min: 1, max: Number.POSITIVE_INFINITY };
   return {
-    percentage: numberField(form, `${name}[percentage]`, percentage, present.percentage, complaints),
-    sizeMb: numberField(form, `${name}[size]`, size, present.sizeMb, complaints),
+    percentage: numberField(form, `${name}[percentage]`, percentage, present.percentage, problems),
+    sizeMb: numberField(form, `${name}[size]`, size, present.sizeMb, problems),
   };
 }
 
-/** Without it there is no period: compaction may run at any time. */
-function timePeriod(form: Form, name: string, complaints: Complaints): TimePeriod | null {
-  const period = wholePeriod(form, name, complaints);
+/** Null if no period is sent: compaction may run at any time. */
+function timePeriod(form: Form, name: string, problems: ProblemSink): TimePeriod | null {
+  const period = wholePeriod(form, name, problems);
   if (period && period.fromHour === period.toHour && period.fromMinute === period.toMinute)
-    complaints.add(name, 'Start time must not be the same as end time');
+    problems.add(name, 'Start time must not be the same as end time');
   return period;
 }
 
 /** Requires all five parts or none. */
-export function wholePeriod(form: Form, name: string, complaints: Complaints): TimePeriod | null {
+export function wholePeriod(form: Form, name: string, problems: ProblemSink): TimePeriod | null {
   const parts = ['fromHour', 'fromMinute', 'toHour', 'toMinute', 'abortOutside'];
   const given = parts.filter((part) => form[`${name}[${part}]`] !== undefined);
   if (given.length === 0) return null;
-  const hours = (part: string, human: string, max: number) =>
-    numberField(form, `${name}[${part}]`, { human, min: 0, max }, 0, complaints) ?? 0;
+  const hours = (part: string, label: string, max: number) =>
+    numberField(form, `${name}[${part}]`, { label, min: 0, max }, 0, problems) ?? 0;
   const period: TimePeriod = {
     fromHour: hours('fromHour', 'from hour', 23),
     fromMinute: hours('fromMinute', 'from minute', 59),
     toHour: hours('toHour', 'to hour', 23),
     toMinute: hours('toMinute', 'to minute', 59),
-    abortOutside: boolean(form, `${name}[abortOutside]`, complaints),
+    abortOutside: boolean(form, `${name}[abortOutside]`, problems),
   };
   if (given.length < parts.length) {
     const text = 'Must specify all of the following: fromHour, fromMinute, toHour, toMinute, abortOutside';
-    complaints.add(name, text);
+    problems.add(name, text);
   }
   return period;
 }
 
-function boolean(form: Form, name: string, complaints: Complaints): boolean {
+function boolean(form: Form, name: string, problems: ProblemSink): boolean {
   const sent = form[name];
-  if (sent !== undefined && sent !== 'true' && sent !== 'false') complaints.add(name, `${name} is invalid`);
+  if (sent !== undefined && sent !== 'true' && sent !== 'false') problems.add(name, `${name} is invalid`);
   return sent === 'true';
 }
 
@@ -100,14 +100,14 @@ export function numberField(
   name: string,
   rule: NumberRule,
   absent: number | null,
-  complaints: Complaints,
+  problems: ProblemSink,
 ): number | null {
   const sent = form[name];
   if (sent === undefined) return absent;
   if (sent === cleared) return null;
   const value = integerOf(sent);
-  if (value !== null) return inRange(name, value, rule, absent, complaints);
-  complaints.add(name, `${rule.human} must be an integer`);
+  if (value !== null) return inRange(name, value, rule, absent, problems);
+  problems.add(name, `${rule.label} must be an integer`);
   return absent;
 }
 
@@ -116,27 +116,27 @@ function inRange(
   value: number,
   rule: NumberRule,
   absent: number | null,
-  complaints: Complaints,
+  problems: ProblemSink,
 ): number | null {
   // Without a bound of its own a number must still be exactly representable.
   const max = Math.min(rule.max, Number.MAX_SAFE_INTEGER);
   if (value >= rule.min && value <= max) return value;
   const [size, shownMax] =
     value > max ? ['large', max] : ['small', Number.isFinite(rule.max) ? max : 'infinity'];
-  complaints.add(name, `${rule.human} is too ${size}. Allowed range is ${rule.min} - ${shownMax}`);
+  problems.add(name, `${rule.label} is too ${size}. Allowed range is ${rule.min} - ${shownMax}`);
   return absent;
 }
 
 /** Days between a deletion and the removal of its tombstone. */
-export function purgeIntervalDays(form: Form, min: number, complaints: Complaints): number | null {
+export function purgeIntervalDays(form: Form, min: number, problems: ProblemSink): number | null {
   const name = 'purgeInterval';
   const sent = form[name];
   if (sent === undefined || sent === cleared) return null;
   const number = numberOf(sent);
   if (number === null) {
-    complaints.add(name, 'metadata purge interval must be a number');
+    problems.add(name, 'metadata purge interval must be a number');
     return null;
   }
   const days = Number(number.toFixed(15));
-  return inRange(name, days, { human: 'metadata purge interval', min, max: 60 }, null, complaints);
+  return inRange(name, days, { label: 'metadata purge interval', min, max: 60 }, null, problems);
 }

@@ -30,7 +30,7 @@ export const clusterCompaction = (view: ClusterView): ClusterAutoCompaction =>
 
 const secondsPerDay = 86_400;
 
-/** A compaction now purges tombstones of deletions before this second. */
+/** A compaction that starts now purges tombstones of deletions before this second. */
 export function purgeBeforeSeconds(
   bucket: StoredBucket,
   cluster: ClusterAutoCompaction,

@@ -19,41 +19,41 @@ export const GetAutoFailover = reading(
   'auto_failover.read',
   '/settings/autoFailover',
   autoFailoverShape,
-  'When nodes that fail are failed over without being asked for.',
+  'The settings of automatic failover.',
 );
 export const ChangeAutoFailover = changing(
   'auto_failover.change',
   '/settings/autoFailover',
-  'Changes that. Without `enabled=true` the other parameters are ignored.',
+  'Changes the settings of automatic failover. Without `enabled=true` the other parameters are ignored.',
 );
 export const ResetAutoFailover = resetting(
   'auto_failover.reset',
   '/settings/autoFailover/resetCount',
-  'Lets as many nodes be failed over again as the settings allow.',
+  'Resets the number of nodes that were failed over automatically to zero.',
 );
 export const GetAutoReprovision = reading(
   'auto_reprovision.read',
   '/settings/autoReprovision',
   autoReprovisionShape,
-  'When ephemeral buckets are activated elsewhere after their node restarted.',
+  'The settings of automatic reprovisioning: ephemeral buckets are activated on other nodes after their node restarted.',
 );
 export const ChangeAutoReprovision = changing(
   'auto_reprovision.change',
   '/settings/autoReprovision',
-  'Changes that. Without `enabled=true` the other parameter is ignored.',
+  'Changes the settings of automatic reprovisioning. Without `enabled=true` the other parameter is ignored.',
 );
 export const ResetAutoReprovision = resetting(
   'auto_reprovision.reset',
   '/settings/autoReprovision/resetCount',
-  'Lets as many nodes be reprovisioned again as the settings allow.',
+  'Resets the number of nodes that were reprovisioned automatically to zero.',
 );
 export const GetFailover = reading(
   'failover.read',
   '/settings/failover',
   failoverShape,
-  'Whether failover saves durable writes.',
+  'Whether failover preserves durable writes.',
 );
 export const ChangeFailover = defineRoute({
-  ...changing('failover.change', '/settings/failover', 'Changes whether failover saves durable writes.'),
+  ...changing('failover.change', '/settings/failover', 'Changes whether failover preserves durable writes.'),
   justValidate: true,
 });

@@ -26,7 +26,9 @@ function autoFailover({ service, edition }: AutoFailoverDeps): BoundRoute[] {
   return [
     bind(contract.GetAutoFailover, async () => reply.json(shown(await service.autoFailover(), edition))),
     bind(contract.ChangeAutoFailover, ({ body, query }) =>
-      judged(query, readAutoFailover(body, edition), (changes) => service.changeAutoFailover(changes)),
+      validateOrChange(query, readAutoFailover(body, edition), (changes) =>
+        service.changeAutoFailover(changes),
+      ),
     ),
     bind(contract.ResetAutoFailover, async () => {
       await service.changeAutoFailover({ count: 0 });
@@ -42,7 +44,7 @@ function autoReprovision({ service }: AutoFailoverDeps): BoundRoute[] {
       return reply.json({ enabled, max_nodes: maxNodes, count });
     }),
     bind(contract.ChangeAutoReprovision, ({ body, query }) =>
-      judged(query, readAutoReprovision(body), (changes) => service.changeAutoReprovision(changes)),
+      validateOrChange(query, readAutoReprovision(body), (changes) => service.changeAutoReprovision(changes)),
     ),
     bind(contract.ResetAutoReprovision, async () => {
       await service.changeAutoReprovision({ count: 0 });
@@ -67,7 +69,7 @@ function failover({ service }: AutoFailoverDeps): BoundRoute[] {
 }
 
 /** Refusals are lines of text, but fields if the request only validates the form. */
-async function judged<T extends object>(
+async function validateOrChange<T extends object>(
   query: Form,
   read: ReadForm<T>,
   change: (changes: Partial<T>) => Promise<void>,

@@ -7,7 +7,7 @@ import { type Mapped, singleNodeMap } from '../topology/vbucket-map.ts';
 /** Increased when another configuration store takes over; revisions count within an epoch. */
 export const revisionEpoch = 1;
 
-/** A client replaces it by the name it connected to: such a node has no name of its own yet. */
+/** The host of a node without a name; clients replace it by the host that they connected to. */
 const hostPlaceholder = '$HOST';
 
 const brandedTypes: Record<BucketType, string> = {
@@ -33,7 +33,7 @@ const documentCapabilities = [
   'xattr',
 ];
 
-/** Only collections that are served; clients refuse missing ones themselves. */
+/** Only capabilities that this version has; clients themselves refuse calls that need others. */
 export const bucketCapabilities = (type: BucketType): readonly string[] =>
   type === 'cache' ? ['cbhello', 'nodesExt'] : documentCapabilities;
 
@@ -76,7 +76,7 @@ export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapp
   };
 }
 
-/** For connections and clients without a bucket. */
+/** The configuration for clients that use no bucket yet. */
 export function nodeServices(view: ClusterView): Record<string, unknown> {
   return {
     rev: view.clusterRevision(),
@@ -87,7 +87,7 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
   };
 }
 
-/** `unnamed` is the host of a node that has no name of its own. */
+/** `unnamed` is the host of a node without a name. */
 export function serverMap(bucket: StoredBucket, nodes: readonly NodeState[], unnamed: string) {
   return {
     hashAlgorithm: 'CRC',

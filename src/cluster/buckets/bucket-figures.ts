@@ -120,8 +120,8 @@ const absentVbuckets: Record<string, Figure> = Object.fromEntries(
   }),
 );
 
-/** What this node has none of: replicas, commands of older versions, and requests that sleep. */
-const absentWork: Record<string, Figure> = Object.fromEntries(
+/** Figures of features that this node does not have: replicas, commands of older versions, hibernating requests. */
+const absentFeatures: Record<string, Figure> = Object.fromEntries(
   [
     ...['avg_replica_timestamp_drift', 'ep_replica_ahead_exceptions', 'ep_replica_hlc_drift'],
     ...['ep_replica_hlc_drift_count', 'ep_num_ops_del_ret_meta', 'ep_num_ops_set_ret_meta'],
@@ -230,7 +230,7 @@ export const bucketFigures: Readonly<Record<string, Figure>> = {
   ...absentVbuckets,
   ...diskFigures,
   ...streamFigures,
-  ...absentWork,
+  ...absentFeatures,
   ep_dcp_total_bytes: allStreamBytes,
   ...viewFigures,
   ...machineFigures,

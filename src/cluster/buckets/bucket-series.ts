@@ -18,7 +18,7 @@ export const isZoom = (text: string): text is Zoom => Object.hasOwn(zooms, text)
 
 /** The number of points in a chart of old consoles. */
 const chartSamples = 60;
-/** Growth is computed against an earlier sample. */
+/** Rates need earlier samples: a read begins so many steps and so much time before the first timestamp. */
 const runUpSteps = 2;
 const runUpMs = 30_000;
 
@@ -61,7 +61,7 @@ export class BucketSeriesReader {
   }
 
   async read(bucket: string, choice: SeriesChoice): Promise<BucketSeries> {
-    const { timesMs, stepMs } = this.#momentsOf(choice);
+    const { timesMs, stepMs } = this.#timesOf(choice);
     const [firstMs = 0, lastMs = 0] = [timesMs[0], timesMs.at(-1)];
     if (timesMs.length === 0) return { timesMs, figures: {} };
     const fromMs = firstMs - runUpSteps * stepMs - runUpMs;
@@ -69,13 +69,13 @@ export class BucketSeriesReader {
       ...(await this.#select(named(bucketSources, bucket), fromMs, lastMs, choice.zoom)),
       ...(await this.#select(named(nodeSources), fromMs, lastMs, choice.zoom)),
     ];
-    // Samples of each second appear once; those of every ten seconds hold until the next.
+    // A sample of the last minute is shown for one second only; elsewhere a value holds until the next sample.
     const newestMs =
       choice.zoom === 'minute' ? Math.max(0, ...series.map((one) => one.timesMs.at(-1) ?? 0)) : lastMs;
     return shownOf(new SeriesGrid(series, { timesMs, stepMs }), timesMs, newestMs, choice.figure);
   }
 
-  #momentsOf({ zoom, afterMs, isForChart }: SeriesChoice): { timesMs: number[]; stepMs: number } {
+  #timesOf({ zoom, afterMs, isForChart }: SeriesChoice): { timesMs: number[]; stepMs: number } {
     const { step, count } = zooms[zoom];
     const every = isForChart ? Math.max(Math.floor(count / chartSamples), 1) : 1;
     const stepMs = step * every * 1000;
@@ -85,7 +85,7 @@ export class BucketSeriesReader {
     return { timesMs: timesMs.filter((timeMs) => timeMs > afterMs), stepMs };
   }
 
-  /** Samples of each second are in memory. */
+  /** Reads the last minute, which has samples of each second, from memory. */
   async #select(matchers: Matcher[], fromMs: number, toMs: number, zoom: Zoom): Promise<readonly Series[]> {
     const { timeSeries, watched } = this.#deps;
     if (zoom === 'minute') watched();
@@ -107,8 +107,8 @@ function shownOf(
   figure: string | null,
 ): BucketSeries {
   const rates = grid.rate('kv_ops', { op: 'set' });
-  const isThere = rates.map((rate, index) => !Number.isNaN(rate) && (timesMs[index] as number) <= newestMs);
-  const pick = <T>(all: readonly T[]): T[] => all.filter((_, index) => isThere[index]);
+  const isSampled = rates.map((rate, index) => !Number.isNaN(rate) && (timesMs[index] as number) <= newestMs);
+  const pick = <T>(all: readonly T[]): T[] => all.filter((_, index) => isSampled[index]);
   const wanted = Object.entries(bucketFigures).filter(([name]) => figure === null || name === figure);
   const figures = wanted.map(([name, of]) => [name, pick(of(grid)).map((value) => value || 0)] as const);
   const isKnown = figure === null || wanted.length > 0;

@@ -10,7 +10,7 @@ import { type BucketSeries, BucketSeriesReader, isZoom, type SeriesReaderDeps } 
 import * as contract from './buckets.contract.ts';
 import type { BucketsService } from './buckets.service.ts';
 
-/** For every zoom. */
+/** The published interval, the same for every zoom. */
 const intervalMs = 1_000;
 
 interface BucketStatsDeps extends SeriesReaderDeps {
@@ -67,7 +67,7 @@ function seriesRoutes(deps: BucketStatsDeps): BoundRoute[] {
     const zoom = query['zoom'] ?? 'minute';
     if (!isZoom(zoom)) throw bucketRefusals.unknownZoom();
     const isForChart = query['resampleForUI'] !== undefined;
-    const afterMs = momentOf(query['haveTStamp']);
+    const afterMs = timestampOf(query['haveTStamp']);
     const series = await reader.read(name, { zoom, isForChart, figure, afterMs });
     return { ...series, isPersistent: type === 'native' };
   };
@@ -110,6 +110,6 @@ const opOf = (series: ShownSeries) => ({
 });
 
 /** An invalid timestamp counts as absent. */
-function momentOf(text: string | undefined): number {
+function timestampOf(text: string | undefined): number {
   return text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : 0;
 }

@@ -11,7 +11,7 @@ import {
   randomKeyShape,
   seriesNamesShape,
   seriesShape,
-  stillBucketShape,
+  stableBucketShape,
 } from './buckets.shapes.ts';
 
 const readSettings: Access = { kind: 'permission', permission: 'cluster.bucket[{bucket}].settings!read' };
@@ -38,7 +38,7 @@ export const CreateBucket = defineRoute({
   bodyKind: 'form',
   justValidate: 'own',
   answer: { status: 202 },
-  doc: 'Creates a bucket. With `?just_validate=1` only judges the parameters.',
+  doc: 'Creates a bucket. With `?just_validate=1` only validates the parameters.',
 });
 
 export const GetBucket = defineRoute({
@@ -61,7 +61,7 @@ export const EditBucket = defineRoute({
   },
   bodyKind: 'form',
   justValidate: 'own',
-  doc: 'Changes the parameters that are sent and keeps the others. With `?just_validate=1` only judges them.',
+  doc: 'Changes the parameters that are sent and keeps the others. With `?just_validate=1` only validates them.',
 });
 
 export const DeleteBucket = defineRoute({
@@ -69,7 +69,7 @@ export const DeleteBucket = defineRoute({
   method: 'DELETE',
   path: bucket,
   access: remove,
-  doc: 'Deletes a bucket with its files; answers when they are gone.',
+  doc: 'Deletes a bucket with its files; answers after the files were removed.',
 });
 
 export const FlushBucket = defineRoute({
@@ -85,7 +85,7 @@ export const StreamBucket = defineRoute({
   method: 'GET',
   path: '/pools/default/bucketsStreaming/:bucket',
   access: readSettings,
-  answer: { json: stillBucketShape, stream: true },
+  answer: { json: stableBucketShape, stream: true },
   doc: 'The bucket without its figures, again after each change; ends when the bucket is deleted.',
 });
 
@@ -134,7 +134,7 @@ export const BucketStats = defineRoute({
   path: `${bucket}/stats`,
   access: readStats,
   answer: { json: seriesShape },
-  doc: 'Sample series of a bucket over a `zoom` (minute, hour, day, week, month or year), after `haveTStamp` where that is sent; with `resampleForUI` about sixty samples.',
+  doc: 'Sample series of a bucket over a `zoom` (minute, hour, day, week, month or year), after `haveTStamp` if it is sent; with `resampleForUI` about sixty samples.',
 });
 
 export const BucketStat = defineRoute({
@@ -174,31 +174,31 @@ const controller = (id: string, name: string, access: Access, doc: string) =>
   defineRoute({ id, method: 'POST', path: `${bucket}/controller/${name}`, access, doc });
 
 const begins =
-  'Answers at once; shown by `/pools/default/tasks` while it goes on. Nothing happens when one is under way.';
+  'Answers at once; `/pools/default/tasks` shows the compaction while it runs. Does nothing if one is running.';
 
 export const CompactBucket = controller(
   'buckets.compact',
   'compactBucket',
   compact,
-  `Gives back the disk that changed documents left behind, and drops old tombstones. ${begins}`,
+  `Compacts the files: releases the disk space of replaced documents and purges old tombstones. ${begins}`,
 );
 export const CompactDatabases = controller(
   'buckets.compact_data',
   'compactDatabases',
   compact,
-  `As compactBucket: this version has no files but those of documents. ${begins}`,
+  `As compactBucket, since buckets of this version have no other files. ${begins}`,
 );
 export const CancelBucketCompaction = controller(
   'buckets.cancel_compaction',
   'cancelBucketCompaction',
   compact,
-  'Calls off what compactBucket or unsafePurgeBucket began; the files stay as they were.',
+  'Cancels a compaction that compactBucket or unsafePurgeBucket started; the files stay unchanged.',
 );
 export const CancelDatabasesCompaction = controller(
   'buckets.cancel_data_compaction',
   'cancelDatabasesCompaction',
   compact,
-  'Calls off what compactDatabases began; the files stay as they were.',
+  'Cancels a compaction that compactDatabases started; the files stay unchanged.',
 );
 export const PurgeBucket = controller(
   'buckets.purge',

@@ -39,15 +39,16 @@ function changes({ service }: BucketRoutesDeps): BoundRoute[] {
   return [
     bind(contract.CreateBucket, async ({ body, query }) => {
       const ignoreWarnings = on(query, 'ignore_warnings');
-      if (on(query, 'just_validate')) return judged(await service.judgeNew(body, ignoreWarnings), 200);
+      if (on(query, 'just_validate'))
+        return validationReply(await service.validateNew(body, ignoreWarnings), 200);
       const { name } = await service.create(body, ignoreWarnings);
       return reply.empty(202, { Location: `/pools/default/buckets/${encodeURIComponent(name)}` });
     }),
     bind(contract.EditBucket, async ({ params, body, query }) => {
       const ignoreWarnings = on(query, 'ignore_warnings');
       if (on(query, 'just_validate')) {
-        const judgement = await service.judgeChange(nameIn(params), body, ignoreWarnings);
-        return judged(judgement, ignoreWarnings ? 200 : 202);
+        const validation = await service.validateChange(nameIn(params), body, ignoreWarnings);
+        return validationReply(validation, ignoreWarnings ? 200 : 202);
       }
       await service.edit(nameIn(params), body, ignoreWarnings);
       return reply.empty();
@@ -65,9 +66,12 @@ function changes({ service }: BucketRoutesDeps): BoundRoute[] {
 
 const nameIn = (params: Params): string => params['bucket'] as string;
 
-function judged(judgement: { fields: Record<string, string>; summaries: unknown }, fineStatus: number) {
-  const wrong = Object.keys(judgement.fields).length > 0;
-  const value = { ...judgement.fields, errors: judgement.fields, summaries: judgement.summaries };
+function validationReply(
+  validation: { fields: Record<string, string>; summaries: unknown },
+  fineStatus: number,
+) {
+  const wrong = Object.keys(validation.fields).length > 0;
+  const value = { ...validation.fields, errors: validation.fields, summaries: validation.summaries };
   return reply.json(value, wrong ? 400 : fineStatus);
 }
 

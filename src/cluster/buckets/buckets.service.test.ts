@@ -277,7 +277,7 @@ describe('creating a bucket', () => {
     assert.equal(error.status, 400);
     assert.equal(error.body.kind, 'bucketFields');
     assert.deepEqual(fields(error), { _: 'Cannot create more than 30 buckets' });
-    assert.deepEqual((await service.judgeNew({}, false)).fields, fields(error));
+    assert.deepEqual((await service.validateNew({}, false)).fields, fields(error));
   });
 
   it('grants name and memory to one of two concurrent creations', async () => {
@@ -356,7 +356,7 @@ describe('creating a bucket', () => {
 describe('judging without creating', () => {
   it('finds nothing wrong and creates nothing', async () => {
     const { service } = await aService();
-    const judgement = await service.judgeNew({ ...wanted, replicaNumber: '0' }, false);
+    const judgement = await service.validateNew({ ...wanted, replicaNumber: '0' }, false);
     assert.deepEqual(judgement.fields, {});
     assert.deepEqual(service.list(), []);
   });
@@ -366,11 +366,11 @@ describe('judging without creating', () => {
     const sent = { ...wanted, replicaNumber: '1' };
     const lacking =
       'Warning: you do not have enough data servers or server groups to support this number of replicas';
-    assert.deepEqual((await service.judgeNew(sent, false)).fields, { replicaNumber: `${lacking}.` });
-    assert.deepEqual((await service.judgeNew(sent, true)).fields, {});
-    assert.deepEqual((await service.judgeNew(wanted, false)).fields, {});
+    assert.deepEqual((await service.validateNew(sent, false)).fields, { replicaNumber: `${lacking}.` });
+    assert.deepEqual((await service.validateNew(sent, true)).fields, {});
+    assert.deepEqual((await service.validateNew(wanted, false)).fields, {});
     await service.create({ ...wanted, replicaNumber: '0' }, false);
-    const { fields: changed } = await service.judgeChange('b', { replicaNumber: '1' }, false);
+    const { fields: changed } = await service.validateChange('b', { replicaNumber: '1' }, false);
     assert.deepEqual(changed, {
       replicaNumber: `${lacking} and changing replica number may require rebalance.`,
     });
@@ -386,7 +386,7 @@ describe('judging without creating', () => {
 
   it('counts memory that the caller sets aside', async () => {
     const { service } = await aService();
-    const { fields } = await service.judgeNew({ ...wanted, otherBucketsRamQuotaMB: '1000' }, true);
+    const { fields } = await service.validateNew({ ...wanted, otherBucketsRamQuotaMB: '1000' }, true);
     assert.match(fields['ramQuotaMB'] as string, /too large/);
   });
 });

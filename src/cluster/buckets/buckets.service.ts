@@ -12,9 +12,9 @@ import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
 import {
   type ReadBucket,
+  type RuleContext,
   readChangedBucket,
   readNewBucket,
-  type Surroundings,
 } from './bucket-rules/read-bucket.ts';
 import { bucketSummaries } from './bucket-summaries.ts';
 import { type BucketsStore, withBucket } from './buckets.store.ts';
@@ -46,7 +46,7 @@ export interface BucketsDeps {
 }
 
 /** The result of a validation. */
-export interface Judgement {
+export interface Validation {
   fields: Record<string, string>;
   summaries: unknown;
 }
@@ -73,13 +73,13 @@ export class BucketsService {
     const disk = await this.#disk();
     const uuid = hexId(random);
     const { value, revision } = await store.change((state) => {
-      const read = readNewBucket(form, this.#around(state, null));
-      const full = tooMany(state, this.#bucketCountMax);
+      const read = readNewBucket(form, this.#ruleContext(state, null));
+      const full = tooManyBuckets(state, this.#bucketCountMax);
       if (full || read.problems.any) {
         const fields = full ?? withWarnings(read, ignoreWarnings);
         throw bucketRefusals.invalid(fields, this.#summaries(read, null, state, disk));
       }
-      const leaving = stillLeaving(read.choices.name, state);
+      const leaving = nameInDeletion(read.choices.name, state);
       if (leaving) throw bucketRefusals.nameInDeletion(leaving, this.#summaries(read, null, state, disk));
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
     });
@@ -87,17 +87,17 @@ export class BucketsService {
     return value.byUuid[uuid] as StoredBucket;
   }
 
-  async judgeNew(form: Form, ignoreWarnings: boolean): Promise<Judgement> {
+  async validateNew(form: Form, ignoreWarnings: boolean): Promise<Validation> {
     const { buckets } = this.#deps.view;
-    const read = readNewBucket(form, this.#around(buckets, null));
-    const fields = tooMany(buckets, this.#bucketCountMax) ?? withWarnings(read, ignoreWarnings);
+    const read = readNewBucket(form, this.#ruleContext(buckets, null));
+    const fields = tooManyBuckets(buckets, this.#bucketCountMax) ?? withWarnings(read, ignoreWarnings);
     return { fields, summaries: this.#summaries(read, null, buckets, await this.#disk()) };
   }
 
   async edit(name: string, form: Form, ignoreWarnings: boolean): Promise<void> {
     const disk = await this.#disk();
     const done = await this.#deps.store.changeBucket(this.find(name).uuid, (present, state) => {
-      const read = readChangedBucket(form, present, this.#around(state, present));
+      const read = readChangedBucket(form, present, this.#ruleContext(state, present));
       if (read.problems.any) {
         const fields = withWarnings(read, ignoreWarnings);
         throw bucketRefusals.invalid(fields, this.#summaries(read, present, state, disk));
@@ -108,10 +108,10 @@ export class BucketsService {
     await this.#deps.data.applied(done.revision, applyWaitMs);
   }
 
-  async judgeChange(name: string, form: Form, ignoreWarnings: boolean): Promise<Judgement> {
+  async validateChange(name: string, form: Form, ignoreWarnings: boolean): Promise<Validation> {
     const present = this.find(name);
     const { buckets } = this.#deps.view;
-    const read = readChangedBucket(form, present, this.#around(buckets, present));
+    const read = readChangedBucket(form, present, this.#ruleContext(buckets, present));
     const summaries = this.#summaries(read, present, buckets, await this.#disk());
     return { fields: withWarnings(read, ignoreWarnings), summaries };
   }
@@ -142,7 +142,7 @@ export class BucketsService {
     throw bucketRefusals.flushFailed();
   }
 
-  /** Starts a compaction without waiting for it; does nothing while one runs, and only purges tombstones of buckets without a disk. */
+  /** Starts a compaction without waiting for it; does nothing while one runs, and only purges tombstones of buckets without files. */
   async compact(name: string, origin: 'bucket' | 'databases', which: 'old' | 'all' = 'old'): Promise<void> {
     const { data, clock, view } = this.#deps;
     const bucket = this.find(name);
@@ -158,7 +158,7 @@ export class BucketsService {
     return bucketCountMax(this.#deps.view);
   }
 
-  #around(buckets: BucketsState, present: StoredBucket | null): Surroundings {
+  #ruleContext(buckets: BucketsState, present: StoredBucket | null): RuleContext {
     const { edition, wireNames, data, view } = this.#deps;
     const used = present ? (data.measured(present.uuid)?.memUsedBytes ?? 0) : 0;
     const dataNodes = view.cluster.nodes.length;
@@ -199,13 +199,13 @@ function withWarnings(read: ReadBucket, ignoreWarnings: boolean): Record<string,
   return fields;
 }
 
-function tooMany(state: BucketsState, countMax: number): Record<string, string> | null {
+function tooManyBuckets(state: BucketsState, countMax: number): Record<string, string> | null {
   if (Object.keys(state.byUuid).length < countMax) return null;
   return { _: `Cannot create more than ${countMax} buckets` };
 }
 
 /** The name of a bucket being deleted stays reserved until its files are removed. */
-function stillLeaving(name: string, state: BucketsState): Record<string, string> | null {
+function nameInDeletion(name: string, state: BucketsState): Record<string, string> | null {
   const lower = name.toLowerCase();
   if (Object.values(state.byUuid).every((bucket) => bucket.name.toLowerCase() !== lower)) return null;
   return { _: 'Bucket with given name still exists' };

@@ -1,7 +1,7 @@
 // Schemas of buckets and their statistics.
 import { shape } from '#contract/json-schema.ts';
 import { compactionShape } from '../auto-compaction/auto-compaction.shapes.ts';
-import { bucketNodeShape, stillBucketNodeShape, storageTotals } from '../nodes/nodes.shapes.ts';
+import { bucketNodeShape, stableBucketNodeShape, storageTotals } from '../nodes/nodes.shapes.ts';
 
 const { object, each, array, string, integer, number, boolean, either, named, described } = shape;
 
@@ -21,7 +21,7 @@ export const vbucketMap = named(
   ),
 );
 
-const still = {
+const stable = {
   ...each(string, 'name', 'nodeLocator', 'uuid', 'uri', 'streamingUri', 'bucketCapabilitiesVer'),
   ...each(string, 'bucketType', 'authType', 'saslPassword', 'localRandomKeyUri'),
   bucketCapabilities: array(string),
@@ -31,12 +31,12 @@ const still = {
   stats: object(each(string, 'uri', 'directoryURI', 'nodeStatsListURI')),
 };
 
-const perhaps = {
+const optional = {
   collectionsManifestUid: string,
   ddocs: object({ uri: string }),
   vBucketServerMap: vbucketMap,
   autoCompactionSettings: either(
-    described('False: the settings of the cluster hold.', boolean),
+    described('False: the settings of the cluster apply.', boolean),
     compactionShape,
   ),
   purgeInterval: number,
@@ -54,7 +54,7 @@ export const bucketShape = named(
   'Bucket',
   object(
     {
-      ...still,
+      ...stable,
       nodes: array(bucketNodeShape),
       replicaIndex: boolean,
       ...each(integer, 'replicaNumber', 'threadsNumber', 'pitrGranularity', 'pitrMaxHistoryAge'),
@@ -65,16 +65,16 @@ export const bucketShape = named(
       fragmentationPercentage: number,
     },
     {
-      ...perhaps,
+      ...optional,
       ...each(integer, 'maxTTL', 'driftAheadThresholdMs', 'driftBehindThresholdMs'),
       compressionMode: string,
     },
   ),
 );
 
-export const stillBucketShape = named(
+export const stableBucketShape = named(
   'BucketIdentity',
-  object({ ...still, nodes: array(stillBucketNodeShape) }, perhaps),
+  object({ ...stable, nodes: array(stableBucketNodeShape) }, optional),
 );
 
 export const randomKeyShape = object({ ok: boolean }, { key: string, error: string });

@@ -8,8 +8,8 @@ export interface GridSteps {
   readonly stepMs: number;
 }
 
-/** Samples come every second or ten seconds, older ones every five minutes; an older value is stale. */
-const newsMs = { fine: 25_000, coarse: 660_000 };
+/** Samples come every second or ten seconds, old ones every five minutes; a value is stale after this time. */
+const staleAfterMs = { fine: 25_000, coarse: 660_000 };
 const coarseStepMs = 300_000;
 
 export type Column = readonly number[];
@@ -21,7 +21,10 @@ export class SeriesGrid {
 
   constructor(series: readonly Series[], steps: GridSteps) {
     this.#steps = steps;
-    this.#maxAgeMs = Math.max(steps.stepMs, steps.stepMs < coarseStepMs ? newsMs.fine : newsMs.coarse);
+    this.#maxAgeMs = Math.max(
+      steps.stepMs,
+      steps.stepMs < coarseStepMs ? staleAfterMs.fine : staleAfterMs.coarse,
+    );
     for (const one of series) {
       const name = one.labels['__name__'] ?? '';
       const known = this.#byName.get(name);
@@ -35,12 +38,12 @@ export class SeriesGrid {
     return this.#sum(name, labels, (series) => this.#read(series, ({ values }, at) => values[at] as number));
   }
 
-  /** Values known without samples. */
+  /** A column of one value. */
   constant(value: number): Column {
     return this.#steps.timesMs.map(() => value);
   }
 
-  /** Per second; NaN before the second sample. */
+  /** The growth of a counter per second; NaN before the second sample. */
   rate(name: string, labels: Labels = {}): Column {
     return this.#sum(name, labels, (series) => {
       const grown = growthOf(series.values);
@@ -65,12 +68,12 @@ export class SeriesGrid {
     let at = -1;
     return this.#steps.timesMs.map((timeMs) => {
       while (at + 1 < series.timesMs.length && (series.timesMs[at + 1] as number) <= timeMs) at++;
-      const isNews = at >= 0 && timeMs - (series.timesMs[at] as number) <= this.#maxAgeMs;
-      return isNews ? value(series, at, timeMs) : Number.NaN;
+      const isFresh = at >= 0 && timeMs - (series.timesMs[at] as number) <= this.#maxAgeMs;
+      return isFresh ? value(series, at, timeMs) : Number.NaN;
     });
   }
 
-  /** The base sample for the growth up to the one at `at`: a step before, or the sample before. */
+  /** The index of the sample against which growth up to index `at` is computed: the last one up to `fromMs`, else the first; -1: none. */
   #baseOf(timesMs: Float64Array, at: number, fromMs: number): number {
     let before = at - 1;
     while (before > 0 && (timesMs[before] as number) > fromMs) before--;
@@ -84,7 +87,7 @@ function has(labels: Labels, wanted: Labels): boolean {
   return Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
-/** As if the counter had never been reset. */
+/** The values of a counter as if it had never been reset. */
 function growthOf(values: Float64Array): Float64Array {
   const grown = new Float64Array(values.length);
   for (let at = 1; at < values.length; at++) {

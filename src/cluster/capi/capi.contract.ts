@@ -7,7 +7,7 @@ export const CapiRoot = defineRoute({
   path: '/',
   access: { kind: 'anyone' },
   openBeforeProvisioning: true,
-  doc: 'View ports: says that they are there.',
+  doc: 'View ports: confirms that the port is served.',
 });
 
 /** `base` is a bucket's name, or name and uuid joined by `+`, as in bucket records. */
@@ -16,7 +16,7 @@ export const CapiBucket = defineRoute({
   method: 'GET',
   path: '/:base',
   access: { kind: 'authenticated' },
-  doc: 'View ports: says that the bucket is there.',
+  doc: 'View ports: confirms that the bucket exists.',
 });
 
 export const CapiDesignDocument = defineRoute({

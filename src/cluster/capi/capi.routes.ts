@@ -1,4 +1,4 @@
-// Answers of the view ports.
+// Handlers of the view ports.
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';

@@ -1,4 +1,4 @@
-// Certificates and keys in files of the data folder, where older versions kept them; now they are in the configuration.
+// Reads and removes certificates and keys in files of the data folder, where older versions kept them; now the configuration has them.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CertificateFiles, StoredCertificates } from './certificates.service.ts';

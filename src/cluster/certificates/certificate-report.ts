@@ -31,13 +31,13 @@ export class CertificateReport {
   /** The one root of the cluster; refused if several were uploaded, because there is then no single root. */
   root(): StoredAuthority {
     const { authorities } = this.#deps.store.state;
-    const brought = authorities.filter(({ origin }) => origin !== 'generated');
-    if (brought.length > 1 || brought.some(({ origin }) => origin === 'inbox'))
+    const provided = authorities.filter(({ origin }) => origin !== 'generated');
+    if (provided.length > 1 || provided.some(({ origin }) => origin === 'inbox'))
       throw certificateRefusals.severalRoots();
     return this.#newest();
   }
 
-  /** Both at the top level and under `cert`: clients look in either place. */
+  /** Has its fields at the top level and under `cert`, since published clients look in either place. */
   extended(authority: StoredAuthority, addressOf: AddressOf) {
     const certificate = new X509Certificate(authority.pem);
     const cert = {

@@ -18,7 +18,7 @@ interface Block {
   readonly isEncrypted: boolean;
 }
 
-/** In one pass: a pattern for whole blocks restarts the search at each begin, which clients could make take seconds. */
+/** Finds the blocks in one pass: a pattern for whole blocks would search again from each begin line, for seconds with hostile texts. */
 function blocksOf(text: string): Block[] {
   const begins = [...text.matchAll(/-----BEGIN ([A-Z0-9 ]{1,64})-----/g)];
   const ends = new Map<string, number[]>();
@@ -43,7 +43,7 @@ function blocksOf(text: string): Block[] {
   return found;
 }
 
-/** What PEM labels stand for, in the notation of the standards. */
+/** The ASN.1 types that PEM labels stand for. */
 const typeNames: Record<string, string> = {
   'PRIVATE KEY': 'PrivateKeyInfo',
   'ENCRYPTED PRIVATE KEY': 'EncryptedPrivateKeyInfo',

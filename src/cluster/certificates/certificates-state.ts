@@ -17,7 +17,7 @@ export interface StoredAuthority {
   origin: 'generated' | 'upload' | 'inbox';
   pem: string;
   loadedMs: number;
-  /** Of a generated authority, which signs: encrypted. */
+  /** The private key, encrypted; null if the authority was not generated here. */
   key: string | null;
   /** Source file of an authority of the inbox. */
   host?: string;
@@ -28,7 +28,7 @@ export interface StoredNodeCertificate {
   origin: 'generated' | 'inbox';
   /** The node's certificate, then those of intermediate authorities. */
   chain: string;
-  /** Encrypted. */
+  /** The private key, encrypted. */
   key: string;
   /** For a generated certificate: a second one with an RSA key (encrypted), once chosen cipher suites need it. */
   rsa?: { chain: string; key: string };

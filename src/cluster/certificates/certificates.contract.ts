@@ -38,7 +38,7 @@ export const UploadAuthority = defineRoute({
   doc: 'Makes the certificate of the body (PEM) the root of the cluster; from this machine only, unless allowed.',
 });
 
-export const GetUploadFromElsewhere = defineRoute({
+export const GetRemoteRootUpload = defineRoute({
   id: 'certificates.upload_from_elsewhere_read',
   method: 'GET',
   path: '/settings/security/allowNonLocalCACertUpload',
@@ -47,7 +47,7 @@ export const GetUploadFromElsewhere = defineRoute({
   doc: 'Whether other machines may upload a root certificate.',
 });
 
-export const SetUploadFromElsewhere = defineRoute({
+export const SetRemoteRootUpload = defineRoute({
   id: 'certificates.upload_from_elsewhere',
   method: 'POST',
   path: '/settings/security/allowNonLocalCACertUpload',
@@ -67,7 +67,7 @@ export const Regenerate = defineRoute({
     dropUploadedCertificates: field.boolean().default(true),
   }),
   answer: { text: 'text/plain' },
-  doc: 'Makes a new authority and new certificates for the nodes, in the place of loaded ones too. `forceResetCACertificate=false` keeps the authority, `dropUploadedCertificates=false` keeps loaded certificates.',
+  doc: 'Generates a new authority and new certificates for the nodes, which also replace loaded ones. `forceResetCACertificate=false` keeps the authority, `dropUploadedCertificates=false` keeps loaded certificates.',
 });
 
 export const LoadAuthorities = defineRoute({
@@ -76,7 +76,7 @@ export const LoadAuthorities = defineRoute({
   path: '/node/controller/loadTrustedCAs',
   access: writeSecurity,
   answer: { json: shape.array(authorityShape) },
-  doc: "Trusts every certificate in `inbox/CA` of this node's data folder.",
+  doc: "Adds every certificate in `inbox/CA` of this node's data folder to the trusted authorities.",
 });
 
 export const GetTrustedAuthorities = defineRoute({
@@ -94,7 +94,7 @@ export const RemoveAuthority = defineRoute({
   path: '/pools/default/trustedCAs/:authority',
   access: writeSecurity,
   answer: { status: 204 },
-  doc: 'Trusts an authority no longer, by its number; refused while a node uses it.',
+  doc: 'Removes a trusted authority by its number; refused while a node uses it.',
 });
 
 export const ReloadCertificate = defineRoute({

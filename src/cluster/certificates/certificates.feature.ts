@@ -15,8 +15,8 @@ import type { Inbox } from './inbox.ts';
 import type { Issue } from './issue.ts';
 import { NodeCertificate } from './node-certificate.ts';
 import type { PassphraseSources } from './passphrase.ts';
+import { RemoteRootUpload } from './remote-root-upload.ts';
 import { TrustedAuthorities } from './trusted-authorities.ts';
-import { UploadFromElsewhere } from './upload-from-elsewhere.ts';
 
 export interface CertificatesOptions {
   store: ConfigStore;
@@ -28,7 +28,7 @@ export interface CertificatesOptions {
   issue: Issue;
   ownNames: readonly string[];
   /** Whether chosen cipher suites need an RSA key. */
-  wantsRsa: () => boolean;
+  needsRsa: () => boolean;
   /** The reason why no chosen cipher suite works with a key of this kind; null if one does. */
   suitesProblem: (keyKind: string) => string | null;
   /** Called daily with each certificate that expires soon. */
@@ -52,7 +52,7 @@ export function createCertificates(options: CertificatesOptions) {
     report,
     clientAuth,
     expiry: new ExpiryWatch({ ...options, report }),
-    uploadFromElsewhere: new UploadFromElsewhere(new SettingsStore(options.store)),
+    remoteRootUpload: new RemoteRootUpload(new SettingsStore(options.store)),
     passphrases: options.passphrases,
   };
 }

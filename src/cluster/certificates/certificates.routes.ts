@@ -39,7 +39,7 @@ const addressFor = (context: Context) => (node: NodeState) =>
   nodeAddress({ node, localAddress: context.local.address });
 
 function rootRoutes({ certificates }: Deps): BoundRoute[] {
-  const { service, authorities, report, uploadFromElsewhere } = certificates;
+  const { service, authorities, report, remoteRootUpload } = certificates;
   return [
     bind(contract.GetCertificate, async ({ query }, context) => {
       await service.ready;
@@ -48,14 +48,14 @@ function rootRoutes({ certificates }: Deps): BoundRoute[] {
       return isExtended ? reply.json(report.extended(root, addressFor(context))) : reply.text(root.pem);
     }),
     bind(contract.UploadAuthority, async ({ body }, context) => {
-      await uploadFromElsewhere.check(context.remoteAddress);
+      await remoteRootUpload.check(context.remoteAddress);
       await service.ready;
       const uploaded = await authorities.upload(body.toString('utf8'));
       return reply.json(report.extended(uploaded, addressFor(context)));
     }),
-    bind(contract.GetUploadFromElsewhere, async () => reply.json(await uploadFromElsewhere.allowed())),
-    bind(contract.SetUploadFromElsewhere, async ({ body }, context) => {
-      await uploadFromElsewhere.set(body.toString('utf8'), context.remoteAddress);
+    bind(contract.GetRemoteRootUpload, async () => reply.json(await remoteRootUpload.allowed())),
+    bind(contract.SetRemoteRootUpload, async ({ body }, context) => {
+      await remoteRootUpload.set(body.toString('utf8'), context.remoteAddress);
       return reply.json([]);
     }),
     bind(contract.Regenerate, async ({ query }) => {

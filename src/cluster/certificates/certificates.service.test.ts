@@ -34,7 +34,7 @@ async function aService(folder: string, kept?: ConfigStore) {
     issue: issueInProcess,
     log: silentLog,
     ownNames: ['10.1.2.3'],
-    wantsRsa: () => false,
+    needsRsa: () => false,
   });
   const root = () => certificates.state.authorities.at(-1)?.pem ?? '';
   return { ...cluster, certificates, service, root };

@@ -1,5 +1,5 @@
-// The certificate of this node and the authority that signs it: both are generated at the first start, the node's again when the names
-// under which clients reach it change. trusted-authorities.ts and node-certificate.ts handle those that an operator provides.
+// Generates the certificate of this node and the authority that signs it at the first start, and the node's again when its names
+// change. trusted-authorities.ts and node-certificate.ts handle certificates that an operator provides.
 import { X509Certificate } from 'node:crypto';
 import { assert } from '#base/assert.ts';
 import type { ClientCertificates } from '#ports/client-certificate.ts';
@@ -16,7 +16,7 @@ import {
   signerOf,
   withAuthority,
 } from './certificates-state.ts';
-import { asked, type ClientAuth } from './client-auth.ts';
+import { type ClientAuth, clientCertificates } from './client-auth.ts';
 import type { AlternativeName, Issue, Issued, KeyedCertificate } from './issue.ts';
 
 export interface StoredCertificates {
@@ -52,7 +52,7 @@ export interface CertificatesDeps {
   /** Whether listeners request client certificates. */
   clientAuth: WatchedSetting<ClientAuth>;
   /** Whether chosen cipher suites need an RSA key. */
-  wantsRsa: () => boolean;
+  needsRsa: () => boolean;
   /** Names and addresses of the node besides its configured name: those it listens on, and this machine's name. */
   ownNames: readonly string[];
 }
@@ -95,7 +95,7 @@ export class CertificatesService implements Changing {
     this.#following = clientAuth.onChange(() => this.#changed());
     if (store.state.authorities.length === 0) await this.#import();
     await this.#renew();
-    this.#subscription = view.onChange(() => this.#want());
+    this.#subscription = view.onChange(() => this.#renewIfStale());
   }
 
   async stop(): Promise<void> {
@@ -159,7 +159,7 @@ export class CertificatesService implements Changing {
     const { store, view, clientAuth } = this.#deps;
     const node = store.state.nodes[view.self.uuid];
     if (!node) return;
-    const clients = asked(
+    const clients = clientCertificates(
       clientAuth.value,
       store.state.authorities.map(({ pem }) => pem),
     );
@@ -182,7 +182,7 @@ export class CertificatesService implements Changing {
     await files.remove();
   }
 
-  #want(): void {
+  #renewIfStale(): void {
     if (this.#busy || !this.#isStale()) return;
     this.#busy = true;
     this.#running = this.#renewLogged();
@@ -215,7 +215,7 @@ export class CertificatesService implements Changing {
   async #issue(
     signer: KeyedCertificate | null,
     names: string,
-    withRsa = this.#deps.wantsRsa(),
+    withRsa = this.#deps.needsRsa(),
   ): Promise<Issued & { names: string }> {
     const issued = await this.#deps.issue({
       authority: signer,

@@ -19,7 +19,7 @@ export const clientAuthSetting = (store: ConfigStore): WatchedSetting<ClientAuth
   new WatchedSetting<ClientAuth>(store, 'clientCertAuth', { state: 'disable', prefixes: [] });
 
 /** The certificate request mode of listeners. */
-export const asked = (
+export const clientCertificates = (
   { state, prefixes }: ClientAuth,
   authorities: readonly string[],
 ): ClientCertificates | undefined =>

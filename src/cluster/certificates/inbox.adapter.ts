@@ -1,4 +1,4 @@
-// Reads the inbox folder; each file up to the size that certificates can have.
+// Reads the inbox folder; refuses files that are too large for certificates.
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Inbox, InboxFile } from './inbox.ts';

@@ -41,9 +41,9 @@ export class NodeCertificate {
     const { inbox, store, view } = this.#deps;
     const chainText = textOf('certificate chain', await inbox.chain());
     const sealedText = textOf('private key', await inbox.key());
-    const chain = accepted(readCertificates(chainText), certificateRefusals.malformedChain);
-    const key = accepted(readKey(sealedText, await passphrase.text()), certificateRefusals.malformedKey);
-    this.#judge(chain, key);
+    const chain = valueOrRefuse(readCertificates(chainText), certificateRefusals.malformedChain);
+    const key = valueOrRefuse(readKey(sealedText, await passphrase.text()), certificateRefusals.malformedKey);
+    this.#validate(chain, key);
     await store.change((state) => ({
       ...state,
       nodes: {
@@ -60,7 +60,7 @@ export class NodeCertificate {
     }));
   }
 
-  #judge(chain: readonly X509Certificate[], key: KeyObject): void {
+  #validate(chain: readonly X509Certificate[], key: KeyObject): void {
     const nowMs = this.#deps.clock.wallMs();
     chain.forEach((certificate, index) => {
       const subject = JSON.stringify(subjectOf(certificate));
@@ -96,7 +96,7 @@ function textOf(what: string, { path, text, problem }: InboxFile): string {
   return text;
 }
 
-function accepted<T>(read: Parsed<T>, refusal: (parameters: { problem: string }) => AppError): T {
+function valueOrRefuse<T>(read: Parsed<T>, refusal: (parameters: { problem: string }) => AppError): T {
   if ('problem' in read) throw refusal({ problem: read.problem });
   return read.value;
 }

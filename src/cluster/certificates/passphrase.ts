@@ -8,8 +8,8 @@ import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 export interface PassphraseSources {
   /** Runs a script of the scripts folder, named relative to it, and resolves with its output. Throws with the reason. */
   run(script: { path: string; args: readonly string[]; timeoutMs: number }): Promise<string>;
-  /** Throws with the reason. */
-  ask(service: {
+  /** Requests the passphrase from an HTTP service. Throws with the reason. */
+  request(service: {
     url: string;
     headers: Readonly<Record<string, string>>;
     timeoutMs: number;
@@ -20,7 +20,7 @@ export interface PassphraseSources {
 }
 
 export interface Passphrase {
-  /** Null: there is none. */
+  /** Resolves with null if there is no passphrase. */
   text(): Promise<string | null>;
   /** The source, without its secrets. */
   readonly shown: Readonly<Record<string, unknown>>;
@@ -42,14 +42,14 @@ export async function readPassphrase(body: string, sources: PassphraseSources): 
   if (given === undefined) return noPassphrase;
   const fields = new Fields(given, `${name}.`);
   const type = fields.required('type', isType, fieldText.oneOf(types));
-  return ways[type](fields, sources);
+  return readers[type](fields, sources);
 }
 
 const types = ['script', 'rest', 'plain'] as const;
 type Type = (typeof types)[number];
 const isType = (value: unknown): value is Type => types.includes(value as Type);
 
-const ways: Record<Type, (fields: Fields, sources: PassphraseSources) => Promise<Passphrase>> = {
+const readers: Record<Type, (fields: Fields, sources: PassphraseSources) => Promise<Passphrase>> = {
   script: byScript,
   rest: byService,
   plain: byRequest,
@@ -70,7 +70,7 @@ async function byScript(fields: Fields, sources: PassphraseSources): Promise<Pas
   const problem = await sources.scriptProblem(path);
   if (problem !== null) throw generalRefusals.invalidFields({ [`${name}.path`]: problem });
   const text = async () => {
-    const printed = await asked(sources.run({ path, args, timeoutMs }));
+    const printed = await orRefuse(sources.run({ path, args, timeoutMs }));
     return trim ? printed.trim() : printed;
   };
   return { text, shown: { type: 'script', path, args, trim, timeout: timeoutMs } };
@@ -88,13 +88,13 @@ async function byService(fields: Fields, sources: PassphraseSources): Promise<Pa
   const verifyPeer = https.optional('verifyPeer', isBoolean, fieldText.oneOf([true, false])) ?? true;
   const timeoutMs = fields.timeout();
   return {
-    text: () => asked(sources.ask({ url, headers, timeoutMs, verifyPeer })),
+    text: () => orRefuse(sources.request({ url, headers, timeoutMs, verifyPeer })),
     // Headers and addresses may contain secrets.
     shown: { type: 'rest', url: withoutSecrets(url), timeout: timeoutMs, httpsOpts: { verifyPeer } },
   };
 }
 
-async function asked(answer: Promise<string>): Promise<string> {
+async function orRefuse(answer: Promise<string>): Promise<string> {
   try {
     return await answer;
   } catch (error) {

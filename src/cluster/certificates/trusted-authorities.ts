@@ -34,7 +34,7 @@ export class TrustedAuthorities {
   async upload(text: string): Promise<StoredAuthority> {
     const pem = oneAuthority(readAuthorities(text, this.#deps.clock.wallMs()));
     const { authorities } = await this.#deps.store.change((state) => {
-      if (knows(state, pem)) throw certificateRefusals.known();
+      if (contains(state, pem)) throw certificateRefusals.known();
       return this.#with(state, { origin: 'upload', pem });
     });
     const uploaded = authorities.findLast((one) => one.pem === pem);
@@ -52,7 +52,7 @@ export class TrustedAuthorities {
     const { authorities } = await store.change((before) => {
       known = new Set(before.authorities.map(({ id }) => id));
       return found.reduce((state, { pem, file }) => {
-        if (knows(state, pem)) return state;
+        if (contains(state, pem)) return state;
         return this.#with(state, { origin: 'inbox', pem, file, host: view.self.hostname ?? '127.0.0.1' });
       }, before);
     });
@@ -92,5 +92,5 @@ function authoritiesOf({ path, text, problem }: InboxFile, nowMs: number): Found
   return read.value.map((one) => ({ pem: pemOf([one]), file: path }));
 }
 
-const knows = (state: CertificatesState, pem: string): boolean =>
+const contains = (state: CertificatesState, pem: string): boolean =>
   state.authorities.some((one) => one.pem.trim() === pem.trim());

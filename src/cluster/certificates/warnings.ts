@@ -12,7 +12,7 @@ export interface Warning {
 }
 
 const dayMs = 24 * 3_600_000;
-/** From this long before its end a certificate expires soon. */
+/** A certificate expires soon if its end is nearer than this. */
 const expirySoonMs = 30 * dayMs;
 
 const texts: Record<WarningName, { message: string; severity: number; severityName: string }> = {
@@ -75,7 +75,7 @@ const leadsTo = (chain: readonly X509Certificate[], root: X509Certificate): bool
   return last !== undefined && (last.raw.equals(root.raw) || isIssuedBy(last, root));
 };
 
-/** The certificate of the chain that expires first. */
+/** The warning about the certificate of the chain that expires first. */
 function expiryWarnings(chain: readonly X509Certificate[], nowMs: number): Warning[] {
   const expiresMs = Math.min(...chain.map(notAfterMs));
   if (expiresMs < nowMs) return [{ name: 'expired' }];

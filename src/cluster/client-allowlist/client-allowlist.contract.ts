@@ -1,4 +1,4 @@
-// Addresses from which clients may connect: an extension that the hosted management API uses.
+// Routes of the addresses from which clients may connect: an extension that the hosted management API uses.
 import { shape } from '#contract/json-schema.ts';
 import { defineRoute } from '#contract/route.ts';
 
@@ -14,7 +14,7 @@ export const GetClientAllowlist = defineRoute({
   path,
   access,
   answer,
-  doc: 'Addresses and networks that connections are taken from; `enabled` false: from everywhere.',
+  doc: 'Addresses and networks from which connections are accepted; `enabled` false: from all.',
 });
 
 export const SetClientAllowlist = defineRoute({
@@ -24,7 +24,7 @@ export const SetClientAllowlist = defineRoute({
   access,
   bodyKind: 'json',
   answer,
-  doc: 'Accepts connections from these addresses and networks only, on every port: `{"entries":["10.1.0.0/16"]}`; others are closed before a byte is read.',
+  doc: 'Accepts connections from these addresses and networks only, on every port: `{"entries":["10.1.0.0/16"]}`; the node closes others before it reads a byte.',
 });
 
 export const ClearClientAllowlist = defineRoute({

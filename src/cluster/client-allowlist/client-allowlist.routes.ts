@@ -1,4 +1,4 @@
-// Requests about the list. One that would lock its own sender out is refused: it could not be undone.
+// Handlers of the allowlist. A list without the address of its sender is refused, since the sender could not undo it.
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { ClientGate } from '#ports/client-gate.ts';
@@ -16,7 +16,7 @@ const applyWaitMs = 5_000;
 
 export interface AllowlistRouteParts {
   allowlist: ClientAllowlist;
-  /** The data service has ports of its own: the answer waits until they apply the list, too. */
+  /** The answer waits until the ports of the data service apply the list, too. */
   data: Pick<DataService, 'applied'>;
 }
 
@@ -44,5 +44,5 @@ function lockedOut(
   const gate = new ClientGate();
   gate.admitOnly(entries);
   if (gate.admits(context.remoteAddress)) return null;
-  return `must hold the address that this request comes from, ${context.remoteAddress}, or it would lock you out`;
+  return `must contain the address that this request comes from, ${context.remoteAddress}, or it would lock you out`;
 }

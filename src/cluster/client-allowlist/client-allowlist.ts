@@ -1,4 +1,4 @@
-// The setting of allowed client addresses, which the gates of this node's ports apply.
+// The setting of allowed client addresses, which the listeners of this node apply.
 import { isAddressRange, operatorEntry } from '#ports/client-gate.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { SettingsStore } from '../config/settings.store.ts';
@@ -11,7 +11,7 @@ interface StoredAllowlist {
 }
 
 const name = 'clientAllowlist';
-const nobodySaid: StoredAllowlist = { entries: null };
+const noList: StoredAllowlist = { entries: null };
 
 export const entriesMax = 1_000;
 
@@ -22,7 +22,7 @@ export class ClientAllowlist implements Changing {
 
   /** `operatorAddress` is always admitted, and without a list no other address is. */
   constructor(store: ConfigStore, operatorAddress: string | undefined) {
-    this.#setting = new WatchedSetting<StoredAllowlist>(store, name, nobodySaid);
+    this.#setting = new WatchedSetting<StoredAllowlist>(store, name, noList);
     this.#settings = new SettingsStore(store);
     this.#operatorAddress = operatorAddress;
   }
@@ -54,7 +54,7 @@ export class ClientAllowlist implements Changing {
   /** Resolves with the revision that holds the list. */
   set(entries: readonly string[] | null): Promise<number> {
     const kept = entries === null ? null : [...new Set(entries)];
-    return this.#settings.replace<StoredAllowlist>(name, nobodySaid, () => ({ entries: kept }));
+    return this.#settings.replace<StoredAllowlist>(name, noList, () => ({ entries: kept }));
   }
 
   onChange(listener: () => void): { stop(): void } {

@@ -157,7 +157,7 @@ function readName(reader: FormReader): string {
   return name;
 }
 
-/** Only what the caller may read. */
+/** The scopes and collections that the caller may read. */
 export function shownManifest(
   manifest: ManifestState,
   visible: (scope: string, collection: string) => boolean,
@@ -179,7 +179,7 @@ export function shownManifest(
 /** Problems of a manifest, in its own form: objects by field, lists with an entry for each entry sent. */
 export type ManifestErrors = Readonly<Record<string, unknown>>;
 
-const supplied = { problem: 'The value must be supplied' };
+const missing = { problem: 'The value must be supplied' };
 
 type Read<T> = { readonly value: T } | { readonly errors: ManifestErrors };
 
@@ -193,7 +193,7 @@ function readEach<T>(
   sent: unknown,
   readOne: (one: Readonly<Record<string, unknown>>) => Read<T>,
 ): { value: T[] } | { problem: unknown } {
-  if (!Array.isArray(sent)) return supplied;
+  if (!Array.isArray(sent)) return missing;
   const reads = sent.map((one: unknown) =>
     isObject(one) ? readOne(one) : { errors: { _: 'Unexpected Json' } },
   );
@@ -244,6 +244,6 @@ function readWantedCollection({
 }
 
 function wantedNameProblem(name: unknown): string | null {
-  if (typeof name !== 'string') return supplied.problem;
+  if (typeof name !== 'string') return missing.problem;
   return name === '_default' ? null : nameProblem(name);
 }

@@ -64,7 +64,7 @@ export class ClusterView {
   }
 
   /** Deleted buckets whose files still exist. */
-  leavingBuckets(): StoredBucket[] {
+  deletingBuckets(): StoredBucket[] {
     return Object.values(this.buckets.byUuid).filter((bucket) => bucket.state === 'deleting');
   }
 

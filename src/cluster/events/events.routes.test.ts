@@ -294,7 +294,7 @@ describe('events', () => {
 
   it('record an alert that could not be mailed', async (t) => {
     const mailer = {
-      send: async () => ({ sent: false, reason: '550 no such user', lasting: true }) as const,
+      send: async () => ({ sent: false, reason: '550 no such user', permanent: true }) as const,
     };
     const { request, manager, newest } = await aNode(t, { mailer });
     await request('/settings/alerts', { form: { enabled: 'true', recipients: 'a@b' } });

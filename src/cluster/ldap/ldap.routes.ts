@@ -7,28 +7,28 @@ import type { LdapService } from './ldap.service.ts';
 import { readLdapForm } from './ldap-form.ts';
 
 export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[] {
-  const demandEnterprise = () => {
+  const requireEnterprise = () => {
     if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
   return [
     bind(contract.GetLdap, async () => {
-      demandEnterprise();
+      requireEnterprise();
       return reply.json(contract.shownLdap(await service.read()));
     }),
     bind(contract.ChangeLdap, async ({ body, justValidate }) => {
-      demandEnterprise();
+      requireEnterprise();
       const changes = readLdapForm(body);
       return reply.json(
         contract.shownLdap(justValidate ? await service.read() : await service.change(changes)),
       );
     }),
     bind(contract.TryLdapConnection, async ({ body }) => {
-      demandEnterprise();
+      requireEnterprise();
       const reason = await service.tryConnection(readLdapForm(body));
       return reply.json(reason === null ? { result: 'success' } : { result: 'error', reason });
     }),
     bind(contract.TryLdapGroups, async ({ body }) => {
-      demandEnterprise();
+      requireEnterprise();
       const changes = readLdapForm(body, ['groupsQueryUser']);
       const user = body['groupsQueryUser'];
       if (user === undefined) throw settingsRefusals.ldapGroupsNeedUser();
@@ -37,12 +37,12 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
       return reply.json({ result: 'error', reason: outcome.reason });
     }),
     bind(contract.InvalidateLdap, () => {
-      demandEnterprise();
+      requireEnterprise();
       service.forget();
       return reply.json({});
     }),
     bind(contract.TryLdapLogin, async ({ body }) => {
-      demandEnterprise();
+      requireEnterprise();
       const changes = readLdapForm(body, ['authUser', 'authPass']);
       const { authUser, authPass } = body;
       if (authUser === undefined) throw settingsRefusals.ldapLoginNeedsUser();

@@ -37,7 +37,7 @@ const readAudit = 'cluster.admin.security!read';
 export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[] {
   const { collection, settings, edition, view } = deps;
   const isEnterprise = edition === 'enterprise';
-  const demandEnterprise = () => {
+  const requireEnterprise = () => {
     if (!isEnterprise) throw generalRefusals.enterpriseOnly();
   };
   const shown = ({ level }: typeof fresh) => reply.json({ logRedactionLevel: level });
@@ -56,11 +56,11 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
       return reply.json([]);
     }),
     bind(contract.GetRedaction, async () => {
-      demandEnterprise();
+      requireEnterprise();
       return shown(await settings.read(setting, fresh));
     }),
     bind(contract.ChangeRedaction, async ({ body }) => {
-      demandEnterprise();
+      requireEnterprise();
       return shown(await settings.change(setting, fresh, { level: body.logRedactionLevel }));
     }),
   ];

@@ -63,7 +63,7 @@ export const bucketNodeShape = named(
 
 export const stillNodeShape = named('NodeIdentity', object(identity, { alternateAddresses }));
 
-export const stillBucketNodeShape = named(
+export const stableBucketNodeShape = named(
   'BucketNodeIdentity',
   object({ ...identity, replication }, { alternateAddresses }),
 );

@@ -21,7 +21,7 @@ export function tasks(
 ): Record<string, unknown>[] {
   checkTimeout(query['rebalanceStatusTimeout']);
   const { otpNode } = view.self;
-  const leaving = view.leavingBuckets();
+  const leaving = view.deletingBuckets();
   const common = { recommendedRefreshPeriod: refreshSeconds, status: 'running' };
   return [
     ...leaving.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),

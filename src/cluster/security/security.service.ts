@@ -18,12 +18,12 @@ import {
 import {
   defaults,
   effectiveTls,
+  needsRsa,
   runtimeVersion,
   type SecurityState,
   type ServiceName,
   services,
   type TlsChoices,
-  wantsRsa,
 } from './security-state.ts';
 
 export interface SecurityDeps {
@@ -72,8 +72,8 @@ export class SecurityService implements Changing {
   }
 
   /** Whether chosen suites need an RSA key of the server. */
-  get wantsRsa(): boolean {
-    return wantsRsa(this.state);
+  get needsRsa(): boolean {
+    return needsRsa(this.state);
   }
 
   /** The reason why a certificate with a key of this kind would leave a service without a suite; null if it would not. */
@@ -105,7 +105,7 @@ export class SecurityService implements Changing {
     if (problems.length > 0) throw settingsRefusals.invalidSecurity(problems);
     const changed = (state: SecurityState) =>
       read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state);
-    if (wantsRsa(changed(this.state))) await this.#deps.offerRsa();
+    if (needsRsa(changed(this.state))) await this.#deps.offerRsa();
     await this.#change((state) => {
       // Generating an RSA key takes a while: the state that the values depend on may have changed.
       for (const one of wanted) this.#read(one, problems);

@@ -82,24 +82,24 @@ function externalChange({ service, edition }: UsersRoutesDeps, id: string, body:
 }
 
 function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
-  const demandEnterprise = () => {
+  const requireEnterprise = () => {
     if (edition !== 'enterprise') throw generalRefusals.enterpriseOnly();
   };
   const rolesOf = (id: string) => service.group(id)?.roles ?? [];
   return [
     bind(contract.ListGroups, ({ query }, context) => {
-      demandEnterprise();
+      requireEnterprise();
       return listGroups(service, query, context);
     }),
     bind(contract.ReadGroup, ({ params }, context) => {
-      demandEnterprise();
+      requireEnterprise();
       const group = service.group(params['group'] ?? '');
       if (!group) throw userRefusals.unknownGroup();
       demandSight(context, group.roles);
       return reply.json(contract.groupRecord(group));
     }),
     bind(contract.PutGroup, async ({ params, body }, context) => {
-      demandEnterprise();
+      requireEnterprise();
       const id = params['group'] ?? '';
       const change = service.readGroup(id, body);
       demandChange(context, [...rolesOf(id), ...change.roles]);
@@ -110,7 +110,7 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       return reply.json('');
     }),
     bind(contract.DeleteGroup, async ({ params }, context) => {
-      demandEnterprise();
+      requireEnterprise();
       const id = params['group'] ?? '';
       demandChange(context, rolesOf(id));
       await service.deleteGroup(id);

@@ -24,7 +24,7 @@ import { durabilityMinLevel, replicaIndex, replicaNumber, replicaWarning } from 
 import type { RuleInput } from './rule-input.ts';
 import { historyRetention, pointInTimeRecovery, storageBackend, vbucketNumber } from './unavailable.ts';
 
-export interface Surroundings {
+export interface RuleContext {
   buckets: BucketsState;
   edition: Edition;
   wireNames: Vocabulary;
@@ -49,29 +49,29 @@ export interface ReadBucket {
   warning: string | null;
 }
 
-export function readNewBucket(form: Form, around: Surroundings): ReadBucket {
+export function readNewBucket(form: Form, context: RuleContext): ReadBucket {
   const problems = new Problems();
-  const name = bucketName(form['name'], Object.values(around.buckets.byUuid), problems);
-  const { type, vocabulary } = bucketType(form['bucketType'], around.wireNames, problems);
-  const { edition, compaction } = around;
+  const name = bucketName(form['name'], Object.values(context.buckets.byUuid), problems);
+  const { type, vocabulary } = bucketType(form['bucketType'], context.wireNames, problems);
+  const { edition, compaction } = context;
   const input = { form, present: null, type, vocabulary, edition, compaction, problems };
-  return readParameters(input, name, around);
+  return readParameters(input, name, context);
 }
 
 /** Name, type and other properties fixed at creation are ignored, as published. */
-export function readChangedBucket(form: Form, present: StoredBucket, around: Surroundings): ReadBucket {
+export function readChangedBucket(form: Form, present: StoredBucket, context: RuleContext): ReadBucket {
   const { type, vocabulary } = present;
   const problems = new Problems();
-  const { edition, compaction } = around;
+  const { edition, compaction } = context;
   const input = { form, present, type, vocabulary, edition, compaction, problems };
-  return readParameters(input, present.name, around);
+  return readParameters(input, present.name, context);
 }
 
-function readParameters(input: RuleInput, name: string, around: Surroundings): ReadBucket {
+function readParameters(input: RuleInput, name: string, context: RuleContext): ReadBucket {
   const { problems, present, type, vocabulary } = input;
   const quotaMb = ramQuotaMb(input);
-  const othersMb = otherBucketsMb(input) + quotaOfOthersMb(around.buckets, present);
-  checkRoom(input, quotaMb, othersMb, around);
+  const othersMb = otherBucketsMb(input) + quotaOfOthersMb(context.buckets, present);
+  checkRoom(input, quotaMb, othersMb, context);
   const replicas = replicaNumber(input);
   const resolution = conflictResolutionType(input);
   storageBackend(input);
@@ -86,7 +86,7 @@ function readParameters(input: RuleInput, name: string, around: Surroundings): R
     replicaNumber: replicas,
     replicaIndex: replicaIndex(input, replicas),
     evictionPolicy: evictionPolicy(input),
-    durabilityMinLevel: durabilityMinLevel(input, replicas, around.dataNodes),
+    durabilityMinLevel: durabilityMinLevel(input, replicas, context.dataNodes),
     threadsNumber: threadsNumber(input),
     compressionMode: compressionMode(input),
     maxTtlSeconds: maxTtlSeconds(input),
@@ -101,7 +101,7 @@ function readParameters(input: RuleInput, name: string, around: Surroundings): R
     quotaMb,
     othersMb,
     problems,
-    warning: replicaWarning(input, replicas, around.dataNodes),
+    warning: replicaWarning(input, replicas, context.dataNodes),
   };
 }
 
@@ -112,12 +112,12 @@ export function quotaOfOthersMb(buckets: BucketsState, except: StoredBucket | nu
     .reduce((sum, bucket) => sum + bucket.ramQuotaMb, 0);
 }
 
-function checkRoom(input: RuleInput, quotaMb: number | null, othersMb: number, around: Surroundings): void {
+function checkRoom(input: RuleInput, quotaMb: number | null, othersMb: number, context: RuleContext): void {
   if (quotaMb === null) return;
   const key = quotaKey(input);
-  if (around.buckets.memoryQuotaMb - othersMb - quotaMb < 0) {
+  if (context.buckets.memoryQuotaMb - othersMb - quotaMb < 0) {
     input.problems.add(key, 'RAM quota specified is too large to be provisioned into this cluster.');
-  } else if (input.present && quotaMb < input.present.ramQuotaMb && quotaMb < around.usedMb) {
+  } else if (input.present && quotaMb < input.present.ramQuotaMb && quotaMb < context.usedMb) {
     input.problems.add(key, 'RAM quota cannot be set below current usage.');
   }
 }

@@ -44,7 +44,7 @@ const historyNames = [
   'historyRetentionCollectionDefault',
 ];
 
-/** Refused, because a history that is not kept must not be promised. */
+/** Refuses any history retention, since this version keeps no history. */
 export function historyRetention({ form, problems }: RuleInput): void {
   for (const name of historyNames) {
     if (form[name] === undefined || ['0', 'false'].includes(form[name])) continue;

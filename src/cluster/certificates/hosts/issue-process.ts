@@ -1,5 +1,5 @@
 // The process that generates certificates. It loads the certificate library, answers once and exits, so that neither the
-// start of the node nor its memory pays for the library: a thread would leave 13 MB behind. Request and response are JSON on its
+// start of the node nor its memory pays for the library: in a thread 13 MB would stay allocated. Request and response are JSON on its
 // standard input and output, where no other user of the machine can see the keys.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';

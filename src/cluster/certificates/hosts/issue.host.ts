@@ -24,7 +24,9 @@ export async function issueInProcess(request: IssueRequest): Promise<Issued> {
   });
   child.stdin.on('error', () => {}); // the exit code is reported instead
   child.stdin.end(JSON.stringify(request));
-  const [code, answer, complaint] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  const [code, answer, errorOutput] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
   if (code === 0) return JSON.parse(answer) as Issued;
-  throw new Error(`cannot make certificates: ${complaint.trim() || `the maker ended with ${code}`}`);
+  throw new Error(
+    `cannot generate certificates: ${errorOutput.trim() || `the certificate process ended with ${code}`}`,
+  );
 }

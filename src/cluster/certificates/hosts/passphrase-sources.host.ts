@@ -41,12 +41,17 @@ export class RealPassphraseSources implements PassphraseSources {
       child.once('error', (error) => reject(new Error(`Script execution failed: ${error.message}.`)));
       child.once('close', (code, signal) => resolve(code ?? signal));
     });
-    const [status, printed, complaint] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+    const [status, printed, errorOutput] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
     if (status === 0) return printed.slice(0, answerBytesMax);
-    throw new Error(`Script exited with status ${status}:\n${complaint.trim()}`);
+    throw new Error(`Script exited with status ${status}:\n${errorOutput.trim()}`);
   }
 
-  ask({ url, headers, timeoutMs, verifyPeer }: Parameters<PassphraseSources['ask']>[0]): Promise<string> {
+  request({
+    url,
+    headers,
+    timeoutMs,
+    verifyPeer,
+  }: Parameters<PassphraseSources['request']>[0]): Promise<string> {
     const shown = withoutSecrets(url);
     return new Promise((resolve, reject) => {
       const { get } = url.startsWith('https:') ? https : http;

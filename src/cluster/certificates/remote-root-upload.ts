@@ -1,5 +1,5 @@
-// Whether other machines may upload a root certificate. The address of the connection decides what is this machine;
-// the contents of a request do not count.
+// The setting whether other machines may upload a root certificate. A request comes from this machine if the address of its
+// connection is a loopback address.
 import { isLoopback } from '#base/loopback.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 import { certificateRefusals } from '../refusals/certificates.refusals.ts';
@@ -7,7 +7,7 @@ import { certificateRefusals } from '../refusals/certificates.refusals.ts';
 const name = 'certificate-upload';
 const defaults = { allowNonLocalCACertUpload: false };
 
-export class UploadFromElsewhere {
+export class RemoteRootUpload {
   readonly #settings: SettingsStore;
 
   constructor(settings: SettingsStore) {

@@ -1,13 +1,13 @@
-// Which buckets have had their files made on this node, stored in the configuration: if the folder of such a bucket is missing or
-// empty, its files are lost. Without this mark the data service would make new files, and the bucket would be empty.
+// Stores in the configuration which buckets have had files on this node: if the folder of such a bucket is missing or empty, its
+// files are lost. Without this mark the data service would create new files, and the bucket would be empty.
 import type { BucketReport, BucketSpec } from '#kv/admin.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { update } from '#replog/config-store.ts';
 
-/** Not among the keys that the view follows: clients see nothing of it. */
+/** `ClusterView` does not watch this key, so a change raises no revision that clients see. */
 const madeKey = 'files/made';
 
-export class MadeFiles {
+export class CreatedFiles {
   readonly #store: ConfigStore;
   #uuids: ReadonlySet<string> | null = null;
 
