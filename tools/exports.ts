@@ -70,7 +70,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'Launched',
     'CollectionScan',
     'Change',
-    'Judgement',
   ],
   'each file format and frame format has its own': [
     'applicationId',

@@ -10,7 +10,7 @@ import {
   noBuckets,
 } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
-import { networkOf, onFamilies } from './config/node-network.ts';
+import { limitedToFamilies, networkOf } from './config/node-network.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { defaultQuotasMb } from './provisioning/quotas.ts';
 
@@ -26,8 +26,8 @@ const unknownPorts: NodePorts = {
   ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
 };
 
-/** Existing values are kept. */
-export async function firstConfiguration(options: Options): Promise<void> {
+/** Keeps existing values. */
+export async function writeFirstConfiguration(options: Options): Promise<void> {
   const { store } = options;
   const { memoryQuota, ...quotas } = defaultQuotasMb(options.memoryBytes());
   const first: ClusterState = { uuid: '', name: '', quotas, nodes: [firstNode(options)] };
@@ -55,10 +55,10 @@ function firstNode({ identity, dataFolder }: Options): NodeState {
 }
 
 /** Writes only differences, because every write makes clients fetch a new configuration. */
-export async function ownEntry(options: Options, ports: NodePorts): Promise<void> {
+export async function updateOwnEntry(options: Options, ports: NodePorts): Promise<void> {
   const { store, identity, dataFolder, surroundings } = options;
   const { nodeId } = identity;
-  const network = (node: NodeState) => onFamilies(networkOf(node), surroundings.families);
+  const network = (node: NodeState) => limitedToFamilies(networkOf(node), surroundings.families);
   const { nodes } = (await store.get<ClusterState>(clusterKey))?.value ?? { nodes: [] };
   const present = nodes.find(({ uuid }) => uuid === nodeId);
   const isKnown =

@@ -1,4 +1,4 @@
-// What the cluster manager is made with.
+// The dependencies of the cluster manager.
 import type { Kdf } from '#auth/kdf.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { IndexDoor } from '#index/index.contract.ts';

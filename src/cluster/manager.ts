@@ -38,7 +38,7 @@ import { SettingsStore } from './config/settings.store.ts';
 import { WatchedSetting } from './config/watched-setting.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events } from './events/events.feature.ts';
-import { firstConfiguration, ownEntry } from './first-configuration.ts';
+import { updateOwnEntry, writeFirstConfiguration } from './first-configuration.ts';
 import { FunctionsService } from './functions/functions.service.ts';
 import { indexServiceRoutes } from './indexes/index-service.routes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
@@ -209,7 +209,7 @@ function createFeatures(options: ClusterManagerOptions) {
     data,
     isUser,
     auditLog,
-    notKept: () => alertWatch.auditFailed(),
+    onNotStored: () => alertWatch.auditFailed(),
   });
   const alerts = new AlertsService({
     ...options,
@@ -319,14 +319,14 @@ function lifecycle(
   ];
   return {
     async open() {
-      await firstConfiguration(options);
+      await writeFirstConfiguration(options);
       await view.start();
       await Promise.all(followers.map((one) => one.start()));
       certificates.service.start().then(ready.resolve, ready.reject);
       ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
     async start(ports) {
-      await ownEntry(options, ports);
+      await updateOwnEntry(options, ports);
       data.start();
       features.indexes.follow();
       events.start(features.product);

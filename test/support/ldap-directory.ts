@@ -23,7 +23,9 @@ class FakeDirectory implements DirectoryServer {
   async login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
     this.asked.push(name);
     this.settings = settings;
-    return password === `${name}-secret` ? { kind: 'right', dn: name } : { kind: 'wrong', reason: 'wrong' };
+    return password === `${name}-secret`
+      ? { kind: 'accepted', dn: name }
+      : { kind: 'refused', reason: 'wrong' };
   }
   async reach(settings: LdapSettings): Promise<string | null> {
     return settings.hosts.length > 0 ? null : 'no LDAP host is set';

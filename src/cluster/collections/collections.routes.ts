@@ -12,12 +12,12 @@ export function collectionRoutes(deps: { service: CollectionsService; edition: E
   return [...manifestRoutes(deps.service), ...changeRoutes(deps)];
 }
 
-const at = (params: Params, name: string): string => params[name] as string;
+const parameter = (params: Params, name: string): string => params[name] as string;
 
 function manifestRoutes(service: CollectionsService): BoundRoute[] {
   return [
     bind(contract.GetManifest, ({ params }, context) => {
-      const bucket = at(params, 'bucket');
+      const bucket = parameter(params, 'bucket');
       const visible = (scope: string, collection: string) =>
         context.may(`cluster.collection[${bucket}:${scope}:${collection}].collections!read`);
       return reply.json(contract.shownManifest(service.manifest(bucket), visible));
@@ -27,16 +27,16 @@ function manifestRoutes(service: CollectionsService): BoundRoute[] {
       if (validOnUid !== undefined && !isHex(validOnUid)) throw collectionRefusals.invalidValidOnUid();
       const wanted = contract.readManifest(body);
       if ('errors' in wanted) throw collectionRefusals.invalidManifest(wanted.errors);
-      const bucket = at(params, 'bucket');
+      const bucket = parameter(params, 'bucket');
       const check = (before: ManifestState, after: ManifestState) =>
         checkChanges(bucket, before, after, context);
       return reply.json({ uid: await service.replace(bucket, wanted.value, validOnUid, check) });
     }),
     bind(contract.EnsureManifest, async ({ params, body }, context) => {
-      const uid = at(params, 'uid');
+      const uid = parameter(params, 'uid');
       if (!isHex(uid)) throw collectionRefusals.invalidUid();
       const timeoutMs = ensureTimeout(body['timeout']);
-      await service.ensure(at(params, 'bucket'), Number.parseInt(uid, 16), timeoutMs, context.signal);
+      await service.ensure(parameter(params, 'bucket'), Number.parseInt(uid, 16), timeoutMs, context.signal);
       return reply.empty();
     }),
   ];
@@ -51,7 +51,7 @@ function ensureTimeout(sent: string | undefined): number {
   throw collectionRefusals.timeoutOutOfRange({ max: ensureTimeoutMs.max });
 }
 
-/** Rights on one scope do not allow to change another through a whole manifest. */
+/** Refuses a whole manifest that changes a scope on which the caller has no rights. */
 function checkChanges(bucket: string, before: ManifestState, after: ManifestState, context: Context): void {
   const shape = ({ scopes }: ManifestState) =>
     new Map(scopes.map(({ name, collections, limits }) => [name, JSON.stringify([collections, limits])]));
@@ -75,27 +75,39 @@ function changeRoutes({ service, edition }: { service: CollectionsService; editi
     bind(contract.AddScope, async ({ params, body, justValidate }) => {
       const { name, limits } = contract.readScope(body);
       if (justValidate) return reply.empty();
-      return reply.json({ uid: await service.addScope(at(params, 'bucket'), name, limits) });
+      return reply.json({ uid: await service.addScope(parameter(params, 'bucket'), name, limits) });
     }),
     bind(contract.DropScope, async ({ params }) =>
-      reply.json({ uid: await service.dropScope(at(params, 'bucket'), at(params, 'scope')) }),
+      reply.json({ uid: await service.dropScope(parameter(params, 'bucket'), parameter(params, 'scope')) }),
     ),
     bind(contract.AddCollection, async ({ params, body, justValidate }) => {
       const wanted = contract.readCollection(body);
       checkEdition(wanted.maxTTL);
       if (justValidate) return reply.empty();
-      const uid = await service.addCollection(at(params, 'bucket'), at(params, 'scope'), wanted);
+      const uid = await service.addCollection(
+        parameter(params, 'bucket'),
+        parameter(params, 'scope'),
+        wanted,
+      );
       return reply.json({ uid });
     }),
     bind(contract.ChangeCollection, async ({ params, body, justValidate }) => {
       const maxTTL = contract.readCollectionChange(body);
       checkEdition(maxTTL);
       if (justValidate) return reply.empty();
-      const place = [at(params, 'bucket'), at(params, 'scope'), at(params, 'collection')] as const;
+      const place = [
+        parameter(params, 'bucket'),
+        parameter(params, 'scope'),
+        parameter(params, 'collection'),
+      ] as const;
       return reply.json({ uid: await service.changeCollection(...place, maxTTL) });
     }),
     bind(contract.DropCollection, async ({ params }) => {
-      const place = [at(params, 'bucket'), at(params, 'scope'), at(params, 'collection')] as const;
+      const place = [
+        parameter(params, 'bucket'),
+        parameter(params, 'scope'),
+        parameter(params, 'collection'),
+      ] as const;
       return reply.json({ uid: await service.dropCollection(...place) });
     }),
   ];

@@ -33,8 +33,8 @@ export interface CollectionsDeps {
 
 export class CollectionsService {
   readonly #deps: CollectionsDeps;
-  /** Each bucket's manifest has its own key, and the limits hold for all of them together. */
-  readonly #writing = new InTurn();
+  /** Runs changes one at a time: each manifest has its own key, but the limits apply to all of them together. */
+  readonly #changes = new InTurn();
 
   constructor(deps: CollectionsDeps) {
     this.#deps = deps;
@@ -107,13 +107,13 @@ export class CollectionsService {
     const { store, data } = this.#deps;
     const bucket = this.#bucket(bucketName);
     if (bucket.type === 'cache') throw collectionRefusals.otherBucketType();
-    const judged = (before: ManifestState) => {
+    const checked = (before: ManifestState) => {
       const after = change(before);
       this.#checkLimits(bucket, before, after);
       return after;
     };
-    const { value, revision } = await this.#writing.run('manifests', () =>
-      update(store, manifestKey(bucket.uuid), freshManifest(), judged, options),
+    const { value, revision } = await this.#changes.run('manifests', () =>
+      update(store, manifestKey(bucket.uuid), freshManifest(), checked, options),
     );
     await data.applied(revision, applyWaitMs);
     return value.uid;

@@ -34,7 +34,7 @@ export function nameProblem(name: string): string | null {
   return /^[_%]/.test(name) ? 'First character must not be _ or %' : null;
 }
 
-/** Limits of a scope that exists are replaced. */
+/** Adds a scope; of an existing scope replaces the limits. */
 export function addScope(
   manifest: ManifestState,
   name: string,
@@ -151,7 +151,7 @@ export function countOf(manifest: ManifestState): { scopes: number; collections:
   };
 }
 
-/** `undefined`: as before. */
+/** Replaces the limits; null removes them, undefined keeps them. */
 function limited(scope: ScopeState, limits: ScopeLimits | null | undefined): ScopeState {
   if (limits === undefined) return scope;
   const { limits: _before, ...rest } = scope;

@@ -42,7 +42,7 @@ export class ClusterView {
 
   get cluster(): ClusterState {
     const entry = this.#entries.get(clusterKey);
-    assert(entry, 'the cluster key is written before anyone reads it');
+    assert(entry, 'the cluster key is written before it is read');
     return entry.value as ClusterState;
   }
 

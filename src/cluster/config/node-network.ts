@@ -2,14 +2,14 @@
 import type { Family, NodeListener, NodeNetwork, NodeState } from './cluster-state.ts';
 
 /** The initial state of a node. */
-const untouched: NodeNetwork = {
+const initialNetwork: NodeNetwork = {
   afamily: 'inet',
   nodeEncryption: false,
   afamilyOnly: false,
   listeners: [{ afamily: 'inet', nodeEncryption: false }],
 };
 
-export const networkOf = (node: NodeState): NodeNetwork => node.network ?? untouched;
+export const networkOf = (node: NodeState): NodeNetwork => node.network ?? initialNetwork;
 
 export const sameListener = (a: NodeListener, b: NodeListener): boolean =>
   a.afamily === b.afamily && a.nodeEncryption === b.nodeEncryption;
@@ -25,8 +25,8 @@ export const withoutListener = (network: NodeNetwork, gone: NodeListener): NodeN
   listeners: network.listeners.filter((one) => !sameListener(one, gone)),
 });
 
-/** What a start on addresses of these families keeps of it; the same object if it keeps all. */
-export function onFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {
+/** The network without listeners of address families that the node was not started on; the same object if nothing changes. */
+export function limitedToFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {
   const isThere = ({ afamily }: { afamily: Family }) => families.includes(afamily);
   const isTrue = !network.afamilyOnly || families.length === 1;
   if (isTrue && isThere(network) && network.listeners.every(isThere)) return network;

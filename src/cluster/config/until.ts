@@ -1,6 +1,6 @@
 import type { Clock } from '#ports/clock.ts';
 
-/** Anything that notifies of changes. */
+/** A source of change notifications. */
 export interface Changing {
   onChange(listener: () => void): { stop(): void };
 }

@@ -10,9 +10,9 @@ export async function* valueStream(
   signal: AbortSignal,
 ): AsyncGenerator<unknown> {
   let wake = Promise.withResolvers<void>();
-  const rouse = () => wake.resolve();
-  const subscriptions = sources.map((source) => source.onChange(rouse));
-  signal.addEventListener('abort', rouse, { once: true });
+  const wakeUp = () => wake.resolve();
+  const subscriptions = sources.map((source) => source.onChange(wakeUp));
+  signal.addEventListener('abort', wakeUp, { once: true });
   try {
     let sent: string | null = null;
     while (!signal.aborted) {
@@ -28,6 +28,6 @@ export async function* valueStream(
     }
   } finally {
     for (const subscription of subscriptions) subscription.stop();
-    signal.removeEventListener('abort', rouse);
+    signal.removeEventListener('abort', wakeUp);
   }
 }

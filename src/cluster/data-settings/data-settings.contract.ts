@@ -70,5 +70,5 @@ export const GetEffective = defineRoute({
   path: `${base}/effective/:node`,
   access: reading,
   answer: { json: settings },
-  doc: 'Settings of the data service as they hold on the node, defaults among them.',
+  doc: 'The effective settings of the data service on the node, including defaults.',
 });

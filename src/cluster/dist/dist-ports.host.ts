@@ -1,4 +1,4 @@
-// The ports between nodes. Until clusters have several nodes they only send a line that names what listens here.
+// Listens on the ports between nodes. Clusters have one node yet, so each client only gets a line that names this server.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import type { ClientGate } from '#ports/client-gate.ts';
@@ -23,7 +23,7 @@ export class DistPorts {
   readonly #sockets = new Set<Socket>();
   readonly #plain: Server;
   #secure: TlsServer | null = null;
-  /** Remembers the ports while nothing listens there. */
+  /** The port of each server, so that a closed one is opened on the same port again. */
   readonly #ports = new Map<Server, number>();
 
   constructor(options: DistPortsOptions) {

@@ -1,10 +1,10 @@
-// One document with its attributes, at one moment, in the form that published consoles read.
+// Reads one version of a document with its attributes, in the form that published consoles read.
 import type { BucketClient, FetchedParts } from '#client/bucket-client.ts';
 import type { PathRead } from '#client/subdoc.ts';
 import { Status } from '#wire/status.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 
-/** What `$document` says of a document. */
+/** The attribute `$document`. */
 interface Facts {
   readonly CAS: string;
   readonly datatype: readonly string[];
@@ -19,9 +19,9 @@ const attemptsMax = 10;
 
 const attribute = (path: string): PathRead => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path });
 const facts = attribute('$document');
-const heads = [facts, attribute('$XTOC'), { opcode: SubdocOpcode.getDoc, flags: 0, path: '' }];
+const firstPaths = [facts, attribute('$XTOC'), { opcode: SubdocOpcode.getDoc, flags: 0, path: '' }];
 
-/** The status of the data port where there is no such document, or it changes all the time. */
+/** Resolves with the document, or with a status of the data port if there is none or it keeps changing. */
 export async function readDocument(
   client: BucketClient,
   place: { collectionId: number; key: string; withSystemXattrs: boolean },
@@ -30,7 +30,7 @@ export async function readDocument(
   const read = async (paths: readonly PathRead[]) =>
     (await client.lookupMany(collectionId, [key], paths))[0] as FetchedParts | number;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const head = await read(heads);
+    const head = await read(firstPaths);
     if (typeof head === 'number') return head;
     const [known, contents, body] = head.results.map(({ value }) => value) as [Buffer, Buffer, Buffer];
     const names = (JSON.parse(contents.toString()) as string[]).filter(
@@ -43,7 +43,7 @@ export async function readDocument(
   return Status.temporaryFailure;
 }
 
-/** null: the document has changed meanwhile. */
+/** Resolves with null if the document has changed since `cas` was read. */
 async function readXattrs(
   names: readonly string[],
   cas: bigint,

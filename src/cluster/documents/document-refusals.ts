@@ -1,4 +1,4 @@
-// From a status of the data port to the refusal of a request about documents.
+// Translates statuses of the data port to refusals of requests about documents.
 import type { AppError } from '#contract/errors.ts';
 import { Status } from '#wire/status.ts';
 import { documentRefusals } from '../refusals/documents.refusals.ts';
@@ -15,7 +15,7 @@ const byStatus: ReadonlyMap<number, () => AppError> = new Map([
   [Status.notSupported, documentRefusals.notSupported],
 ]);
 
-/** For a status of the data port other than success. */
+/** The refusal for a status other than success. */
 export const refusalOf = (status: number, isPassing: boolean): AppError =>
   byStatus.get(status)?.() ??
   (isPassing ? documentRefusals.busy() : documentRefusals.otherStatus({ status: status.toString(16) }));

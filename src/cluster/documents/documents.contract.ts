@@ -45,7 +45,7 @@ const document = shape.object(
 );
 const nothing = shape.array(shape.any);
 
-/** Encoded, so that REST never works long on one. */
+/** The limit of an encoded body, so that no request occupies the REST thread for long. */
 const bodyBytesMax = 10 << 20;
 
 const routesOf = (place: Place) => ({
@@ -55,7 +55,7 @@ const routesOf = (place: Place) => ({
     path: place.path,
     access: access(place, 'read'),
     answer: { json: page },
-    doc: `Keys of ${place.words} in order: \`limit\` (1000) of them behind \`skip\` (0), from \`startkey\` to \`endkey\` (JSON strings; \`inclusive_end=false\` leaves the last out), with \`include_docs=true\` the documents too.`,
+    doc: `Keys of ${place.words} in order: at most \`limit\` (1000) after skipping \`skip\` (0), from \`startkey\` to \`endkey\` (JSON strings; \`inclusive_end=false\` excludes the last), with \`include_docs=true\` the documents too.`,
   }),
   read: defineRoute({
     id: `${place.id}.read`,
@@ -74,7 +74,7 @@ const routesOf = (place: Place) => ({
     bodyLimit: bodyBytesMax,
     hasUserData: true,
     answer: { json: nothing },
-    doc: `Stores \`value\` as a document of ${place.words}, with \`flags\` if sent; with \`cas\` only over that version. An expiry that the document has stays.`,
+    doc: `Stores \`value\` as a document of ${place.words}, with \`flags\` if sent; with \`cas\` only over that version. Keeps the expiry of an existing document.`,
   }),
   remove: defineRoute({
     id: `${place.id}.delete`,

@@ -1,4 +1,4 @@
-// From requests about documents to the service.
+// Maps requests about documents to the service.
 import { type BoundRoute, bind, type Context, type Params, reply } from '#contract/route.ts';
 import * as contract from './documents.contract.ts';
 import type { DocumentPlace, DocumentsService } from './documents.service.ts';

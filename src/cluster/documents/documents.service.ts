@@ -1,5 +1,5 @@
-// Documents of a collection, read and changed over the data port as any client does. The rights of the caller are those of the
-// route's permission: the connection is this node's own.
+// Reads and changes documents of a collection over the data port, with an account of this node. The permission of the route has
+// checked the rights of the caller.
 import type { BucketClient } from '#client/bucket-client.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
@@ -25,12 +25,12 @@ interface OpenPlace {
   readonly collectionId: number;
 }
 
-/** Each has a connection of its own. */
+/** The limit of concurrent requests; each opens a connection. */
 const requestsMax = 16;
 const pageBytesMax = 20 << 20;
-/** Documents that are read together. */
+/** The number of documents in one read. */
 const batch = 16;
-/** JSON, as client libraries and the first servers mark it. */
+/** The flags of JSON for current client libraries and for the earliest ones. */
 const jsonFlags = 0x02000006;
 
 export class DocumentsService {
@@ -57,13 +57,13 @@ export class DocumentsService {
           rows.push({ id: some[index] as string, doc: content(found.value, found.isJson) });
         }
         if (bytes > pageBytesMax && ids.length > 1)
-          throw badRequest(`limit: the documents take more than ${pageBytesMax >> 20} MB; ask for fewer`);
+          throw badRequest(`limit: the documents take more than ${pageBytesMax >> 20} MB; request fewer`);
       }
       return rows;
     });
   }
 
-  /** `maySeeSystemXattrs` is asked about a place that exists: only its names make a permission. */
+  /** Calls `maySeeSystemXattrs` only for an existing collection, since its names become part of a permission. */
   read(place: DocumentPlace, key: string, maySeeSystemXattrs: () => boolean): Promise<unknown> {
     return this.at(place, async ({ client, collectionId }) => {
       const withSystemXattrs = maySeeSystemXattrs();
@@ -74,7 +74,7 @@ export class DocumentsService {
     });
   }
 
-  /** Over the version that `cas` names, or any. */
+  /** Replaces the version that `cas` names; without `cas` stores over any version. */
   write(place: DocumentPlace, key: string, sent: Form): Promise<void> {
     const { value } = sent;
     if (value === undefined) throw badRequest('value: the document, as text');
@@ -110,7 +110,7 @@ export class DocumentsService {
   }
 
   private async connected<T>(bucket: string, act: (client: BucketClient) => Promise<T>): Promise<T> {
-    // Few nodes are asked for documents this way: what it takes is loaded by the first request.
+    // The first request loads the client, since most nodes get no such requests.
     const [{ BucketClient }, { DataPortError, StatusError }] = await Promise.all([
       import('#client/bucket-client.ts'),
       import('#client/data-port-error.ts'),

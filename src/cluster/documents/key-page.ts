@@ -1,11 +1,11 @@
-// The first keys of a collection from a key on, in the order of their bytes, gathered from vbuckets that each have theirs in order.
+// Merges the sorted keys of vbuckets to the first keys of a collection, in the order of their bytes.
 
 export class KeyPage {
-  /** Sorted, when `trim` was called last. */
+  /** Sorted by the last `trim`. */
   private keys: Buffer[] = [];
   private readonly count: number;
   private readonly accepts: (key: Buffer) => boolean;
-  /** No later key is wanted, once there are enough. */
+  /** Once there are enough keys, the last one of the page: later keys are ignored. */
   private last: Buffer | null = null;
 
   constructor(count: number, accepts: (key: Buffer) => boolean) {
@@ -24,7 +24,7 @@ export class KeyPage {
     }
   }
 
-  /** Forgets what is behind the page. */
+  /** Drops the keys after the page. */
   trim(): void {
     this.keys.sort(Buffer.compare);
     if (this.keys.length < this.count) return;

@@ -1,4 +1,4 @@
-// A page of the keys of a collection: every vbucket that has had documents of it lists its first ones.
+// Reads a page of the keys of a collection: every vbucket that has had documents of the collection returns its first keys.
 import type { BucketClient } from '#client/bucket-client.ts';
 import { StatusError } from '#client/data-port-error.ts';
 import { pipelined } from '#client/pipelined.ts';
@@ -8,7 +8,7 @@ import { Status } from '#wire/status.ts';
 import { KeyPage } from './key-page.ts';
 import type { Page } from './page-query.ts';
 
-/** Of all replies that are under way. */
+/** The limit for all outstanding replies together. */
 const repliesBytesMax = 4 << 20;
 const keyBytesMax = 2 + 255;
 const vbucketsMax = 64;

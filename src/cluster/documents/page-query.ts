@@ -1,4 +1,4 @@
-// Which page of documents a query asks for.
+// Parses the query for a page of documents.
 import { integerOf } from '#base/decimal.ts';
 import type { Form } from '#contract/route.ts';
 import { badRequest } from './document-refusals.ts';
@@ -6,15 +6,15 @@ import { badRequest } from './document-refusals.ts';
 export interface Page {
   readonly skip: number;
   readonly limit: number;
-  /** Keys begin at the byte 0 when it was not sent. */
+  /** The first possible key if none was sent. */
   readonly startKey: Buffer;
-  /** null: to the last. */
+  /** Null: the page may end with the last key. */
   readonly endKey: Buffer | null;
   readonly includesEnd: boolean;
   readonly withDocuments: boolean;
 }
 
-/** Keys in order up to the end of a page are kept while its page is found. */
+/** The limit of `skip` plus `limit`: so many keys are in memory while the page is read. */
 const keysMax = 10_000;
 const limitDefault = 1000;
 

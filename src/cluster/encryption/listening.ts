@@ -17,7 +17,7 @@ export class Listening implements Changing {
     this.#deps = deps;
   }
 
-  /** Remote clients must use TLS. */
+  /** True if clients of other machines must use TLS. */
   get isPlainForThisMachineOnly(): boolean {
     return this.#deps.security.encryptionLevel === 'strict';
   }

@@ -18,7 +18,7 @@ export interface NetworkDeps {
   families: readonly Family[];
   /** Null while traffic between nodes is not encrypted. */
   encryptionLevel: () => EncryptionLevel | null;
-  /** Unreachable nodes must not be failed over during a change. */
+  /** Whether auto-failover is on, which could fail over unreachable nodes during a change. */
   failsOver: () => Promise<boolean>;
 }
 
@@ -29,7 +29,7 @@ export interface NetworkChange {
   nodeEncryption?: boolean;
 }
 
-const spoken: Readonly<Record<Family, string>> = { inet: 'ipv4', inet6: 'ipv6' };
+const familyNames: Readonly<Record<Family, string>> = { inet: 'ipv4', inet6: 'ipv6' };
 const fields = ['afamily', 'afamilyOnly', 'nodeEncryption'];
 
 export class NetworkService {
@@ -85,7 +85,7 @@ export class NetworkService {
     const disabled = (network: NodeNetwork) => {
       const gone = listenerOf(network, change);
       if (!sameListener(network, gone)) return withoutListener(network, gone);
-      const listener = `${spoken[gone.afamily]}, ${gone.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
+      const listener = `${familyNames[gone.afamily]}, ${gone.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
       throw settingsRefusals.listenerInUse({ listener });
     };
     if (justValidate) disabled(networkOf(this.#deps.view.self));
@@ -129,11 +129,11 @@ export class NetworkService {
   #validateHost({ afamily, afamilyOnly }: NetworkChange, problems: Problems): void {
     const { families, view } = this.#deps;
     if (afamily && !families.includes(afamily)) {
-      const text = `The node was started on an address of another family (--host), so ${spoken[afamily]} is not available`;
+      const text = `The node was started on an address of another family (--host), so ${familyNames[afamily]} is not available`;
       problems.add('afamily', text);
     }
     if (afamilyOnly && families.length > 1) {
-      const family = spoken[afamily ?? networkOf(view.self).afamily];
+      const family = familyNames[afamily ?? networkOf(view.self).afamily];
       problems.add(
         'afamilyOnly',
         `The node was started on both families; start it on an ${family} address (--host)`,

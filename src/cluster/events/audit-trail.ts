@@ -12,7 +12,7 @@ export interface AuditTrailDeps {
   refusals: Denials;
   /** Whether a user of that name exists. An unknown name may be a password in the wrong field, and is not stored. */
   isUser(name: string): boolean;
-  /** The same for the audit log, if enabled. */
+  /** Gets the same events, if the audit log is enabled. */
   auditLog?: Pick<AuditLog, 'record'>;
 }
 

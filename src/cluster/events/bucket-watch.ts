@@ -24,19 +24,19 @@ export class BucketWatch {
     this.#deps = deps;
   }
 
-  /** Buckets that exist at the start were created before. */
+  /** Records no creation of buckets that exist at the start. */
   start(): void {
     const { view, data } = this.#deps;
     for (const { uuid, name } of view.liveBuckets()) this.#seen.set(uuid, { name, state: '', troubles: [] });
-    this.#subscriptions = [view.onChange(() => this.#look()), data.onChange(() => this.#look())];
-    this.#look();
+    this.#subscriptions = [view.onChange(() => this.#compareAll()), data.onChange(() => this.#compareAll())];
+    this.#compareAll();
   }
 
   stop(): void {
     for (const subscription of this.#subscriptions.splice(0)) subscription.stop();
   }
 
-  #look(): void {
+  #compareAll(): void {
     const { view, events } = this.#deps;
     const live = view.liveBuckets();
     const uuids = new Set(live.map(({ uuid }) => uuid));
@@ -45,10 +45,10 @@ export class BucketWatch {
       this.#seen.delete(uuid);
       events.record('bucket_deleted', { bucket: name, bucket_uuid: uuid });
     }
-    for (const { uuid, name } of live) this.#lookAt(uuid, name);
+    for (const { uuid, name } of live) this.#compare(uuid, name);
   }
 
-  #lookAt(uuid: string, name: string): void {
+  #compare(uuid: string, name: string): void {
     const { data, events } = this.#deps;
     const attributes = { bucket: name, bucket_uuid: uuid };
     const before = this.#seen.get(uuid);
@@ -57,8 +57,8 @@ export class BucketWatch {
     const { state, troubles } = now ?? before ?? { state: '', troubles: [] };
     this.#seen.set(uuid, { name, state, troubles });
     if (state === 'ready' && before?.state !== 'ready') events.record('bucket_online', attributes);
-    const isGone = state === 'failed' || (state === 'warmup' && before?.state === 'ready');
-    if (isGone && before?.state !== state) events.record('bucket_offline', attributes);
+    const isOffline = state === 'failed' || (state === 'warmup' && before?.state === 'ready');
+    if (isOffline && before?.state !== state) events.record('bucket_offline', attributes);
     for (const trouble of troubles)
       if (!before?.troubles.includes(trouble)) events.record('bucket_trouble', { ...attributes, trouble });
   }

@@ -26,7 +26,7 @@ export class Denials {
     this.#deps = deps;
   }
 
-  /** Reports the first of its kind at once, the others at the end of the minute. */
+  /** Reports the first denial of a user and address at once, the others at the end of the minute. */
   note(name: EventName, attributes: Attributes): void {
     const key = JSON.stringify([name, attributes['user'], attributes['from']]);
     const known = this.#counted.get(key);
@@ -38,7 +38,7 @@ export class Denials {
     this.#timer ??= this.#deps.clock.after(windowMs, () => this.flush());
   }
 
-  /** Reports the aggregated ones. */
+  /** Reports the aggregated denials. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;

@@ -38,7 +38,8 @@ const who = ({ user, from }: Attributes) => `${user ?? 'an unknown user'} from $
 const change: EventKind = {
   ...{ ...node, eventId: 1000, description: 'Administrative change', confidential: true },
   ...{ module: 'menelaus_web', code: 10 },
-  text: ({ user, from, method, path }) => `${user === '' ? 'Nobody' : user} from ${from}: ${method} ${path}`,
+  text: ({ user, from, method, path }) =>
+    `${user === '' ? 'An unauthenticated client' : user} from ${from}: ${method} ${path}`,
 };
 
 const changeTo = (component: EventKind['component'], eventId: number, description: string): EventKind => ({
@@ -95,7 +96,7 @@ export const eventKinds = {
       `Not allowed: ${who(attributes)}, ${attributes['method']} ${attributes['path']}${times(attributes)}.`,
   },
   certificate_expiring: {
-    ...{ ...plain, component: 'security', eventId: 10202, description: 'Certificate ends soon', code: 1 },
+    ...{ ...plain, component: 'security', eventId: 10202, description: 'Certificate expires soon', code: 1 },
     ...{ severity: 'warn', module: 'cert_manager' },
     text: ({ text }) => String(text),
   },

@@ -19,7 +19,7 @@ export interface EventQuery {
   /** The first events after it; without it the newest. */
   readonly sinceMs?: number | undefined;
   readonly limit: number;
-  readonly sees: (record: EventRecord) => boolean;
+  readonly isVisible: (record: EventRecord) => boolean;
 }
 
 export interface EventLogDeps {
@@ -29,7 +29,7 @@ export interface EventLogDeps {
   random: Random;
   log: Log;
   /** Called if an event could not be written. */
-  notKept?: () => void;
+  onNotStored?: () => void;
 }
 
 export class EventLog {
@@ -48,8 +48,8 @@ export class EventLog {
     try {
       journals[eventKinds[name].journal].append(JSON.stringify(record));
     } catch (error) {
-      log.error('event.not_kept', { event: name, reason: (error as Error).message });
-      this.#deps.notKept?.();
+      log.error('event.not_stored', { event: name, reason: (error as Error).message });
+      this.#deps.onNotStored?.();
     }
     for (const listener of [...this.#listeners]) listener(record);
   }
@@ -72,12 +72,12 @@ export class EventLog {
 }
 
 /** Reads no further back than the query needs. */
-async function matching(journal: Journal, { sinceMs, limit, sees }: EventQuery): Promise<EventRecord[]> {
+async function matching(journal: Journal, { sinceMs, limit, isVisible }: EventQuery): Promise<EventRecord[]> {
   const pieces: EventRecord[][] = [];
   let count = 0;
   for await (const lines of journal.pieces()) {
     const records = lines.flatMap(parsed);
-    const wanted = records.filter((record) => record.atMs >= (sinceMs ?? 0) && sees(record));
+    const wanted = records.filter((record) => record.atMs >= (sinceMs ?? 0) && isVisible(record));
     pieces.unshift(wanted);
     count += wanted.length;
     const [oldest] = records;

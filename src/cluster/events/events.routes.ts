@@ -1,13 +1,13 @@
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { eventKinds } from './event-kinds.ts';
 import type { EventLog, EventRecord } from './event-log.ts';
+import { eventStream } from './event-stream.ts';
 import * as contract from './events.contract.ts';
-import { followed } from './followed.ts';
 
 export function eventRoutes(events: EventLog): BoundRoute[] {
   return [
     bind(contract.GetLogs, async ({ query: { sinceTime, limit } }, context) => {
-      const found = await events.read({ sinceMs: sinceTime, limit, sees: visibleTo(context) });
+      const found = await events.read({ sinceMs: sinceTime, limit, isVisible: visibleTo(context) });
       return reply.json({ list: found.map(contract.shownLogEntry) });
     }),
     bind(contract.GetEvents, async ({ query }, context) => {
@@ -15,7 +15,7 @@ export function eventRoutes(events: EventLog): BoundRoute[] {
       return reply.json({ events: found.map(contract.shownEvent) });
     }),
     bind(contract.StreamEvents, ({ query }, context) =>
-      reply.stream((signal) => followed(events, wanted(query, context), signal)),
+      reply.stream((signal) => eventStream(events, wanted(query, context), signal)),
     ),
   ];
 }
@@ -26,7 +26,7 @@ const wanted = (
 ) => ({
   sinceMs: sinceTime === undefined ? undefined : Date.parse(sinceTime),
   limit: limit === -1 ? contract.limitMax : limit,
-  sees: visibleTo(context),
+  isVisible: visibleTo(context),
 });
 
 /** Events of changes and refusals are for administrators of the cluster or its security. */

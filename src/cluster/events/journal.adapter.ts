@@ -35,7 +35,7 @@ export class FolderJournal implements Journal {
   readonly #name: string;
   readonly #bounds: JournalBounds;
   readonly #onDamage: (damage: JournalDamage) => void;
-  /** Reported once. */
+  /** Damaged lines that were reported already. */
   readonly #damaged = new Set<string>();
   #file: OpenFile | null = null;
   #syncing = false;

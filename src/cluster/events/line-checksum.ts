@@ -26,7 +26,7 @@ export function checkLine(text: string): CheckedLine {
 
 const checksumOf = (line: string): string => crc32(line).toString(16).padStart(8, '0');
 
-/** A tail with changed characters. */
+/** True for a checksum in which up to two characters changed. */
 function looksLikeTail(text: string): boolean {
   const end = text.slice(-tailLength);
   return fixed.filter(([index, letter]) => end[index] === letter).length >= fixed.length - 2;

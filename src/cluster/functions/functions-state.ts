@@ -4,7 +4,7 @@ export const functionsKey = 'functions';
 
 export interface StoredFunction {
   name: string;
-  /** Absent: of the whole cluster. A scope made anew under the same name has none of its predecessor's. */
+  /** Absent: the function is global. Ids instead of names, so that a scope created again under its name has no functions of the old one. */
   scope?: { bucketUuid: string; scopeUid: string };
   parameters: string[];
   isVariadic: boolean;

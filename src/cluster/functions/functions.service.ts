@@ -1,4 +1,4 @@
-// Functions that users define in SQL++: stored with the cluster; those of a scope go with it.
+// Functions that users define in SQL++, in the configuration. Functions of a deleted scope are removed.
 import type {
   FunctionChange,
   FunctionDefinition,
@@ -54,15 +54,15 @@ export class FunctionsService implements FunctionDefinitions {
     if (problem !== null) return { refused: problem };
     let outcome: FunctionOutcome = 'done';
     const { value } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
-      const there = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
+      const present = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
       const isSame = (one: StoredFunction): boolean => one.name === name && isSamePlace(one.scope, place);
-      const others = there.filter((one) => !isSame(one));
-      const exists = others.length < there.length;
+      const others = present.filter((one) => !isSame(one));
+      const exists = others.length < present.length;
       outcome = outcomeOf(change, exists, others.length);
       if (outcome !== 'done') return { functions };
       return { functions: change.kind === 'drop' ? others : [...others, storedOf(change.definition, place)] };
     });
-    // The watch reports the same later; callers need what they have just written.
+    // The watch reports the change later, but callers read it at once.
     this.#state = value;
     return outcome;
   }

@@ -63,7 +63,7 @@ function ownFigures(): Omit<ProcessFigures, 'startedSeconds'> {
   };
 }
 
-/** A node that listens on one address only is not reachable at the machine's others. */
+/** The names under which clients reach the node: of a node that listens on one address only, this address. */
 function ownNames(listenHost: string): string[] {
   if (listenHost !== '0.0.0.0' && listenHost !== '::') return [listenHost];
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);

@@ -1,4 +1,4 @@
-// The index service's own port: states, statements and statistics of indexes.
+// Handlers of the index service's port: states, statements and statistics of indexes.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { type ShownIndex, serviceIndexRecord } from '#index/rest/index-records.contract.ts';
@@ -17,16 +17,16 @@ type Selection = { readonly [Name in 'bucket' | 'scope' | 'collection' | 'index'
 const mib = 1024 * 1024;
 
 export function indexServiceRoutes(parts: IndexRoutesParts): BoundRoute[] {
-  const seen = async (selection: Selection, context: Context): Promise<ShownIndex[]> =>
+  const visible = async (selection: Selection, context: Context): Promise<ShownIndex[]> =>
     (await shownIndexes(parts)).filter((index) => isSelected(index, selection) && maySee(index, context));
   return [
     bind(contract.GetIndexes, async ({ query }, context) => {
       const node = await shownNode(parts, context);
-      const status = (await seen(query, context)).map((index) => serviceIndexRecord(index, node));
+      const status = (await visible(query, context)).map((index) => serviceIndexRecord(index, node));
       return reply.json({ version: status.length, code: 'success', status });
     }),
     bind(contract.GetIndexStatements, async ({ query }, context) =>
-      reply.json((await seen(query, context)).map(({ definition }) => definitionText(definition))),
+      reply.json((await visible(query, context)).map(({ definition }) => definitionText(definition))),
     ),
     ...statisticsRoutes(parts),
     bind(contract.GetServiceSettings, async () => reply.json(await settingsOf(parts))),

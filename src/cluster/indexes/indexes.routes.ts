@@ -1,4 +1,4 @@
-// Answers requests about indexes from their definitions and the reports of the index service.
+// Handlers for indexes: join their definitions with the reports of the index service.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { managerIndexRecord } from '#index/rest/index-records.contract.ts';
 import * as contract from './indexes.contract.ts';

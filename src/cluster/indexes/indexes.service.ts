@@ -48,7 +48,7 @@ export class IndexesService implements IndexDefinitions {
     this.#deps = deps;
   }
 
-  /** Resolves when the definitions are known; the index service follows after `follow`. */
+  /** Resolves when the definitions are read; `follow` starts to send them to the index service. */
   async start(): Promise<void> {
     const { store } = this.#deps;
     this.#watches.push(await store.watch(indexesPrefix, (key, entry) => this.#take(key, entry)));
@@ -59,7 +59,7 @@ export class IndexesService implements IndexDefinitions {
     this.#follow();
   }
 
-  /** Resolves when nothing of it uses the store any more. */
+  /** Resolves when the clean-up no longer uses the store. */
   async stop(): Promise<void> {
     for (const watch of this.#watches.splice(0)) watch.stop();
     this.#listeners.clear();
@@ -166,7 +166,7 @@ export class IndexesService implements IndexDefinitions {
     const { value } = await update(this.#deps.store, indexesKey(bucketUuid), noIndexes, change, {
       freesSpace: true,
     });
-    // The watch reports the same later; callers need what they have just written.
+    // The watch reports the change later, but callers read it at once.
     this.#states.set(bucketUuid, value);
     this.#changed();
   }

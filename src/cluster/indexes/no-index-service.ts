@@ -1,4 +1,4 @@
-// Stands in for the index service on nodes without it.
+// The index service of a node without one: has no indexes.
 import type { IndexDoor } from '#index/index.contract.ts';
 
 export const noIndexService: IndexDoor = {

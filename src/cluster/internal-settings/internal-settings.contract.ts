@@ -12,7 +12,7 @@ export const GetInternalSettings = defineRoute({
   path: '/internalSettings',
   access: { kind: 'permission', permission: 'cluster.admin.settings!read' },
   answer: { json: shape.record(shape.either(shape.number, shape.boolean, shape.oneOf(''))) },
-  doc: 'Limits on requests and buckets, and tuning of services that wait. Never refused by a limit on requests.',
+  doc: 'Limits on requests and buckets, and parameters of services that this version does not run. Never refused by a limit on requests.',
 });
 
 export const SetInternalSettings = defineRoute({
@@ -30,7 +30,7 @@ export const GetParallelIndexers = defineRoute({
   path: '/settings/maxParallelIndexers',
   access: readIndexes,
   answer: { json: shape.object({ globalValue: shape.integer, nodes: shape.record(shape.integer) }) },
-  doc: 'How many indexers may run at once, kept until views are served.',
+  doc: 'The maximum of concurrent view indexers, stored without effect, since this version serves no views.',
 });
 
 export const SetParallelIndexers = defineRoute({
@@ -39,7 +39,7 @@ export const SetParallelIndexers = defineRoute({
   path: '/settings/maxParallelIndexers',
   access: writeIndexes,
   bodyKind: 'form',
-  doc: 'Sets how many indexers may run at once, kept until views are served.',
+  doc: 'Sets the maximum of concurrent view indexers, which is stored without effect.',
 });
 
 /** An unset limit reads as an empty text. */

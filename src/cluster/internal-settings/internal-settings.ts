@@ -77,7 +77,7 @@ export const limitsEnforced = (view: ClusterView): LimitsEnforcement => {
   };
 };
 
-/** Below the current number, the limit only refuses additions. */
+/** The maximum number of buckets; if there are more, it only prevents new ones. */
 export const bucketCountMax = (view: ClusterView): number => internalSettings(view).maxBucketCount;
 
 /** The changes of the form, and its problems as `parameter - reason`. */

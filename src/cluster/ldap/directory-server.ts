@@ -2,8 +2,8 @@
 import type { LdapSettings } from './ldap-settings.ts';
 
 export type LoginOutcome =
-  | { readonly kind: 'right'; readonly dn: string }
-  | { readonly kind: 'wrong'; readonly reason: string }
+  | { readonly kind: 'accepted'; readonly dn: string }
+  | { readonly kind: 'refused'; readonly reason: string }
   /** No server could answer. */
   | { readonly kind: 'failed'; readonly reason: string };
 

@@ -1,4 +1,4 @@
-// The form of the LDAP settings: fields sent replace the stored ones, and all problems are named.
+// The form of the LDAP settings: sent fields replace the stored ones; the refusal names all problems.
 import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
@@ -107,7 +107,7 @@ function readHosts(sent: string): ReturnType<Read> {
   const isRight = hosts.length <= hostsMax && hosts.every((one) => /^[\w.:-]{1,253}$/.test(one));
   return isRight
     ? { changes: { hosts } }
-    : { problem: `must be up to ${hostsMax} names or addresses with commas between` };
+    : { problem: `must be up to ${hostsMax} names or addresses separated by commas` };
 }
 
 function readGroupsQuery(sent: string): ReturnType<Read> {

@@ -1,4 +1,4 @@
-// The groups of a user at an LDAP server, and the groups that those are in.
+// Finds the groups of a user at an LDAP server, including nested groups.
 import type { Client, Entry } from 'ldapts';
 import { bindForQueries, dnOf, RefusedByServer } from './ldap-names.ts';
 import {
@@ -11,8 +11,8 @@ import {
 
 const groupsMax = 1_000;
 
-/** What `%u` and `%D` stand for; null where they do not belong. */
-interface Meaning {
+/** The values of `%u` and `%D`; null where the query has no such placeholder. */
+interface Placeholders {
   name: string | null;
   dn: string | null;
 }
@@ -27,7 +27,7 @@ export async function groupsOf(client: Client, settings: LdapSettings, name: str
   return settings.nestedGroupsEnabled ? await withNested(client, query, settings, own) : own;
 }
 
-/** Searches level by level, so that a group of itself ends. */
+/** Searches level by level and skips groups found before, so that cycles end. */
 async function withNested(
   client: Client,
   query: GroupsQuery,
@@ -55,13 +55,13 @@ async function withNested(
   return [...all];
 }
 
-async function found(client: Client, query: GroupsQuery, meaning: Meaning): Promise<string[]> {
+async function found(client: Client, query: GroupsQuery, placeholders: Placeholders): Promise<string[]> {
   const { base, scope, filter, attribute } = query;
   const { searchEntries } = await client.search(
-    filled(base, meaning, escapedDn, (dn) => dn),
+    filled(base, placeholders, escapedDn, (dn) => dn),
     {
       scope,
-      filter: filled(filter, meaning, escapedFilter, escapedFilter),
+      filter: filled(filter, placeholders, escapedFilter, escapedFilter),
       ...{ attributes: [attribute ?? '1.1'], sizeLimit: groupsMax },
     },
   );
@@ -72,10 +72,10 @@ async function found(client: Client, query: GroupsQuery, meaning: Meaning): Prom
 
 type Escape = (text: string) => string;
 
-const filled = (text: string, { name, dn }: Meaning, ofName: Escape, ofDn: Escape): string =>
+const filled = (text: string, { name, dn }: Placeholders, ofName: Escape, ofDn: Escape): string =>
   text.replaceAll(/%[uD]/g, (sign) => (sign === '%u' ? ofName(name ?? '') : ofDn(dn ?? '')));
 
-/** Names of attributes have no case. */
+/** Attribute names are case-insensitive. */
 function valuesOf(entry: Entry, attribute: string): string[] {
   const name = Object.keys(entry).find((one) => one.toLowerCase() === attribute.toLowerCase());
   return name === undefined || name === 'dn' ? [] : [entry[name]].flat().map((value) => String(value));

@@ -8,7 +8,7 @@ import {
   parseDnQuery,
 } from './ldap-settings.ts';
 
-/** The server answered: the next host would give the same answer. */
+/** A refusal by the LDAP server: other hosts are not tried, since they would answer the same. */
 export class RefusedByServer extends Error {}
 
 export async function bindForQueries(client: Client, { bindDN, bindPass }: LdapSettings): Promise<void> {

@@ -14,7 +14,7 @@ export interface LdapSettings {
   groupsQuery: string;
   nestedGroupsEnabled: boolean;
   nestedGroupsMaxDepth: number;
-  /** Otherwise groups that are nested deeper do not count. */
+  /** Whether groups nested deeper than the maximum fail the query; otherwise they are ignored. */
   failOnMaxDepth: boolean;
   hosts: readonly string[];
   port: number;
@@ -76,11 +76,11 @@ export function parseDnQuery(query: string): DnQuery | null {
 }
 
 export interface GroupsQuery extends DnQuery {
-  /** Its values are the groups; null: the entries found are. */
+  /** The attribute whose values are the groups; null: the found entries are the groups. */
   attribute: string | null;
 }
 
-/** `base?attribute?scope?filter`; or the reason why it is none. */
+/** `base?attribute?scope?filter`; or the reason why the text is invalid. */
 export function parseGroupsQuery(query: string): GroupsQuery | { problem: string } {
   const attributes = (query.split('?')[1] ?? '').split(',').filter((one) => one !== '');
   if (query.startsWith('?') || query === '') return { problem: 'Search base cannot be empty' };

@@ -1,4 +1,4 @@
-// The users that logged in through the LDAP server, with their groups there: in memory, asked for again when they are old.
+// Caches in memory the users that logged in through the LDAP server with their groups, and reads the groups again after their lifetime.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { DirectoryServer } from './directory-server.ts';
@@ -13,7 +13,7 @@ export interface LdapUsersDeps {
 
 interface Known {
   groups: readonly string[];
-  askedMs: number;
+  readMs: number;
 }
 
 const refreshMsMin = 1_000;
@@ -28,7 +28,7 @@ export class LdapUsers {
     this.#deps = deps;
   }
 
-  /** Distinguished names; null for a user who has not logged in lately. */
+  /** Distinguished names of the user's groups; null if the user is not cached. */
   groupsOf(name: string): readonly string[] | null {
     return this.#known.get(name)?.groups ?? null;
   }
@@ -42,20 +42,20 @@ export class LdapUsers {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
-  learn(name: string, groups: readonly string[], settings: LdapSettings): void {
+  remember(name: string, groups: readonly string[], settings: LdapSettings): void {
     const before = this.#known.get(name)?.groups;
     this.#known.delete(name);
-    this.#known.set(name, { groups, askedMs: this.#deps.clock.monotonicMs() });
+    this.#known.set(name, { groups, readMs: this.#deps.clock.monotonicMs() });
     while (this.#known.size > Math.max(settings.maxCacheSize, 1))
       this.#known.delete(this.#known.keys().next().value as string);
-    this.#plan(settings);
-    if (JSON.stringify(before) !== JSON.stringify(groups)) this.#tell();
+    this.#schedule(settings);
+    if (JSON.stringify(before) !== JSON.stringify(groups)) this.#notify();
   }
 
   clear(): void {
     this.stop();
     this.#known.clear();
-    this.#tell();
+    this.#notify();
   }
 
   stop(): void {
@@ -63,7 +63,7 @@ export class LdapUsers {
     this.#timer = null;
   }
 
-  #plan({ cacheValueLifetime }: LdapSettings): void {
+  #schedule({ cacheValueLifetime }: LdapSettings): void {
     if (this.#timer) return;
     const ms = Math.max(cacheValueLifetime, refreshMsMin);
     this.#timer = this.#deps.clock.after(ms, () => void this.#refresh().catch(() => {}));
@@ -75,25 +75,26 @@ export class LdapUsers {
     const settings = await read();
     const lifetimeMs = Math.max(settings.cacheValueLifetime, refreshMsMin);
     for (const [name, known] of [...this.#known]) {
-      const ageMs = clock.monotonicMs() - known.askedMs;
+      const ageMs = clock.monotonicMs() - known.readMs;
       if (ageMs < lifetimeMs) continue;
       const outcome = await server.groups(settings, name);
       if (this.#known.get(name) !== known) continue;
-      if (outcome.kind === 'found' && outcome.groups.length > 0) this.learn(name, outcome.groups, settings);
+      if (outcome.kind === 'found' && outcome.groups.length > 0)
+        this.remember(name, outcome.groups, settings);
       else if (outcome.kind === 'found' || ageMs >= 2 * lifetimeMs) this.#forget(name);
       if (outcome.kind === 'failed') log.warn('ldap.failed', { reason: outcome.reason });
     }
     if (this.#timer !== running) return;
     this.#timer = null;
-    if (this.#known.size > 0) this.#plan(settings);
+    if (this.#known.size > 0) this.#schedule(settings);
   }
 
   #forget(name: string): void {
     this.#known.delete(name);
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 }

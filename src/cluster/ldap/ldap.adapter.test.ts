@@ -29,7 +29,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
 
   it('succeed with the right password only, by a template', async () => {
     assert.deepEqual(await ldap.login(settings(), 'jane', 'jane-secret'), {
-      kind: 'right',
+      kind: 'accepted',
       dn: 'uid=jane,dc=test',
     });
     assert.equal(await kindOf({}, 'jane', 'joan-secret'), 'wrong');
@@ -41,7 +41,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
     assert.equal(await kindOf(open, 'jane,dc=test', 'jane-secret'), 'wrong');
     const bindsAs = { bindDN: server.administrator.dn, bindPass: server.administrator.password };
     const query = { ...bindsAs, userDNMapping: { query: 'dc=test??one?(uid=%u)' } };
-    assert.equal(await kindOf(query), 'right');
+    assert.equal(await kindOf(query), 'accepted');
     assert.equal(await kindOf(query, '*'), 'wrong');
     assert.equal(await kindOf(query, 'jane)(uid=jane'), 'wrong');
     const both = { ...query, userDNMapping: { query: 'dc=test??one?(|(uid=%u)(uid=joan))' } };
@@ -75,21 +75,21 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
 
   it('are encrypted on request, with a trusted certificate', async () => {
     const trusts = { hosts: ['localhost'], cacert: server.certificate };
-    assert.equal(await kindOf({ ...trusts, encryption: 'TLS', port: server.tlsPort }), 'right');
-    assert.equal(await kindOf({ ...trusts, encryption: 'StartTLSExtension' }), 'right');
+    assert.equal(await kindOf({ ...trusts, encryption: 'TLS', port: server.tlsPort }), 'accepted');
+    assert.equal(await kindOf({ ...trusts, encryption: 'StartTLSExtension' }), 'accepted');
     for (const encryption of ['TLS', 'StartTLSExtension'] as const) {
       const port = encryption === 'TLS' ? server.tlsPort : server.port;
       assert.equal(await kindOf({ hosts: ['localhost'], encryption, port }), 'failed');
       assert.equal(
         await kindOf({ hosts: ['localhost'], encryption, port, serverCertValidation: false }),
-        'right',
+        'accepted',
       );
     }
   });
 
   it('try the next host if one does not answer, and fail with a reason if none does', async () => {
     const hosts = ['localhost.invalid', '127.0.0.1'];
-    assert.equal(await kindOf({ hosts }), 'right');
+    assert.equal(await kindOf({ hosts }), 'accepted');
     const failed = await ldap.login(settings({ hosts: ['127.0.0.1'], port: 1 }), 'jane', 'jane-secret');
     assert.ok(failed.kind === 'failed' && /127\.0\.0\.1:1: /.test(failed.reason), JSON.stringify(failed));
     assert.equal(await ldap.reach(settings()), null);

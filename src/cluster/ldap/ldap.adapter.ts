@@ -21,10 +21,10 @@ export class LdapServer implements DirectoryServer {
   async login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
     try {
       const dn = await this.#onSomeHost(settings, (client) => logIn(client, settings, name, password));
-      return { kind: 'right', dn };
+      return { kind: 'accepted', dn };
     } catch (error) {
       const reason = (error as Error).message;
-      return error instanceof RefusedByServer ? { kind: 'wrong', reason } : { kind: 'failed', reason };
+      return error instanceof RefusedByServer ? { kind: 'refused', reason } : { kind: 'failed', reason };
     }
   }
 

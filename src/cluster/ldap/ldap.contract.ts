@@ -6,7 +6,7 @@ import type { LdapSettings } from './ldap-settings.ts';
 
 const read: Access = { kind: 'permission', permission: 'cluster.admin.security!read' };
 const write: Access = { kind: 'permission', permission: 'cluster.admin.security.external!write' };
-const verdict = shape.object(
+const testResult = shape.object(
   { result: shape.oneOf('success', 'error') },
   { dn: shape.string, reason: shape.string, groups: shape.array(shape.string) },
 );
@@ -17,7 +17,7 @@ export const GetLdap = defineRoute({
   path: '/settings/ldap',
   access: read,
   answer: { json: ldapShape },
-  doc: 'Where the passwords of external users are checked. Passwords are never shown.',
+  doc: 'The settings of the LDAP server that checks passwords of external users. Passwords are never shown.',
 });
 
 export const ChangeLdap = defineRoute({
@@ -38,7 +38,7 @@ export const TryLdapConnection = defineRoute({
   access: write,
   bodyKind: 'form',
   changesNothing: true,
-  answer: { json: verdict },
+  answer: { json: testResult },
   doc: 'Connects to the LDAP server with the stored settings and those in the form, which are not stored.',
 });
 
@@ -49,7 +49,7 @@ export const TryLdapLogin = defineRoute({
   access: write,
   bodyKind: 'form',
   changesNothing: true,
-  answer: { json: verdict },
+  answer: { json: testResult },
   doc: 'Logs `authUser` in with `authPass` by the stored settings and those in the form, which are not stored.',
 });
 
@@ -60,7 +60,7 @@ export const TryLdapGroups = defineRoute({
   access: write,
   bodyKind: 'form',
   changesNothing: true,
-  answer: { json: verdict },
+  answer: { json: testResult },
   doc: 'Finds the groups of `groupsQueryUser` by the stored settings and those in the form, which are not stored.',
 });
 
@@ -70,7 +70,7 @@ export const InvalidateLdap = defineRoute({
   path: '/settings/invalidateLDAPCache',
   access: write,
   answer: { json: shape.object({}) },
-  doc: 'Forgets right passwords and groups of the LDAP server: the next login asks it again.',
+  doc: 'Clears the cache of accepted passwords and of groups: the next login queries the LDAP server again.',
 });
 
 const hidden = '**********';

@@ -38,7 +38,7 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
     }),
     bind(contract.InvalidateLdap, () => {
       requireEnterprise();
-      service.forget();
+      service.clearCache();
       return reply.json({});
     }),
     bind(contract.TryLdapLogin, async ({ body }) => {
@@ -48,7 +48,7 @@ export function ldapRoutes(service: LdapService, edition: Edition): BoundRoute[]
       if (authUser === undefined) throw settingsRefusals.ldapLoginNeedsUser();
       if (authPass === undefined) throw settingsRefusals.ldapLoginNeedsPassword();
       const outcome = await service.tryLogin(changes, authUser, authPass);
-      if (outcome.kind === 'right') return reply.json({ result: 'success', dn: outcome.dn });
+      if (outcome.kind === 'accepted') return reply.json({ result: 'success', dn: outcome.dn });
       return reply.json({ result: 'error', reason: outcome.reason });
     }),
   ];

@@ -33,7 +33,7 @@ interface StoredLdap extends Omit<LdapSettings, 'bindPass'> {
 const { bindPass: _none, ...freshOpen } = freshLdapSettings;
 const freshStoredLdap: StoredLdap = { ...freshOpen, sealedPass: '' };
 
-/** The users that logged in, while the settings let their groups give roles. */
+/** The logged-in users whose LDAP groups give roles, if the settings enable that. */
 export const directoryUsers = ({ users }: LdapService, view: ClusterView): DirectoryUsers => ({
   groupsOf: (name) => users.groupsOf(name),
   names: () => users.names(),
@@ -47,10 +47,10 @@ export const directoryUsers = ({ users }: LdapService, view: ClusterView): Direc
 export class LdapService {
   readonly #deps: LdapDeps;
   /** Times of successful logins, by a digest of name and password. */
-  readonly #right = new Map<string, number>();
+  readonly #accepted = new Map<string, number>();
   readonly #memoryKey: Buffer;
   readonly users: LdapUsers;
-  #asking = 0;
+  #activeLogins = 0;
   /** Generation of the settings: results under older ones are not cached. */
   #generation = 0;
 
@@ -68,13 +68,13 @@ export class LdapService {
   async change({ bindPass, ...changes }: Partial<LdapSettings>): Promise<LdapSettings> {
     const sealed = bindPass === undefined ? {} : { sealedPass: this.#sealed(bindPass) };
     await this.#deps.settings.change(ldapSetting, freshStoredLdap, { ...changes, ...sealed });
-    this.forget();
+    this.clearCache();
     return await this.read();
   }
 
-  /** The next login asks the LDAP server again; users who are known by its groups only are unknown until then. */
-  forget(): void {
-    this.#right.clear();
+  /** The next login queries the LDAP server again; until then, users without a stored account are unknown. */
+  clearCache(): void {
+    this.#accepted.clear();
     this.#generation++;
     this.users.clear();
   }
@@ -92,13 +92,13 @@ export class LdapService {
     const digest = createHmac('sha256', this.#memoryKey)
       .update(JSON.stringify([name, password]))
       .digest('base64');
-    const knownMs = this.#right.get(digest);
+    const knownMs = this.#accepted.get(digest);
     const nowMs = this.#deps.clock.monotonicMs();
     if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime)
       return await this.#withGroups(settings, name, generation);
-    if (this.#asking >= Math.min(settings.maxParallelConnections, waitingMax)) return false;
-    const { kind } = await this.#ask(settings, name, password);
-    if (kind !== 'right') return false;
+    if (this.#activeLogins >= Math.min(settings.maxParallelConnections, waitingMax)) return false;
+    const { kind } = await this.#login(settings, name, password);
+    if (kind !== 'accepted') return false;
     if (generation === this.#generation) this.#remember(digest, nowMs, settings.maxCacheSize);
     return await this.#withGroups(settings, name, generation);
   }
@@ -109,7 +109,7 @@ export class LdapService {
     const outcome = await this.#deps.server.groups(settings, name);
     if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
     else if (generation === this.#generation) {
-      this.users.learn(name, outcome.groups, settings);
+      this.users.remember(name, outcome.groups, settings);
       await this.#deps.applied();
     }
     return true;
@@ -121,7 +121,7 @@ export class LdapService {
 
   /** Merges the stored settings with unsaved ones. */
   async tryLogin(changes: Partial<LdapSettings>, name: string, password: string): Promise<LoginOutcome> {
-    if (password === '') return { kind: 'wrong', reason: 'the password is empty' };
+    if (password === '') return { kind: 'refused', reason: 'the password is empty' };
     return await this.#deps.server.login({ ...(await this.read()), ...changes }, name, password);
   }
 
@@ -129,21 +129,21 @@ export class LdapService {
     return await this.#deps.server.reach({ ...(await this.read()), ...changes });
   }
 
-  async #ask(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
-    this.#asking++;
+  async #login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
+    this.#activeLogins++;
     try {
       const outcome = await this.#deps.server.login(settings, name, password);
       if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
       return outcome;
     } finally {
-      this.#asking--;
+      this.#activeLogins--;
     }
   }
 
   #remember(digest: string, atMs: number, max: number): void {
-    this.#right.delete(digest);
-    this.#right.set(digest, atMs);
-    while (this.#right.size > max) this.#right.delete(this.#right.keys().next().value as string);
+    this.#accepted.delete(digest);
+    this.#accepted.set(digest, atMs);
+    while (this.#accepted.size > max) this.#accepted.delete(this.#accepted.keys().next().value as string);
   }
 
   #sealed(password: string): string {

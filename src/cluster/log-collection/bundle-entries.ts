@@ -1,4 +1,4 @@
-// What a support bundle contains: answers of the node's own reads, which show no secrets, and its logs.
+// The contents of a support bundle: answers of the node's own reads, which show no secrets, and its logs.
 import { AppError } from '#contract/errors.ts';
 import type { BoundRoute, Context, Params, Reply } from '#contract/route.ts';
 import type { EventQuery, EventRecord } from '../events/event-log.ts';
@@ -12,7 +12,7 @@ export interface BundleSources {
   files: BundleFiles;
   /** The folder of the node's log. */
   logFolder: string;
-  /** Null: the bundle is without the audit log. */
+  /** Null: the bundle does not contain the audit log. */
   auditFolder: string | null;
   buckets: readonly string[];
   facts: Readonly<Record<string, unknown>>;
@@ -22,8 +22,8 @@ const eventsMax = 20_000;
 const logBytesMax = 32 << 20;
 const auditBytesMax = 32 << 20;
 
-/** Reads that answer what is here in full, or that are about the caller. */
-const leftOut = [
+/** Reads that the bundle does not contain: their data is in other entries, or they are about the caller. */
+const excludedReads = [
   'openapi.document',
   'metrics.range_without_metric',
   'events.read',
@@ -33,7 +33,7 @@ const leftOut = [
 ];
 const perBucket = ['buckets.get', 'buckets.stats', 'collections.manifest'];
 
-/** In the rights of the caller: what he may not read is left out. */
+/** The entries that the caller may read. */
 export function bundleEntries(sources: BundleSources, context: Context, redactor: Redactor | null) {
   const { reads, events, files, logFolder, auditFolder, buckets, facts } = sources;
   const redacted = (text: string) => redactor?.redact(text) ?? text;
@@ -64,7 +64,7 @@ export function bundleEntries(sources: BundleSources, context: Context, redactor
     });
   return async (): Promise<BundleEntry[]> => [
     json('bundle.json', () => facts),
-    ...reads.filter((one) => isWhole(one) && mayRead(one, context)).map((one) => shown(one)),
+    ...reads.filter((one) => isPlainRead(one) && mayRead(one, context)).map((one) => shown(one)),
     ...buckets.flatMap((bucket) =>
       reads
         .filter(({ route }) => perBucket.includes(route.id))
@@ -73,19 +73,19 @@ export function bundleEntries(sources: BundleSources, context: Context, redactor
     ),
     json('disk_sizes.json', () => files.sizes()),
     entry('events.jsonl', async function* () {
-      const sees = ({ name }: EventRecord) => name !== undefined;
-      for (const one of await events.read({ limit: eventsMax, sees })) yield `${JSON.stringify(one)}\n`;
+      const isVisible = ({ name }: EventRecord) => name !== undefined;
+      for (const one of await events.read({ limit: eventsMax, isVisible })) yield `${JSON.stringify(one)}\n`;
     }),
     ...(await tails(logFolder, ['node.'], logBytesMax)),
     ...(auditFolder === null ? [] : await tails(auditFolder, ['audit'], auditBytesMax)),
   ];
 }
 
-/** Reads without parameters that end. */
-const isWhole = ({ route }: BoundRoute): boolean =>
+/** True for reads that have no path parameters and are no streams. */
+const isPlainRead = ({ route }: BoundRoute): boolean =>
   route.method === 'GET' &&
   !route.path.includes(':') &&
-  !leftOut.includes(route.id) &&
+  !excludedReads.includes(route.id) &&
   (route.id === 'metrics.export' || (route.answer?.json !== undefined && !route.answer.stream));
 
 function mayRead({ route }: BoundRoute, context: Context, bucket?: string): boolean {
@@ -98,7 +98,7 @@ const entryName = ({ route }: BoundRoute, params: Params): string => {
   return `rest${path === '/metrics' ? '/metrics.txt' : `${path}.json`}`;
 };
 
-/** An error of one read is a line of the bundle. */
+/** The answer of one read; of a failed read the error. */
 async function answered({ route, handler }: BoundRoute, params: Params, context: Context): Promise<string> {
   try {
     const outcome = await route.query?.['~standard'].validate({});

@@ -1,19 +1,19 @@
 // The port for the files of support bundles.
 
-/** One file of a bundle. Its pieces are read while it is written. */
+/** One file of a bundle, read in pieces while the bundle is written. */
 export interface BundleEntry {
   readonly name: string;
   pieces(): AsyncIterable<string>;
 }
 
 export interface BundleFiles {
-  /** The folder of bundles whose request names none; old ones in it make room. */
+  /** The folder for requests that name none; old bundles in it are deleted. */
   readonly folder: string;
-  /** Writes a zip file. Of one that fails or is cancelled nothing is left. */
+  /** Writes a zip file; removes it if the writing fails or is cancelled. */
   write(path: string, entries: readonly BundleEntry[], run: BundleRun): Promise<void>;
   /** Names of the log files that start with one of the prefixes, the newest first. */
   logs(folder: string, prefixes: readonly string[]): Promise<string[]>;
-  /** Whole lines, at most the last bytes of that number. */
+  /** The whole lines within the last `bytesMax` bytes of a file. */
   tail(folder: string, name: string, bytesMax: number): AsyncIterable<string>;
   /** Sizes of the files of the data folder by their path in it. */
   sizes(): Promise<Record<string, number>>;
@@ -21,6 +21,6 @@ export interface BundleFiles {
 
 export interface BundleRun {
   readonly signal: AbortSignal;
-  /** An entry was written. */
+  /** Called after each entry. */
   readonly done: () => void;
 }

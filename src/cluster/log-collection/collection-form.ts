@@ -1,4 +1,4 @@
-// The form that starts a support bundle. All problems are named at once.
+// The form that starts a support bundle. The refusal names all problems.
 import { isAbsolute } from 'node:path';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
@@ -9,7 +9,7 @@ export interface CollectionForm {
   /** Null: the default folder. */
   logDir: string | null;
   redaction: RedactionLevel;
-  /** Null: one of its own for each bundle. */
+  /** Null: a random one for each bundle. */
   salt: string | null;
   auditLog: boolean;
 }
@@ -17,7 +17,7 @@ export interface CollectionForm {
 export interface FormFacts {
   otpNode: string;
   isEnterprise: boolean;
-  /** Of a request that names no level. */
+  /** The level for requests that name none. */
   redaction: RedactionLevel;
 }
 
@@ -58,8 +58,8 @@ const readers: Readonly<Record<string, Read>> = {
   nodes(sent, { otpNode }) {
     const names = sent.split(',').filter((name) => name !== '');
     if (names.length === 0) return noNode;
-    const strange = sent === '*' ? [] : names.filter((name) => name !== otpNode);
-    return strange.length === 0 ? null : `Unknown nodes: ${JSON.stringify(strange)}`;
+    const unknown = sent === '*' ? [] : names.filter((name) => name !== otpNode);
+    return unknown.length === 0 ? null : `Unknown nodes: ${JSON.stringify(unknown)}`;
   },
   logDir: folder,
   tmpDir: folder,

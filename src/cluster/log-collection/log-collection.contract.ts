@@ -37,7 +37,7 @@ export const GetRedaction = defineRoute({
   path: '/settings/logRedaction',
   access: { kind: 'permission', permission: 'cluster.settings!read' },
   answer: { json: level },
-  doc: 'How support bundles are redacted whose request names no level.',
+  doc: 'The redaction level of support bundles whose request names none.',
 });
 
 export const ChangeRedaction = defineRoute({
@@ -48,7 +48,7 @@ export const ChangeRedaction = defineRoute({
   bodyKind: 'form',
   body: filledForm({ logRedactionLevel: field.oneOf(redactionLevels) }),
   answer: { json: level },
-  doc: 'Sets how support bundles are redacted whose request names no level.',
+  doc: 'Sets the redaction level of support bundles whose request names none.',
 });
 
 /** The state as a task; published clients read `perNode`. */

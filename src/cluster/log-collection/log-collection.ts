@@ -20,7 +20,7 @@ export interface CollectionState {
   readonly progress: number;
 }
 
-export interface CollectionOrder {
+export interface CollectionRequest {
   readonly otpNode: string;
   readonly path: (startedMs: number) => string;
   readonly entries: (signal: AbortSignal) => Promise<readonly BundleEntry[]>;
@@ -40,15 +40,15 @@ export class LogCollection {
   }
 
   /** False if one is running. */
-  start(order: CollectionOrder): boolean {
+  start(request: CollectionRequest): boolean {
     if (this.#running) return false;
     const startedMs = this.#deps.clock.wallMs();
     const cancel = new AbortController();
     this.#state = {
-      ...{ otpNode: order.otpNode, path: order.path(startedMs), startedMs },
+      ...{ otpNode: request.otpNode, path: request.path(startedMs), startedMs },
       ...{ status: 'running', nodeStatus: 'started', progress: 0 },
     };
-    const ended = this.#run(order, this.#state.path, cancel.signal).finally(() => {
+    const ended = this.#run(request, this.#state.path, cancel.signal).finally(() => {
       this.#running = null;
     });
     this.#running = { cancel, ended };
@@ -61,7 +61,7 @@ export class LogCollection {
     await this.#running?.ended;
   }
 
-  async #run({ entries }: CollectionOrder, path: string, signal: AbortSignal): Promise<void> {
+  async #run({ entries }: CollectionRequest, path: string, signal: AbortSignal): Promise<void> {
     try {
       const all = await entries(signal);
       let written = 0;

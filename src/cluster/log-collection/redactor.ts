@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 const userMembers =
   'user|real_user|username|authUser|groupsQueryUser|bindDN|userDNMapping|groupsQuery|ldap_group_ref|emailUser|sender|recipients|disabledUsers|dn';
 const userMember = new RegExp(`("(?:${userMembers})"\\s*:\\s*)"((?:[^"\\\\]|\\\\.)+)"`, 'g');
-/** What follows in a path: a user, a group, the key of a document. */
+/** A path segment that names a user, a group or a document. */
 const namingPath = /(\/rbac\/users\/\w+\/|\/rbac\/groups\/|\/docs\/)([^/?\s"\\]+)/g;
 const mailAddress = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 const word = /[\p{L}\p{N}_.@+-]+/gu;
@@ -18,7 +18,7 @@ export class Redactor {
   readonly #words: ReadonlySet<string>;
   readonly #phrases: RegExp | null;
 
-  /** The names are replaced wherever they stand as words. */
+  /** `names` are replaced wherever they occur as words. */
   constructor(salt: string, names: readonly string[]) {
     this.#salt = salt;
     const known = names.filter((name) => name !== '');
@@ -44,7 +44,7 @@ export class Redactor {
   }
 }
 
-/** As it stands in JSON. */
+/** The text as it is escaped in JSON. */
 const jsonText = (text: string): string => JSON.stringify(text).slice(1, -1);
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 

@@ -1,4 +1,4 @@
-// The records of a zip file. Entries have their sizes behind them, so that they can be written as they are read.
+// The records of a zip file. Sizes follow the data of each entry, so that entries are written while they are read.
 
 export interface ZipEntry {
   readonly name: string;
@@ -12,7 +12,7 @@ const versionNeeded = 20;
 /** Sizes follow the data; names are UTF-8. */
 const flags = 0x0808;
 const deflated = 8;
-/** The first day that the format knows: entries carry no times. */
+/** The earliest date of the format, since entries have no times. */
 const date = 0x21;
 const ownerOnly = 0o100600;
 
@@ -37,7 +37,7 @@ export function dataDescriptor({ crc, packedBytes, bytes }: Omit<ZipEntry, 'name
   return record;
 }
 
-/** What ends the file: the list of its entries, which starts at that offset. */
+/** The central directory at the end of the file; it starts at `offset`. */
 export function directory(entries: readonly ZipEntry[], offset: number): Buffer {
   const list = Buffer.concat(entries.map(listed));
   const end = Buffer.alloc(22);

@@ -40,5 +40,5 @@ export const GetTargetsYaml = defineRoute({
     port: field.oneOf(['insecure', 'secure']).default('secure'),
     network: field.oneOf(['default', 'external']).default('default'),
   }),
-  doc: 'The same in YAML, at the path that older configurations name.',
+  doc: 'The targets in YAML, at the path that older configurations name.',
 });

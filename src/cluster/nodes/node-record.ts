@@ -14,9 +14,9 @@ export interface StableNodeSnapshot {
   node: NodeState;
   product: Product;
   os: string;
-  /** The address at which the client's connection arrived: the name of a node without one. */
+  /** The local address of the client's connection: shown as the host of a node without a name. */
   localAddress: string;
-  /** Figures of all live buckets. Null: none yet. */
+  /** Figures of all live buckets; null before the first report. */
   measured: ReadonlyMap<string, MeasuredBucket | null>;
 }
 
@@ -28,7 +28,7 @@ export interface NodeSnapshot extends StableNodeSnapshot {
 
 const mib = 1024 * 1024;
 
-/** Where the client finds the node. */
+/** The host under which the client reaches the node. */
 export const nodeHost = (snapshot: Pick<StableNodeSnapshot, 'node' | 'localAddress'>): string =>
   urlHost(snapshot.node.hostname ?? snapshot.localAddress);
 
@@ -53,7 +53,7 @@ export function nodeStatus(snapshot: Pick<StableNodeSnapshot, 'measured'>): Node
   return statuses.has('warmup') ? 'warmup' : 'healthy';
 }
 
-/** Whether the configured replicas exist: none can with one node. */
+/** The share of configured replicas that exist: none with one node. */
 export const replicationOf = (bucket: StoredBucket): number => (bucket.replicaNumber === 0 ? 1 : 0);
 
 export function nodeRecord(snapshot: NodeSnapshot): Record<string, unknown> {

@@ -1,4 +1,4 @@
-// Read requests for single nodes.
+// Handlers that describe single nodes.
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';

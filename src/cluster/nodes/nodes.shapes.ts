@@ -52,7 +52,7 @@ const figures = {
   interestingStats,
 };
 
-const replication = described('How far copies are there, 0 to 1.', number);
+const replication = described('The share of configured replicas that exist, 0 to 1.', number);
 
 export const nodeShape = named('Node', object({ ...identity, ...figures }, { alternateAddresses }));
 
@@ -61,7 +61,7 @@ export const bucketNodeShape = named(
   object({ ...identity, ...figures, replication }, { alternateAddresses }),
 );
 
-export const stillNodeShape = named('NodeIdentity', object(identity, { alternateAddresses }));
+export const stableNodeShape = named('NodeIdentity', object(identity, { alternateAddresses }));
 
 export const stableBucketNodeShape = named(
   'BucketNodeIdentity',

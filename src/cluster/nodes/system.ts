@@ -44,8 +44,8 @@ export interface DiskFigures {
 
 /** Utilization of the disk, from 0 to 1: space reserved for root does not count as free, as in `df`. */
 export function usedShare({ usedBytes, freeBytes }: DiskFigures): number {
-  const withinReach = usedBytes + freeBytes;
-  return withinReach > 0 ? usedBytes / withinReach : 0;
+  const usable = usedBytes + freeBytes;
+  return usable > 0 ? usedBytes / usable : 0;
 }
 
 export interface System {

@@ -10,13 +10,13 @@ export interface BodyNotes {
 const { string, integer, described } = shape;
 const text = (description: string): JsonSchema => described(description, string);
 
-const roles = text('Roles with commas between, such as `data_reader[travel],ro_admin`.');
+const roles = text('Roles separated by commas, such as `data_reader[travel],ro_admin`.');
 const maxTTL = described('Seconds after which documents expire; 0: never.', {
   ...integer,
   minimum: 0,
   maximum: 2_147_483_647,
 });
-const password = text('At least as long as the password policy asks, 6 characters unless it was changed.');
+const password = text('Must satisfy the password policy: by default at least 6 characters.');
 
 const document: BodyNotes = {
   required: ['value'],
@@ -71,7 +71,7 @@ export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
       name: text('A name for people.'),
       password,
       roles,
-      groups: text('Names of groups with commas between.'),
+      groups: text('Names of groups separated by commas.'),
       limits: text('Limits by service as JSON; `{}` removes them.'),
     },
     example: { name: 'The application', password: 'app-password', roles: 'data_reader[travel]' },
@@ -88,15 +88,15 @@ export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
   },
   'groups.put': {
     properties: {
-      description: text('For people.'),
+      description: text('A description for people.'),
       roles,
-      ldap_group_ref: text('The group in a directory that it stands for.'),
+      ldap_group_ref: text('The distinguished name of the LDAP group whose members get the roles.'),
     },
-    example: { description: 'Those who read', roles: 'ro_admin' },
+    example: { description: 'Readers', roles: 'ro_admin' },
   },
   'alerts.reset': {
     required: ['token'],
-    properties: { token: text('Of the reply of `/pools/default`.') },
+    properties: { token: text('The token of `alertsSilenceURL` in `/pools/default`.') },
     example: { token: '0' },
   },
   'auto_compaction.change': {

@@ -20,7 +20,7 @@ export interface Operation extends ApiOperation {
 }
 
 const about =
-  'How a node and its cluster are set up, changed and watched. Forms are application/x-www-form-urlencoded. ' +
+  'Sets up, changes and monitors a node and its cluster. Forms are application/x-www-form-urlencoded. ' +
   'The view port has an API of its own, which is not part of this.';
 
 export interface DocumentSource {
@@ -88,14 +88,14 @@ function queryParameters({ query, justValidate }: RouteDefinition) {
     required: isRequired,
     schema,
   }));
-  const judged = { name: 'just_validate', in: 'query', required: false, schema: { enum: ['1'] } };
-  const description = 'Judges the request and changes nothing.';
-  return justValidate ? [...own, { ...judged, description }] : own;
+  const validated = { name: 'just_validate', in: 'query', required: false, schema: { enum: ['1'] } };
+  const description = 'Validates the request and changes nothing.';
+  return justValidate ? [...own, { ...validated, description }] : own;
 }
 
 type QueryFields = Record<string, { schema: JsonSchema; isRequired: boolean }>;
 
-/** In words, as on the reference page. */
+/** The access rule as a sentence, also for the reference page. */
 export function accessText({ access, openBeforeProvisioning = false }: RouteDefinition): string {
   const open = openBeforeProvisioning ? ' Open to all until the node is provisioned.' : '';
   return `${whoMay(access)}${open}`;
@@ -117,32 +117,32 @@ function whoMay(access: Access): string {
 function responses(route: RouteDefinition, schemas: Schemas): Operation['responses'] {
   const { access, path, answer, bodyKind } = route;
   const isRefused = (answer?.status ?? 200) >= 400;
-  const description = isRefused ? 'Refused, always.' : 'Done.';
-  const fine = { [answer?.status ?? 200]: { description, ...contentOf(route, schemas) } };
-  const isTold = access.kind === 'permission' || access.kind === 'roles';
+  const description = isRefused ? 'Always refused.' : 'Done.';
+  const success = { [answer?.status ?? 200]: { description, ...contentOf(route, schemas) } };
+  const needsPermission = access.kind === 'permission' || access.kind === 'roles';
   return {
-    ...fine,
+    ...success,
     ...(route.justValidate === 'own' && {
-      '200': { ...judged, ...fine['200'] },
-      '202': { ...judged, ...fine['202'] },
+      '200': { ...validated, ...success['200'] },
+      '202': { ...validated, ...success['202'] },
     }),
     ...(takesInput(route) && {
       '400': { description: 'Refused: the body names what is wrong. Nothing was changed.' },
     }),
     '401': { description: 'No credentials, or wrong ones.' },
-    ...(isTold && { '403': forbidden }),
-    ...(path.includes('/:') && { '404': { description: 'Not there.' } }),
+    ...(needsPermission && { '403': forbidden }),
+    ...(path.includes('/:') && { '404': { description: 'Not found.' } }),
     ...(bodyKind && { '413': { description: 'The body is too large.' } }),
     ...(route.method !== 'GET' && {
       ...(route.hasUserData && { '409': { description: 'The document has another version than `cas`.' } }),
       '501': { description: 'Needs what this version does not have; the body says what.' },
     }),
-    '503': { description: 'For the moment; the body says why.' },
+    '503': { description: 'Temporarily refused; the body says why.' },
   };
 }
 
 /** With `just_validate`. */
-const orJudged = (schema: unknown) => ({
+const orValidation = (schema: unknown) => ({
   anyOf: [
     schema,
     {
@@ -155,8 +155,8 @@ const orJudged = (schema: unknown) => ({
 });
 
 /** Own responses for validation if the route has it, none otherwise. */
-const judged: ApiResponse = {
-  description: 'Done; with `just_validate` judged: what is wrong, and what would be so.',
+const validated: ApiResponse = {
+  description: 'Done; with `just_validate` the result of the validation.',
 };
 
 /** A change may conflict with existing state. */
@@ -170,7 +170,7 @@ function contentOf(
   const content = {
     ...(answer?.json && {
       'application/json': {
-        schema: justValidate === true ? orJudged(schemas.hoist(answer.json)) : schemas.hoist(answer.json),
+        schema: justValidate === true ? orValidation(schemas.hoist(answer.json)) : schemas.hoist(answer.json),
       },
     }),
     // YAML readers treat such a string as another type.

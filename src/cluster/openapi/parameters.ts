@@ -19,7 +19,7 @@ const meanings: Record<string, string> = {
   collection: 'Name of a collection.',
   node: 'A node: by its address (`host:port`), or by its node name where nodes are read.',
   user: 'Name of a user.',
-  domain: '`local`; `external` for users of other systems, of which there are none.',
+  domain: '`local`, or `external` for users of an LDAP server.',
   group: 'Name of a group.',
   stat: 'Name of a sample series.',
   metric: 'Name of a metric.',

@@ -12,7 +12,7 @@ export const GetPasswordPolicy = defineRoute({
   path: '/settings/passwordPolicy',
   access: { kind: 'permission', permission: 'cluster.admin.security!read' },
   answer: { json: passwordPolicyShape },
-  doc: 'What a password must be like to be set.',
+  doc: 'The rules for new passwords.',
 });
 
 export const SetPasswordPolicy = defineRoute({

@@ -47,13 +47,13 @@ export const versions = (product: Product) => ({
 export function poolRecord(
   view: ClusterView,
   snapshot: NodeSnapshot,
-  seen: readonly StoredBucket[],
+  visible: readonly StoredBucket[],
   encryption: EncryptionLevel | null,
   alerts: readonly Alert[],
   alertsToken: string,
 ) {
   return {
-    ...stablePool(view, seen, encryption),
+    ...stablePool(view, visible, encryption),
     alerts,
     alertsSilenceURL: `/controller/resetAlerts?token=${alertsToken}&uuid=${view.cluster.uuid}`,
     nodes: [nodeRecord(snapshot)],
@@ -87,20 +87,20 @@ export function alerts(
   ];
 }
 
-/** Without figures, so that a stream sends it only when something changed. */
+/** The pool without figures: streams send it only after a change of the configuration or of a status. */
 export function streamedPool(
   view: ClusterView,
   snapshot: StableNodeSnapshot,
-  seen: readonly StoredBucket[],
+  visible: readonly StoredBucket[],
   encryption: EncryptionLevel | null,
 ) {
   return {
-    ...stablePool(view, seen, encryption),
+    ...stablePool(view, visible, encryption),
     nodes: [{ ...identity(snapshot, '/'), status: nodeStatus(snapshot) }],
   };
 }
 
-function stablePool(view: ClusterView, seen: readonly StoredBucket[], encryption: EncryptionLevel | null) {
+function stablePool(view: ClusterView, visible: readonly StoredBucket[], encryption: EncryptionLevel | null) {
   const { cluster, buckets } = view;
   const version = view.clusterRevision();
   return {
@@ -110,7 +110,7 @@ function stablePool(view: ClusterView, seen: readonly StoredBucket[], encryption
       terseBucketsBase: '/pools/default/b/',
       terseStreamingBucketsBase: '/pools/default/bs/',
     },
-    bucketNames: seen.map(({ name, uuid }) => ({ bucketName: name, uuid })),
+    bucketNames: visible.map(({ name, uuid }) => ({ bucketName: name, uuid })),
     controllers: {
       setAutoCompaction: autoCompactionCall(cluster.uuid),
       clusterLogsCollection: {

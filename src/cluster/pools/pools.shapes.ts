@@ -6,7 +6,7 @@ import {
   alternateAddresses,
   nodeShape,
   quotaNames,
-  stillNodeShape,
+  stableNodeShape,
   storageTotals,
 } from '../nodes/nodes.shapes.ts';
 
@@ -55,7 +55,7 @@ export const poolShape = named(
   }),
 );
 
-export const streamedPoolShape = named('PoolIdentity', object({ ...still, nodes: array(stillNodeShape) }));
+export const streamedPoolShape = named('PoolIdentity', object({ ...still, nodes: array(stableNodeShape) }));
 
 const nodesExt = array(
   object({ services: record(integer) }, { thisNode: boolean, hostname: string, alternateAddresses }),

@@ -1,5 +1,5 @@
 // Limits and usage of this process's container, from the control groups of Linux (kernel.org, cgroup-v2 and cgroup-v1).
-// Null elsewhere, and where nothing is limited.
+// Figures are null on other systems and without a limit.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

@@ -37,7 +37,7 @@ export class CpuMeter {
     this.#atMs = monotonicMs();
   }
 
-  /** Over the time since the last read, but at least one step: concurrent readers see the same figures. */
+  /** Shares over the time since the last computation, which is repeated after a second at the earliest. */
   shares(group: CgroupFigures['cpu']): CpuShares {
     const nowMs = this.#monotonicMs();
     const passedMs = nowMs - this.#atMs;

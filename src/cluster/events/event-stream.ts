@@ -5,21 +5,21 @@ import { shownEvent } from './events.contract.ts';
 const pendingMax = 1_000;
 
 /** Yields past events, then new ones, until the client disconnects. */
-export async function* followed(
+export async function* eventStream(
   events: EventLog,
   query: EventQuery,
   signal: AbortSignal,
 ): AsyncGenerator<{ events: unknown[] }> {
   const pending: EventRecord[] = [];
   let wake = Promise.withResolvers<void>();
-  const rouse = () => wake.resolve();
+  const wakeUp = () => wake.resolve();
   const subscription = events.onEvent((record) => {
-    if (!query.sees(record)) return;
+    if (!query.isVisible(record)) return;
     if (pending.length === pendingMax) pending.shift();
     pending.push(record);
-    rouse();
+    wakeUp();
   });
-  signal.addEventListener('abort', rouse, { once: true });
+  signal.addEventListener('abort', wakeUp, { once: true });
   try {
     const before = await events.read(query);
     const sent = new Set(before.map(({ uuid }) => uuid));
@@ -34,6 +34,6 @@ export async function* followed(
     }
   } finally {
     subscription.stop();
-    signal.removeEventListener('abort', rouse);
+    signal.removeEventListener('abort', wakeUp);
   }
 }
