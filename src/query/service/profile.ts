@@ -6,27 +6,45 @@ import { durationText } from '../request/duration.ts';
 interface ProfileInput {
   readonly level: 'phases' | 'timings';
   readonly startedMs: number;
+  /** What the service itself took, outside the operators; `run`: all of them, and sending the rows. */
+  readonly ownMs: { readonly authorize: number; readonly plan: number; readonly run: number };
+  readonly rows: number;
+  readonly version: string;
   readonly host: string;
   readonly textOf: (value: Value) => string;
 }
 
-type Figure = 'ms' | 'items' | 'operators';
-
-export function profileOf(execution: Execution, { level, startedMs, host, textOf }: ProfileInput): string {
+export function profileOf(execution: Execution, input: ProfileInput): string {
+  const { level, startedMs, host, ownMs } = input;
   const phases = [...execution.outcome.phases];
-  const by = (figure: Figure) =>
+  const by = (figure: 'items' | 'operators') =>
     Object.fromEntries(
-      phases
-        .filter(([, phase]) => figure === 'ms' || phase[figure] > 0)
-        .map(([name, phase]) => [name, figure === 'ms' ? durationText(phase.ms) : phase[figure]]),
+      phases.filter(([, phase]) => phase[figure] > 0).map(([name, phase]) => [name, phase[figure]]),
     );
+  const times = Object.entries({
+    authorize: ownMs.authorize,
+    plan: ownMs.plan,
+    ...Object.fromEntries(phases.filter(([, { ms }]) => ms > 0).map(([name, { ms }]) => [name, ms])),
+    run: ownMs.run,
+  });
   const plain = JSON.stringify({
-    phaseTimes: by('ms'),
+    phaseTimes: Object.fromEntries(times.map(([name, ms]) => [name, durationText(ms)])),
     phaseCounts: by('items'),
-    phaseOperators: by('operators'),
+    phaseOperators: { authorize: 1, ...by('operators') },
     requestTime: new Date(startedMs).toISOString(),
     servicingHost: host,
   });
   if (level === 'phases') return plain;
-  return `${plain.slice(0, -1)},"executionTimings":${textOf(execution.timings())}}`;
+  return `${plain.slice(0, -1)},"executionTimings":${timingsText(execution, input)}}`;
+}
+
+/** The plan within what the service does around it. */
+function timingsText(execution: Execution, { ownMs, rows, version, textOf }: ProfileInput): string {
+  const checked = JSON.stringify({ '#phaseSwitches': 2, servTime: durationText(ownMs.authorize) });
+  const sent = JSON.stringify({ '#operator': 'Stream', '#stats': { '#itemsIn': rows, '#itemsOut': rows } });
+  const plan = textOf(execution.timings());
+  const children = plan === 'null' ? sent : `${plan},${sent}`;
+  const child = `{"#operator":"Sequence","~children":[${children}]}`;
+  const versions = JSON.stringify([version, version]);
+  return `{"#operator":"Authorize","#stats":${checked},"~child":${child},"~versions":${versions}}`;
 }

@@ -25,7 +25,11 @@ test('leaves out what is not asked for, and indents what is', async () => {
   assert.match(text, /\n {4}"results": \[\n {8}\{\n {12}"n": 0\n {8}\}\n {4}\],\n/);
   const { profile, controls } = await answerOf({ statement: 'ROWS 1', profile: 'timings', controls: true });
   assert.deepEqual(Object.keys(profile ?? {}).slice(0, 3), ['phaseTimes', 'phaseCounts', 'phaseOperators']);
-  assert.deepEqual(profile?.['executionTimings'], { '#operator': 'Fake' });
+  const timings = profile?.['executionTimings'] as { '~child'?: { '~children'?: unknown[] } } | undefined;
+  assert.deepEqual(timings?.['~child']?.['~children'], [
+    { '#operator': 'Fake' },
+    { '#operator': 'Stream', '#stats': { '#itemsIn': 1, '#itemsOut': 1 } },
+  ]);
   assert.equal(controls?.['scan_consistency'], 'not_bounded');
 });
 

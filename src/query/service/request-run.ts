@@ -3,7 +3,6 @@
 import type { Timer } from '#ports/clock.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
-import type { Value } from '#sqlpp/values/value.ts';
 import { checkPrivileges } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import { type AnswerSink, AnswerWriter } from '../answer/answer-writer.ts';
@@ -17,6 +16,7 @@ import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
+import { controlsText, metricsText, signatureText } from './answer-figures.ts';
 import { runCommand } from './commands.ts';
 import { enterLimits } from './limited-users.ts';
 import { profileOf } from './profile.ts';
@@ -63,6 +63,8 @@ export class RequestRun {
   private transaction: RequestTransaction | null = null;
   private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
+  /** Phases that the service itself takes. */
+  private readonly ownMs = { plan: 0, authorize: 0, ranAt: 0 };
   private leaveLimits: (resultBytes: number) => void = () => {};
 
   constructor(service: QueryParts, input: RunInput) {
@@ -159,7 +161,10 @@ export class RequestRun {
     const { service } = this;
     const datastore = transaction.datastore(requestDatastore(service, session));
     const choice = new StatementChoice(service, engine, datastore, request);
+    const { clock } = service.deps;
+    const plannedMs = clock.monotonicMs();
     const chosen = choice.choose();
+    this.ownMs.plan = clock.monotonicMs() - plannedMs;
     const values = parametersOf(request, chosen.using);
     const context = { ...this.contextFor(request, session, choice, datastore), ...values };
     const isPrepared = request.autoExecute && chosen.prepared.kind === 'PREPARE';
@@ -195,8 +200,12 @@ export class RequestRun {
     this.active.preparedText = entry?.text ?? null;
     this.transaction?.check(prepared.kind);
     if (request.isReadonly && !prepared.isReadonly) throw sqlError(1000, readonlyText);
+    const { clock } = this.service.deps;
+    const checkedMs = clock.monotonicMs();
     checkPrivileges(session.callers, prepared.privileges);
     checkSingleVector(request, prepared.keyspaces);
+    this.ownMs.ranAt = clock.monotonicMs();
+    this.ownMs.authorize = this.ownMs.ranAt - checkedMs;
     const execution = engine.execute(prepared, context);
     this.execution = execution;
     this.active.outcome = execution.outcome;
@@ -237,6 +246,7 @@ export class RequestRun {
       userFunctions: functions.seenFrom(request.queryContext),
       users: session.users,
       special: (name) => requestFunction(name, node(), session.users),
+      isProfiled: this.profileLevel() !== 'off',
       authorize: (privileges) => checkPrivileges(session.callers, privileges),
       command: (command, context) =>
         runCommand(command, {
@@ -343,52 +353,44 @@ export class RequestRun {
       writer.member('warnings', JSON.stringify(warnings.map((warning) => errorEntry(warning, hasMutations))));
     const isFailed = active.state === 'completed' && shown.length > 0;
     writer.member('status', JSON.stringify(isFailed ? 'errors' : states[active.state]));
-    if (this.request?.metrics ?? true) writer.member('metrics', this.metrics(shown.length, warnings.length));
+    if (this.request?.metrics ?? true) this.writeMetrics(shown.length, warnings.length);
     this.writeProfile();
   }
 
-  private metrics(errors: number, warnings: number): string {
+  private writeMetrics(errors: number, warnings: number): void {
     const { writer, execution, active, service } = this;
     const nowMs = service.deps.clock.monotonicMs();
-    const { mutations = 0, sorted = 0, usedBytes = 0 } = execution?.outcome ?? {};
-    return JSON.stringify({
-      elapsedTime: durationText(nowMs - this.receivedMs),
-      executionTime: durationText(active.servedMs === 0 ? 0 : nowMs - active.servedMs),
-      resultCount: writer.rows,
-      resultSize: writer.bytes,
-      serviceLoad: service.active.count,
-      ...(usedBytes > 0 && { usedMemory: usedBytes }),
-      ...(mutations > 0 && { mutationCount: mutations }),
-      ...(sorted > 0 && { sortCount: sorted }),
-      ...this.transaction?.times(),
-      ...(errors > 0 && { errorCount: errors }),
-      ...(warnings > 0 && { warningCount: warnings }),
+    const text = metricsText({
+      ...{ nowMs, receivedMs: this.receivedMs, servedMs: active.servedMs, errors, warnings },
+      ...{ rows: writer.rows, bytes: writer.bytes, load: service.active.count },
+      ...{ outcome: execution?.outcome, times: this.transaction?.times() },
     });
+    writer.member('metrics', text);
+  }
+
+  private profileLevel(): 'off' | 'phases' | 'timings' {
+    return this.request?.profile ?? this.service.deps.settings.profile;
   }
 
   private writeProfile(): void {
     const { request, execution, engine, writer, service } = this;
-    const { settings, node } = service.deps;
-    const level = request?.profile ?? settings.profile;
+    const { node, settings } = service.deps;
+    const level = this.profileLevel();
     if (level !== 'off' && execution !== null && engine !== null)
       writer.member(
         'profile',
         profileOf(execution, {
           level,
           startedMs: this.startedMs,
+          ownMs: { ...this.ownMs, run: service.deps.clock.monotonicMs() - this.ownMs.ranAt },
+          rows: writer.rows,
+          version: node().version,
           host: node().name,
           textOf: (value) => engine.textOf(value),
         }),
       );
     if (!(request?.controls ?? settings.showsControls) || request === null) return;
-    const { consistency, timeoutMs } = request;
-    writer.member(
-      'controls',
-      JSON.stringify({
-        scan_consistency: consistency,
-        ...(timeoutMs > 0 && { timeout: durationText(timeoutMs) }),
-      }),
-    );
+    writer.member('controls', controlsText(request));
   }
 
   private described(): ActiveRequest {
@@ -446,9 +448,6 @@ const readonlyText = 'The server or request is read-only and cannot accept this 
 
 /** Rows that failed among others that did not are no failure of the request, unless their code has a status of its own. */
 const okay = (status: number): number => (status === 500 ? 200 : status);
-
-const signatureText = (engine: Engine, signature: Value): string =>
-  signature === undefined ? 'null' : engine.textOf(signature);
 
 const smallestAboveZero = (a: number, b: number): number =>
   a > 0 && b > 0 ? Math.min(a, b) : Math.max(a, b);

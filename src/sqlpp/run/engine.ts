@@ -152,6 +152,8 @@ export interface ExecuteContext {
   /** VERSION(), NODE_NAME(), CURRENT_USERS() and the like, by name in lower case. */
   special?(name: string, values: readonly Value[]): Value;
   readonly users: readonly string[];
+  /** Time is taken for phases and operators. */
+  readonly isProfiled?: boolean;
   /** Runs what the engine does not. */
   command(command: Command, context: ExecuteContext): AsyncIterable<readonly Value[]>;
   /** Whether the request may see what a statement that it names itself (ADVISE, EXECUTE FUNCTION, a subquery text) needs. */

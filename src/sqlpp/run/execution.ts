@@ -3,7 +3,9 @@
 import type { EvaluationContext } from '../expressions/context.ts';
 import type { Value } from '../values/value.ts';
 import type { ExecuteContext, Execution } from './engine.ts';
+import type { StatsOf } from './explaining.ts';
 import type { Statement } from './inserting.ts';
+import { addPhases } from './meter.ts';
 import { emptyRow } from './row.ts';
 import { type Programs, Run, type SubqueryProgram } from './run.ts';
 
@@ -12,19 +14,31 @@ export interface Compiled {
   readonly programs: Programs;
 }
 
-export function execute({ statement, programs }: Compiled, context: ExecuteContext): Execution {
+/** A plan as EXPLAIN shows it, with what its operators took. */
+export type Explained = (statsOf?: StatsOf) => Value;
+
+export function execute(
+  { statement, programs }: Compiled,
+  context: ExecuteContext,
+  { plan, explain }: { readonly plan: object; readonly explain: Explained },
+): Execution {
   const run = new Run(context, programs, evaluationOf);
+  const { meter } = run;
   return {
-    rows: rowsOf(run, statement),
+    rows: rowsOf(run, meter ? (each) => meter.rows(plan, statement(each)) : statement),
     outcome: run.outcome,
-    timings: () => null,
+    timings: () => (meter ? explain((operator) => meter.statsOf(operator)) : null),
   };
 }
 
 async function* rowsOf(run: Run, statement: Statement): AsyncGenerator<readonly Value[]> {
   run.context.signal.throwIfAborted();
-  for await (const rows of statement(run)) {
-    if (rows.length > 0) yield rows;
+  try {
+    for await (const rows of statement(run)) {
+      if (rows.length > 0) yield rows;
+    }
+  } finally {
+    if (run.meter) addPhases(run.outcome, run.meter);
   }
 }
 

@@ -4,36 +4,45 @@ import type { Source } from '../plan/block.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
 import type { KeyspaceRef, LogicalProjection, OrderTerm } from '../plan/logical.ts';
 import type { IndexScan, Operator, QueryPlan } from '../plan/operators.ts';
-import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
-import { formatExpression } from '../text/format.ts';
-import type { Expression } from '../tree/query.ts';
-import { newObject, setMember, type Value } from '../values/value.ts';
+import type { Value } from '../values/value.ts';
+import { members, node, shownText, spanNode } from './explained-nodes.ts';
+import { counted } from './explained-stats.ts';
+import type { OperatorStats } from './meter.ts';
 
-export function explainSelect(plan: QueryPlan, subqueries: readonly QueryPlan[]): Value {
-  const root = explainQuery(plan);
-  return subqueries.length === 0
-    ? root
-    : node('Sequence', {
-        '~children': [root],
-        '~subqueries': subqueries.map((each) => node('Subquery', { plan: explainQuery(each) })),
-      });
+/** What an operator took; undefined: nothing was measured. */
+export type StatsOf = (operator: object) => OperatorStats | undefined;
+
+const noStats: StatsOf = () => undefined;
+
+export function explainSelect(
+  plan: QueryPlan,
+  subqueries: readonly QueryPlan[],
+  statsOf: StatsOf = noStats,
+): Value {
+  return withSubqueries(explainQuery(plan, statsOf), subqueries, statsOf);
 }
 
-function explainQuery({ root }: QueryPlan): Value {
+function withSubqueries(root: Value, subqueries: readonly QueryPlan[], statsOf: StatsOf): Value {
+  if (subqueries.length === 0) return root;
+  const plans = subqueries.map((each) => node('Subquery', { plan: explainQuery(each, statsOf) }));
+  return node('Sequence', { '~children': [root], '~subqueries': plans });
+}
+
+function explainQuery({ root }: QueryPlan, statsOf: StatsOf): Value {
   const after: Value[] = [];
   let top = root;
   const isAfter = (op: Operator['op']): boolean => op === 'order' || op === 'offset' || op === 'limit';
   // Rows are sorted before they are projected; the published plans show it the other way round.
   let projected: Value | undefined;
   if (top.op === 'project' && isAfter(top.input.op)) {
-    projected = projectNode(top.projection);
+    [projected] = counted([projectNode(top.projection)], statsOf(top));
     top = top.input;
   }
   while (top.op === 'order' || top.op === 'offset' || top.op === 'limit') {
-    after.unshift(...ownSteps(top));
+    after.unshift(...counted(ownSteps(top, statsOf), statsOf(top)));
     top = top.input;
   }
-  const steps = stepsOf(top);
+  const steps = stepsOf(top, statsOf);
   if (projected) steps.push(projected);
   const select = parallel(steps);
   return after.length > 0 ? node('Sequence', { '~children': [select, ...after] }) : select;
@@ -64,32 +73,27 @@ function parallel(steps: readonly Value[]): Value {
   return node('Sequence', { '~children': [...steps.slice(0, first), inner] });
 }
 
-function node(operator: string, members: Readonly<Record<string, Value>> = {}): Value {
-  const object = newObject();
-  object['#operator'] = operator;
-  for (const [name, value] of Object.entries(members)) setMember(object, name, value);
-  return object;
-}
-
 function sequence(children: readonly Value[]): Value {
   return children.length === 1 && children[0] !== undefined
     ? node('Sequence', { '~children': children })
     : node('Sequence', { '~children': children });
 }
 
-function text(expression: Expression): string {
-  return formatExpression(expression);
+/** Steps of an operator and all before it, in the order in which rows go through. */
+function stepsOf(operator: Operator, statsOf: StatsOf): Value[] {
+  if ('input' in operator)
+    return [...stepsOf(operator.input, statsOf), ...counted(ownSteps(operator, statsOf), statsOf(operator))];
+  return counted(sourceSteps(operator, statsOf), statsOf(operator));
 }
 
-/** Steps of an operator and all before it, in the order in which rows go through. */
-function stepsOf(operator: Operator): Value[] {
+function sourceSteps(operator: Exclude<Operator, { input: Operator }>, statsOf: StatsOf): Value[] {
   switch (operator.op) {
     case 'start':
       return [node('DummyScan')];
     case 'nothing':
       return [node('DummyScan')];
     case 'key scan':
-      return [node('KeyScan', { keys: text(operator.keys) })];
+      return [node('KeyScan', { keys: shownText(operator.keys) })];
     case 'index scan':
       return [indexScan(operator)];
     case 'union scan':
@@ -108,38 +112,36 @@ function stepsOf(operator: Operator): Value[] {
     case 'count scan':
       return [node('CountScan', { ...keyspace(operator.keyspace), as: operator.source.alias })];
     case 'expression scan':
-      return [node('ExpressionScan', { alias: operator.source.alias, expr: text(operator.expression) })];
+      return [node('ExpressionScan', { alias: operator.source.alias, expr: shownText(operator.expression) })];
     case 'subquery scan':
-      return [explainQuery(operator.plan), node('Alias', { as: operator.source.alias })];
+      return [explainQuery(operator.plan, statsOf), node('Alias', { as: operator.source.alias })];
     case 'set operation':
-      return [setOperation(operator)];
-    default:
-      return [...stepsOf(operator.input), ...ownSteps(operator)];
+      return [setOperation(operator, statsOf)];
   }
 }
 
-function ownSteps(operator: Extract<Operator, { input: Operator }>): Value[] {
+function ownSteps(operator: Extract<Operator, { input: Operator }>, statsOf: StatsOf): Value[] {
   switch (operator.op) {
     case 'fetch':
       return [fetchNode(operator.keyspace, operator.source)];
     case 'filter':
-      return [node('Filter', { condition: text(operator.condition) })];
+      return [node('Filter', { condition: shownText(operator.condition) })];
     case 'let':
       return [
         node('Let', {
           bindings: operator.bindings.map(({ name, expression }) =>
-            members({ var: name, expr: text(expression) }),
+            members({ var: name, expr: shownText(expression) }),
           ),
         }),
       ];
     case 'join':
     case 'hash join':
-      return [joinNode(operator)];
+      return [joinNode(operator, statsOf)];
     case 'unnest':
       return [
         node('Unnest', {
           as: operator.source.alias,
-          expr: text(operator.expression),
+          expr: shownText(operator.expression),
           outer: operator.isOuter || undefined,
         }),
       ];
@@ -147,13 +149,15 @@ function ownSteps(operator: Extract<Operator, { input: Operator }>): Value[] {
       if (operator.input.op === 'count scan') return [];
       const { keys, aggregates } = operator.group;
       const parts = {
-        aggregates: aggregates.map(({ node: aggregate }) => text(aggregate)),
-        group_keys: keys.map(({ expression }) => text(expression)),
+        aggregates: aggregates.map(({ node: aggregate }) => shownText(aggregate)),
+        group_keys: keys.map(({ expression }) => shownText(expression)),
       };
       return ['InitialGroup', 'IntermediateGroup', 'FinalGroup'].map((name) => node(name, parts));
     }
     case 'window':
-      return [node('WindowAggregate', { aggregates: operator.columns.map((column) => text(column.node)) })];
+      return [
+        node('WindowAggregate', { aggregates: operator.columns.map((column) => shownText(column.node)) }),
+      ];
     case 'project':
       return [projectNode(operator.projection)];
     case 'distinct':
@@ -162,29 +166,23 @@ function ownSteps(operator: Extract<Operator, { input: Operator }>): Value[] {
       return [
         node('Order', {
           sort_terms: operator.terms.map(sortTerm),
-          limit: operator.limit && text(operator.limit),
-          offset: operator.offset && text(operator.offset),
+          limit: operator.limit && shownText(operator.limit),
+          offset: operator.offset && shownText(operator.offset),
         }),
       ];
     case 'offset':
-      return [node('Offset', { expr: text(operator.offset) })];
+      return [node('Offset', { expr: shownText(operator.offset) })];
     case 'limit':
-      return [node('Limit', { expr: text(operator.limit) })];
+      return [node('Limit', { expr: shownText(operator.limit) })];
     case 'with':
       return [
         node('With', {
           bindings: operator.terms.map(({ alias, expression }) =>
-            members({ var: alias, expr: text(expression) }),
+            members({ var: alias, expr: shownText(expression) }),
           ),
         }),
       ];
   }
-}
-
-function members(values: Readonly<Record<string, Value>>): Value {
-  const object = newObject();
-  for (const [name, value] of Object.entries(values)) setMember(object, name, value);
-  return object;
 }
 
 function keyspace({ name }: KeyspaceRef): Record<string, Value> {
@@ -218,8 +216,8 @@ function indexScan(scan: IndexScan): Value {
     spans: scan.spans.map((span) => spanNode(span, keys)),
     covers: scan.isCovering ? coverTexts(scan) : undefined,
     filter_covers: scan.constants.length > 0 ? filterCovers(scan) : undefined,
-    limit: scan.limit && text(scan.limit),
-    offset: scan.offset && text(scan.offset),
+    limit: scan.limit && shownText(scan.limit),
+    offset: scan.offset && shownText(scan.offset),
     reverse: scan.isReverse || undefined,
     index_order: scan.isOrdered ? [members({ keypos: 0, ...(scan.isReverse && { desc: true }) })] : undefined,
   });
@@ -227,7 +225,7 @@ function indexScan(scan: IndexScan): Value {
 }
 
 function coverTexts(scan: IndexScan): string[] {
-  const covers = scan.keyExpressions.map((expression) => `cover (${text(expression)})`);
+  const covers = scan.keyExpressions.map((expression) => `cover (${shownText(expression)})`);
   return [...covers, `cover ((meta(\`${scan.source.alias}\`).\`id\`))`];
 }
 
@@ -235,7 +233,7 @@ function coverTexts(scan: IndexScan): string[] {
 function filterCovers({ constants }: IndexScan): Value {
   return members(
     Object.fromEntries(
-      constants.map(({ expression, constant }) => [`cover (${text(expression)})`, constant ?? null]),
+      constants.map(({ expression, constant }) => [`cover (${shownText(expression)})`, constant ?? null]),
     ),
   );
 }
@@ -247,65 +245,34 @@ function collectionScan(scan: Extract<Operator, { op: 'collection scan' }>): Val
     using: scan.index ? 'gsi' : 'sequentialscan',
     index_projection: members({ primary_key: true }),
     ...ref,
-    limit: scan.limit && text(scan.limit),
-    offset: scan.offset && text(scan.offset),
+    limit: scan.limit && shownText(scan.limit),
+    offset: scan.offset && shownText(scan.offset),
   });
   return scan.keysOnly ? [source] : [source, node('Fetch', ref)];
 }
 
-function spanNode(span: PlanSpan, keys: readonly string[]): Value {
-  return members({
-    exact: span.isExact || undefined,
-    range: span.ranges.map((range, at) => rangeNode(range, keys[at])),
-  });
-}
-
-function rangeNode(range: PlanRange, key: string | undefined): Value {
-  const shared = { index_key: key };
-  if (range.kind === 'each')
-    return members({
-      ...shared,
-      low: `array_min(${text(range.list)})`,
-      high: `array_max(${text(range.list)})`,
-      inclusion: 3,
-    });
-  if (range.kind === 'like')
-    return members({
-      ...shared,
-      low: `like_prefix(${text(range.pattern)})`,
-      high: `like_stop(${text(range.pattern)})`,
-      inclusion: 1,
-    });
-  const inclusion = (range.low?.inclusive ? 1 : 0) + (range.high?.inclusive ? 2 : 0);
-  return members({ ...shared, low: boundText(range.low), high: boundText(range.high), inclusion });
-}
-
-function boundText(bound: PlanBound | undefined): Value {
-  return bound && text(bound.value);
-}
-
-function joinNode(operator: Extract<Operator, { op: 'join' | 'hash join' }>): Value {
+function joinNode(operator: Extract<Operator, { op: 'join' | 'hash join' }>, statsOf: StatsOf): Value {
   const isNest = operator.nestSlot !== undefined;
   const name = isNest ? 'Nest' : 'Join';
   const shared = {
     alias: operator.source.alias,
-    on_clause: operator.condition && text(operator.condition),
+    on_clause: operator.condition && shownText(operator.condition),
     outer: operator.isOuter || undefined,
-    '~child': sequence(stepsOf(operator.right)),
+    '~child': sequence(stepsOf(operator.right, statsOf)),
   };
   if (operator.op === 'join') return node(operator.isLookup ? name : `NestedLoop${name}`, shared);
   return node(`Hash${name}`, {
     ...shared,
-    build_exprs: operator.rightKeys.map(text),
-    probe_exprs: operator.leftKeys.map(text),
+    build_exprs: operator.rightKeys.map(shownText),
+    probe_exprs: operator.leftKeys.map(shownText),
   });
 }
 
 function projectNode({ isDistinct, isRaw, terms }: LogicalProjection): Value {
   const results = terms.map((term) => {
     if (term.kind === 'all') return members({ expr: 'self', star: true });
-    if (term.kind === 'star') return members({ expr: text(term.of), star: true });
-    return members({ expr: text(term.expression), as: term.isExplicit ? term.alias : undefined });
+    if (term.kind === 'star') return members({ expr: shownText(term.of), star: true });
+    return members({ expr: shownText(term.expression), as: term.isExplicit ? term.alias : undefined });
   });
   return node('InitialProject', {
     result_terms: results,
@@ -316,16 +283,16 @@ function projectNode({ isDistinct, isRaw, terms }: LogicalProjection): Value {
 
 function sortTerm({ expression, isDescending, nulls }: OrderTerm): Value {
   return members({
-    expr: text(expression),
-    desc: typeof isDescending === 'boolean' ? (isDescending ? '"desc"' : undefined) : text(isDescending),
-    nulls_pos: typeof nulls === 'object' ? text(nulls) : nulls && `"nulls ${nulls}"`,
+    expr: shownText(expression),
+    desc: typeof isDescending === 'boolean' ? (isDescending ? '"desc"' : undefined) : shownText(isDescending),
+    nulls_pos: typeof nulls === 'object' ? shownText(nulls) : nulls && `"nulls ${nulls}"`,
   });
 }
 
-function setOperation(operator: Extract<Operator, { op: 'set operation' }>): Value {
+function setOperation(operator: Extract<Operator, { op: 'set operation' }>, statsOf: StatsOf): Value {
   const { left, right, isAll } = operator;
-  if (!right) return explainQuery(left);
-  const parts = [explainQuery(left), explainQuery(right)];
+  if (!right) return explainQuery(left, statsOf);
+  const parts = [explainQuery(left, statsOf), explainQuery(right, statsOf)];
   if (operator.operator === 'union') {
     const all = node('UnionAll', { '~children': parts });
     return isAll ? all : node('Sequence', { '~children': [all, node('Distinct')] });
@@ -334,28 +301,27 @@ function setOperation(operator: Extract<Operator, { op: 'set operation' }>): Val
   return node(name, { first: parts[0], second: parts[1], distinct: isAll ? undefined : true });
 }
 
-export function explainChange(plan: ChangePlan, subqueries: readonly QueryPlan[]): Value {
-  const steps = changeSteps(plan);
-  if (plan.returning) steps.push(projectNode(plan.returning));
-  else steps.push(node('Discard'));
-  const root = sequence(steps);
-  return subqueries.length === 0
-    ? root
-    : node('Sequence', {
-        '~children': [root],
-        '~subqueries': subqueries.map((each) => node('Subquery', { plan: explainQuery(each) })),
-      });
+export function explainChange(
+  plan: ChangePlan,
+  subqueries: readonly QueryPlan[],
+  statsOf: StatsOf = noStats,
+): Value {
+  const steps = changeSteps(plan, statsOf);
+  const last = steps.pop() as Value;
+  steps.push(...counted([last], statsOf(plan)));
+  steps.push(plan.returning ? projectNode(plan.returning) : node('Discard'));
+  return withSubqueries(sequence(steps), subqueries, statsOf);
 }
 
-function changeSteps(plan: ChangePlan): Value[] {
+function changeSteps(plan: ChangePlan, statsOf: StatsOf): Value[] {
   const ref = asAlias(plan.target, plan.source);
   switch (plan.kind) {
     case 'insert':
     case 'upsert': {
       const send = node(plan.kind === 'insert' ? 'SendInsert' : 'SendUpsert', ref);
-      if (plan.rows.kind === 'query') return [explainQuery(plan.rows.query), send];
+      if (plan.rows.kind === 'query') return [explainQuery(plan.rows.query, statsOf), send];
       const values = plan.rows.values.map(
-        (row) => `[${text(row.key)}, ${row.value ? text(row.value) : 'null'}]`,
+        (row) => `[${shownText(row.key)}, ${row.value ? shownText(row.value) : 'null'}]`,
       );
       return [node('ValueScan', { values: `[${values.join(', ')}]` }), send];
     }
@@ -363,19 +329,21 @@ function changeSteps(plan: ChangePlan): Value[] {
       const steps = [node('Clone')];
       if (plan.changes.set.length > 0)
         steps.push(
-          node('Set', { set_terms: plan.changes.set.map((term) => members({ value: text(term.value) })) }),
+          node('Set', {
+            set_terms: plan.changes.set.map((term) => members({ value: shownText(term.value) })),
+          }),
         );
       if (plan.changes.unset.length > 0) steps.push(node('Unset'));
-      return [...stepsOf(plan.root), ...steps, node('SendUpdate', ref)];
+      return [...stepsOf(plan.root, statsOf), ...steps, node('SendUpdate', ref)];
     }
     case 'delete':
-      return [...stepsOf(plan.root), node('SendDelete', ref)];
+      return [...stepsOf(plan.root, statsOf), node('SendDelete', ref)];
     case 'merge':
       return [
-        ...stepsOf(plan.root),
+        ...stepsOf(plan.root, statsOf),
         node('Merge', {
           ...ref,
-          key: plan.key && text(plan.key),
+          key: plan.key && shownText(plan.key),
           update:
             plan.update &&
             node('Sequence', { '~children': [node('Clone'), node('Set'), node('SendUpdate', ref)] }),

@@ -9,7 +9,7 @@ import { distinct, fetchDocuments, filter, letVariables, limit, offset, project,
 import { compileAfter, group } from './grouping.ts';
 import { hashJoin } from './hash-join.ts';
 import { constantJoin, keyScanOf, lookupJoin, loopJoin } from './joining.ts';
-import { type FunctionProgram, functionKey, type Pull, type SubqueryProgram } from './run.ts';
+import { type FunctionProgram, functionKey, measured, type Pull, type SubqueryProgram } from './run.ts';
 import {
   catalogScan,
   collectionScan,
@@ -72,6 +72,10 @@ export class Instantiation {
   }
 
   #operator(book: CodeBook, node: Operator): Pull {
+    return measured(node, this.#bare(book, node));
+  }
+
+  #bare(book: CodeBook, node: Operator): Pull {
     switch (node.op) {
       case 'start':
         return pullStart;

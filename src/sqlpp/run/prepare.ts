@@ -23,7 +23,7 @@ import type {
   Program,
   StatementKind,
 } from './engine.ts';
-import { type Compiled, execute, selectStatement } from './execution.ts';
+import { type Compiled, type Explained, execute, selectStatement } from './execution.ts';
 import { explainChange, explainSelect } from './explaining.ts';
 import { insert } from './inserting.ts';
 import { Instantiation } from './instantiate.ts';
@@ -123,7 +123,8 @@ function prepareSelect(tree: Select, text: string, context: PrepareContext): Pre
     isReadonly: true,
     signature: signatureOfSelect(logical),
     compiled: { statement: selectStatement(program), programs: instantiation },
-    explain: explainSelect(plan, planning.subqueries),
+    plan,
+    explain: (statsOf) => explainSelect(plan, planning.subqueries, statsOf),
     tree,
   });
 }
@@ -161,7 +162,8 @@ function prepareChange(
     isReadonly: false,
     signature: plan.returning ? signatureOf(plan.returning) : undefined,
     compiled: { statement, programs: instantiation },
-    explain: explainChange(plan, planning.subqueries),
+    plan,
+    explain: (statsOf) => explainChange(plan, planning.subqueries, statsOf),
     tree,
   });
 }
@@ -213,14 +215,16 @@ interface Parts {
   readonly isReadonly: boolean;
   readonly signature: Value;
   readonly compiled: Compiled;
-  readonly explain: Value;
+  /** What the statement's own time is counted for. */
+  readonly plan: object;
+  readonly explain: Explained;
   readonly tree: StatementTree;
 }
 
 function finished(resolver: Resolver, planning: StatementPlanning, parts: Parts): Prepared {
   const { compiled, kind, isReadonly, signature, explain } = parts;
   const program: Program = {
-    run: (_prepared: Prepared, context: ExecuteContext): Execution => execute(compiled, context),
+    run: (_prepared: Prepared, context: ExecuteContext): Execution => execute(compiled, context, parts),
   };
   return {
     text: resolver.text,
@@ -232,7 +236,7 @@ function finished(resolver: Resolver, planning: StatementPlanning, parts: Parts)
       .map((ref) => ref.keyspace)
       .filter((keyspace) => keyspace !== undefined),
     indexIds: [...planning.used.keys()],
-    explain,
+    explain: explain(),
     parameters: planning.parameters(parts.tree),
     program,
   };

@@ -10,6 +10,7 @@ import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
 import type { ExecuteContext, Outcome, Phase, UserFunction } from './engine.ts';
 import { valueKey } from './keys.ts';
+import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
 import { sizeOf } from './size.ts';
 
@@ -56,6 +57,11 @@ export function functionKey({ parts }: FunctionName): string {
 /** Makes an operator's rows, beginning with this row. Leaving the loop early ends all operators below. */
 export type Pull = (run: Run, seed: Row) => AsyncIterable<Batch>;
 
+/** The operator's rows, counted where the request asks for a profile. */
+export function measured(operator: object, pull: Pull): Pull {
+  return (run, seed) => run.meter?.rows(operator, pull(run, seed)) ?? pull(run, seed);
+}
+
 export interface SubqueryProgram {
   readonly block: Block;
   readonly resultSlot: number;
@@ -79,6 +85,7 @@ export class Run {
     phases: new Map(),
   };
   readonly evaluation: EvaluationContext;
+  readonly meter: Meter | undefined;
   readonly #programs: Programs;
   readonly #calls = new Map<string, Value>();
   #depth = 0;
@@ -88,7 +95,8 @@ export class Run {
   #heldBytes = 0;
 
   constructor(context: ExecuteContext, programs: Programs, evaluation: (run: Run) => EvaluationContext) {
-    this.context = context;
+    this.meter = context.isProfiled ? new Meter(() => context.monotonicMs()) : undefined;
+    this.context = this.meter ? { ...context, datastore: this.meter.datastore(context.datastore) } : context;
     this.#programs = programs;
     this.#sliceStart = context.monotonicMs();
     this.evaluation = evaluation(this);
@@ -98,7 +106,7 @@ export class Run {
   async breathe(): Promise<void> {
     this.context.signal.throwIfAborted();
     if (this.context.monotonicMs() - this.#sliceStart < sliceMs) return;
-    await this.context.pause();
+    await (this.meter?.wait('kernMs', () => this.context.pause()) ?? this.context.pause());
     this.context.signal.throwIfAborted();
     this.#sliceStart = this.context.monotonicMs();
   }

@@ -1,0 +1,51 @@
+// The members `signature`, `metrics` and `controls` of an answer.
+import type { Outcome } from '#sqlpp/run/engine.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import { durationText } from '../request/duration.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import type { Engine } from '../state/engine-port.ts';
+
+interface Figures {
+  readonly nowMs: number;
+  readonly receivedMs: number;
+  /** 0: it never ran. */
+  readonly servedMs: number;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Requests that are active. */
+  readonly load: number;
+  readonly errors: number;
+  readonly warnings: number;
+  readonly outcome: Outcome | undefined;
+  /** Of its transaction. */
+  readonly times: object | undefined;
+}
+
+/** What is 0 is left out where the published server leaves it out. */
+export function metricsText(figures: Figures): string {
+  const { nowMs, receivedMs, servedMs, rows, bytes, load, errors, warnings, outcome, times } = figures;
+  const { mutations = 0, sorted = 0, usedBytes = 0 } = outcome ?? {};
+  return JSON.stringify({
+    elapsedTime: durationText(nowMs - receivedMs),
+    executionTime: durationText(servedMs === 0 ? 0 : nowMs - servedMs),
+    resultCount: rows,
+    resultSize: bytes,
+    serviceLoad: load,
+    ...(usedBytes > 0 && { usedMemory: usedBytes }),
+    ...(mutations > 0 && { mutationCount: mutations }),
+    ...(sorted > 0 && { sortCount: sorted }),
+    ...times,
+    ...(errors > 0 && { errorCount: errors }),
+    ...(warnings > 0 && { warningCount: warnings }),
+  });
+}
+
+export function controlsText({ consistency, timeoutMs }: QueryRequest): string {
+  return JSON.stringify({
+    scan_consistency: consistency,
+    ...(timeoutMs > 0 && { timeout: durationText(timeoutMs) }),
+  });
+}
+
+export const signatureText = (engine: Engine, signature: Value): string =>
+  signature === undefined ? 'null' : engine.textOf(signature);

@@ -1,0 +1,53 @@
+// Parts of plans as EXPLAIN shows them: nodes, their members and spans of index scans.
+import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
+import { formatExpression } from '../text/format.ts';
+import type { Expression } from '../tree/query.ts';
+import { newObject, setMember, type Value } from '../values/value.ts';
+
+export function node(operator: string, members: Readonly<Record<string, Value>> = {}): Value {
+  const object = newObject();
+  object['#operator'] = operator;
+  for (const [name, value] of Object.entries(members)) setMember(object, name, value);
+  return object;
+}
+
+export function shownText(expression: Expression): string {
+  return formatExpression(expression);
+}
+
+export function members(values: Readonly<Record<string, Value>>): Value {
+  const object = newObject();
+  for (const [name, value] of Object.entries(values)) setMember(object, name, value);
+  return object;
+}
+
+export function spanNode(span: PlanSpan, keys: readonly string[]): Value {
+  return members({
+    exact: span.isExact || undefined,
+    range: span.ranges.map((range, at) => rangeNode(range, keys[at])),
+  });
+}
+
+function rangeNode(range: PlanRange, key: string | undefined): Value {
+  const shared = { index_key: key };
+  if (range.kind === 'each')
+    return members({
+      ...shared,
+      low: `array_min(${shownText(range.list)})`,
+      high: `array_max(${shownText(range.list)})`,
+      inclusion: 3,
+    });
+  if (range.kind === 'like')
+    return members({
+      ...shared,
+      low: `like_prefix(${shownText(range.pattern)})`,
+      high: `like_stop(${shownText(range.pattern)})`,
+      inclusion: 1,
+    });
+  const inclusion = (range.low?.inclusive ? 1 : 0) + (range.high?.inclusive ? 2 : 0);
+  return members({ ...shared, low: boundText(range.low), high: boundText(range.high), inclusion });
+}
+
+function boundText(bound: PlanBound | undefined): Value {
+  return bound && shownText(bound.value);
+}

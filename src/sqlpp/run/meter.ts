@@ -1,0 +1,197 @@
+// What each operator of a run took: rows, time of its own, time that other requests had, and time in the services below.
+// Only for requests that ask for a profile; the others pay nothing.
+import type { Documents } from '../datastore/documents.ts';
+import type { Indexes } from '../datastore/indexes.ts';
+import type { Catalog, Datastore, Outcome } from './engine.ts';
+import type { Batch } from './row.ts';
+
+export interface OperatorStats {
+  itemsIn: number;
+  itemsOut: number;
+  /** How often it was entered and left. */
+  switches: number;
+  /** Without the operators below it. */
+  execMs: number;
+  /** While the thread served other requests. */
+  kernMs: number;
+  /** In the data and index services. */
+  servMs: number;
+}
+
+interface Frame {
+  readonly stats: OperatorStats;
+  /** Time that is counted elsewhere. */
+  otherMs: number;
+}
+
+export class Meter {
+  readonly #now: () => number;
+  readonly #stats = new Map<object, OperatorStats>();
+  #frame: Frame | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Of an operator of a plan, or of a statement; undefined: it never ran. */
+  statsOf(operator: object): OperatorStats | undefined {
+    return this.#stats.get(operator);
+  }
+
+  /** All that ran. */
+  entries(): Iterable<[object, OperatorStats]> {
+    return this.#stats;
+  }
+
+  async *rows<T extends { readonly length: number } = Batch>(
+    operator: object,
+    batches: AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const stats = this.#of(operator);
+    const iterator = batches[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await this.#within(stats, () => iterator.next());
+        if (next.done) return;
+        stats.itemsOut += next.value.length;
+        if (this.#frame) this.#frame.stats.itemsIn += next.value.length;
+        yield next.value;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+
+  /** Waits for the thread, or for a service, count on their own. */
+  async wait<T>(kind: 'kernMs' | 'servMs', act: () => Promise<T>): Promise<T> {
+    const frame = this.#frame;
+    const startMs = this.#now();
+    try {
+      return await act();
+    } finally {
+      const ms = this.#now() - startMs;
+      if (frame) {
+        frame.stats[kind] += ms;
+        frame.otherMs += ms;
+      }
+    }
+  }
+
+  #of(operator: object): OperatorStats {
+    let stats = this.#stats.get(operator);
+    if (!stats) {
+      stats = { itemsIn: 0, itemsOut: 0, switches: 0, execMs: 0, kernMs: 0, servMs: 0 };
+      this.#stats.set(operator, stats);
+    }
+    return stats;
+  }
+
+  async #within<T>(stats: OperatorStats, act: () => Promise<T>): Promise<T> {
+    const outer = this.#frame;
+    const frame: Frame = { stats, otherMs: 0 };
+    this.#frame = frame;
+    const startMs = this.#now();
+    try {
+      return await act();
+    } finally {
+      const ms = this.#now() - startMs;
+      stats.execMs += Math.max(0, ms - frame.otherMs);
+      stats.switches += 2;
+      if (outer) outer.otherMs += ms;
+      this.#frame = outer;
+    }
+  }
+
+  /** The datastore with its time counted. */
+  datastore(inner: Datastore): Datastore {
+    const { documents, indexes, catalog } = inner;
+    const serve = <T>(act: () => Promise<T>): Promise<T> => this.wait('servMs', act);
+    const each = <T>(batches: AsyncIterable<T>): AsyncIterable<T> => this.#served(batches);
+    const measured: Documents = {
+      read: (...args) => serve(() => documents.read(...args)),
+      scan: (...args) => each(documents.scan(...args)),
+      count: (...args) => serve(() => documents.count(...args)),
+      write: (...args) => serve(() => documents.write(...args)),
+    };
+    const measuredIndexes: Indexes = {
+      of: (keyspace) => indexes.of(keyspace),
+      scan: (scan) => each(indexes.scan(scan)),
+      count: (scan) => serve(() => indexes.count(scan)),
+      figures: (index) => serve(() => indexes.figures(index)),
+    };
+    const measuredCatalog: Catalog = {
+      has: (collection) => catalog.has(collection),
+      scan: (...args) => each(catalog.scan(...args)),
+      remove: (...args) => serve(() => catalog.remove(...args)),
+    };
+    return {
+      find: (name) => inner.find(name),
+      indexAdmin: inner.indexAdmin,
+      documents: measured,
+      indexes: measuredIndexes,
+      catalog: measuredCatalog,
+    };
+  }
+
+  async *#served<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
+    const iterator = batches[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const next = await this.wait('servMs', () => iterator.next());
+        if (next.done) return;
+        yield next.value;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+}
+
+/** The published names of phases, by operator. */
+const phaseNames: Readonly<Record<string, string>> = {
+  'key scan': 'keyScan',
+  'index scan': 'indexScan',
+  'union scan': 'unionScan',
+  'collection scan': 'primaryScan',
+  'count scan': 'count',
+  fetch: 'fetch',
+  filter: 'filter',
+  project: 'project',
+  order: 'sort',
+  'hash join': 'hashJoin',
+  insert: 'insert',
+  upsert: 'upsert',
+  update: 'update',
+  delete: 'delete',
+  merge: 'merge',
+};
+
+/** Scans and reads count their items themselves, in every run. */
+const counted = new Set(['keyScan', 'indexScan', 'primaryScan', 'countScan', 'fetch']);
+
+/** Adds to the phases what the operators took. */
+export function addPhases({ phases }: Outcome, meter: Meter): void {
+  for (const [operator, { itemsIn, itemsOut, execMs, kernMs, servMs }] of meter.entries()) {
+    const name = phaseOf(operator as { op?: string; kind?: string });
+    if (name === undefined) continue;
+    const phase = phases.get(name) ?? { operators: 0, items: 0, ms: 0 };
+    phases.set(name, phase);
+    phase.operators++;
+    phase.ms += execMs + kernMs + servMs;
+    if (!counted.has(name)) phase.items += itemsIn > 0 ? itemsIn : itemsOut;
+  }
+}
+
+function phaseOf(operator: {
+  op?: string;
+  kind?: string;
+  nestSlot?: number;
+  isLookup?: boolean;
+}): string | undefined {
+  const name = operator.op ?? operator.kind ?? '';
+  if (name !== 'join' && name !== 'hash join') return phaseNames[name];
+  const isNest = operator.nestSlot !== undefined;
+  if (name === 'hash join') return isNest ? 'hashNest' : 'hashJoin';
+  if (operator.isLookup) return isNest ? 'nest' : 'join';
+  return isNest ? 'nestedLoopNest' : 'nestedLoopJoin';
+}
