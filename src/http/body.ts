@@ -1,6 +1,7 @@
 // Reads request bodies by the kind that a route declares, up to a size limit.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { BodyKind, RouteDefinition } from '#contract/route.ts';
+import { type BodySource, collectBody } from './collect-body.ts';
 import { httpRefusals } from './http.refusals.ts';
 import { jsonBoundsProblem } from './json-bounds.ts';
 import { parseForm } from './path.ts';
@@ -10,16 +11,11 @@ const jsonLimit = 10 << 20;
 /** Ten times the number of fields of the largest form. */
 const fieldsLimit = 2_000;
 
-export interface BodySource {
-  readonly destroyed: boolean;
+interface SentBody extends BodySource {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  on(event: 'data', listener: (chunk: Buffer) => void): unknown;
-  on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
-  removeAllListeners(event: 'data'): unknown;
-  resume(): unknown;
 }
 
-export async function readBody(route: RouteDefinition, source: BodySource): Promise<unknown> {
+export async function readBody(route: RouteDefinition, source: SentBody): Promise<unknown> {
   const kind = route.bodyKind ?? 'none';
   if (kind === 'none') return undefined;
   const bytes = await collect(source, route.bodyLimit ?? defaultLimit(kind));
@@ -31,7 +27,7 @@ export async function readBody(route: RouteDefinition, source: BodySource): Prom
 const defaultLimit = (kind: BodyKind) => (kind === 'json' ? jsonLimit : formLimit);
 
 /** A body without the form content type has no fields. */
-function isForm({ headers }: BodySource): boolean {
+function isForm({ headers }: SentBody): boolean {
   const type = headers['content-type'];
   return typeof type === 'string' && /^application\/x-www-form-urlencoded\s*(;|$)/i.test(type);
 }
@@ -42,7 +38,7 @@ const [ampersand, plus, blank] = ['&', '+', ' '].map((text) => text.charCodeAt(0
   number,
 ];
 
-/** Counts fields and decodes plus signs on the bytes, before strings are made: a million of either would take long. */
+/** Counts fields and decodes plus signs on the bytes, before strings are made: a million of either would block the thread. */
 function parseFields(sent: Buffer, repeatable?: readonly string[]): Record<string, string> {
   const bytes = Buffer.from(sent);
   let fields = 1;
@@ -64,32 +60,23 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Refuses a body above the limit at once; the rest of it is read and dropped, so that the client sees the answer. */
-function collect(source: BodySource, limit: number): Promise<Buffer> {
+/** Refuses a body above the limit as soon as its declared or received size exceeds it. */
+async function collect(source: SentBody, limit: number): Promise<Buffer> {
   if (Number(source.headers['content-length'] ?? 0) > limit) {
     source.resume();
-    return Promise.reject(httpRefusals.bodyTooLarge({ limit }));
+    throw httpRefusals.bodyTooLarge({ limit });
   }
-  // The last event came during the access checks: there will be no other.
-  if (source.destroyed) return Promise.reject(new ClientGone());
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    source.on('data', (chunk) => {
-      size += chunk.length;
-      if (size <= limit) return void chunks.push(chunk);
-      source.removeAllListeners('data');
-      source.resume();
-      reject(httpRefusals.bodyTooLarge({ limit }));
-    });
-    source.on('end', () => resolve(Buffer.concat(chunks)));
-    const gone = () => reject(new ClientGone());
-    source.on('error', gone);
-    source.on('close', gone);
+  let size = 0;
+  const body = await collectBody(source, (chunkBytes) => {
+    size += chunkBytes;
+    return size > limit ? 'too large' : null;
   });
+  if (body === 'too large') throw httpRefusals.bodyTooLarge({ limit });
+  if (body === null) throw new ClientGone();
+  return body;
 }
 
-/** The connection closed before the request was complete: no answer can be sent. */
+/** The client closed the connection before its request was complete: the server cannot reply. */
 export class ClientGone extends Error {
   override name = 'ClientGone';
 }

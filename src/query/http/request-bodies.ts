@@ -1,8 +1,7 @@
-// Bodies of requests: each with a limit, and all of them together, from their first byte until their request is answered.
-import type { IncomingMessage } from 'node:http';
-import { deferred } from '#base/deferred.ts';
+// Limits the bytes of request bodies in memory: of each body, and of all bodies together, counted until their requests are answered.
+import { type BodySource, collectBody } from '#http/collect-body.ts';
 
-/** null: the client has gone. */
+/** null: the client has closed the connection. */
 export type ReadBody = Buffer | 'too large' | 'too many' | null;
 
 export class RequestBodies {
@@ -14,35 +13,19 @@ export class RequestBodies {
     this.totalMax = totalMax;
   }
 
-  /** Reads a body, and holds its bytes until `use` ends. */
-  async with<T>(request: IncomingMessage, bytesMax: number, use: (body: ReadBody) => Promise<T>): Promise<T> {
-    const size = { bytes: 0 };
+  /** Reads a body and counts its bytes until `use` ends. */
+  async with<T>(source: BodySource, bytesMax: number, use: (body: ReadBody) => Promise<T>): Promise<T> {
+    let bytes = 0;
     try {
-      return await use(await this.read(request, bytesMax, size));
+      const body = await collectBody(source, (chunkBytes) => {
+        bytes += chunkBytes;
+        this.held += chunkBytes;
+        if (bytes > bytesMax) return 'too large';
+        return this.held > this.totalMax ? 'too many' : null;
+      });
+      return await use(body);
     } finally {
-      this.held -= size.bytes;
+      this.held -= bytes;
     }
-  }
-
-  private read(request: IncomingMessage, bytesMax: number, size: { bytes: number }): Promise<ReadBody> {
-    if (request.destroyed) return Promise.resolve(null);
-    const body = deferred<ReadBody>();
-    const chunks: Buffer[] = [];
-    /** What still comes is dropped, so that the client sees the answer. */
-    const refuse = (problem: 'too large' | 'too many'): void => {
-      request.removeAllListeners('data').resume();
-      chunks.length = 0;
-      body.resolve(problem);
-    };
-    request.on('data', (chunk: Buffer) => {
-      size.bytes += chunk.length;
-      this.held += chunk.length;
-      if (size.bytes > bytesMax) refuse('too large');
-      else if (this.held > this.totalMax) refuse('too many');
-      else chunks.push(chunk);
-    });
-    request.once('end', () => body.resolve(Buffer.concat(chunks)));
-    request.once('error', () => body.resolve(null)).once('close', () => body.resolve(null));
-    return body.promise;
   }
 }
