@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { realKdf } from '#auth/kdf.host.ts';
 import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
-import { ChangeConnection } from '#client/change-connection.ts';
-import { vbucketCount } from '#client/document-key.ts';
 import { IndexHost } from '#index/host/index-host.ts';
 import { IndexProgress } from '#index/shared/index-progress.ts';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
@@ -18,6 +16,7 @@ import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
 import { aDefinition } from '../test/support/simple-index-language.ts';
 import { addressOf, adminAccount } from '../test/support/wire-clients.ts';
+import { streamChanges } from './support/hotels.ts';
 
 const collection = 8;
 const batch = 2_000;
@@ -44,7 +43,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     ['an array of three', aDefinition([{ expression: '(distinct `tags`)', array: 'distinct' }])],
   ];
   const definitions: IndexDefinition[] = [];
-  await measured('streams alone', count, () => backfill(port, count));
+  await measured('streams alone', count, () => streamChanges(data, count));
   for (const [what, definition] of builds) {
     definitions.push(definition);
     await measured(`build of ${what}`, count, () => build(host, definitions));
@@ -62,30 +61,6 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await host.stop();
   await service.stop();
   rmSync(folder, { recursive: true });
-}
-
-/** What a build cannot do without. */
-async function backfill(port: number, count: number): Promise<void> {
-  let left = count;
-  const nothing = (): void => {};
-  const connection = await ChangeConnection.open({
-    ...{ address: addressOf(port), account: adminAccount, bucket: 'b', name: 'bench', withXattrs: true },
-    handler: {
-      ...{
-        opened: nothing,
-        snapshot: nothing,
-        advanced: nothing,
-        event: nothing,
-        ended: nothing,
-        drained: nothing,
-      },
-      change: () => void left--,
-    },
-  });
-  const from = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };
-  for (let vb = 0; vb < vbucketCount; vb++) void connection.request(vb, { from });
-  while (left > 0) await wait(5);
-  connection.close();
 }
 
 const wanted = (definitions: readonly IndexDefinition[]) => ({

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../test/support/postgres.ts';
-import { backfilled, hotel, indexStatements, writeHotels } from './support/hotels.ts';
+import { accessOf, hotel, indexStatements, streamChanges, writeHotels } from './support/hotels.ts';
 import { QueryClient } from './support/query-client.ts';
 import { forgetPeak, peakMb, residentMb, serverMs } from './support/server-time.ts';
 
@@ -125,7 +125,7 @@ async function scans(sides: Sides, client: QueryClient, peer: pg.Client | null, 
 async function collectionScan(node: NodeProcess, client: QueryClient, count: number) {
   const sides = { node: { name: 'here', pid: node.pid }, peer: null };
   const stream = await compared('streams of the data port', { sides, rounds: 3, each: count }, () =>
-    backfilled(node, count),
+    streamChanges(accessOf(node), count),
   );
   const scan = await compared(
     'scan of the collection, filter on one field',

@@ -35,13 +35,13 @@ export async function writeHotels(node: NodeProcess, count: number): Promise<voi
   client.close();
 }
 
-/** Resolves when a client has had all documents by change streams. */
-export async function backfilled(node: NodeProcess, count: number): Promise<void> {
+/** Resolves when a client has received `count` changes of bucket `b` over change streams. */
+export async function streamChanges(access: ReturnType<typeof accessOf>, count: number): Promise<void> {
   const nothing = (): void => {};
   let left = count;
   const done = Promise.withResolvers<void>();
   const connection = await ChangeConnection.open({
-    ...{ ...accessOf(node), bucket: 'b', name: 'bench', withXattrs: true },
+    ...{ ...access, bucket: 'b', name: 'bench', withXattrs: true },
     handler: {
       ...{
         opened: nothing,
@@ -62,7 +62,7 @@ export async function backfilled(node: NodeProcess, count: number): Promise<void
   connection.close();
 }
 
-function accessOf(node: NodeProcess) {
+export function accessOf(node: NodeProcess) {
   const [host = '', port] = node.ready.node.kv.split(':');
   return { address: { host, port: Number(port), timeoutMs: 60_000 }, account: administrator };
 }

@@ -1,16 +1,15 @@
 // Rows of system:functions: those that the caller may run or manage.
+import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { isHeld } from '../access/privileges.ts';
 import type { FunctionDefinition } from '../query.contract.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
 
 export function functionRows({ service, session }: RowSource): PlainRow[] {
   const isSeen = ({ scope }: FunctionDefinition): boolean => {
-    const keyspace =
-      scope === null ? undefined : ({ namespace: 'default', ...scope, collection: '' } as const);
-    const of = keyspace && { keyspace };
+    const target = scope === null ? {} : { keyspace: scopeKeyspace(scope) };
     return (
-      isHeld(session.callers, { action: 'execute function', ...of }) ||
-      isHeld(session.callers, { action: 'function', ...of })
+      isHeld(session.callers, { action: 'execute function', ...target }) ||
+      isHeld(session.callers, { action: 'function', ...target })
     );
   };
   return service.deps.functions.all().filter(isSeen).map(functionRow);

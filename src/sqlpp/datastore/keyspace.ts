@@ -8,7 +8,15 @@ export interface KeyspaceName {
   readonly collection: string;
 }
 
-/** A keyspace that exists: the ids tell it from one of the same name made later. */
+/** A scope as the target of a privilege: a keyspace name without a collection. */
+export const scopeKeyspace = (scope: { readonly bucket: string; readonly scope: string }): KeyspaceName => ({
+  namespace: 'default',
+  bucket: scope.bucket,
+  scope: scope.scope,
+  collection: '',
+});
+
+/** A keyspace that exists: the ids distinguish it from a later one of the same name. */
 export interface Keyspace {
   readonly name: KeyspaceName;
   readonly bucketUuid: string;

@@ -1,5 +1,6 @@
 // FROM: binds aliases to slots, one term after the other, and tells keyspaces from expressions.
 import { sqlError } from '../errors/sql-error.ts';
+import { aliasOf } from '../tree/alias.ts';
 import type {
   ExpressionTerm,
   FromTerm,
@@ -11,7 +12,6 @@ import type {
 } from '../tree/query.ts';
 import type { Source } from './block.ts';
 import type { JoinOn, JoinSide, LogicalFrom, LogicalSelect } from './logical.ts';
-import { naturalAlias } from './names.ts';
 import { near, type Resolving } from './resolving.ts';
 import type { Scope } from './scope.ts';
 
@@ -137,7 +137,7 @@ function unnestTerm(resolver: Resolving, term: Unnest, scope: Scope, sources: So
   const left = fromTerm(resolver, term.left, scope, sources);
   scope.defaultSource = sources.length === 1 ? sources[0] : undefined;
   const expression = resolver.expression(term.expression, scope);
-  const alias = term.alias ?? naturalAlias(term.expression);
+  const alias = term.alias ?? aliasOf(term.expression);
   if (alias === undefined) throw sqlError(4010, 'UNNEST');
   if (scope.find(alias)) throw sqlError(4020, 'UNNEST', alias + near(resolver.text, term.at));
   scope.defaultSource = undefined;
@@ -193,7 +193,7 @@ function expressionTerm(
         'FROM',
       );
   }
-  const alias = term.alias ?? naturalAlias(term.expression);
+  const alias = term.alias ?? aliasOf(term.expression);
   if (alias === undefined) throw sqlError(4010, `FROM expression${context}`);
   const found = scope.find(alias)?.binding;
   if (found && !(found.kind === 'variable' && found.isWith))

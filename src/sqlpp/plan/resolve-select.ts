@@ -1,5 +1,6 @@
 // SELECT: resolves a query's clauses in the order in which names come into scope.
 import { sqlError } from '../errors/sql-error.ts';
+import { aliasOf } from '../tree/alias.ts';
 import type {
   Binding,
   Expression,
@@ -23,7 +24,6 @@ import type {
   ProjectionTerm,
   SlotBinding,
 } from './logical.ts';
-import { naturalAlias } from './names.ts';
 import { membersOf, refuseDuplicate } from './resolve-expression.ts';
 import { refuseFirstHint, resolveFrom } from './resolve-from.ts';
 import { near, type Resolving } from './resolving.ts';
@@ -221,7 +221,7 @@ export function namesOf(projection: Projection): string[] {
   let unnamed = 0;
   return projection.terms.map((term) => {
     if (term.kind === 'star') return '';
-    return term.alias ?? naturalAlias(term.expression) ?? `$${++unnamed}`;
+    return term.alias ?? aliasOf(term.expression) ?? `$${++unnamed}`;
   });
 }
 

@@ -1,6 +1,5 @@
 // Name resolution: from the syntax tree to queries over slots, with the checks that need no index.
-import type { Keyspace, KeyspaceName } from '../datastore/keyspace.ts';
-import { keyspaceText } from '../datastore/keyspace.ts';
+import { type Keyspace, type KeyspaceName, keyspaceText, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import { parseExpression } from '../text/parser.ts';
 import type { Expression, KeyspacePath, Select, UserCall } from '../tree/query.ts';
@@ -124,7 +123,7 @@ export class Resolver implements Resolving {
         3000,
         `Invalid function ${path}${near(this.text, at)} (resolving to ${name.namespace ?? 'default'}:${path})`,
       );
-    this.require('execute function', placeOf(found.place));
+    this.require('execute function', found.place && scopeKeyspace(found.place));
     if (found.language !== 'inline') return undefined;
     if (!found.isVariadic && found.parameters.length !== given.length) throw sqlError(10104, path);
     const known = this.#inlined.get(path);
@@ -161,8 +160,3 @@ export class Resolver implements Resolving {
     return { namespace: 'default', bucket: first, scope: '_default', collection: '_default' };
   }
 }
-
-/** A scope as a role's target; undefined: the whole cluster. */
-export const placeOf = (
-  place: { readonly bucket: string; readonly scope: string } | undefined,
-): KeyspaceName | undefined => place && { namespace: 'default', ...place, collection: '' };

@@ -1,7 +1,7 @@
 // Statements of the query service as commands: with resolved names.
-import type { KeyspaceName } from '../datastore/keyspace.ts';
+import { type KeyspaceName, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
-import { placeOf, type Resolver } from '../plan/resolver.ts';
+import type { Resolver } from '../plan/resolver.ts';
 import { formatExpression } from '../text/format.ts';
 import { staticValue } from '../text/static-value.ts';
 import type { CreateFunction, GrantRoles, UpdateStatistics } from '../tree/definition.ts';
@@ -40,7 +40,7 @@ export function commandOf(resolver: Resolver, tree: Commanded): Resolved {
       const [bucket, scope] = scopePath(resolver, tree.path);
       const isLenient = tree.kind === 'create scope' ? tree.ifNotExists : tree.ifExists;
       const kind = tree.kind === 'create scope' ? 'CREATE_SCOPE' : 'DROP_SCOPE';
-      const keyspace: KeyspaceName = { namespace: 'default', bucket, scope, collection: '' };
+      const keyspace = scopeKeyspace({ bucket, scope });
       return { command: { kind, bucket, scope, isLenient }, privileges: [{ action: 'scope', keyspace }] };
     }
     case 'create collection':
@@ -151,8 +151,7 @@ function functionPrivilege(
   action: 'function' | 'execute function',
 ): Privilege {
   const { bucket, scope } = functionName(resolver, tree.name);
-  const keyspace = placeOf(bucket === '' ? undefined : { bucket, scope });
-  return { action, ...(keyspace && { keyspace }) };
+  return bucket === '' ? { action } : { action, keyspace: scopeKeyspace({ bucket, scope }) };
 }
 
 function functionOf(resolver: Resolver, tree: CreateFunction): Command {

@@ -41,7 +41,8 @@ export class ConstructionParser {
     const isName = tokens.kind === 'identifier' && tokens.peek(1) === ':';
     const first = isName ? this.identifier() : this.expressions.expression();
     if (tokens.take(':')) return { name: first, value: this.expressions.expression() };
-    const alias = aliasOf(first);
+    const named = first.kind === 'all keys' ? first.of : first;
+    const alias = named.kind === 'identifier' ? named.name || undefined : aliasOf(named);
     if (alias === undefined) throw tokens.problem('Object member missing name or value');
     return { name: { kind: 'constant', value: alias, at: first.at }, value: first };
   }
