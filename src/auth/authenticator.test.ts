@@ -9,7 +9,7 @@ import type { Kdf } from './kdf.ts';
 import { LoginThrottle } from './login-throttle.ts';
 import { passwordMatches, storePassword } from './passwords.ts';
 
-/** Cheap and countable: the "hash" is the password itself. */
+/** Counts its calls; the "hash" is the password itself. */
 class PlainKdf implements Kdf {
   compared = 0;
   running = 0;
@@ -58,7 +58,7 @@ const turns = async () => {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 };
 
-/** Lets time pass until the work is done. */
+/** Advances the clock until the work is done. */
 async function drive<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
   let done = false;
   const finished = work.finally(() => {
@@ -73,7 +73,7 @@ async function drive<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
   return await finished;
 }
 
-test('lets the right password in, and compares it only once', async () => {
+test('accepts the right password, and verifies it only once', async () => {
   const { add, login, kdf } = await anAuthenticator();
   await add('jane', 'secret1');
   const caller = await login('jane', 'secret1');
@@ -84,7 +84,7 @@ test('lets the right password in, and compares it only once', async () => {
   assert.equal(kdf.compared, 1);
 });
 
-test('compares once for requests that come together', async () => {
+test('verifies once for concurrent requests', async () => {
   const { add, login, kdf } = await anAuthenticator();
   await add('jane', 'secret1');
   const callers = await Promise.all(Array.from({ length: 50 }, () => login('jane', 'secret1')));
@@ -92,7 +92,7 @@ test('compares once for requests that come together', async () => {
   assert.equal(kdf.compared, 1);
 });
 
-test('compares again after the password was changed', async () => {
+test('verifies again after the password was changed', async () => {
   const { add, login, clock } = await anAuthenticator();
   await add('jane', 'secret1');
   await login('jane', 'secret1');
@@ -101,7 +101,7 @@ test('compares again after the password was changed', async () => {
   assert.ok(await login('jane', 'secret2'));
 });
 
-test('refuses a password that was changed while it was compared', async () => {
+test('refuses a password that was changed while it was verified', async () => {
   const { add, login, clock, users } = await anAuthenticator();
   await add('jane', 'secret1');
   const answer = login('jane', 'secret1');
@@ -109,13 +109,13 @@ test('refuses a password that was changed while it was compared', async () => {
   assert.equal(await drive(clock, answer), null);
 });
 
-test('does the work of a comparison for names that nobody has', async () => {
+test('hashes the password of unknown names as well', async () => {
   const { login, kdf, clock } = await anAuthenticator();
   assert.equal(await drive(clock, login('nobody', 'x')), null);
   assert.equal(kdf.compared, 1);
 });
 
-test('answers repeated failures of a source and user later each time, and right passwords at once', async () => {
+test('delays the answer to each repeated failure of a source and user longer, and right passwords not at all', async () => {
   const { add, login, clock } = await anAuthenticator();
   await add('jane', 'secret1');
   const delays: number[] = [];
@@ -123,7 +123,7 @@ test('answers repeated failures of a source and user later each time, and right 
     const started = clock.monotonicMs();
     assert.equal(await drive(clock, login('jane', 'wrong')), null);
     delays.push(clock.monotonicMs() - started);
-    assert.ok(await login('jane', 'secret1'), 'no clock moves: it did not wait');
+    assert.ok(await login('jane', 'secret1'), 'answered without a delay');
   }
   assert.deepEqual(delays, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
 });
@@ -136,7 +136,7 @@ test('distinguishes several connections of one client with a wrong password with
   assert.ok(clock.monotonicMs() - started <= 3_000, `${clock.monotonicMs() - started} ms`);
 });
 
-test('notifies once when an account has gone, or has other credentials or roles', async () => {
+test('notifies once when an account is deleted, or its credentials or roles change', async () => {
   const { authenticator, users, listeners, add, login } = await anAuthenticator();
   await add('jane', 'secret1');
   const jane = users.get('jane') as KnownIdentity;
@@ -162,7 +162,7 @@ test('notifies once when an account has gone, or has other credentials or roles'
   change(null);
   assert.deepEqual(notified.splice(0), ['certificate']);
   watch();
-  assert.deepEqual(notified.splice(0), ['password', 'certificate'], 'gone before anybody watched');
+  assert.deepEqual(notified.splice(0), ['password', 'certificate'], 'changed before the call');
   assert.equal(listeners.size, 0);
   change(jane);
   authenticator.whenChanged(byPassword, () => notified.push('stopped')).stop();
@@ -170,7 +170,7 @@ test('notifies once when an account has gone, or has other credentials or roles'
   assert.deepEqual(notified, []);
 });
 
-test('takes all addresses of an IPv6 network for one source', async () => {
+test('counts all addresses of an IPv6 network as one source', async () => {
   const { login, clock } = await anAuthenticator();
   const delays: number[] = [];
   for (let attempt = 0; attempt < 4; attempt++) {
@@ -193,7 +193,7 @@ test('forgets failures after a quarter of an hour without any', async () => {
   assert.equal(clock.monotonicMs() - started, 100);
 });
 
-test('compares two at a time, and only one of a source that guesses', async () => {
+test('verifies two passwords at a time, and only one of sources that guess', async () => {
   const { login, kdf, clock, add } = await anAuthenticator();
   await add('jane', 'secret1');
   const guesses = () => Promise.all(Array.from({ length: 50 }, (_, n) => login(`guess${n}`, 'x')));
@@ -205,18 +205,18 @@ test('compares two at a time, and only one of a source that guesses', async () =
   assert.ok(await login('jane', 'secret1', '10.0.0.2'));
 });
 
-test('lets others compare before a source that guesses', async () => {
+test('verifies for other sources before a source that guesses', async () => {
   const { login, kdf, clock, add } = await anAuthenticator();
   await add('jane', 'secret1');
   await drive(clock, Promise.all(Array.from({ length: 10 }, (_, n) => login(`guess${n}`, 'x'))));
   kdf.compared = 0;
   const guesses = Promise.all(Array.from({ length: 100 }, (_, n) => login(`guess${n}`, 'x')));
   assert.ok(await login('jane', 'secret1', '10.0.0.2'));
-  assert.ok(kdf.compared < 10, `${kdf.compared} comparisons came before`);
+  assert.ok(kdf.compared < 10, `${kdf.compared} verifications ran before`);
   await drive(clock, guesses);
 });
 
-test('refuses for the moment what would wait for hundreds of comparisons', async () => {
+test('refuses a login when hundreds are queued', async () => {
   const { login, clock } = await anAuthenticator();
   const attempts = Array.from({ length: 600 }, (_, n) =>
     login(`guess${n}`, 'x').then(String, (e) => e.status),
@@ -225,7 +225,7 @@ test('refuses for the moment what would wait for hundreds of comparisons', async
   assert.equal(results.filter((result) => result === 503).length, 98);
 });
 
-test('holds back a bounded number of answers', async () => {
+test('delays a bounded number of answers', async () => {
   const clock = new ManualClock();
   const throttle = new LoginThrottle(clock);
   let notified = 0;
@@ -251,7 +251,7 @@ test('forgets the oldest failures when ten thousand sources have failed since', 
   assert.ok(!throttle.suspects('first'));
 });
 
-test('stores verifiers that a SCRAM client can prove against, and no password', async () => {
+test('stores verifiers that accept the proof of a SCRAM client, and no password', async () => {
   const stored = await storePassword('pencil', realKdf, realRandom);
   assert.ok(!JSON.stringify(stored).includes('pencil'));
   assert.ok(await passwordMatches(stored, 'pencil', realKdf));

@@ -23,16 +23,16 @@ export interface KnownIdentity {
   readonly limits?: UserLimits;
 }
 
-/** The stored identities, as of now. */
+/** The stored identities in their current state. */
 export interface IdentitySource {
   provisioned(): boolean;
   find(name: string): KnownIdentity | null;
-  /** Someone of a domain; without it names are of one domain. */
+  /** Finds an identity in a domain; absent if there is only one domain. */
   findIn?(name: string, domain: string): KnownIdentity | null;
   onChange(listener: () => void): { stop(): void };
 }
 
-/** Whether an external user has that password. */
+/** Checks the password of an external user. */
 export type VerifyExternal = (name: string, password: string) => Promise<boolean>;
 
 type Attempt = Parameters<Authority['authenticate']>[0];
@@ -49,11 +49,11 @@ export class Authenticator implements Authority {
   readonly #remembered = new Set<string>();
   readonly #hashingQueue = new HashingQueue();
   readonly #comparing = new Map<string, Promise<boolean>>();
-  /** The digest of the future administrator's credentials; null: none is reserved. */
+  /** The digest of the credentials that may set the node up; null: any may. */
   #reserved: string | null = null;
   /** The credential ids under which cached callers were authenticated. */
   readonly #knownAs = new WeakMap<Caller, string>();
-  /** Of callers that act for somebody else. */
+  /** For impersonated callers: the authenticated sender. */
   readonly #senders = new WeakMap<Caller, Caller>();
 
   constructor(options: {
@@ -62,7 +62,7 @@ export class Authenticator implements Authority {
     clock: Clock;
     random: Random;
     verifyExternal?: VerifyExternal | undefined;
-    /** A successful verification can make an unknown name known. */
+    /** True if an external verification can succeed for a name that `source` does not know. */
     admitsUnknown?: () => boolean;
   }) {
     this.#source = options.source;
@@ -139,7 +139,7 @@ export class Authenticator implements Authority {
   async authenticate(attempt: Attempt): Promise<Caller | null> {
     const known = this.#source.find(attempt.name);
     const right = await this.#isRight(known, attempt);
-    // The password or the roles may have changed while the hash was computed.
+    // The password or the roles may have changed during the verification.
     const now = this.#source.find(attempt.name);
     const isSame = known ? now?.credentialId === known.credentialId : now?.identity.domain === 'external';
     if (right && now && isSame) return this.#callerOf(now, now.credentialId);
@@ -147,7 +147,7 @@ export class Authenticator implements Authority {
     return null;
   }
 
-  /** Caches a password that was just set, so that its first use needs no hash. */
+  /** Caches a password that was just set, so that its first use needs no verification. */
   remember(name: string, credentialId: string, password: string): void {
     this.#note(this.#digest(name, credentialId, password));
   }

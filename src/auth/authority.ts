@@ -1,4 +1,4 @@
-// What the HTTP kit needs to know about callers; implemented over the stored identities, or by a test.
+// The interface through which HTTP servers authenticate callers; implemented by Authenticator, and by fakes in tests.
 import type { Identity } from '#contract/route.ts';
 import type { Permission } from './permission.ts';
 import type { GrantedRole } from './role-rules.ts';
@@ -6,16 +6,16 @@ import type { UserLimits } from './user-limits.ts';
 
 export interface Caller {
   readonly identity: Identity;
-  /** Who really sent the request, where that is somebody else. */
+  /** The authenticated sender, if it is not `identity` itself. */
   readonly sender?: Identity;
   /** False for an identity without any role: it is authenticated but has no permission. */
   readonly hasRoles: boolean;
-  /** As granted, for threads of their own that judge by them; left out by tests. */
+  /** The roles, for other threads that check permissions. */
   readonly roles?: readonly GrantedRole[];
   /** Absent for a user without limits, or while none are enforced. */
   readonly limits?: UserLimits;
   permits(permission: Permission): boolean;
-  /** True when one of the caller's roles is this one. Names given limit it: the role must reach that bucket, scope, collection. */
+  /** True when the caller has the role, and the role includes the bucket, scope and collection of `names`. */
   holds(role: string, names?: readonly (string | null)[]): boolean;
 }
 

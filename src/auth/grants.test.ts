@@ -28,7 +28,7 @@ const names = (bits: number | undefined) =>
     .map(([name]) => name)
     .sort();
 
-test('gives an administrator everything everywhere', () => {
+test('grants an administrator all privileges on every bucket', () => {
   const { node, buckets } = grants('admin');
   assert.deepEqual({ node: names(node) }, { node: ['administrator', 'stats', 'systemSettings'] });
   const bucketBits = names(buckets['*']?.privileges);
@@ -37,7 +37,7 @@ test('gives an administrator everything everywhere', () => {
   assert.equal(names(fullGrants().node).length, Object.keys(Privilege).length);
 });
 
-test('gives what a role gives in a bucket that is named like what every object inherits', () => {
+test('grants a role on a bucket named like an inherited property of objects', () => {
   for (const name of ['__proto__', 'constructor']) {
     const { buckets } = structuredClone(grants(`data_reader[${name}]`));
     assert.deepEqual(Object.keys(buckets), [name]);
@@ -45,7 +45,7 @@ test('gives what a role gives in a bucket that is named like what every object i
   }
 });
 
-test('gives data roles what published servers give them', () => {
+test('grants data roles the privileges of published servers', () => {
   assert.deepEqual(names(grants('data_reader[t]').buckets['t']?.privileges), [
     'rangeScan',
     'read',
@@ -75,7 +75,7 @@ test('puts the privileges of a scope or collection under its id', () => {
   ]);
 });
 
-test('leaves out scopes, collections and buckets that are not there', () => {
+test('omits scopes, collections and buckets that do not exist', () => {
   assert.deepEqual(grants('data_reader[t:gone]').buckets, {});
   assert.deepEqual(grants('data_reader[gone:s:c]').buckets, {});
   assert.deepEqual(
@@ -84,14 +84,14 @@ test('leaves out scopes, collections and buckets that are not there', () => {
   );
 });
 
-test('gives cluster administrators no data, and statistics', () => {
+test('grants cluster administrators statistics, but no data', () => {
   const cluster = grants('cluster_admin');
   assert.deepEqual(names(cluster.buckets['*']?.privileges), ['simpleStats']);
   assert.deepEqual(names(cluster.node), ['administrator', 'stats', 'systemSettings']);
   assert.deepEqual(names(grants('ro_admin').buckets['*']?.privileges), ['simpleStats']);
 });
 
-test('reads role lists and reports what is not a role', (t) => {
+test('parses role lists and reports entries that are not roles', (t) => {
   const table: [string, string[], string[]][] = [
     ['admin', ['admin'], []],
     ['Admin, ro_admin', ['admin', 'ro_admin'], []],

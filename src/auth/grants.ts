@@ -1,4 +1,4 @@
-// Roles compiled for the data service, which knows privileges and collection ids, not roles and names.
+// Compiles roles for the data service, which knows privileges and collection ids, not roles and names.
 import type { Permission, Vertex } from './permission.ts';
 import { type BucketGrant, type Grants, Privilege } from './privileges.ts';
 import { allows, everyName, type GrantedRole } from './role-rules.ts';
@@ -30,7 +30,7 @@ const nodeRules: readonly Rule[] = [
   [Privilege.administrator, 'admin.memcached', 'all'],
 ];
 
-/** Checked for a whole bucket only. */
+/** Privileges that commands check for a whole bucket only. */
 const bucketRules: readonly Rule[] = [
   [Privilege.dcpProducer, 'data.dcp', 'read'],
   [Privilege.dcpConsumer, 'data.dcp', 'write'],

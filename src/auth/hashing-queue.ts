@@ -1,8 +1,8 @@
-// Slow comparisons take turns. Those of sources that guess get one place of the two and wait in their own queue, so that
-// guessing does not hold up the others.
+// Limits concurrent password hashing. Sources that guess passwords wait in a second queue and get one of the two places, so that
+// they do not delay others.
 import { generalRefusals } from '#contract/general.refusals.ts';
 
-/** Each takes a thread and 16 MiB. */
+/** Each hash takes a thread and 16 MiB. */
 const maximumRunning = 2;
 const maximumSuspectRunning = 1;
 const maximumQueued = 500;

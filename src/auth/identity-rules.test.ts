@@ -21,7 +21,7 @@ test('refuses names that are empty, long, reserved or hold unsafe characters', (
   for (const [name, problem] of table) t.assert.equal(nameProblem(name, 'Username'), problem, name);
 });
 
-/** What the specification lists and what published systems take besides. */
+/** The characters of the specification, and the additional ones of published systems. */
 const specials = '@%+\\/\'"!#$^?:,(){}[]~`-_.';
 
 test('names the first rule of the policy that a password breaks', () => {
@@ -49,7 +49,7 @@ test('names the first rule of the policy that a password breaks', () => {
   assert.equal(passwordProblem('ééééé', defaultPasswordPolicy)?.includes('at least 6'), true);
 });
 
-test('refuses names that look like another name', () => {
+test('refuses names with invisible characters or mixed scripts', () => {
   const invisible = 'Username must not contain invisible or combining characters';
   const mixed = 'Username must not mix letters of scripts that look alike';
   for (const name of [

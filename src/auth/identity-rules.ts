@@ -39,7 +39,7 @@ export const defaultPasswordPolicy: PasswordPolicy = {
   enforceSpecialChars: false,
 };
 
-/** The specification counts the period among the special characters, published systems the backslash: both are taken. */
+/** The specification lists the period as a special character, published systems the backslash: both are accepted. */
 const specials = '@%+\\/\'"!#$^?:,(){}[]~`-_.';
 
 /** Bounds the work of hashing. */

@@ -6,12 +6,12 @@ import type { Clock } from '#ports/clock.ts';
 
 const firstDelayMs = 100;
 const longestDelayMs = 2_000;
-/** Below the five seconds that published clients wait to be ready, so that they report a wrong password and not a timeout. */
+/** Below the five seconds after which published clients report a timeout instead of a wrong password. */
 const longestWaitMs = 3_000;
 const forgetAfterMs = 15 * 60_000;
 const maximumSources = 10_000;
 const suspectAfter = 5;
-/** How many answers are delayed at a time. Beyond it answers are sent at once, because delayed ones cost memory and connections. */
+/** Delayed answers at a time; further ones are sent at once, because delayed ones cost memory and connections. */
 const maximumWaiting = 1_000;
 
 interface Failures {

@@ -1,5 +1,5 @@
-// Passwords as stored: a slow hash for REST, and SCRAM verifiers (RFC 5802) for the data service. Neither gives the
-// password back.
+// Passwords as stored: a slow hash for REST, and SCRAM verifiers (RFC 5802) for the data service. Neither reveals the
+// password.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Random } from '#ports/random.ts';
 import type { Kdf, KdfHash, ScryptCost } from './kdf.ts';
@@ -12,7 +12,7 @@ export interface StoredPassword {
 
 /** Each guess costs 16 MiB and about 50 ms. */
 const scryptCost: ScryptCost = { n: 1 << 14, r: 8, p: 1 };
-/** Clients pay for these at every connection. */
+/** Clients compute these at every connection. */
 const scramIterations = 15_000;
 const saltBytes = 16;
 
@@ -67,7 +67,7 @@ export async function passwordMatches(stored: StoredPassword, password: string, 
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** Takes as long as a verification: for unknown user names, so that timing does not reveal which names exist. */
+/** Takes as long as a verification. For unknown user names: the time of the answer must not reveal which names exist. */
 export async function pretendToCompare(password: string, kdf: Kdf): Promise<void> {
   await kdf.scrypt(password, Buffer.alloc(saltBytes), scryptCost);
 }

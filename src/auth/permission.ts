@@ -14,7 +14,7 @@ export interface Permission {
 
 const namesOf: Record<string, number> = { bucket: 1, scope: 2, collection: 3 };
 
-/** Answers null for a text that is not a permission. */
+/** Null for a text that is not a permission. */
 export function parsePermission(text: string): Permission | null {
   const head = /^\s*cluster(?=[.!])/.exec(text);
   if (!head) return null;

@@ -1,4 +1,4 @@
-// What the data service needs about users: privileges as bits, grants by bucket, scope and collection, and login verifiers.
+// The users as the data service gets them: privileges as bits, grants by bucket, scope and collection, and login verifiers.
 
 /** Bits of the privileges that commands check (public document: kv_engine docs/rbac.md). */
 export const Privilege = {
@@ -42,8 +42,8 @@ export interface ScramVerifier {
   serverKey: string;
 }
 
-/** In a minute, but `connections`, which are at a time. Infinity: not limited. */
-export interface UserLimitsOfData {
+/** Per minute, except `connections`, which counts open ones. Infinity: no limit. */
+export interface DataUserLimits {
   connections: number;
   operations: number;
   ingressMib: number;
@@ -57,8 +57,8 @@ export interface UserSpec {
   /** `null` for a user without a password, who cannot log in here. */
   scram: { sha1: ScramVerifier; sha256: ScramVerifier; sha512: ScramVerifier } | null;
   grants: Grants;
-  /** The password is checked by somebody else, whom the manager asks. */
+  /** The manager checks the password with an external system. */
   isExternal?: boolean;
-  /** Absent: nothing is limited. */
-  limits?: UserLimitsOfData;
+  /** Absent: no limits. */
+  limits?: DataUserLimits;
 }

@@ -15,7 +15,7 @@ const can = (roles: string, permission: string) => {
   return allows(roles.split(',').map(role), parsed);
 };
 
-// The published matrix (compatibility 7.1): who may do what, for roles that administer.
+// The published permissions of administrative roles (compatibility 7.1).
 const columns = [
   'admin',
   'ro_admin',
@@ -72,7 +72,7 @@ const matrix: [string, string][] = [
   ['admin.stats_export!read', 'yyyyy....'],
 ];
 
-test('computes the whole published matrix of administrators', (t) => {
+test('computes the published permissions of every administrative role', (t) => {
   t.plan(matrix.length);
   for (const [permission, expected] of matrix) {
     const computed = columns.map((column) => (can(column, `cluster.${permission}`) ? 'y' : '.')).join('');
@@ -94,13 +94,13 @@ test('limits a role to its bucket, scope and collection', () => {
   assert.ok(!can('data_reader[t:*:*]', 'cluster.bucket[*].data.docs!read'));
 });
 
-test('knows scopes between buckets and collections', () => {
+test('limits a role to a scope', () => {
   assert.ok(can('scope_admin[t:s]', 'cluster.scope[t:s].collections!write'));
   assert.ok(!can('scope_admin[t:s]', 'cluster.scope[t:x].collections!write'));
   assert.ok(!can('scope_admin[t:s]', 'cluster.bucket[t].collections!write'));
   assert.ok(
     !can('scope_admin[t:s]', 'cluster.bucket[t].settings!read'),
-    'the bucket is for other roles to see',
+    'a scope role does not include the bucket',
   );
   assert.ok(can('bucket_admin[t]', 'cluster.scope[t:s].collections!write'));
 });
@@ -113,7 +113,7 @@ test('lets the first matching pattern of a role decide, and any role allow', () 
   assert.ok(!can('bucket_full_access[t]', 'cluster.bucket[t].data.docs!swrite'));
 });
 
-test('takes security_admin for either of its halves', () => {
+test('security_admin includes both of the roles that it was divided into', () => {
   assert.ok(holdsRole([role('security_admin_external')], 'security_admin'));
   assert.ok(holdsRole([role('security_admin_local')], 'security_admin'));
   assert.ok(!holdsRole([role('ro_admin')], 'security_admin'));
@@ -122,7 +122,7 @@ test('takes security_admin for either of its halves', () => {
   assert.ok(!holdsRole([role('bucket_admin[u]')], 'bucket_admin', ['t']));
 });
 
-test('reads permissions and refuses what is none', (t) => {
+test('parses permissions and refuses other texts', (t) => {
   const good = [
     'cluster!read',
     'cluster.a.b!write',

@@ -4,7 +4,7 @@ import type { Permission, Vertex } from './permission.ts';
 import type { RoleDefinition, RoleLevel } from './roles/definition.ts';
 import { rolesById } from './roles/index.ts';
 
-/** A role as granted: with the names it is limited to, null for any. As many names as its level has. */
+/** A granted role with the names that limit it, null for any; as many names as its level has. */
 export interface GrantedRole {
   readonly role: string;
   readonly names: readonly (string | null)[];
@@ -94,7 +94,7 @@ function parseObject(text: string): Vertex[] {
   });
 }
 
-/** True when one of the roles is the one named, and reaches what the names say. `security_admin` is either of its halves. */
+/** True when one of the roles has the id and includes `names`. `security_admin` counts as either of the roles that it was divided into. */
 export function holdsRole(
   roles: readonly GrantedRole[],
   id: string,

@@ -1,7 +1,7 @@
-// Limits of what one user may use of the node's services in a minute or at a time, as 7.1 has them: which there are, and how they
+// Limits of one user per service, per minute or at a time (compatibility 7.1): their names, and how they
 // are read from JSON.
 
-/** For each service, the limits that a user may have. `fts` is stored for a service that this node does not run. */
+/** The limits of each service. Those of `fts` are stored although this node does not run that service. */
 export const userLimitNames = {
   clusterManager: ['num_concurrent_requests', 'ingress_mib_per_min', 'egress_mib_per_min'],
   fts: ['num_concurrent_requests', 'num_queries_per_min', 'ingress_mib_per_min', 'egress_mib_per_min'],
@@ -16,7 +16,7 @@ export type UserLimits = Limits<LimitedService>;
 
 const limitMax = 2 ** 53 - 1;
 
-/** Null where nothing is limited; or the reason of the refusal. `names` says which limits each service has. */
+/** Returns the limits, null without any, or the reason of the refusal. `names`: the limits of each service. */
 export function readLimits<Service extends string>(
   sent: unknown,
   names: Readonly<Record<Service, readonly string[]>>,

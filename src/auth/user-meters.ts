@@ -1,4 +1,4 @@
-// Counts what users take of a service that answers requests: how many at a time, and in the present minute how many and how much.
+// Meters each user's requests to a service: concurrent ones, and the number and bytes in the current minute.
 import type { Clock } from '#ports/clock.ts';
 import type { ServiceLimits } from './user-limits.ts';
 
@@ -13,7 +13,7 @@ interface Meter {
 const minuteMs = 60_000;
 const mib = 1 << 20;
 
-/** The order in which published servers name what is exceeded. */
+/** The order in which published servers name exceeded limits. */
 const measures: readonly { limit: string; shown: string; of: (meter: Meter) => number; unit: number }[] = [
   { limit: 'num_concurrent_requests', shown: 'num_concurrent_requests', of: (m) => m.running, unit: 1 },
   { limit: 'num_queries_per_min', shown: 'num_queries_per_min', of: (m) => m.queries, unit: 1 },
@@ -29,7 +29,7 @@ export class UserMeters {
     this.#clock = clock;
   }
 
-  /** Names of the limits that are reached; if none is, the request counts until `leave`. */
+  /** Returns the names of the reached limits; if there are none, counts the request until `leave`. */
   enter(user: string, limits: ServiceLimits, ingressBytes: number): readonly string[] {
     const meter = this.#meterOf(user);
     const reached = measures.filter(({ limit, of, unit }) => of(meter) >= (limits[limit] ?? Infinity) * unit);
@@ -46,7 +46,7 @@ export class UserMeters {
     meter.egressBytes += egressBytes;
   }
 
-  /** The counts of a minute begin anew with the first request after it. Users without requests are forgotten. */
+  /** A new minute begins with the first request after the last one. Meters of users without requests are removed. */
   #meterOf(user: string): Meter {
     const nowMs = this.#clock.monotonicMs();
     const known = this.#meters.get(user);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { networkOf, plainAddress } from './address.ts';
 
-test('knows an IPv4 client of a dual-stack socket by its IPv4 address, and leaves others as they are', () => {
+test('removes the IPv4-mapped prefix of a dual-stack socket and leaves other addresses as they are', () => {
   const plain: Record<string, string> = {
     '::ffff:10.1.2.3': '10.1.2.3',
     '::FFFF:127.0.0.1': '127.0.0.1',
@@ -15,7 +15,7 @@ test('knows an IPv4 client of a dual-stack socket by its IPv4 address, and leave
   for (const [address, expected] of Object.entries(plain)) assert.equal(plainAddress(address), expected);
 });
 
-test('knows the network of an IPv6 address, however that is written', () => {
+test('finds the /64 network of an IPv6 address in every notation', () => {
   const networks: Record<string, string> = {
     '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::',
     '2001:DB8:1:2::9': '2001:db8:1:2::',

@@ -4,7 +4,7 @@ import { integerOf, numberOf } from './decimal.ts';
 
 const long = '9'.repeat(1 << 20);
 
-test('integers are digits with an optional sign and blanks around, however many digits', () => {
+test('parses integers of any length, with an optional sign and surrounding blanks', () => {
   for (const [text, value] of [
     ['0', 0],
     [' +7\t', 7],
@@ -18,7 +18,7 @@ test('integers are digits with an optional sign and blanks around, however many 
     assert.equal(integerOf(text), value, text.slice(0, 40));
 });
 
-test('numbers may have digits behind a point', () => {
+test('parses numbers with digits after a decimal point', () => {
   for (const [text, value] of [
     ['0.04', 0.04],
     [' -1.5 ', -1.5],

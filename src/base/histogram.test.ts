@@ -20,7 +20,7 @@ test('counts durations in the range of powers of two that holds them', () => {
   );
 });
 
-test('counts how many took less than each bound, and the sum', () => {
+test('reports cumulative counts below each bound, and the sum', () => {
   const histogram = new Histogram();
   for (const milliseconds of [0.01, 0.02, 3, 3, 60_000]) histogram.add(milliseconds);
   const { counts, sum } = histogram.figures();

@@ -8,7 +8,7 @@ import type { Issue, Result, Schema } from './schema.ts';
 type Reading<T> = { readonly value: T } | { readonly problem: string };
 
 export interface Field<T> {
-  /** Values allowed, in words, for the reference page. */
+  /** The allowed values as text for the reference page. */
   readonly doc: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;

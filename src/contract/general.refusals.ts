@@ -31,7 +31,7 @@ export const generalRefusals = defineRefusals('general', {
     status: 503,
     as: 'json',
     text: 'Temporary error occurred. Please try again later.',
-    when: 'Too many logins wait for the comparison of their passwords.',
+    when: 'Too many logins wait for the verification of their passwords.',
     published: true,
   },
 });

@@ -1,5 +1,5 @@
-// A request names its host once: whoever stands in front of a server may have judged another one than the server reads.
+// A request must name its host once: with two Host headers a proxy may have checked another one than the server uses.
 
-/** Of names and values in turn. */
+/** `rawHeaders`: alternating names and values, as Node has them. */
 export const repeatsHost = (rawHeaders: readonly string[]): boolean =>
   rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1;

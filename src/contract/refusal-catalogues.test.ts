@@ -11,7 +11,7 @@ const used = new Set(
   ),
 );
 
-test('every refusal of the catalogues is used, and every one used is in a catalogue', async () => {
+test('the code uses every refusal of the catalogues, and no other', async () => {
   const modules = await Promise.all(
     globSync('src/**/*.refusals.ts').map((file) => import(`../../${file}`) as Promise<object>),
   );
@@ -22,7 +22,7 @@ test('every refusal of the catalogues is used, and every one used is in a catalo
   assert.deepEqual([...used].sort(), declared.sort());
 });
 
-test('every refusal has its own name, a status of an error, and stands on the reference page', async () => {
+test('every refusal has a unique name and an error status, and the reference page lists it', async () => {
   const page = readFileSync('docs/reference/errors.md', 'utf8');
   const refusals = await allRefusals();
   assert.equal(new Set(refusals.map(({ id }) => id)).size, refusals.length);

@@ -6,9 +6,9 @@ interface Declared {
   /** Default 400. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The text is part of the published API, where clients compare it; others are Divan's own. */
+  /** True if the text is part of the published API, where clients compare it; other texts are Divan's. */
   readonly published?: true;
-  /** When it is answered, where the text does not say so. */
+  /** The condition of the refusal, if the text does not say it. */
   readonly when?: string;
 }
 
@@ -33,7 +33,7 @@ export interface CollectedDeclaration extends Declared {
   readonly text?: undefined;
 }
 
-/** A JSON value of a form of its own. */
+/** Any other JSON value. */
 export interface ValueDeclaration extends Declared {
   // biome-ignore lint/suspicious/noExplicitAny: each declaration has parameters of its own.
   readonly value: (...parameters: any[]) => unknown;

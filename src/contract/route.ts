@@ -11,7 +11,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH';
  * - `authenticated`: any identity.
  * - `permission`: the identity's roles must grant it. `{name}` stands for the path parameter of that name:
  *   `cluster.bucket[{bucket}].settings!read`. `.` inside brackets means "any".
- * - `roles`: a sentence of the specification names the roles, and that sentence decides alone. `permission` is what
+ * - `roles`: the specification names the roles instead of a permission, and only they decide. `permission` is what
  *   the 403 body names.
  */
 export type Access =
@@ -34,8 +34,8 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly path: string;
   readonly access: Access;
   /**
-   * Open, with any `Authorization` ignored, until the first administrator's credentials are set; changes only to who sends
-   * these, where they are known from the start. Otherwise 401 then.
+   * Open until the first administrator's credentials are set (any `Authorization` is ignored). If those credentials were given at the
+   * start, changes require them even before. Without this flag the route answers 401 until then.
    */
   readonly openBeforeProvisioning?: boolean;
   readonly query?: Query;
@@ -50,13 +50,13 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   /** Largest body in bytes; default 1 MiB for forms and raw, 10 MiB for JSON. */
   readonly bodyLimit?: number;
   /**
-   * `?just_validate=1` runs the rules and changes nothing: the handler sees `input.justValidate`, and what it answers with
-   * 200 is sent as `{"errors":{}}`. A route that has more to say is `own` and reads its query.
+   * `?just_validate=1` checks the request and changes nothing: the handler sees `input.justValidate`, and a reply with status
+   * 200 is sent as `{"errors":{}}`. A route with another reply declares `own` and reads the parameter itself.
    */
   readonly justValidate?: boolean | 'own';
   /** The call changes nothing although its method is not GET. All others are recorded in the audit trail. */
   readonly changesNothing?: boolean;
-  /** The body holds what users store, which no trail of changes shows. */
+  /** The body holds documents of users, which the audit trail must not record. */
   readonly hasUserData?: boolean;
   /** The successful response; 200 without a body by default. */
   readonly answer?: Answer;
@@ -71,7 +71,7 @@ export interface Answer {
   /** The schema of a JSON body; a `stream` sends it again after each change. */
   readonly json?: JsonSchema;
   readonly stream?: boolean;
-  /** The media type of a text body; of another form of the answer where there is a JSON body, too. */
+  /** The media type of a text body, or of the alternative to a JSON body. */
   readonly text?: 'text/plain' | 'text/html' | 'text/css' | 'text/javascript' | 'text/yaml';
 }
 
@@ -105,14 +105,14 @@ export type Reply =
       readonly text: string;
       readonly headers?: Record<string, string>;
     }
-  /** Bytes of another server as they come, with its status; `headers` has their Content-Type. */
+  /** The response of another server, streamed unchanged, with its status; `headers` has their Content-Type. */
   | {
       readonly kind: 'forwarded';
       readonly status: number;
       readonly headers: Record<string, string>;
       readonly source: AsyncIterable<Uint8Array>;
     }
-  /** Chunked JSON: each value is followed by four newlines; ends when the source ends or the client goes. */
+  /** Chunked JSON: each value is followed by four newlines; ends when the source ends or the client disconnects. */
   | { readonly kind: 'stream'; readonly source: (signal: AbortSignal) => AsyncIterable<unknown> };
 
 export const reply = {
@@ -160,7 +160,7 @@ export interface Context {
   readonly identity: Identity;
   /** True when the caller may do what the permission says (`cluster.bucket[b].settings!read`). */
   may(permission: string): boolean;
-  /** `Host` header without port, or the local address of the socket: the name the client knows this node by. */
+  /** `Host` header without port, or the local address of the socket: the name by which the client reached this node. */
   readonly host: string;
   /** Address and port the client's connection arrived at. */
   readonly local: { readonly address: string; readonly port: number };

@@ -1,5 +1,5 @@
-// What a route's query or body is checked against: the Standard Schema interface (standardschema.dev). The fields of
-// fields.ts have it, and so have Zod's types, which cost their start time and memory only where a contract uses them.
+// The validator of a route's query or body: the Standard Schema interface (standardschema.dev). The fields of
+// fields.ts implement it, and so do Zod's types; Zod's start time and memory are paid only where a contract uses it.
 
 export interface Schema<T = unknown> {
   readonly '~standard': {

@@ -35,7 +35,7 @@ test('refuses changes by pages of other sites', () => {
 });
 
 test('refuses changes under a public DNS name (rebinding) before the node is set up', () => {
-  const asItsOwn = (host: string, provisioned: boolean) =>
+  const fromSameHost = (host: string, provisioned: boolean) =>
     problem({ host, origin: `http://${host}` }, provisioned);
   for (const host of [
     '127.0.0.1:8091',
@@ -45,10 +45,10 @@ test('refuses changes under a public DNS name (rebinding) before the node is set
     'divan:8091',
     '10.0.0.7',
   ])
-    assert.equal(asItsOwn(host, false), null, host);
+    assert.equal(fromSameHost(host, false), null, host);
   for (const host of ['evil.example:8091', 'localhost.evil.example', '127.0.0.1.evil.example:8091']) {
-    assert.match(asItsOwn(host, false) ?? '', /^Before the node is set up/, host);
-    assert.equal(asItsOwn(host, true), null, host);
+    assert.match(fromSameHost(host, false) ?? '', /^Before the node is set up/, host);
+    assert.equal(fromSameHost(host, true), null, host);
   }
   assert.equal(problem({}, false), null, 'no browser');
 });

@@ -7,7 +7,7 @@ export const httpRefusals = defineRefusals('http', {
     status: 401,
     as: 'empty',
     headers: { 'WWW-Authenticate': 'Basic realm="Divan"' },
-    when: 'As above, for clients that wait for a challenge.',
+    when: 'No credentials, or wrong ones, from a client that did not decline the challenge.',
   },
   noRoute: {
     status: 404,

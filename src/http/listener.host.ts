@@ -7,8 +7,8 @@ import type { ClientGate } from '#ports/client-gate.ts';
 import type { Clock } from '#ports/clock.ts';
 import { handleShares } from '#ports/handles.ts';
 import { http, https } from '#ports/node-http.ts';
-import { handshakeMs, Strangers } from '#ports/strangers.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
+import { handshakeMs, UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { PeerCertificates } from './peer-certificates.host.ts';
 
 const limits = {
@@ -19,7 +19,7 @@ const limits = {
   idleTimeoutMs: 300_000,
   /** Connections of clients that have not logged in, for each address. */
   unauthenticatedPerSource: 512,
-  /** Time for the rest of an answer after the client has closed its side. */
+  /** How long an answer may take after the client has half-closed the connection. */
   lingerMs: 5_000,
   /** Idle time before the operating system probes the connection (TCP keepalive). */
   keepAliveDelayMs: 30_000,
@@ -32,7 +32,7 @@ export interface ListenOptions {
   /** Absent: every address may connect. */
   gate?: ClientGate;
   /** Absent: the limits of all REST ports. */
-  strangers?: Strangers;
+  unauthenticated?: UnauthenticatedSockets;
 }
 
 export interface Listener {
@@ -79,32 +79,35 @@ export async function openListener(handler: RequestListener, options: ListenOpti
 
 function makeServer(
   handler: RequestListener,
-  { tls, gate, strangers = restUnauthenticated }: ListenOptions,
+  { tls, gate, unauthenticated = restUnauthenticated }: ListenOptions,
 ): Server | TlsServer {
   const server = tls ? tlsServer(handler, tls) : http.createServer(serverOptions, handler);
   server.maxConnections = connectionsMax;
   const enter = tls
-    ? guardHandshakes(server as TlsServer, strangers)
-    : (socket: Socket) => strangers.enter(socket);
+    ? guardHandshakes(server as TlsServer, unauthenticated)
+    : (socket: Socket) => unauthenticated.enter(socket);
   server.maxHeadersCount = limits.headerCount;
-  server.on('clientError', answerBroken);
+  server.on('clientError', answerMalformed);
   server.on('connection', (socket: Socket) => {
     if (gate !== undefined && !gate.pass(socket)) return;
-    if (enter(socket)) socket.once('end', () => hangUpSoon(socket));
+    if (enter(socket)) socket.once('end', () => limitHalfClosed(socket));
   });
-  server.on('request', (_, response) => response.once('close', () => hangUpIfStopping(server)));
+  server.on('request', (_, response) => response.once('close', () => closeIdleIfStopping(server)));
   return server;
 }
 
 /** Returns the function that admits an accepted socket. */
-function guardHandshakes(server: TlsServer, strangers: Strangers): (socket: Socket) => boolean {
-  server.prependListener('secureConnection', (socket) => strangers.handshaken(socket));
-  return (socket) => strangers.enterHandshake(socket);
+function guardHandshakes(
+  server: TlsServer,
+  unauthenticated: UnauthenticatedSockets,
+): (socket: Socket) => boolean {
+  server.prependListener('secureConnection', (socket) => unauthenticated.handshaken(socket));
+  return (socket) => unauthenticated.enterHandshake(socket);
 }
 
 const connectionsMax = handleShares().rest;
 /** Limit of unauthenticated clients on all REST ports: half of the connections stay free for others, administrators among them. */
-const restUnauthenticated = new Strangers(() => ({
+const restUnauthenticated = new UnauthenticatedSockets(() => ({
   total: Math.floor(connectionsMax / 2),
   perSource: Math.min(limits.unauthenticatedPerSource, Math.floor(connectionsMax / 4)),
 }));
@@ -147,24 +150,24 @@ function close(server: Server | TlsServer, clock: Clock, deadlineMs: number): Pr
 }
 
 /** Otherwise a closing server would keep busy connections until their idle timeout. */
-function hangUpIfStopping(server: Server | TlsServer): void {
+function closeIdleIfStopping(server: Server | TlsServer): void {
   if (!server.listening) setImmediate(() => server.closeIdleConnections());
 }
 
-/** Otherwise a client that closes its side and reads nothing more would keep its request running. */
-function hangUpSoon(socket: Socket): void {
+/** Limits a half-closed connection: its client may read nothing more and would keep the request running. */
+function limitHalfClosed(socket: Socket): void {
   socket.setTimeout(limits.lingerMs, () => socket.destroy());
 }
 
 /** Requests that cannot be parsed never reach the pipeline. */
-function answerBroken(error: Error & { code?: string }, socket: Socket): void {
+function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || socket.bytesWritten > 0) return void socket.destroy();
   socket.end(
-    `HTTP/1.1 ${brokenStatus(error.code)}\r\nServer: Divan\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    `HTTP/1.1 ${malformedStatus(error.code)}\r\nServer: Divan\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
   );
 }
 
-function brokenStatus(code: string | undefined): string {
+function malformedStatus(code: string | undefined): string {
   if (code === 'HPE_HEADER_OVERFLOW') return '431 Request Header Fields Too Large';
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request';
 }

@@ -28,7 +28,7 @@ function splitPath(path: string): string[] | null {
 }
 
 /**
- * Form fields. Of a repeated name the first value counts, or all values joined by line breaks if the route asks so. Names and
+ * Form fields. Of a repeated name the first value counts, or all values joined by line breaks if the route declares it repeatable. Names and
  * values with invalid encoding are taken literally (clients send role lists unencoded); bytes that are not UTF-8 become
  * U+FFFD, which value rules refuse.
  */

@@ -1,4 +1,4 @@
-// Client certificates of connections. A connection is judged once, by the trusted authorities at the time of its handshake.
+// Client certificates of connections, verified once per connection, against the authorities trusted at its handshake.
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import { askForCertificates, type ShownCertificate, shownCertificate } from '#ports/client-certificate.ts';

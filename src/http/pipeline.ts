@@ -12,7 +12,7 @@ import type { BoundRoute, Context, Form, Input, Reply, RouteDefinition } from '#
 import { reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { isKnown } from '#ports/strangers.ts';
+import { markAuthenticated } from '#ports/unauthenticated-sockets.ts';
 import { type AccessDecision, AccessGate } from './access.ts';
 import type { Audit } from './audit.ts';
 import { ClientGone, readBody } from './body.ts';
@@ -144,7 +144,7 @@ export class Pipeline {
     }
   }
 
-  /** A stream ends when the account or the roles of its caller change: clients that still have access ask again. */
+  /** A stream ends when the account or the roles of its caller change: clients that still have access request it again. */
   #endWithRights({ caller, abort }: Exchange, out: ServerResponse): void {
     if (caller === null) return;
     const watching = this.#options.authority.whenChanged?.(caller, () => abort.abort());
@@ -233,7 +233,7 @@ export class Pipeline {
     );
     exchange.caller = decision.caller;
     exchange.user = decision.caller?.identity.name ?? '';
-    if (decision.caller) isKnown(request.socket);
+    if (decision.caller) markAuthenticated(request.socket);
     if (decision.kind !== 'passed') this.#reportRefusal(exchange, route, decision, credentials);
     if (decision.kind === 'unauthenticated') return null;
     if (decision.kind === 'forbidden') throw generalRefusals.forbidden([decision.permission]);

@@ -1,4 +1,4 @@
-// What is refused of a request before anything of it is read.
+// Refusals of a request by its size and headers, before the server parses the body.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ const serve = (routes: Parameters<typeof createHttpServer>[0]['routes']) =>
     hooks: { clusterUuid: () => 'c1', bucketUuid: () => null },
   });
 
-/** All that comes until the server closes the connection. */
+/** The bytes that the server sends until it closes the connection. */
 function raw(port: number, text: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

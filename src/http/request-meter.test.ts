@@ -27,7 +27,7 @@ test('counts by declared path, method, scheme and status', () => {
   assert.ok(Math.abs((times?.sum ?? 0) - 0.012) < 1e-9);
 });
 
-test('does not grow with paths that clients invent', () => {
+test('does not grow with unknown paths', () => {
   const meter = new RequestMeter();
   for (let index = 0; index < 100; index++) {
     meter.answered({ path: null, method: `M${index}`, status: 404, scheme: 'http', milliseconds: 1 });

@@ -1,4 +1,4 @@
-// Sends answers: the headers that every one carries, and whole bodies in one piece with their length.
+// Sends answers: sets the standard headers, and writes a complete body with its length in one piece.
 import type { ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import type { Reply } from '#contract/route.ts';

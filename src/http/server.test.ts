@@ -93,7 +93,7 @@ test('tries a parameter if the literal token does not match', async () => {
   assert.deepEqual(answer.json().params, { name: 'fixed' });
 });
 
-test('answers unknown paths and methods by method', async (t) => {
+test('answers unknown paths and methods with the status and text of the method', async (t) => {
   const server = await serve([echo({ method: 'GET', path: '/known' })]);
   const table = [
     ['GET', '/x', 404, 'Not found.'],
@@ -200,7 +200,7 @@ test('names every wrong field of a form', async () => {
   assert.deepEqual(await post('minLength=+7'), { minLength: 7 });
 });
 
-test('distinguishes JSON that cannot be parsed from JSON of the wrong form', async () => {
+test('distinguishes malformed JSON from JSON that violates the schema', async () => {
   const schema = filledForm({ a: field.text() });
   const server = await serve([echo({ method: 'POST', path: '/j', bodyKind: 'json', body: schema })]);
   const errors = async (payload: string) =>
@@ -434,7 +434,7 @@ test('ends open streams when it stops', async () => {
   await new Promise((resolve) => socket.once('data', resolve));
   const started = realClock.monotonicMs();
   await server.stop(60_000);
-  assert.ok(realClock.monotonicMs() - started < 30_000, 'it waited for a connection that is idle');
+  assert.ok(realClock.monotonicMs() - started < 30_000, 'the server waited for an idle connection');
   socket.destroy();
 });
 
@@ -462,7 +462,7 @@ test('reads a source only as fast as a slow client reads', async () => {
   await server.stop(1000);
 });
 
-/** Sends bytes and answers what came back until the pattern is there or the server closes. */
+/** Sends bytes; returns what the server sends until the pattern matches or the server closes the connection. */
 function raw(port: number, request: string, until?: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request));

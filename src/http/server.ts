@@ -6,7 +6,7 @@
 //   await server.inject({ method: 'GET', url: '/pools' });        // tests, without a socket
 //   await server.stop(deadlineMs);
 //
-// Routing, bodies and errors are this folder's own (pipeline.ts): the published rules differ from those of every framework.
+// Routing, bodies and errors are implemented here (pipeline.ts), since no framework follows the published rules.
 import type { RequestListener } from 'node:http';
 import type { InjectOptions, Response } from 'light-my-request';
 import type { BoundRoute, RouteDefinition } from '#contract/route.ts';

@@ -1,26 +1,26 @@
-// Silent connections to a TLS port of REST, over real sockets: whom they keep out.
+// TLS connections to a REST port that send nothing, over real sockets: they exclude only clients of their own address.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { realClock } from '#ports/clock.ts';
-import { Strangers } from '#ports/strangers.ts';
+import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { makeCertificate } from '../../test/support/certificate.ts';
 import { eventually } from '../../test/support/node-process.ts';
 import { openListener } from './listener.host.ts';
 
 async function aListener(t: TestContext, limits: { perSource: number; total: number }) {
   const { certificate, key } = await makeCertificate();
-  const strangers = new Strangers(() => limits);
+  const unauthenticated = new UnauthenticatedSockets(() => limits);
   const listener = await openListener((_, response) => response.end('served'), {
     host: '127.0.0.1',
     port: 0,
     tls: { certificate, key, minVersion: 'TLSv1.2', honorCipherOrder: true },
-    strangers,
+    unauthenticated,
   });
   t.after(() => listener.close(realClock, 0));
-  return { listener, strangers };
+  return { listener, unauthenticated };
 }
 
 async function silent(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
@@ -38,14 +38,14 @@ async function served(port: number): Promise<string> {
   return text;
 }
 
-test('an address with all connections for strangers has so many and no more, and keeps no other out', async (t) => {
-  const { listener, strangers } = await aListener(t, { perSource: 4, total: 6 });
+test('an address at its limit of silent connections gets no more, and other addresses are served', async (t) => {
+  const { listener, unauthenticated } = await aListener(t, { perSource: 4, total: 6 });
   const crowd = await Promise.all(Array.from({ length: 8 }, () => silent(listener.port, '127.0.0.2')));
   await eventually(() => assert.equal(crowd.filter(({ closed }) => closed).length, 4));
   t.after(() => crowd.forEach((socket) => void socket.destroy()));
   const others = await Promise.all(Array.from({ length: 4 }, () => silent(listener.port, '127.0.0.3')));
-  await eventually(() => assert.equal(strangers.total, 6));
+  await eventually(() => assert.equal(unauthenticated.total, 6));
   assert.match(await served(listener.port), /200 OK[\s\S]*served/);
   for (const socket of [...crowd, ...others]) socket.destroy();
-  await eventually(() => assert.equal(strangers.total, 0));
+  await eventually(() => assert.equal(unauthenticated.total, 0));
 });

@@ -13,7 +13,7 @@ const mib = 1024 * 1024;
 const route = (path: string) =>
   defineRoute({ id: path, method: 'GET', path, access: { kind: 'anyone' }, doc: '' });
 
-/** Routes that answer at once, that answer when told to, and that stream for ever. */
+/** Routes that answer at once (`/now`), on demand (`/held`), and with an endless stream. */
 async function limited(wording: 'text' | 'json' = 'text') {
   const limits: { requests: number | null; memoryMib: number | null } = { requests: null, memoryMib: null };
   const memory = { bytes: 0 };
@@ -68,7 +68,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
   };
 }
 
-/** A connection that has sent this. */
+/** Opens a connection and sends the text. */
 async function sent(port: number, text: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => {});
@@ -168,7 +168,7 @@ describe('the limit of concurrent requests', () => {
 });
 
 describe('the limit of memory', () => {
-  it('refuses requests while as much is in use, and is checked first', async () => {
+  it('refuses requests while the process uses that much memory, before the other limit is checked', async () => {
     await using text = await limited();
     text.limits.memoryMib = 100;
     text.limits.requests = 0;
@@ -184,7 +184,7 @@ describe('the limit of memory', () => {
     assert.equal((await text.ask('/quick')).status, 200);
   });
 
-  it('is reported on view ports as an object', async () => {
+  it('answers with an object on view ports', async () => {
     await using server = await limited('json');
     server.limits.memoryMib = 0;
     assert.deepEqual(JSON.parse((await server.ask('/quick')).text), {

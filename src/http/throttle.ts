@@ -1,4 +1,4 @@
-// The limit of concurrent requests on a kind of port, and of the memory in use meanwhile. Checked before anything else
+// Limits the concurrent requests of a kind of port, and the memory in use while there are any. Checked before anything else
 // is done for a request.
 import type { Reply } from '#contract/route.ts';
 import type { Random } from '#ports/random.ts';

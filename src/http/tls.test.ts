@@ -7,8 +7,8 @@ import { connect } from 'node:tls';
 import { bind, defineRoute, reply } from '#contract/route.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
-import { Strangers } from '#ports/strangers.ts';
 import type { TlsSpec } from '#ports/tls.ts';
+import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { makeCertificate } from '../../test/support/certificate.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { eventually } from '../../test/support/node-process.ts';
@@ -29,7 +29,7 @@ const whoListens = defineRoute({
   doc: '',
 });
 
-/** One request; answers the body and the certificate's fingerprint. */
+/** Sends one request; returns the body and the fingerprint of the server's certificate. */
 function get(port: number, maxVersion: 'TLSv1.1' | 'TLSv1.3'): Promise<{ body: string; peer: string }> {
   return new Promise((resolve, reject) => {
     const options = {
@@ -77,7 +77,7 @@ test('serves plain and TLS listeners, and replaces the certificate without a res
   const secure = await server.listen({ host: '127.0.0.1', port: 0, tls: await aCertificate() });
   const first = await get(secure.port, 'TLSv1.3');
   assert.match(first.body, new RegExp(`true ${secure.port}$`));
-  await assert.rejects(get(secure.port, 'TLSv1.1'), 'older than the setting allows');
+  await assert.rejects(get(secure.port, 'TLSv1.1'), 'a TLS version below the configured minimum');
   secure.replaceTls(await aCertificate());
   assert.notEqual((await get(secure.port, 'TLSv1.3')).peer, first.peer);
   const plain = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -86,21 +86,21 @@ test('serves plain and TLS listeners, and replaces the certificate without a res
 
 test('closes a silent TLS connection after 30 seconds', async (t) => {
   const clock = new ManualClock();
-  const strangers = new Strangers(() => ({ perSource: 9, total: 9 }), clock);
+  const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 9, total: 9 }), clock);
   const handler = (_request: unknown, response: ServerResponse) => response.end('here');
   const listener = await openListener(handler, {
     host: '127.0.0.1',
     port: 0,
     tls: await aCertificate(),
-    strangers,
+    unauthenticated,
   });
   t.after(() => listener.close(realClock, 0));
   const silent = connectPlain(listener.port, '127.0.0.1').on('error', () => {});
   silent.resume();
-  await eventually(async () => assert.equal(strangers.total, 1));
+  await eventually(async () => assert.equal(unauthenticated.total, 1));
   assert.equal((await get(listener.port, 'TLSv1.3')).body.endsWith('here'), true);
-  await eventually(async () => assert.equal(strangers.total, 1));
+  await eventually(async () => assert.equal(unauthenticated.total, 1));
   clock.advance(30_000);
   await once(silent, 'close');
-  await eventually(async () => assert.equal(strangers.total, 0));
+  await eventually(async () => assert.equal(unauthenticated.total, 0));
 });

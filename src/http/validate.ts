@@ -1,4 +1,4 @@
-// Schema issues as the fields and texts that clients know. All wrong fields are named at once, the first issue of each.
+// Validates against a schema. The refusal names every wrong field at once, each with the text of its first issue.
 import { fieldText } from '#contract/field-text.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Issue, Schema } from '#contract/schema.ts';

@@ -8,10 +8,10 @@ import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.
 
 export {
   type BucketGrant,
+  type DataUserLimits,
   type Grants,
   Privilege,
   type ScramVerifier,
-  type UserLimitsOfData,
   type UserSpec,
 } from '#auth/privileges.ts';
 export type { TlsSpec } from '#ports/tls.ts';

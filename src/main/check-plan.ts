@@ -1,5 +1,5 @@
-// Whether a first start can make everything that it is asked for, by the rules of the REST API and before anything starts: what is
-// wrong is named by its place in the init file, with the value. Loaded only when something is asked for.
+// Checks the plan of a first start by the rules of the REST API before anything starts. Each problem names its place in the init
+// file and the value. Loaded only for a plan that is not empty.
 import {
   defaultPasswordPolicy,
   passwordProblem,
@@ -24,14 +24,14 @@ import { keyBytesMax } from '#wire/collection-id.ts';
 import { bucketFields, type InitPlan, type PlannedBucket, type PlannedUser } from './init-plan.ts';
 import { UsageError } from './options.ts';
 
-export interface PlanSurroundings {
-  /** Of `--memory-quota`; by the machine's memory without it. */
+export interface PlanContext {
+  /** The option `--memory-quota`; when absent, the quota depends on the machine's memory. */
   memoryQuotaMb: number | undefined;
   edition: Edition;
   wireNames: Vocabulary;
-  /** Of `--services`. */
+  /** The option `--services`. */
   services: string;
-  /** So many of the plan's buckets are of `--bucket`, and come first. */
+  /** The number of the plan's buckets that `--bucket` options added; they come first. */
   flags: number;
   /** The init file. */
   file: string;
@@ -42,8 +42,8 @@ const bucketsMax = 30;
 const valueBytesMax = 20 * 1024 * 1024;
 const statementsMax = 10_000;
 
-/** Throws a UsageError with all that is wrong. */
-export async function checkPlan(plan: InitPlan, around: PlanSurroundings): Promise<void> {
+/** Throws a UsageError that lists all problems. */
+export async function checkPlan(plan: InitPlan, around: PlanContext): Promise<void> {
   const check = new PlanCheck(plan, around);
   check.run();
   await check.statements();
@@ -54,10 +54,10 @@ export async function checkPlan(plan: InitPlan, around: PlanSurroundings): Promi
 class PlanCheck {
   readonly problems: string[] = [];
   private readonly plan: InitPlan;
-  private readonly around: PlanSurroundings;
+  private readonly around: PlanContext;
   private state: BucketsState;
 
-  constructor(plan: InitPlan, around: PlanSurroundings) {
+  constructor(plan: InitPlan, around: PlanContext) {
     this.plan = plan;
     this.around = around;
     this.state = noBuckets(around.memoryQuotaMb ?? defaultQuotasMb(memoryLimit()).memoryQuota);
@@ -70,7 +70,7 @@ class PlanCheck {
     for (const [index, user] of this.plan.users.entries()) this.user(user, this.inFile(`users.${index}`));
   }
 
-  /** Only their syntax: what they name may come from statements before them. The parser is loaded for them alone. */
+  /** Checks only the syntax: earlier statements may create what a statement names. Loads the parser only if there are statements. */
   async statements(): Promise<void> {
     const { statements } = this.plan;
     if (statements.length === 0) return;
@@ -116,13 +116,13 @@ class PlanCheck {
         this.add(at, scope.name, 'a bucket of this type has no scopes');
       if (scope.name !== '_default') this.name(`${at}.name`, scope.name);
       if (bucket.scopes.findIndex(({ name }) => name === scope.name) < index)
-        this.add(`${at}.name`, scope.name, 'is there twice');
+        this.add(`${at}.name`, scope.name, 'is listed twice');
       const names = new Set<string>();
       for (const [number, collection] of scope.collections.entries()) {
         const name = typeof collection === 'string' ? collection : collection.name;
         const own = `${at}.collections.${number}`;
         this.name(typeof collection === 'string' ? own : `${own}.name`, name);
-        if (names.has(name)) this.add(own, name, 'is there twice');
+        if (names.has(name)) this.add(own, name, 'is listed twice');
         names.add(name);
         if (typeof collection !== 'string' && (collection.maxTTL ?? 0) > maxTtlMax)
           this.add(`${own}.maxTTL`, collection.maxTTL, `must be from 0 to ${maxTtlMax}`);
@@ -162,7 +162,7 @@ class PlanCheck {
           this.add(
             `${place}.roles.${index}`,
             text,
-            'names a bucket, scope or collection that is not made here',
+            'names a bucket, scope or collection that the plan does not create',
           );
       }
     }

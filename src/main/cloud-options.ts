@@ -1,4 +1,4 @@
-// The options of the cloud, as `divan cloud` takes them.
+// The options of `divan cloud`.
 import { logLevels } from '#ports/log.ts';
 import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
 
@@ -26,17 +26,17 @@ export const httpUrl: OptionKind<string> = {
 };
 
 export const cloudOptions = {
-  'data-dir': { kind: kinds.path, default: './divan-cloud', doc: 'folder that keeps everything' },
+  'data-dir': { kind: kinds.path, default: './divan-cloud', doc: 'folder of all files of the cloud' },
   host: { kind: kinds.host, default: '127.0.0.1', doc: 'address to listen on' },
   port: { kind: kinds.port, default: 8080, doc: 'hosted management API' },
   'public-url': {
     kind: httpUrl,
-    doc: 'what paging links begin with where clients reach the API by another name, through a proxy',
+    doc: 'base URL of paging links, for clients that reach the API through a proxy',
   },
   database: { kind: kinds.text, doc: 'SQLite file, or postgres://… (default: a file in the data folder)' },
   'key-file': {
     kind: kinds.path,
-    doc: 'key that secrets in the database are encrypted under; servers of one database share it (default: one in the data folder)',
+    doc: 'file of the key that encrypts secrets in the database; servers of one database share it (default: in the data folder)',
   },
   'size-scale': {
     kind: share,
@@ -45,14 +45,14 @@ export const cloudOptions = {
   },
   capacity: {
     kind: kinds.megabytes,
-    doc: 'memory of all nodes together, in MB (default: half of the machine)',
+    doc: 'memory of all nodes together, in MB (default: half of the machine’s)',
   },
   'rate-limit': {
     kind: kinds.count,
     default: 500,
-    doc: 'requests a second of one token; five seconds’ worth at once',
+    doc: 'requests per second of one token; a burst may have those of five seconds',
   },
-  config: { kind: kinds.path, doc: 'JSON file of clouds, users and tokens that there are to be' },
+  config: { kind: kinds.path, doc: 'JSON file of clouds, users and tokens to create' },
   'ready-file': { kind: kinds.path, doc: 'JSON file to write when ready (mode 0600)' },
   'log-level': {
     kind: choice(...logLevels),

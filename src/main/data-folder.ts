@@ -1,4 +1,4 @@
-// The data folder of a process: made private, with the key file that its secrets are encrypted under.
+// The data folder of a process: readable by its owner only, with the key file that encrypts its secrets.
 import {
   chmodSync,
   closeSync,
@@ -19,7 +19,7 @@ import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import type { Random } from '#ports/random.ts';
 import { StartError } from './start-error.ts';
 
-/** Of folders that many users share, such as /tmp. */
+/** Set on folders that many users share, such as /tmp. */
 const stickyBit = 0o1000;
 const keyFile = 'secret.key';
 const idFile = 'folder.id';
@@ -28,7 +28,6 @@ const passwordFile = 'administrator.sealed';
 const purpose = 'administrator';
 const firstStartFile = 'first-start.pending';
 
-/** Of a node. */
 export const configurationPath = (folder: string): string => join(folder, 'config.db');
 
 export class DataFolder {
@@ -45,17 +44,17 @@ export class DataFolder {
     return existsSync(configurationPath(path));
   }
 
-  /** Nothing was set up in it, or not to its end. */
+  /** True if no first start in this folder has completed. */
   static awaitsFirstStart(path: string): boolean {
     return !DataFolder.isNode(path) || existsSync(join(path, firstStartFile));
   }
 
-  /** Makes the folder when it is absent; only its owner may look into it. */
+  /** Creates the folder if it is absent; makes it readable by its owner only. */
   static open(path: string, random: Random): DataFolder {
     const absolute = resolve(path);
     try {
       makeFolder(absolute);
-      refuseOthers(absolute);
+      refuseShared(absolute);
       chmodSync(absolute, 0o700);
     } catch (error) {
       throw new StartError(`--data-dir: cannot use ${absolute}: ${(error as Error).message}`, {
@@ -65,20 +64,20 @@ export class DataFolder {
     return new DataFolder(absolute, random);
   }
 
-  /** Encrypts under the folder's key, or under that of another file; made on first use. */
+  /** Encrypts under the folder's key, or under that of another file. Creates the key on first use. */
   secrets(path = join(this.path, keyFile)): SecretBox {
     if (!existsSync(path)) writeOnce(path, this.newKey());
     return new SecretBox(readFileSync(path), this.random);
   }
 
-  /** What was sealed under a key that is lost can never be read: another one must not take its place. */
+  /** A lost key must not be replaced by a new one, which could not decrypt the stored secrets. */
   private newKey(): Uint8Array {
     if (existsSync(configurationPath(this.path)))
       throw new Error('it is missing, though there is a config.db');
     return this.random.bytes(secretKeyBytes);
   }
 
-  /** Names this folder among others; made on first use, or taken from what is in the folder. */
+  /** The unique id of this folder; created on first use, from `known` if that returns one. */
   id(known: () => string | null = () => null): string {
     const path = join(this.path, idFile);
     if (!existsSync(path)) writePrivate(path, Buffer.from(known() ?? this.random.uuid()));
@@ -95,7 +94,7 @@ export class DataFolder {
     writePrivate(join(this.path, nodeIdFile), Buffer.from(id));
   }
 
-  /** The administrator that `divan up` made on first start, if it did. */
+  /** The administrator that `divan up` created on first start, if any. */
   madeAdministrator(): { username: string; password: string } | null {
     const path = join(this.path, passwordFile);
     if (!existsSync(path)) return null;
@@ -105,17 +104,17 @@ export class DataFolder {
     };
   }
 
-  /** A first start began and did not come to its end: what it was to set up may be there in part. */
+  /** A first start began and did not complete: its plan may have been applied in part. */
   get firstStartPending(): boolean {
     return existsSync(join(this.path, firstStartFile));
   }
 
-  /** Keeps what an earlier one that was interrupted has noted. */
+  /** Keeps the progress that an interrupted first start has recorded. */
   beginFirstStart(): void {
     if (!this.firstStartPending) writePrivate(join(this.path, firstStartFile), Buffer.alloc(0));
   }
 
-  /** So many statements of the init file have run in a first start that is pending: it does not run them again. */
+  /** How many statements of the init file the pending first start has run; they are not run again. */
   get statementsDone(): number {
     return Number(readFileSync(join(this.path, firstStartFile), 'utf8')) || 0;
   }
@@ -129,7 +128,7 @@ export class DataFolder {
     syncFolder(this.path);
   }
 
-  /** The administrator has other credentials now. */
+  /** Call when the administrator's credentials have changed. */
   forgetAdministrator(): void {
     rmSync(join(this.path, passwordFile), { force: true });
   }
@@ -140,22 +139,22 @@ export class DataFolder {
   }
 }
 
-/** One folder at a time: Node's recursive form never returns below places like /proc, where nothing can be made. */
+/** Creates one folder at a time: Node's recursive form never returns below places like /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** What is no folder, or one that everybody keeps things in, is left with the rights it has. A fresh tmpfs is empty. */
-function refuseOthers(path: string): void {
+/** Refuses a file, and a folder shared by many users unless it is empty (a new tmpfs): the node must not change their permissions. */
+function refuseShared(path: string): void {
   const about = statSync(path);
   if (!about.isDirectory()) throw new Error('it is a file');
   if ((about.mode & stickyBit) !== 0 && readdirSync(path).length > 0)
-    throw new Error('others keep things there, too; name a folder in it');
+    throw new Error('other users have files there, too; name a folder in it');
 }
 
-/** Of several processes that do so at once, the first one's bytes are kept. */
+/** If several processes do so at once, the bytes of the first one are kept. */
 function writeOnce(path: string, bytes: Uint8Array): void {
   const own = `${path}.${process.pid}`;
   writePrivate(own, bytes);
@@ -168,7 +167,7 @@ function writeOnce(path: string, bytes: Uint8Array): void {
   }
 }
 
-/** Whole, on disk and readable by the owner only before its name appears. */
+/** The file gets its name once it is complete, on disk and readable by its owner only. */
 function writePrivate(path: string, bytes: Uint8Array): void {
   const temporary = `${path}.tmp`;
   const file = openSync(temporary, 'w', 0o600);

@@ -30,7 +30,7 @@ function onDisk(
 }
 
 test(
-  'a small disk has a small reserve, given up piece by piece and taken again once there is room',
+  'a small disk has a small reserve, released in pieces and reserved again when space is free',
   {
     skip: needs('mount'),
   },
@@ -52,7 +52,7 @@ test(
     }),
 );
 
-test('a disk without room for any reserve is used without one', { skip: needs('mount') }, () =>
+test('a disk without space for a reserve is used without one', { skip: needs('mount') }, () =>
   onDisk(128 * kib, (folder, reserve, clock) => {
     reserve.useForStart();
     reserve.keep();
@@ -63,13 +63,13 @@ test('a disk without room for any reserve is used without one', { skip: needs('m
 );
 
 test(
-  'a start on a full disk leaves something to changes, and to the next start',
+  'a start on a full disk leaves some of the reserve for changes and for the next start',
   { skip: needs('mount') },
   () =>
     onDisk(64 * 1024 * kib, (folder, reserve) => {
       reserve.keep();
       reserve.useForStart();
-      assert.equal(sizeIn(folder), 8192 * kib, 'there is space enough');
+      assert.equal(sizeIn(folder), 8192 * kib, 'the disk has free space');
       writeFileSync(join(folder, 'ballast'), Buffer.alloc(56 * 1024 * kib));
       reserve.useForStart();
       assert.equal(sizeIn(folder), 1024 * kib);

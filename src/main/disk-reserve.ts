@@ -1,17 +1,17 @@
-// Space that a node keeps for its own next start, and for changes that let space be freed: on a disk that others have
-// filled up it could not even take its lock, and nobody could delete a bucket. What is given up is taken again once there is room.
+// A file that reserves disk space for the next start of the process and for changes that free space. On a disk that others
+// filled up, the process could otherwise not lock its folder, and nobody could delete a bucket. Released space is reserved again later.
 import { closeSync, fsyncSync, openSync, statfsSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { SpareRoom } from '#ports/spare-room.ts';
 
 const reserveBytes = 8 * 1024 * 1024;
-/** The reserve is not made of what others need: on a small disk it is smaller. */
+/** The largest share of the free space that the reserve may take. */
 const shareOfFree = 1 / 4;
 const chunkBytes = 64 * 1024;
-/** A start leaves this to changes; what it does not need itself is others' at once. */
+/** What a start on a full disk leaves reserved. */
 const leftByStartBytes = 1024 * 1024;
-/** Of a change of the configuration, which takes a few pages. The rest is for when others were faster. */
+/** Released for each change. A change of the configuration needs a few pages; others may write before it. */
 const pieceBytes = 2 * chunkBytes;
 const retryMs = 2_000;
 
@@ -28,21 +28,21 @@ export class DiskReserve implements SpareRoom {
     this.#clock = clock;
   }
 
-  /** Before anything is written: the folder may not be there yet. */
+  /** Call before the start writes anything. The folder may be absent. */
   useForStart(): void {
     const bytes = this.#bytes();
     if (bytes === 0 || this.#freeBytes() >= reserveBytes) return;
-    // So that node after node that is killed on a full disk finds something.
+    // Never releases all: a start that is killed on a full disk must leave some for the next one.
     truncateSync(this.#path, bytes > leftByStartBytes ? leftByStartBytes : Math.floor(bytes / 2));
   }
 
-  /** Once the node serves. A disk that fills up just now, or a folder that was moved away, is no reason to fail. */
+  /** Call when the process serves. A full disk or a folder that was moved is no error here. */
   keep(): void {
     try {
       this.#grow();
       if (this.#bytes() >= reserveBytes) return;
     } catch {
-      // There is another try.
+      // Retried below.
     }
     this.#keepLater();
   }

@@ -1,4 +1,4 @@
-// Entry of the `divan` command: finds the sub-command, explains itself, and turns a wrong command line into one clear line.
+// Entry of the `divan` command: runs the sub-command, prints help, and reports a wrong command line in one line.
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
@@ -16,7 +16,7 @@ interface Command {
 
 const commands: Readonly<Record<string, Command>> = {
   up: {
-    doc: 'a provisioned node and the cloud beside it, ready to use; makes and shows a password on first start',
+    doc: 'a provisioned node and the cloud beside it, ready to use; generates and prints a password on first start',
     options: upOptions,
     run: up,
   },
@@ -66,7 +66,7 @@ async function main([name, ...args]: string[]): Promise<void> {
   }
 }
 
-/** What the system or a database refused needs no stack: its own words name the file, the address or the disk. */
+/** Errors of the system or of a database are printed without a stack: their text names the file, the address or the disk. */
 function isExplained(error: unknown): boolean {
   const { explained, syscall, code } = error as { explained?: boolean; syscall?: string; code?: string };
   return explained === true || syscall !== undefined || code === 'ERR_SQLITE_ERROR';

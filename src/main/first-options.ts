@@ -1,4 +1,4 @@
-// Checks the options that act on a first start before anything is made, so that a mistake leaves nothing behind.
+// Checks the options of a first start before anything is created, so that a mistake leaves nothing behind.
 import { defaultPasswordPolicy, nameProblem, passwordProblem } from '#auth/identity-rules.ts';
 import type { NodeOptions } from './node-options.ts';
 import { UsageError } from './options.ts';

@@ -1,5 +1,5 @@
-// What happens on the first start only: provisioning, then the users, buckets, collections, documents and statements of the plan.
-// All of it goes through the node's own REST API, data port and query service, as any client's set-up would.
+// The work of the first start only: provisioning, then the users, buckets, collections, documents and statements of the plan.
+// It uses the node's own REST API, data port and query service like any client.
 
 import { KvClient, type StoredDocument } from '#client/kv.adapter.ts';
 import {
@@ -16,13 +16,13 @@ import { bucketFields, type InitPlan, keptOnDisk, type PlannedBucket } from './i
 export interface FirstStart {
   rest: RestTarget;
   kv: { host: string; port: number; localAddress: string | undefined };
-  /** The query service, where it runs. */
+  /** The query service, if this node runs it. */
   query: RestTarget;
-  /** Resolves once the services follow the configuration: a query service that has just started knows no users. */
+  /** Resolves once the services have applied the configuration: a query service that has just started knows no users. */
   followed(): Promise<unknown>;
-  /** The init file, for errors. */
+  /** The path of the init file, for errors. */
   file: string;
-  /** How many statements an interrupted first start has run, and where to note it. */
+  /** How many statements an interrupted first start has run, and the function that records the number. */
   statements: { done: number; note(count: number): void };
   services: string;
   memoryQuotaMb: number | undefined;
@@ -31,7 +31,7 @@ export interface FirstStart {
 
 const kvTimeoutMs = 30_000;
 const observedAtOnce = 1_000;
-/** The creation of an index answers when it is online. */
+/** Long, since CREATE INDEX is answered when the index is online. */
 const statementMs = 3_600_000;
 
 /** Sets services, memory and the administrator. */
@@ -57,7 +57,7 @@ export async function applyPlan(start: FirstStart): Promise<void> {
   await runStatements(start);
 }
 
-/** One after the other; each is noted, so that a first start that goes on repeats none that changed something. */
+/** Runs one at a time and records each, so that a resumed first start repeats none. */
 async function runStatements(start: FirstStart): Promise<void> {
   const { plan, statements, query, file } = start;
   if (plan.statements.length > 0) await start.followed();
@@ -71,7 +71,7 @@ async function runStatements(start: FirstStart): Promise<void> {
   }
 }
 
-/** What an answer of the query service says went wrong. */
+/** The error in an answer of the query service, or null. */
 function queryProblem({ status: httpStatus, body }: RestReply): string | null {
   try {
     const { status, errors = [] } = JSON.parse(body) as {
@@ -96,18 +96,18 @@ async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<voi
       await make(start, `${scopes}/${encodeURIComponent(scope.name)}/collections`, fields);
     }
   }
-  // Statements that have run may have changed them since.
+  // A resumed start does not store them again: statements that have run may have changed them.
   if (bucket.documents.length > 0 && start.statements.done === 0) await storeDocuments(start, bucket);
 }
 
-/** Takes what is there already for made: an earlier first start may have come this far before it was ended. */
+/** Accepts what exists already: an interrupted first start may have created it. */
 async function make(start: FirstStart, path: string, fields: RestFields): Promise<void> {
   const answer = await rest(start.rest, 'POST', path, fields);
   if (answer.status < 300 || /already exists/.test(answer.body)) return;
   throw refusal('POST', path, answer);
 }
 
-/** Resolves once they are kept: from then on nobody stores them again. */
+/** Resolves once the documents are on disk: a resumed start does not store them again. */
 async function storeDocuments(start: FirstStart, bucket: PlannedBucket): Promise<void> {
   const client = await KvClient.open(start.kv.host, start.kv.port, kvTimeoutMs, start.kv.localAddress);
   try {

@@ -1,4 +1,4 @@
-// The `--init` file: its shape, and what is wrong with one, by place. Loaded only when there is such a file, since the schema
+// The schema of the `--init` file; errors name the path of a wrong value. Loaded only for such a file, since the schema
 // library costs a start some 60 ms.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';

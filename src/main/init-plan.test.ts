@@ -21,13 +21,13 @@ test('reads a bucket flag with its defaults', () => {
   assert.equal(parseBucketFlag('a:ephemeral:256').ramQuotaMB, 256);
 });
 
-test('refuses a bucket flag by the part that is wrong', () => {
+test('refuses a bucket flag and names its wrong part', () => {
   assert.throws(() => parseBucketFlag('a:disk'), /"disk" in "a:disk" is not a bucket type/);
   assert.throws(() => parseBucketFlag('a:ephemeral:x'), /"x" .* is not a number of megabytes/);
   assert.throws(() => parseBucketFlag(':ephemeral'), /NAME\[:TYPE\[:QUOTAMB\]\]/);
 });
 
-test('names the place of a wrong value in an init file', () => {
+test('names the path of a wrong value in an init file', () => {
   assert.throws(() => readInitFile('/nowhere/init.json'), /cannot read \/nowhere\/init.json/);
   assert.throws(() => readInitFile(fileWith('{')), /is not JSON/);
   assert.throws(
@@ -37,7 +37,7 @@ test('names the place of a wrong value in an init file', () => {
   assert.throws(() => readInitFile(fileWith('{"bucket":[]}')), /bucket/);
 });
 
-test('joins flags and file and names where a bucket is given twice', () => {
+test('merges flags and file, and refuses a bucket that is given twice, naming both places', () => {
   const file = readInitFile(fileWith('{"buckets":[{"name":"b"}],"users":[{"name":"u","password":"p"}]}'));
   assert.deepEqual(
     planOf([parseBucketFlag('a')], file).buckets.map(({ name }) => name),
@@ -52,5 +52,5 @@ test('joins flags and file and names where a bucket is given twice', () => {
     /^UsageError: --bucket: "A" is given twice$/,
   );
   const twice = readInitFile(fileWith('{"buckets":[{"name":"b"},{"name":"B"}]}'));
-  assert.throws(() => planOf([], twice, 'init.json'), /init\.json: buckets\.1\.name: "B" is there twice/);
+  assert.throws(() => planOf([], twice, 'init.json'), /init\.json: buckets\.1\.name: "B" is listed twice/);
 });

@@ -1,8 +1,8 @@
-// What a node is to hold on its first start: from `--bucket` flags and the `--init` file.
+// The plan of a first start, from `--bucket` flags and the `--init` file: users, buckets, documents and statements.
 import { UsageError } from './options.ts';
 
 export const bucketTypes = ['couchbase', 'membase', 'native', 'ephemeral', 'memcached', 'cache'] as const;
-/** Of the other types nothing is. */
+/** The bucket types whose documents are persisted. */
 export const keptOnDisk: ReadonlySet<string> = new Set<PlannedBucket['type']>([
   'couchbase',
   'membase',
@@ -30,7 +30,7 @@ export interface PlannedUser {
 export interface InitPlan {
   users: PlannedUser[];
   buckets: PlannedBucket[];
-  /** For the query service, in this order, once all the rest is in place. */
+  /** SQL++ statements that run in this order after everything else was created. */
   statements: string[];
 }
 
@@ -55,18 +55,18 @@ export function parseBucketFlag(text: string): PlannedBucket {
   };
 }
 
-/** The form that makes the bucket over the REST API. */
+/** The form that creates the bucket over the REST API. */
 export function bucketFields(bucket: PlannedBucket): Record<string, string | number | boolean> {
   const { name, type: bucketType, ramQuotaMB, replicaNumber, parameters } = bucket;
   const replicas = ['memcached', 'cache'].includes(bucketType) ? {} : { replicaNumber };
   return { name, bucketType, ramQuotaMB, ...replicas, ...parameters };
 }
 
-/** Joins flags and file. Bucket names differ by more than case; `path` is the file's, for the error. */
+/** Merges flags and file. Bucket names are compared without case; errors name the file by `path`. */
 export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null, path = '--init'): InitPlan {
   const inFlags = distinctNames(flags, ({ name }) => `--bucket: "${name}" is given twice`);
   const inFile = file?.buckets ?? [];
-  distinctNames(inFile, ({ name }, i) => `--init: ${path}: buckets.${i}.name: "${name}" is there twice`);
+  distinctNames(inFile, ({ name }, i) => `--init: ${path}: buckets.${i}.name: "${name}" is listed twice`);
   const both = inFile.find(({ name }) => inFlags.has(name.toLowerCase()));
   if (both !== undefined) throw new UsageError(`bucket "${both.name}" is in both --bucket and ${path}`);
   return {

@@ -1,8 +1,8 @@
-// One process per data folder; another one gets an error of one line.
+// Locks the data folder for one process; another one fails with an error of one line.
 import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
 import { StartError } from './start-error.ts';
 
-/** Whoever drops the answer may lose the lock to the collector. */
+/** Keep a reference to the result: garbage collection would free the lock. */
 export function lockDataFolder(path: string): FolderLock {
   try {
     return lockFolder(path);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 const current = 'node.log';
 
 export interface NodeLogBounds {
-  /** A file of this size is followed by another one. */
+  /** A file of this size is closed and a new one started. */
   bytes: number;
-  /** Older files: `node.1.log` is the newest of them. */
+  /** The number of older files; `node.1.log` is the newest. */
   older: number;
 }
 
@@ -16,7 +16,7 @@ const usual: NodeLogBounds = { bytes: 5 << 20, older: 4 };
 export class NodeLogFile {
   readonly #folder: string;
   readonly #bounds: NodeLogBounds;
-  /** Null before the first line: a start that logs nothing opens nothing. */
+  /** Null before the first line. */
   #file: { fd: number; bytes: number } | null = null;
 
   constructor(folder: string, bounds = usual) {

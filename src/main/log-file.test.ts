@@ -12,7 +12,7 @@ function aFolder(t: { after(end: () => void): void }): string {
   return join(folder, 'logs');
 }
 
-test('the log file is bounded: older files move on, and the oldest is overwritten', (t) => {
+test('bounds the log: renames older files, and overwrites the oldest', (t) => {
   const folder = aFolder(t);
   const file = new NodeLogFile(folder, { bytes: 20, older: 2 });
   for (let line = 1; line <= 9; line++) file.write(`line number ${line}\n`);
@@ -28,7 +28,7 @@ test('the log file is bounded: older files move on, and the oldest is overwritte
   assert.equal(read('node.log'), 'line number 9\n10\n');
 });
 
-test('the log file gets lines from info up, of components too, though standard error gets only errors', (t) => {
+test('the log file gets lines from info up, also of child logs, while standard error gets only errors', (t) => {
   const folder = aFolder(t);
   const log = pinoLog('error', new NodeLogFile(folder));
   log.debug('not.this');
@@ -39,7 +39,7 @@ test('the log file gets lines from info up, of components too, though standard e
   assert.deepEqual([msg, component, bucket], ['bucket.compaction.done', 'kv', 'b']);
 });
 
-test('a log that is switched off writes no file', (t) => {
+test('level silent writes no log file', (t) => {
   const folder = aFolder(t);
   pinoLog('silent', new NodeLogFile(folder)).error('not.this');
   assert.throws(() => readdirSync(folder), { code: 'ENOENT' });

@@ -2,7 +2,7 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino';
 import { type Log, type LogLevel, logLevels } from '#ports/log.ts';
 
-/** With a file, it gets what standard error gets, and all lines from `info` up. */
+/** `file` gets the lines that standard error gets, and all others from `info` up. */
 export function pinoLog(level: LogLevel, file?: DestinationStream): Log {
   // Synchronous: a line written before a crash is not lost, and there are few.
   const shown = logTo(level, destination({ fd: 2, sync: true }));
@@ -15,7 +15,7 @@ const logTo = (level: LogLevel, stream: DestinationStream): Log =>
 const finerOf = (...levels: [LogLevel, LogLevel]): LogLevel =>
   logLevels[Math.min(...levels.map((level) => logLevels.indexOf(level)))] as LogLevel;
 
-/** A log on a full disk, or a pipe that nobody reads, fails nothing but itself. */
+/** A failure to write the log (full disk, closed pipe) is not passed on. */
 function written(write: () => void): void {
   try {
     write();

@@ -23,7 +23,7 @@ async function withNodes(...uuids: string[]) {
   return store;
 }
 
-test('a new folder gets an id at its first start and keeps it; every start is another boot', async () => {
+test('a new folder gets a node id at its first start and keeps it; every start has another boot id', async () => {
   const folder = aFolder();
   const first = await ownIdentity(folder, await withNodes(), realRandom);
   assert.match(first.nodeId, /^[0-9a-f]{32}$/);
@@ -32,7 +32,7 @@ test('a new folder gets an id at its first start and keeps it; every start is an
   assert.notEqual(second.bootId, first.bootId);
 });
 
-test('a folder of an older version takes the id of the only node in its configuration', async () => {
+test('a folder of a version without node ids gets the id of the only node in its configuration', async () => {
   const folder = aFolder();
   assert.equal((await ownIdentity(folder, await withNodes('first'), realRandom)).nodeId, 'first');
   assert.equal(folder.nodeId, 'first');

@@ -1,4 +1,4 @@
-// Finds out which node a data folder belongs to. A folder of a version that kept no id belongs to the only node of its configuration.
+// Finds the node that a data folder belongs to. A folder of a version without node ids belongs to the only node of its configuration.
 import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/cluster-state.ts';
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { hexId, type Random } from '#ports/random.ts';

@@ -1,9 +1,9 @@
-// The options of a node, as `divan node` and `divan up` take them.
+// The options of a node, common to `divan node` and `divan up`.
 import { logLevels } from '#ports/log.ts';
 import { parseBucketFlag } from './init-plan.ts';
 import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
 
-/** A list of which this version has one: anything else is refused by name. */
+/** A list in which this version knows one value; the error names any other. */
 const only = (value: string, what: string): OptionKind<string> => ({
   placeholder: value,
   parse(text) {
@@ -14,7 +14,7 @@ const only = (value: string, what: string): OptionKind<string> => ({
 });
 const knownServices = ['kv', 'index', 'n1ql'];
 
-/** Services of a node; data is always among them. */
+/** The services of a node, which must include kv. */
 const services: OptionKind<string> = {
   placeholder: knownServices.join(','),
   parse(text) {
@@ -31,7 +31,7 @@ const services: OptionKind<string> = {
 const onlyEmbedded = only('embedded', 'engine');
 
 export const nodeOptions = {
-  'data-dir': { kind: kinds.path, default: './divan-data', doc: 'folder that keeps everything' },
+  'data-dir': { kind: kinds.path, default: './divan-data', doc: 'folder of all files of the node' },
   host: { kind: kinds.host, default: '127.0.0.1', doc: 'address to listen on' },
   'rest-port': { kind: kinds.port, default: 8091, doc: 'administration REST API' },
   'rest-tls-port': { kind: kinds.port, default: 18091, doc: 'administration REST API over TLS' },
@@ -52,7 +52,7 @@ export const nodeOptions = {
   },
   'operator-address': {
     kind: kinds.host,
-    doc: 'address whose connections are always taken; without a client allowlist no others are',
+    doc: 'address that is always admitted; without a client allowlist no other is',
   },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
@@ -66,21 +66,21 @@ export const nodeOptions = {
   bucket: {
     kind: { placeholder: 'NAME[:TYPE[:QUOTAMB]]', parse: parseBucketFlag },
     repeat: true,
-    doc: 'bucket to make on first start',
+    doc: 'bucket to create on first start',
   },
   init: {
     kind: kinds.path,
-    doc: 'JSON file of users, buckets, scopes, collections and documents to make on first start, and statements to run',
+    doc: 'JSON file of users, buckets, scopes, collections and documents to create on first start, and statements to run',
   },
   edition: {
     kind: choice('enterprise', 'community'),
     default: 'enterprise',
-    doc: 'which edition’s rules apply',
+    doc: 'edition whose rules apply',
   },
   'wire-names': {
     kind: choice('branded', 'neutral'),
     default: 'branded',
-    doc: 'type that a bucket created over REST without one reads back as: membase (branded) or native',
+    doc: 'type that a bucket created over REST without a type reports: membase (branded) or native',
   },
   'ready-file': { kind: kinds.path, doc: 'JSON file to write when ready (mode 0600)' },
   'log-level': {

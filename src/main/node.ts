@@ -1,4 +1,4 @@
-// A node put together: every part is made, started in the order of its needs, and stopped in the reverse.
+// Assembles a node: creates its parts, starts them in the order of their dependencies, and stops them in the reverse.
 import { join } from 'node:path';
 import { realKdf } from '#auth/kdf.host.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
@@ -31,12 +31,12 @@ import { opening } from './start-error.ts';
 type PortOption = Extract<keyof NodeOptions, `${string}-port`>;
 
 export interface NodeDeps {
-  /** Of the data folder. */
+  /** The secrets of the data folder. */
   secrets: SecretBox;
-  /** The configuration; the node closes it when it stops. */
+  /** The configuration store; the node closes it when it stops. */
   store: EmbeddedConfigStore;
   identity: NodeIdentity;
-  /** Of the data folder. */
+  /** The lock of the data folder. */
   lock?: FilePlace;
   log: Log;
   onLost: (reason: Error) => void;
@@ -59,12 +59,12 @@ export class Node {
   private readonly lock: FilePlace | null;
   private readonly loginSecret: Uint8Array;
   private readonly onLost: (reason: Error) => void;
-  /** Accounts of the data port that this process makes for itself and keeps nowhere. */
+  /** Accounts of the data port for this process, kept in memory only. */
   private ownAccounts: UserSpec[] = [];
   private desired: KvDesired | null = null;
   private isStarting = true;
   private readonly kv: KvAdmin;
-  /** Null where the node does not run it. */
+  /** Null if the node does not run the query service. */
   private query: QueryPart | null = null;
   private readonly store: EmbeddedConfigStore;
   private readonly services: OwnServices;
@@ -99,7 +99,7 @@ export class Node {
     this.manager = this.stopping('manager', this.createManager(dataFolder, secrets, identity));
   }
 
-  /** Opens every port. The REST port answers first; the rest follows as its needs are there. */
+  /** Opens every port, REST first, then each one when its dependencies are up. */
   async start(): Promise<void> {
     const { manager, ports } = this;
     manager.certificates.ready.catch(() => {}); // awaited below, after parts that take longer
@@ -111,7 +111,7 @@ export class Node {
     const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, manager.throttles.rest) : null;
     const dist = this.distPorts();
     ports.mgmt = (await this.listenPlain(rest, 'rest-port')).port;
-    // One after the other: threads that load at the same time make the first answer late.
+    // Starts threads one after the other: loading them at once would delay the first answer.
     const query = data.then(() => this.startQuery());
     query.catch(() => {}); // awaited below, after parts that may fail first
     ports.capi = (await this.listenPlain(capi, 'capi-port')).port;
@@ -135,30 +135,30 @@ export class Node {
     return host === '::' ? '::1' : host;
   }
 
-  /** Once the node is ready: figures are kept, and what is kept is read, beside its work. */
+  /** Call when the node is ready: loads the stored metrics and collects new ones in the background. */
   startMetrics(): void {
     this.metrics.start();
   }
 
-  /** True once the data service does what the configuration says. */
+  /** Resolves with true once the data service has applied the configuration, with false if that takes too long. */
   applied(): Promise<boolean> {
     return this.manager.applied(applyMs);
   }
 
-  /** Lets an account of this process in to the data port, until called with none. */
+  /** Adds accounts of this process to the data port until the next call. */
   async setOwnAccounts(accounts: UserSpec[]): Promise<void> {
     this.ownAccounts = accounts;
     if (this.desired !== null) await this.apply(this.desired);
   }
 
-  /** The checks of this process are over: its accounts and its connections are no others' from now on. */
+  /** Ends the readiness checks: removes their account and their addresses from the allowlist. */
   async endStart(): Promise<void> {
     this.isStarting = false;
     this.gate.admitOnly(this.withServices(this.admitted(this.manager.clients.admitted)));
     await this.setOwnAccounts([]);
   }
 
-  /** Buckets whose documents can all be read, and what is wrong with the others. */
+  /** The buckets whose documents can all be read, and the damages of the others. */
   async health(): Promise<{ readable: string[]; damages: string[] }> {
     const { buckets } = await this.kv.report();
     const readable = buckets.filter((bucket) => bucket.state === 'ready' && bucket.damaged.length === 0);
@@ -169,7 +169,7 @@ export class Node {
     return { readable: readable.map(({ name }) => name), damages };
   }
 
-  /** Once, however many ask for it: a signal may come while a start that failed is undone. */
+  /** Stops once, however often it is called: a signal may arrive while a failed start is undone. */
   stop(): Promise<void> {
     this.stopped ??= this.stopParts();
     return this.stopped;
@@ -241,7 +241,7 @@ export class Node {
     return (this.manager.services() ?? this.options.services.split(',')).includes(service);
   }
 
-  /** Beside the rest of the start. Its modules wait for the first statement. */
+  /** Runs concurrently with the rest of the start. The engine's modules are loaded with the first statement. */
   private async startQuery(): Promise<void> {
     const { options, manager, log, services } = this;
     if (!this.runs('n1ql')) return;
@@ -267,7 +267,7 @@ export class Node {
     Object.assign(this.ports, { n1ql: port, n1qlSSL: tlsPort });
   }
 
-  /** How this process reaches the plain query port; null where the node does not run the service. */
+  /** The address of the plain query port for this process; null if the node does not run the service. */
   private async queryAddress() {
     const port = this.ports.n1ql;
     if (this.query === null || port === undefined) return null;
@@ -275,18 +275,18 @@ export class Node {
     return { host, port, localAddress };
   }
 
-  /** Which of the query service's two ports an error of its start is about. */
+  /** The option of the query port that an error of the start names. */
   private queryPortOf({ message }: Error): PortOption {
     return message.includes(`:${this.options['query-tls-port']}`) ? 'query-tls-port' : 'query-port';
   }
 
-  /** This process checks itself before it is ready; an operator does so from an address that is admitted anyway. */
+  /** Admits the readiness checks of this process; with an operator address they connect from that one, which is always admitted. */
   private admitted(clients: readonly string[] | null): readonly string[] | null {
     const isOwnNeeded = this.isStarting && this.options['operator-address'] === undefined;
     return clients === null || !isOwnNeeded ? clients : [...clients, '127.0.0.0/8', '::1', this.localHost];
   }
 
-  /** Services reach the data port, statements such as CREATE SCOPE the REST API, and its proxy the query port. */
+  /** Admits the services of this process: they call the data port, the REST API (CREATE SCOPE) and the query port (its proxy). */
   private withServices(clients: readonly string[] | null): readonly string[] | null {
     return clients && [...clients, ...this.services.admitted];
   }
@@ -312,7 +312,7 @@ export class Node {
     return opened;
   }
 
-  /** Which of the data service's two ports an error of its start speaks of. */
+  /** The option of the data port that an error of the start names. */
   private dataPortOf(error: Error & { port?: number }): PortOption {
     const tlsPort = this.options['kv-tls-port'];
     return error.port === tlsPort || error.message.includes(`:${tlsPort}`) ? 'kv-tls-port' : 'kv-port';
@@ -334,7 +334,7 @@ export class Node {
     return server;
   }
 
-  /** Never open to others, not for a moment, where they must encrypt. */
+  /** Listens on loopback from the start if other machines must encrypt. */
   private async listenPlain(server: HttpServer, option: PortOption): Promise<Listener> {
     const isOnly = this.manager.listening.isPlainForThisMachineOnly;
     const [host = this.options.host] = isOnly ? loopbackHosts(this.options.host) : [];

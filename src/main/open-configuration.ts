@@ -1,5 +1,5 @@
-// Opens the configuration of a data folder. Where it was lost, a node would begin anew beside the data of the old one and let
-// everybody in: such a folder is left as it is.
+// Opens the configuration of a data folder. Refuses a folder that has data but no configuration: the node would start
+// unprovisioned beside the old data and let everybody in.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedConfigStore, type EmbeddedStoreOptions } from '#replog/embedded-config-store.adapter.ts';
@@ -8,7 +8,7 @@ import { StartError } from './start-error.ts';
 
 export function openConfiguration(folder: string, options?: EmbeddedStoreOptions): EmbeddedConfigStore {
   const path = configurationPath(folder);
-  // Before it is opened: SQLite removes the log of a file that is empty.
+  // Checked before opening: SQLite removes the log of an empty file.
   if (sizeOf(path) === 0 && (sizeOf(`${path}-wal`) > 0 || hasData(folder))) throw lost(path);
   const store = open(path, options);
   if (store.revision() > 0 || !hasData(folder)) return store;
@@ -26,10 +26,10 @@ function open(path: string, options: EmbeddedStoreOptions | undefined): Embedded
 
 const lost = (path: string): StartError =>
   new StartError(
-    `the configuration file ${path} is missing or empty, though its folder holds what a node kept: put the file back, or take another --data-dir`,
+    `the configuration file ${path} is missing or empty, though its folder holds data of a node: put the file back, or use another --data-dir`,
   );
 
-/** What a node makes only once it has a configuration. */
+/** Files and folders that a node creates only after its configuration. */
 const hasData = (folder: string): boolean =>
   ['buckets', 'events'].some((name) => !isEmpty(join(folder, name)));
 

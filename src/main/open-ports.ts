@@ -1,5 +1,5 @@
-// Keeps the ports of a running node open to whom the configuration says: plain ones to everybody or to this machine alone,
-// and those between nodes as their listeners are enabled.
+// Makes the ports of a running node follow the configuration: plain ones listen for all machines or for this one only,
+// and the ports between nodes as their listeners are enabled.
 import { loopbackHosts } from '#base/loopback.ts';
 import type { DistPorts } from '#cluster/dist/dist-ports.host.ts';
 import type { Listening } from '#cluster/encryption/listening.ts';
@@ -9,10 +9,10 @@ import type { Log } from '#ports/log.ts';
 
 export interface OpenPortsOptions {
   listening: Pick<Listening, 'isPlainForThisMachineOnly' | 'betweenNodes' | 'onChange'>;
-  /** Open on the first of their hosts. */
+  /** Listen on the first of their hosts. */
   plain: readonly Listener[];
   dist: Pick<DistPorts, 'follow'>;
-  /** Of the node's start. */
+  /** The option `--host`. */
   host: string;
   log: Log;
   clock: Clock;
@@ -35,7 +35,7 @@ export class OpenPorts {
     this.#hosts = this.#wantedHosts()[0] as string;
   }
 
-  /** Resolves when all is as wanted for the first time. */
+  /** Resolves when the ports follow the configuration for the first time. */
   async start(): Promise<void> {
     this.#subscription = this.#options.listening.onChange(() => this.#want());
     this.#want();
@@ -55,7 +55,7 @@ export class OpenPorts {
     });
   }
 
-  /** What changes meanwhile is seen by the next round. */
+  /** Repeats until no further change arrived meanwhile. */
   async #run(): Promise<void> {
     const { log, clock } = this.#options;
     while (this.#done !== this.#wanted && !this.#stopped.signal.aborted) {

@@ -17,7 +17,7 @@ const usage = (args: string[], environment: Record<string, string>, text: RegExp
     (error) => error instanceof UsageError && text.test(error.message),
   );
 
-test('takes flags over the environment over defaults', () => {
+test('flags take precedence over the environment, and the environment over defaults', () => {
   assert.deepEqual(parse([]), {
     'rest-port': 8091,
     edition: 'enterprise',

@@ -5,15 +5,15 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** How the text of an option becomes its value. */
+/** Parses the text of an option. */
 export interface OptionKind<T> {
   /** Placeholder in the help: `PORT`. */
   readonly placeholder: string;
   /** Throws a UsageError that says what would be right (without the option's name). */
   parse(text: string): T;
-  /** What the option is worth when it is given without a value; absent: it needs one. */
+  /** The value of an option given without one; absent: a value is required. */
   readonly bare?: string;
-  /** A value as people write it, where that is not its plain text. */
+  /** The text of a value in the help, if it differs from `String(value)`. */
   show?(value: T): string;
 }
 
@@ -128,7 +128,7 @@ function splitFlag(arg: string, specs: OptionSpecs): { name: string; inline: str
   throw new UsageError(`unknown option --${name}${near === null ? '' : `; did you mean --${near}?`}`);
 }
 
-/** Then a value was forgotten before it; one that looks so is given as `--name=VALUE`. */
+/** Detects a forgotten value: the next argument is a flag. A value that looks like one must be given as `--name=VALUE`. */
 const isFlag = (text: string, specs: OptionSpecs): boolean =>
   text.startsWith('--') && Object.hasOwn(specs, text.slice(2));
 
@@ -153,7 +153,7 @@ function parseValue(label: string, spec: OptionSpec, text: string): unknown {
   }
 }
 
-/** The known name that shares most with a mistyped one, if any comes near. */
+/** The known name nearest to a mistyped one, or null if none is similar. */
 export function nearest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
@@ -177,7 +177,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length] as number;
 }
 
-/** Empty where there is none, or where leaving the option out is all there is to it. */
+/** Empty without a default, and for flags. */
 export function defaultText({ kind, default: value }: OptionSpec): string {
   if (value === undefined || kind.bare !== undefined) return '';
   return kind.show?.(value) ?? String(value);

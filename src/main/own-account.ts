@@ -1,4 +1,4 @@
-// An account of the data port that this process makes for itself: its secret lives in memory only.
+// Creates an account of the data port for this process; its secret is in memory only.
 import { fullGrants } from '#auth/grants.ts';
 import { realKdf } from '#auth/kdf.host.ts';
 import { scramVerifiers } from '#auth/passwords.ts';

@@ -1,5 +1,5 @@
-// The services of this process that are clients of its data port: an account whose secret lives in memory only, and an address of
-// this machine that nobody else is admitted from by it.
+// The services of this process that are clients of its data port. They log in with an account whose secret is in memory only, from a
+// loopback address at which the allowlist admits only processes of the same user.
 import { join } from 'node:path';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { IndexHost } from '#index/host/index-host.ts';
@@ -18,7 +18,7 @@ export interface OwnServicesOptions {
   readonly log: Log;
 }
 
-/** A connection with requests under way that is silent for so long is given up. */
+/** A connection with pending requests is closed after this time without a byte. */
 const timeoutMs = 30_000;
 /** Folder of the index files in the data folder. */
 export const indexFolder = 'index';
@@ -39,7 +39,7 @@ export class OwnServices {
     });
   }
 
-  /** Before the data service knows who may log in. */
+  /** Creates the account. Call before the data service gets its users. */
   async prepare(): Promise<void> {
     this.account ??= await makeOwnAccount('@divan-services');
   }
@@ -48,10 +48,10 @@ export class OwnServices {
     return this.account === null ? [] : [this.account.spec];
   }
 
-  /** Admitted by the ports of this node whatever the allowlist says. */
+  /** Entries that the ports of this node admit in addition to the allowlist. */
   get admitted(): readonly string[] {
     const address = this.localAddress();
-    // As an operator is: any user of this machine could come from that address.
+    // An operator entry also checks the user of the process: any user of this machine can connect from that address.
     return [operatorEntry(address ?? '::1')];
   }
 
@@ -59,7 +59,7 @@ export class OwnServices {
     this.port.resolve(port);
   }
 
-  /** How a service reaches the data port. */
+  /** The address and account with which a service connects to the data port. */
   async access() {
     const port = await this.port.promise;
     const localAddress = this.localAddress();
@@ -75,7 +75,7 @@ export class OwnServices {
     await this.index.stop();
   }
 
-  /** An address of 127.0.0.0/8 of our own where the system has them all; else what every process of the machine has. */
+  /** A random address of 127.0.0.0/8 on Linux, which has them all; else the loopback address of all processes. */
   private localAddress(): string | undefined {
     const { operatorAddress, host } = this.options;
     if (operatorAddress !== undefined) return operatorAddress;

@@ -1,4 +1,4 @@
-// The engine as the query service calls it. A module of its own, so that it is loaded with the first statement.
+// The engine as the query service calls it. A separate module, so that it is loaded with the first statement.
 import type { Engine } from '#query/state/engine-port.ts';
 import { prepareStatement } from '#sqlpp/run/prepare.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';

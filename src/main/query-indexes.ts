@@ -1,4 +1,4 @@
-// The indexes that a query thread scans: files of the index service, read here; changes of definitions go to the main thread.
+// The indexes that a query thread scans: it reads the files of the index service and sends changes of definitions to the main thread.
 
 import type { MessagePort } from 'node:worker_threads';
 import { positionsOf } from '#index/entries/key-positions.ts';
@@ -20,7 +20,7 @@ export async function connectIndexFiles(
   });
   let revision = 0;
   let known = '';
-  // Progress alone changes no plan.
+  // New progress of an index changes no plan.
   catalogue.onChange(() => {
     const now = catalogue
       .all()

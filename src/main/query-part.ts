@@ -1,4 +1,4 @@
-// The query service as a part of the node: starts its thread, hands it what it follows, and is let in to the data port.
+// The query service as a part of the node: starts its thread, sends it the state of the node, and provides access to the data port.
 import { join } from 'node:path';
 import type { Authority } from '#auth/authority.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
@@ -26,21 +26,21 @@ export interface QueryPartOptions {
   readonly onLost: (reason: Error) => void;
 }
 
-export interface QueryWorld {
+export interface QueryEnvironment {
   readonly tls: TlsSpec | null;
   readonly plainForThisMachineOnly: boolean;
   readonly clients: readonly string[] | null;
 }
 
 /** Sent with each new state of the node. */
-export interface QueryNode extends QueryWorld {
+export interface QueryNode extends QueryEnvironment {
   readonly ports: NodePorts;
   readonly version: string;
   readonly settings: Record<string, unknown>;
 }
 
 const reportMs = 2_000;
-/** Rows live for a batch: with the little space that other threads have, a third of a query's time was collection. V8 takes it as needed. */
+/** Rows live for one batch: with the default of other threads a third of a query's time was garbage collection. V8 allocates it as needed. */
 const youngMb = 48;
 
 export class QueryPart {
@@ -69,7 +69,7 @@ export class QueryPart {
     });
   }
 
-  start(world: QueryWorld): Promise<QueryPorts> {
+  start(world: QueryEnvironment): Promise<QueryPorts> {
     const { options } = this.given;
     return this.worker.start({
       host: options.host,
@@ -82,7 +82,7 @@ export class QueryPart {
     });
   }
 
-  /** Resolves when the service knows the buckets and collections that the data service now has. */
+  /** Resolves when the query service knows the buckets and collections of the data service. */
   async follow(desired: KvDesired, node: QueryNode): Promise<void> {
     const { ports, version, tls, plainForThisMachineOnly, clients, settings } = node;
     const data = await this.given.services.access();

@@ -1,4 +1,4 @@
-// A query thread put together: the service on its ports, the engine loaded with the first statement, scans over the index files.
+// Entry of the query thread: the service on its ports, the engine (loaded with the first statement), scans over the index files.
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import type { Log } from '#ports/log.ts';

@@ -7,7 +7,7 @@ import { writeReadyFile } from './ready.ts';
 
 const cloud = { api: 'http://127.0.0.1:8080', token: 't', accessKey: 'a', secretKey: 's' };
 
-it('writes secrets into a file of its own, not through a link that others put in its way', (t) => {
+it('writes secrets into a new file, never through a link that another user created', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-ready-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const [path, victim] = [join(folder, 'ready.json'), join(folder, 'victim')];

@@ -1,4 +1,4 @@
-// When a node may call itself ready: a REST call and a document operation through the advertised addresses have succeeded.
+// Checks that a node is ready: a REST call and a document operation through its advertised addresses must succeed.
 import { accessSync, constants, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { KvClient } from '#client/kv.adapter.ts';
@@ -8,7 +8,7 @@ import { GetClusterConfig, Noop } from '#wire/commands/session.ts';
 import { Status } from '#wire/status.ts';
 import { StartError } from './start-error.ts';
 
-/** Addresses as clients use them. */
+/** The addresses that clients use. */
 export interface NodeAddresses {
   rest: string;
   restTls: string;
@@ -16,17 +16,17 @@ export interface NodeAddresses {
   kvTls: string;
   capi: string;
   capiTls: string;
-  /** Where the query service runs. */
+  /** Absent without the query service. */
   query?: string;
   queryTls?: string;
-  /** Where the index service runs. */
+  /** Absent without the index service. */
   index?: string;
   indexTls?: string;
 }
 
-/** What the ready file holds: the parts that were started. */
+/** The content of the ready file: the parts that were started. */
 export interface ReadyFile {
-  /** Of the process that serves: what stops it. */
+  /** The process to signal to stop them. */
   pid?: number;
   node?: NodeAddresses;
   cloud?: { api: string; token: string; accessKey: string; secretKey: string };
@@ -38,7 +38,7 @@ export interface ProbeTarget {
   host: string;
   restPort: number;
   kvPort: number;
-  /** The address to come from. */
+  /** The local address of the connections. */
   localAddress: string | undefined;
   /** An account that may read every bucket, null before provisioning. */
   account: { username: string; password: string } | null;
@@ -49,7 +49,7 @@ const kvTimeoutMs = 5_000;
 const patienceMs = 30_000;
 const probeKey = 'divan:ready';
 
-/** Tries until everything answers; throws the last reason after thirty seconds. */
+/** Retries until everything answers; throws the last error after thirty seconds. */
 export async function untilReady(target: ProbeTarget, clock: Clock): Promise<void> {
   const deadline = clock.monotonicMs() + patienceMs;
   for (;;) {
@@ -66,7 +66,7 @@ export async function untilReady(target: ProbeTarget, clock: Clock): Promise<voi
 async function probe(target: ProbeTarget): Promise<void> {
   const { host, restPort, localAddress } = target;
   const answer = await rest({ host, port: restPort, localAddress }, 'GET', '/whoami');
-  // 503: a limit on requests that an operator set, and that is at work.
+  // 503: the node refuses the request by a limit that an operator set.
   if (answer.status !== 200 && answer.status !== 503)
     throw new Error(`GET /whoami answered ${answer.status}`);
   const client = await KvClient.open(target.host, target.kvPort, kvTimeoutMs, target.localAddress);
@@ -89,7 +89,7 @@ async function readFrom(client: KvClient, bucket: string): Promise<void> {
   }
 }
 
-/** Before a start makes anything, the data folder too: throws, naming the option, when the file cannot be written. */
+/** Call before a start creates anything, even the data folder. Throws an error that names the option if the file cannot be written. */
 export function checkReadyFile(path: string, dataFolder: string): void {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder');
@@ -115,7 +115,7 @@ export function writeReadyFile(path: string, ready: ReadyFile): void {
 function writeWhole(path: string, ready: ReadyFile): void {
   const temporary = `${path}.${process.pid}.tmp`;
   rmSync(temporary, { force: true });
-  // Never into a file, or through a link, that somebody else has put there.
+  // `wx`: never writes into a file, or through a link, that another user created.
   const file: ReadyFile = { pid: process.pid, ...ready };
   writeFileSync(temporary, `${JSON.stringify(file)}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(temporary, path);

@@ -1,4 +1,4 @@
-// This product's own version, from its package.
+// The version of this product, from its package.
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

@@ -4,7 +4,7 @@ import { kinds, type OptionValues } from './options.ts';
 
 export const resetPasswordOptions = {
   'data-dir': nodeOptions['data-dir'],
-  username: { kind: kinds.text, doc: 'new name of the administrator (default: the present one)' },
+  username: { kind: kinds.text, doc: 'new name of the administrator (default: the current one)' },
   password: { kind: kinds.text, doc: 'new password; better given by environment', required: true },
 } as const;
 

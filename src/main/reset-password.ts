@@ -1,4 +1,4 @@
-// `divan reset-password`: sets the administrator of a node that is stopped, for operators who lost the password. Access to the data
+// `divan reset-password`: sets name and password of the administrator of a stopped node. Access to the data
 // folder is the proof: it is readable by its owner only.
 import { resolve } from 'node:path';
 import { realKdf } from '#auth/kdf.host.ts';
@@ -15,10 +15,10 @@ import { UsageError } from './options.ts';
 import type { ResetPasswordOptions } from './reset-password-options.ts';
 import { StartError } from './start-error.ts';
 
-/** The administrator has no role that names a bucket. */
+/** No role of the administrator names a bucket. */
 const noTargets: RoleTargets = { bucket: () => null, onChange: () => ({ stop() {} }) };
 
-/** Resolves with a sentence for the operator. Throws UsageError for a bad name or password, StartError for the folder. */
+/** Resolves with a message for the operator. Throws UsageError for a bad name or password, StartError for an unusable folder. */
 export async function resetPassword(options: ResetPasswordOptions): Promise<string> {
   const path = resolve(options['data-dir']);
   if (!DataFolder.isNode(path)) throw new StartError(`--data-dir: there is no node in ${path}`);

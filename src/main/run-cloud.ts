@@ -1,4 +1,4 @@
-// `divan cloud`: from options to a management API that is ready, and to its end.
+// `divan cloud`: starts the management API from its options, and stops it.
 import { flushCompileCache } from 'node:module';
 import { totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,7 +28,7 @@ const predecessorMs = 15_000;
 const lockEveryMs = 50;
 
 export async function runCloud(given: CloudOptionValues, ending: Ending): Promise<void> {
-  // A process that was started with a channel to its parent ends with it.
+  // A process with a channel to its parent stops when the parent ends.
   if (process.channel !== undefined) process.on('disconnect', () => ending.request());
   await ending.during(() => startCloudProcess(given, ending));
 }
@@ -55,16 +55,16 @@ async function startCloudProcess(given: CloudOptionValues, ending: Ending): Prom
   });
   const ready: ReadyFile = { cloud: { api, ...credentials(cloud) } };
   if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], ready);
-  // The parent may end at this moment: that is a request to end, and no failure.
+  // Sending fails if the parent has just ended; its disconnect stops this process.
   if (process.connected) process.send?.(ready, undefined, undefined, () => {});
   process.stdout.write(summary(api, cloud, options));
   reserve.keep();
   giveBackWhenIdle();
-  // Node does so at a regular end only: after a kill the next start would compile everything again.
+  // Node writes its compile cache at a regular exit only: after a kill the next start would compile everything again.
   flushCompileCache();
 }
 
-/** One that has a parent may have to wait for the one before it, whose parent was killed. */
+/** A process with a parent waits for its predecessor to stop, whose parent was killed. */
 async function lock(folder: string): Promise<FolderLock> {
   const deadline = realClock.monotonicMs() + (process.channel === undefined ? 0 : predecessorMs);
   for (;;) {
@@ -111,7 +111,7 @@ async function assemble(
   });
 }
 
-/** What the cloud has words for needs no stack. */
+/** Errors with a text for clients are printed without a stack. */
 function explain(error: unknown): never {
   throw error instanceof ApiError ? new StartError(error.message, { cause: error }) : error;
 }

@@ -1,4 +1,4 @@
-// `divan node` and `divan up`: from options to a node that is ready, and to its end.
+// `divan node` and `divan up`: starts a node from its options until it is ready, and stops it.
 import { flushCompileCache } from 'node:module';
 import { join, resolve } from 'node:path';
 import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
@@ -34,7 +34,7 @@ interface Credentials {
 
 const exitLost = 1;
 
-/** What `divan up` starts beside the node. */
+/** The process that `divan up` starts beside the node. */
 export interface Companion {
   start(onLost: (reason: Error) => void): Promise<NonNullable<ReadyFile['cloud']>>;
   stop(): Promise<void>;
@@ -82,8 +82,8 @@ async function startNode(
     held.release();
   });
   try {
-    const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? madeUp() : null);
-    // The port is open before the administrator is set: somebody else could be there first.
+    const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? generated() : null);
+    // The port opens before the administrator is set: nobody else may set one meanwhile.
     if (credentials !== null) node.manager.reserveFor(credentials);
     await node.start();
     const made = wanted === null;
@@ -112,7 +112,7 @@ function secretsOf(folder: DataFolder): SecretBox {
 const keyLost = (folder: DataFolder, { message }: UnsealError): StartError =>
   new StartError(`the secret.key of the data folder ${folder.path} is not the one it had: ${message}`);
 
-/** A part is gone: of data, what was acknowledged is on disk or was lost with it; only a new start can serve again. */
+/** Ends the process after the loss of a part: only a new start can serve again. */
 function die(log: Log, reason: Error): void {
   const cause = reason.cause instanceof Error ? `: ${reason.cause.stack}` : '';
   log.error('process.lost', { reason: `${reason.message}${cause}` });
@@ -120,7 +120,7 @@ function die(log: Log, reason: Error): void {
   process.exit(exitLost);
 }
 
-/** The same rules as those of the REST API, asked before anything is made. */
+/** Checks the plan by the rules of the REST API before anything is created. */
 async function checkPlanOf(options: NodeOptions, plan: InitPlan): Promise<void> {
   if (isEmptyPlan(plan)) return;
   const { checkPlan } = await import('./check-plan.ts');
@@ -147,7 +147,7 @@ function credentialsOf(options: NodeOptions): Credentials | null {
   throw new UsageError('--username and --password are given together or not at all');
 }
 
-const madeUp = (): Credentials => ({
+const generated = (): Credentials => ({
   username: 'Administrator',
   password: realRandom.bytes(12).toString('base64url'),
 });
@@ -159,7 +159,7 @@ interface Readying {
   folder: DataFolder;
   plan: InitPlan;
   credentials: Credentials | null;
-  /** The credentials are not the user's own. */
+  /** The credentials were generated, not given by the user. */
   made: boolean;
   companion: Companion | null;
   log: Log;
@@ -184,7 +184,7 @@ async function becomeReady(readying: Readying): Promise<void> {
   if (known === 'refused' && !made) throw new StartError(wrongLogin(options));
   const ready = readyFile(node, known === 'refused' ? null : known);
   await node.endStart();
-  // Last, since the next start shows a password only if it was not shown yet.
+  // Last: the next start prints the generated password again unless this one has ended.
   if (isFirst) folder.endFirstStart();
   const report = (parts: ReadyFile): void => {
     if (options['ready-file'] !== undefined) writeReadyFile(options['ready-file'], parts);
@@ -210,11 +210,11 @@ async function becomeReady(readying: Readying): Promise<void> {
     node: readying.identity.nodeId,
     boot: readying.identity.bootId,
   });
-  // Node does so at a regular end only: after a kill the next start would compile everything again.
+  // Node writes its compile cache at a regular exit only: after a kill the next start would compile everything again.
   flushCompileCache();
 }
 
-/** The node serves meanwhile. Without its companion it is not what was asked for, so that both end together. */
+/** The node serves while the companion starts. If the companion ends, the process ends too. */
 async function startBeside(
   companion: Companion,
   { node, log }: Readying,
@@ -229,7 +229,7 @@ async function startBeside(
 
 const wrongLogin = ({ username, 'data-dir': folder }: NodeOptions): string =>
   `--username and --password: ${folder} is already set up, and "${username}" cannot log in there with this password; ` +
-  'give the present ones, or neither';
+  'give the current ones, or neither';
 
 /** The given options that act on the first start only. */
 const firstStartFlags = (options: NodeOptions): string[] => [
@@ -267,23 +267,23 @@ async function setUp(start: FirstStart, administrator: Credentials | null, folde
   } catch (error) {
     throw new StartError(
       `first start: ${(error as Error).message}\n` +
-        `divan: ${folder} has what was made before: start again with the same credentials to go on, or remove it to begin anew`,
+        `divan: ${folder} has what was created before: start again with the same credentials to continue, or remove it to start over`,
       { cause: error },
     );
   }
 }
 
-/** Of a first start that goes on. */
+/** Checks that a resumed first start has the credentials with which it began. */
 async function checkCredentials(target: RestTarget): Promise<void> {
   if ((await rest(target, 'GET', '/pools/default/buckets')).status !== 401) return;
   throw new Error(
-    'it began with another --username or --password; give those, or none to start with what there is',
+    'it began with another --username or --password; give those, or none to continue without the plan',
   );
 }
 
 async function checkReady(node: Node, localAddress: string | undefined): Promise<void> {
   if (!(await node.applied()))
-    throw new StartError('the data service did not follow its configuration in time');
+    throw new StartError('the data service did not apply its configuration in time');
   const account = node.manager.authority.provisioned() ? await makeOwnAccount('@divan-ready') : null;
   await node.setOwnAccounts(account === null ? [] : [account.spec]);
   const { readable } = await node.health();
@@ -291,7 +291,7 @@ async function checkReady(node: Node, localAddress: string | undefined): Promise
   await untilReady({ ...target, account, buckets: readable }, realClock);
 }
 
-/** The credentials, unless they were changed since they were given or made. */
+/** The credentials if they are still valid; `refused` if their password or name was changed, null if there are none. */
 async function valid(
   node: Node,
   localAddress: string | undefined,

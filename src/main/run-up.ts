@@ -1,5 +1,5 @@
-// `divan up`: a node in this process, and the cloud in one of its own beside it. The two are tied by a channel: the cloud says
-// over it that it is ready, and stops when this end of it is gone, however that came about.
+// `divan up`: runs a node in this process, and the cloud in a child process. Over their channel the cloud reports
+// that it is ready, and stops when the channel closes for any reason.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -33,10 +33,10 @@ class CloudBeside implements Companion {
 
   async start(onLost: (reason: Error) => void): Promise<CloudReady> {
     const child = spawn(process.execPath, [launcher, 'cloud', ...argumentsFor(this.options)], {
-      // Away from the terminal's Ctrl-C, which this process passes on in its own way.
+      // Not in the terminal's process group: this process stops the child after Ctrl-C.
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: { ...surroundings(), ...secretsFor(this.options) },
+      env: { ...inheritedEnvironment(), ...secretsFor(this.options) },
     });
     this.child = child;
     const ready = await untilReady(child);
@@ -55,7 +55,7 @@ class CloudBeside implements Companion {
     const enough = new AbortController();
     const late = realClock.sleep(stopMs, enough.signal).then(
       () => child.kill('SIGKILL'),
-      () => false, // it ended in time
+      () => false, // the child ended in time
     );
     await ended;
     enough.abort();
@@ -79,7 +79,7 @@ function argumentsFor(options: UpOptions): string[] {
   );
 }
 
-/** Its address may hold a password, and everybody on the machine can read arguments. */
+/** The database address may hold a password, and every user of the machine can read arguments. */
 const secretsFor = ({ database }: UpOptions): NodeJS.ProcessEnv =>
   database === undefined ? {} : { [environmentName('database')]: database };
 
@@ -88,7 +88,7 @@ async function untilReady(child: ChildProcess): Promise<CloudReady> {
   const refuse = (): void =>
     reject(
       new StartError(
-        'the cloud did not start: --cloud-port takes another port, --no-cloud starts the node alone',
+        'the cloud did not start: choose another port with --cloud-port, or start the node alone with --no-cloud',
       ),
     );
   child.once('message', (message) => resolve((message as { cloud: CloudReady }).cloud));
@@ -101,6 +101,6 @@ async function untilReady(child: ChildProcess): Promise<CloudReady> {
   }
 }
 
-/** What was given to this process is passed on by name, and nothing else of it. */
-const surroundings = (): NodeJS.ProcessEnv =>
+/** The environment without the options of this process: `argumentsFor` and `secretsFor` pass the child's options. */
+const inheritedEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DIVAN_')));

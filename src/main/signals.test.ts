@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { stopWithLauncher } from './launcher.ts';
+import { stopWithLauncher } from './signals.ts';
 
 function launched(npmCommand: string | undefined) {
   const clock = new ManualClock();
@@ -10,7 +10,7 @@ function launched(npmCommand: string | undefined) {
   return { clock, around };
 }
 
-it('stops a process of npm once npm is gone, and once only', () => {
+it('stops a process that npm started when npm has ended, and only once', () => {
   const { clock, around } = launched('exec');
   clock.advance(10_000);
   assert.equal(around.stops, 0);
@@ -19,7 +19,7 @@ it('stops a process of npm once npm is gone, and once only', () => {
   assert.equal(around.stops, 1);
 });
 
-it('leaves a process alone that something else started', () => {
+it('does not stop a process that npm did not start', () => {
   const { clock, around } = launched(undefined);
   around.parent = 1;
   clock.advance(10_000);

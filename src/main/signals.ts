@@ -1,15 +1,15 @@
 // SIGTERM and SIGINT stop a process cleanly, during its start as well; a second one ends it at once. SIGHUP is ignored: nothing is
 // read again while a process runs, and a closed terminal is no request to stop.
-import { realClock } from '#ports/clock.ts';
-import { stopWithLauncher } from './launcher.ts';
+import { type Clock, realClock } from '#ports/clock.ts';
 
 const exitOnSecond = 130;
+const checkEveryMs = 500;
 
 export class Ending {
   private stop: (() => Promise<void>) | null = null;
-  private underWay: Promise<never> | null = null;
+  private ending: Promise<never> | null = null;
 
-  /** From here on signals end the process by this object. */
+  /** Creates the one object that ends this process on signals. */
   static onSignals(): Ending {
     const ending = new Ending();
     const request = (): void => ending.request();
@@ -18,28 +18,28 @@ export class Ending {
     process.on('SIGHUP', () => {});
     const npmCommand = process.env['npm_command'];
     stopWithLauncher(request, { npmCommand, parent: () => process.ppid, clock: realClock });
-    // A terminal or a pipe that is gone is no reason to fail; what is written there is lost.
+    // A closed terminal or pipe does not fail the process; output is lost.
     for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
     return ending;
   }
 
-  /** What has to be stopped from now on. */
+  /** `stop` runs before the process exits. */
   stopWith(stop: () => Promise<void>): void {
     this.stop = stop;
   }
 
   request(): void {
-    if (this.underWay !== null) process.exit(exitOnSecond);
-    this.underWay = this.end();
+    if (this.ending !== null) process.exit(exitOnSecond);
+    this.ending = this.end();
   }
 
-  /** Runs a start. When it fails because the process is being ended, the end decides the exit code. */
+  /** Runs a start. If it fails because a signal arrived, the exit code is that of the stop. */
   async during(start: () => Promise<void>): Promise<void> {
     try {
       await start();
     } catch (error) {
-      if (this.underWay === null) throw error;
-      await this.underWay;
+      if (this.ending === null) throw error;
+      await this.ending;
     }
   }
 
@@ -52,4 +52,25 @@ export class Ending {
     }
     process.exit(0);
   }
+}
+
+export interface Launched {
+  /** Set by npm for the processes that it starts. */
+  readonly npmCommand: string | undefined;
+  readonly parent: () => number;
+  readonly clock: Pick<Clock, 'after'>;
+}
+
+/**
+ * Calls `stop` when npm, which started this process, has ended (another process is then the parent): npm passes no signal on, and
+ * `npx divan node & kill $!` would leave the node running.
+ */
+export function stopWithLauncher(stop: () => void, { npmCommand, parent, clock }: Launched): void {
+  if (npmCommand === undefined) return;
+  const first = parent();
+  const check = (): void => {
+    if (parent() === first) clock.after(checkEveryMs, check);
+    else stop();
+  };
+  clock.after(checkEveryMs, check);
 }

@@ -1,11 +1,11 @@
-// Why a process could not start, in words for its user: shown without a stack.
+// Why a process could not start, for its user: printed without a stack.
 
 export class StartError extends Error {
   override name = 'StartError';
   readonly explained = true;
 }
 
-/** Waits for a listener to open and names the option of a port that cannot be had. */
+/** Waits for a listener to open; an error names the option of the port. */
 export async function opening<T>(option: string, host: string, port: number, opened: Promise<T>): Promise<T> {
   try {
     return await opened;

@@ -1,9 +1,9 @@
-// What a node loads before somebody asks for more: each module costs every node memory and time of its start.
+// The modules that a node loads at its start: each one costs memory and start time.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
-/** Imports of our own modules, as they are written, by whoever loads `module`; outside a worker some of them fail then. */
+/** The specifiers of our modules that loading `module` imports. Outside a worker some of these modules throw. */
 function importsOf(module: string): string[] {
   const script = `
     import { registerHooks } from 'node:module';
@@ -18,7 +18,7 @@ function importsOf(module: string): string[] {
   return JSON.parse(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout) as string[];
 }
 
-/** Modules of Node itself that `module` loads. */
+/** Node's built-in modules that `module` loads. */
 function builtinsOf(module: string): string[] {
   const script = `
     await import(${JSON.stringify(new URL(module, import.meta.url).href)}).catch(() => {});
@@ -29,11 +29,11 @@ function builtinsOf(module: string): string[] {
 
 const packagesIn = (imports: string[]): string[] => imports.filter((name) => !/^(node:|[.#])/.test(name));
 
-test('the main thread loads no package but the one of the log', () => {
+test('the main thread loads no package except the logger', () => {
   assert.deepEqual(packagesIn(importsOf('run-node.ts')), ['pino']);
 });
 
-test('the main thread loads what few ask for when they do', () => {
+test('the main thread loads rarely used features on demand', () => {
   const imports = importsOf('run-node.ts');
   assert.ok(imports.includes('#cluster/manager.ts'));
   const late = /\/(openapi|settings\/catalogue|api-page|init-file|run-cloud|issue-process)\.ts$/;

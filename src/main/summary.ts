@@ -1,4 +1,4 @@
-// What a person reads when the node is ready.
+// The text that the node prints when it is ready.
 import type { NodeAddresses, ReadyFile } from './ready.ts';
 import { release } from './release.ts';
 
@@ -7,12 +7,12 @@ export interface Summary {
   dataDir: string;
   startedInMs: number;
   provisioned: boolean;
-  /** The password is one that was made here: shown once, on the start that made it. */
+  /** The password was generated: it is printed once, on the first start. */
   made: boolean;
   isNew: boolean;
-  /** Options that act on the first start only, and were given to a later one. */
+  /** Options of the first start that were given to a later one. */
   ignored: readonly string[];
-  /** A first start was ended before it had made everything. */
+  /** A first start was interrupted. */
   isUnfinished: boolean;
   damages: readonly string[];
 }

@@ -1,4 +1,4 @@
-// The options of `divan up`: those of a node, and those of the cloud beside it, whose port has a name of its own.
+// The options of `divan up`: those of a node, and those of the cloud beside it, whose port is `--cloud-port`.
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { kinds, type OptionValues } from './options.ts';

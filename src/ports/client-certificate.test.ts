@@ -6,7 +6,7 @@ import { certificateUser } from './client-certificate.ts';
 
 const rule = (path: string, prefix = '', delimiter = '') => ({ path, prefix, delimiter }) as never;
 
-test('finds the user in the place and form that the rules name', () => {
+test('finds the user by the path, prefix and delimiter of the rules', () => {
   using authority = new OpensslAuthority();
   const { certificate } = authority.issue('/O=Example/CN=www.alice;rest', {
     names: 'URI:urn:user:bob/extra,DNS:carol.example.com,email:dave@example.com,DNS:second.example.com',
@@ -24,7 +24,7 @@ test('finds the user in the place and form that the rules name', () => {
   assert.equal(found(rule('subject.cn', 'www.alice;rest')), null);
 });
 
-test('takes no part of a quoted name for another', () => {
+test('does not split a quoted value at the separators in it', () => {
   using authority = new OpensslAuthority();
   const { certificate } = authority.issue('/CN=x', {
     names: '@all\n[all]\nURI.1=http://x/?a=, email:root@example.com',

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { ClientGate, isAddressRange } from './client-gate.ts';
 
-test('knows addresses and networks of both families', () => {
+test('parses addresses and networks of IPv4 and IPv6', () => {
   for (const right of ['10.0.0.1', '10.0.0.0/8', '0.0.0.0/0', '::1', 'fd00::/8', '1.2.3.4/32']) {
     assert.equal(isAddressRange(right), true, right);
   }
@@ -23,7 +23,7 @@ test('knows addresses and networks of both families', () => {
   }
 });
 
-test('admits everybody until it has a list, then its networks alone', () => {
+test('admits every address until it has a list, then only the listed networks', () => {
   const gate = new ClientGate();
   assert.equal(gate.admits('8.8.8.8'), true);
   gate.admitOnly(['10.0.0.0/8', 'fd00::/8', '127.0.0.1']);
@@ -39,7 +39,7 @@ test('admits everybody until it has a list, then its networks alone', () => {
   assert.equal(gate.admits('127.0.0.2'), true);
 });
 
-test('closes the connections of those who leave the list', async () => {
+test('closes the connections of addresses that leave the list', async () => {
   const gate = new ClientGate();
   const accepted: Socket[] = [];
   const server = createServer((socket) => {

@@ -24,7 +24,7 @@ function parse(text: string): Range | null {
 
 const operatorPrefix = 'operator:';
 
-/** Among the ranges: an address from which only processes of this user, or of root, are admitted. */
+/** An entry of the list: admits connections from `address` only if their process belongs to this user or to root. */
 export const operatorEntry = (address: string): string => `${operatorPrefix}${address}`;
 
 export class ClientGate {
@@ -43,7 +43,7 @@ export class ClientGate {
     const operators = (ranges ?? []).filter((text) => text.startsWith(operatorPrefix));
     this.#operators = new Set(operators.map((text) => text.slice(operatorPrefix.length)));
     this.#admitted = ranges === null ? null : listOf(ranges);
-    // Operators' connections were judged when they came.
+    // Connections by operator entries were checked when they were accepted.
     for (const socket of this.#open)
       if (!this.admits(socket.remoteAddress) && !this.#isOperators(socket)) socket.destroy();
   }

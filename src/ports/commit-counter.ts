@@ -1,5 +1,5 @@
-// How many commits a database file has had, in a small file beside it. It is written after each commit, without a sync of its own:
-// the end of the process loses none of it, a power cut at most the last counts. A database that holds fewer commits than were
+// Counts the commits of a database file in a small file beside it. The count is written after each commit, without a sync:
+// a crash of the process loses no count, a power cut at most the last ones. A database that holds fewer commits than were
 // counted lost its log, or the end of it, after they were acknowledged.
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib';
 
 export const counterSuffix = '-commits';
 
-/** As long for each count, so that it takes no space on a full disk. */
+/** Of constant length, so that a new count needs no space on a full disk. */
 const line = (commits: number): string => {
   const digits = String(commits).padStart(16, '0');
   return `${digits} ${crc32(digits).toString(16).padStart(8, '0')}\n`;
@@ -17,7 +17,7 @@ const line = (commits: number): string => {
 export class CommitCounter {
   private readonly descriptor: number;
 
-  /** Begins with what the database holds. */
+  /** Starts at the number of commits in the database. */
   constructor(databasePath: string, commits: number) {
     this.descriptor = openSync(
       databasePath + counterSuffix,
@@ -28,7 +28,7 @@ export class CommitCounter {
     try {
       fsyncSync(this.descriptor);
     } catch {
-      // The count only helps to find a loss: what it is of is on disk by itself.
+      // The count only detects lost commits; failing to write it loses nothing.
     }
   }
 
@@ -37,7 +37,7 @@ export class CommitCounter {
     try {
       writeSync(this.descriptor, line(commits), 0);
     } catch {
-      // As above. A count that is behind is no sign of damage.
+      // As above. A count below the database's is not damage.
     }
   }
 
@@ -47,7 +47,7 @@ export class CommitCounter {
 }
 
 export interface FoundCommits {
-  /** In the database, with what its log adds. */
+  /** Commits in the database, including its write-ahead log. */
   commits: number;
   /** The database was not closed cleanly. */
   isInUse: boolean;
@@ -56,8 +56,8 @@ export interface FoundCommits {
 }
 
 /**
- * Throws when the database lacks commits, or nobody can tell whether it does. Where other processes may commit meanwhile, the caller
- * reads the count before it looks into the database.
+ * Throws when the database lacks commits, or may lack some. Where other processes may commit meanwhile, the caller
+ * reads the count before the database.
  */
 export function checkCommits(
   databasePath: string,
@@ -72,7 +72,7 @@ export function checkCommits(
     throw new Error('its write-ahead log is missing, though the file was in use');
 }
 
-/** Null when there is none that can be trusted. */
+/** Null without a valid count. */
 export function countedCommits(databasePath: string): number | null {
   const path = databasePath + counterSuffix;
   if (!existsSync(path)) return null;
@@ -84,10 +84,10 @@ export function countedCommits(databasePath: string): number | null {
 export const hasLog = (databasePath: string): boolean => existsSync(`${databasePath}-wal`);
 
 /**
- * Reads a database and leaves it as it is: a connection that may write would copy its log into it in the end, and make one where it
- * has none.
+ * Reads a database without changing it: closing a connection that may write would checkpoint the log, and opening one would create
+ * a log.
  */
-export function lookInto<T>(path: string, look: (database: DatabaseSync) => T): T {
+export function readOnly<T>(path: string, look: (database: DatabaseSync) => T): T {
   const location = pathToFileURL(path);
   if (!hasLog(path)) location.searchParams.set('immutable', '1');
   const database = new DatabaseSync(location, { readOnly: true });

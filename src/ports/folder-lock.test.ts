@@ -23,16 +23,16 @@ test('refuses a second holder, naming the folder and the process that has it', a
   lockFolder(folder.path).release();
 });
 
-test('makes the folder when it is not there', async () => {
+test('creates the folder if it is absent', async () => {
   await using folder = await aFolder();
   lockFolder(join(folder.path, 'deep', 'below')).release();
 });
 
-test('is held against another process and freed when that is killed', async () => {
+test('the lock of another process is held until that process is killed', async () => {
   await using folder = await aFolder();
   const script = `
     const { lockFolder } = await import(${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)});
-    globalThis.held = lockFolder(${JSON.stringify(folder.path)}); // else the collector may free it
+    globalThis.held = lockFolder(${JSON.stringify(folder.path)}); // keeps the garbage collector from freeing it
     process.stdout.write('held');
     setInterval(() => {}, 1e6);`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {

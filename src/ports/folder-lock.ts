@@ -7,7 +7,7 @@ import { FilePlace } from './file-place.ts';
 import { keepPrivate } from './private-file.ts';
 
 export interface FolderLock {
-  /** Throws when the file was removed or replaced: another process may have the folder, too. */
+  /** Throws if the lock file was removed or replaced: another process may have locked the folder as well. */
   readonly place: FilePlace;
   release(): void;
 }
@@ -30,7 +30,7 @@ export class FolderInUseError extends Error {
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true });
   const db = openLock(join(folder, 'lock.db'));
-  // Beside the lock, since nobody else can read what is locked; and never opened here otherwise: closing any other
+  // A file of its own, since other processes cannot read the locked one; that one is never opened again here: closing any other
   // descriptor of the locked file would free the lock.
   const pidPath = join(folder, 'lock.pid');
   try {

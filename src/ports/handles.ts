@@ -1,18 +1,18 @@
-// File handles of the process: sockets and files share them, and a process without one can neither accept nor open. Each kind
-// has its share, so that clients of the data ports leave some for files and for administrators.
+// File handles of the process. Sockets and files share them, and without a free one the process can neither accept nor open. Each
+// kind has a share, so that clients of the data ports leave some for files and for administrators.
 import { readFileSync } from 'node:fs';
 
 export interface HandleShares {
-  /** Connections of the data ports, and of the REST ports. The rest is for files and for the process itself. */
+  /** Maximum connections of the data ports, and of the REST ports. The rest is for files. */
   data: number;
   rest: number;
 }
 
-/** Of a system that does not tell. */
+/** Used on a system that does not report its limit. */
 const usualLimit = 10_240;
 const restMax = 8_192;
 const filesMax = 2_048;
-/** A process lives with so few only on a system that is set up to be small. */
+/** Only systems configured to be small have so few. */
 const least = 16;
 
 export function handleShares(limit: number = handleLimit()): HandleShares {
@@ -21,7 +21,7 @@ export function handleShares(limit: number = handleLimit()): HandleShares {
   return { data: Math.max(least, limit - files - rest), rest };
 }
 
-/** The runtime raises its limit at the start as far as it may. */
+/** Node raises the soft limit to the hard limit at its start. */
 function handleLimit(): number {
   try {
     const [, soft] =

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { InTurn } from './in-turn.ts';
 
-test('works for one key in order, past what failed, and for others at the same time', async () => {
+test('runs the work of one key in order, also after a failure, and that of other keys concurrently', async () => {
   const turns = new InTurn();
   const gate = deferred<void>();
   const done: string[] = [];

@@ -1,8 +1,8 @@
-// Work that must not overlap: of one key one after the other, of different keys at the same time.
+// Serializes work by key: work of one key runs in order, work of different keys concurrently.
 export class InTurn {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Begins when all that was asked for this key before is over, however it ended. */
+  /** Starts when all earlier work of this key has ended, successfully or not. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const mine = (this.#last.get(key) ?? Promise.resolve()).then(work);
     const forget = () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { cachedDataVersionTag } from 'node:v8';
 import { inlineMore } from './inlining.ts';
 
-test('V8 takes the larger budget, once', () => {
+test('raises the inlining budget of V8 once', () => {
   const before = cachedDataVersionTag();
   inlineMore();
   const after = cachedDataVersionTag();

@@ -1,4 +1,4 @@
-// Structured log: an event name and fields. Secrets and user data never go in.
+// Structured log: an event name and fields, without secrets and user data.
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export const logLevels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'silent'];

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
-/** Where each import of a node's start was found, by Node alone or with our help. */
-function found(withHelp: boolean): Record<string, string> {
+/** The resolved URL of each import of a node's start, by Node alone or with `findOwnModules`. */
+function found(withFinder: boolean): Record<string, string> {
   const script = `
     import { registerHooks } from 'node:module';
     const { findOwnModules } = await import(${JSON.stringify(new URL('./own-modules.ts', import.meta.url).href)});
-    if (${withHelp}) findOwnModules();
+    if (${withFinder}) findOwnModules();
     const found = {};
     registerHooks({ resolve(specifier, context, next) {
       const resolved = next(specifier, context);
@@ -23,7 +23,7 @@ function found(withHelp: boolean): Record<string, string> {
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-test('finds every module of a node where Node would', () => {
+test('resolves every module of a node to the same URL as Node', () => {
   const alone = found(false);
   assert.ok(Object.keys(alone).length > 500);
   assert.deepEqual(found(true), alone);

@@ -8,7 +8,7 @@ const extension = extname(import.meta.url);
 const root = new URL('..', import.meta.url).href;
 const format = extension === '.ts' ? 'module-typescript' : 'module';
 
-/** For the calling thread, before it loads others of our modules. */
+/** Call it in each thread before that thread loads other modules of ours. */
 export function findOwnModules(): void {
   registerHooks({
     resolve(specifier, context, next) {
@@ -19,7 +19,7 @@ export function findOwnModules(): void {
   });
 }
 
-/** The compiler leaves names below `#` as they are, so that they end in `.ts` in the package, too. */
+/** The compiler does not rewrite specifiers that begin with `#`: in the package they end in `.ts`, too. */
 function ownModule(specifier: string, parentUrl: string): string | null {
   if (specifier.startsWith('#') && specifier.endsWith('.ts'))
     return root + specifier.slice(1, -'.ts'.length) + extension;

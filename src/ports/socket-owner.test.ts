@@ -12,7 +12,7 @@ const table = [
   '   2: 0100407F:1F9B 0100FF7F:D431 01 00000000:00000000 00:00000000 00000000     0        0 12347 1 0',
 ].join('\n');
 
-test('finds the user of the other end of an open connection, and nobody for one that is not open', () => {
+test('finds the user of the other end of an open connection, and null for a closed one', () => {
   const own = hexOf('127.64.0.1', 8091);
   assert.equal(own, '0100407F:1F9B');
   assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd431), own), 1001);
@@ -20,9 +20,9 @@ test('finds the user of the other end of an open connection, and nobody for one 
   assert.equal(uidOf(table, hexOf('127.255.0.1', 0xd433), own), null);
 });
 
-const skip = process.platform !== 'linux' && 'Linux tells owners of connections';
+const skip = process.platform !== 'linux' && 'only Linux reports the owners of connections';
 
-test('takes a connection of this process for its own, also where a gate asks that of its operator', {
+test('recognizes a connection of this process, also through an operator entry of a client gate', {
   skip,
 }, async () => {
   const gate = new ClientGate();
@@ -46,7 +46,7 @@ test('takes a connection of this process for its own, also where a gate asks tha
   server.close();
 });
 
-test('refuses at the gate an operator who is another user of this machine', () => {
+test('the client gate refuses a connection of another user from the address of an operator', () => {
   const gate = new ClientGate(() => false);
   gate.admitOnly([operatorEntry('127.255.0.1'), '10.0.0.1']);
   const socket = (remoteAddress: string) =>

@@ -1,12 +1,12 @@
-// Whose process holds the other end of a connection within this machine, as the kernel tells it (Linux). Any local user can
-// choose a loopback address to come from, so such an address alone says nothing about who connects.
+// Finds the user whose process holds the other end of a local connection, from the kernel's table (Linux). Any local user can
+// connect from any loopback address, so the address does not identify the user.
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { plainAddress } from '#base/address.ts';
 
 const established = '01';
 
-/** False only where the other end is known to belong to another user than this process's and than root. */
+/** False only if the other end is known to belong to a user other than this process's and root. */
 export function isOwnPeer(socket: Socket): boolean {
   const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
   const from = plainAddress(remoteAddress);
@@ -17,14 +17,14 @@ export function isOwnPeer(socket: Socket): boolean {
   return uid !== null && (uid === 0 || uid === process.getuid?.());
 }
 
-/** Of the line of an open connection from `peer` to `own`; null when there is none. */
+/** The user id in the table's line of an open connection from `peer` to `own`; null without one. */
 export function uidOf(table: string, peer: string, own: string): number | null {
   const line = table.split('\n').find((each) => each.includes(`: ${peer} ${own} ${established} `));
   const uid = line?.trim().split(/\s+/)[7];
   return uid === undefined ? null : Number(uid);
 }
 
-/** As the kernel writes it: the bytes of the address from the last to the first. */
+/** The kernel's notation: the bytes of the address in reverse order. */
 export function hexOf(address: string, port: number): string {
   const bytes = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'));
   return `${bytes.reverse().join('')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 
 const module = JSON.stringify(new URL('./spare-memory.ts', import.meta.url).href);
 
-/** What a thread that gives back every 100 ms says of garbage of its own, while it works or does nothing. */
+/** Reports whether a thread that checks every 100 ms collected its garbage, while it works or is idle. */
 async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
   const worker = new Worker(
     `import(${module}).then(({ giveBackWhenIdle }) => {
@@ -24,15 +24,15 @@ async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
   return said;
 }
 
-test('collects the garbage of a thread that does nothing', async () => {
+test('collects the garbage of an idle thread', async () => {
   assert.equal(await garbageOf({ isBusy: false }), 'collected');
 });
 
-test('leaves a thread alone that works', async () => {
+test('does not collect in a busy thread', async () => {
   assert.equal(await garbageOf({ isBusy: true }), 'kept');
 });
 
-test('lets a thread end', async () => {
+test('does not keep a thread alive', async () => {
   const worker = new Worker(
     `import(${module}).then((found) => found.giveBackWhenIdle({ lookEveryMs: 100 }))`,
     { eval: true },

@@ -1,7 +1,7 @@
-// Room on the disk that is held back for changes that let space be freed.
+// Disk space reserved for changes that free space.
 
 export interface SpareRoom {
-  /** Gives a piece up, for a change that comes at once. False when there is nothing left. */
+  /** Frees a part of the reserve for a change that the caller writes at once. False when the reserve is used up. */
   giveUp(): boolean;
 }
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { handleShares } from './handles.ts';
-import { handshakeMs, isKnown, Strangers } from './strangers.ts';
+import { handshakeMs, markAuthenticated, UnauthenticatedSockets } from './unauthenticated-sockets.ts';
 
 let port = 1000;
 
@@ -29,66 +29,66 @@ class FakeSocket extends EventEmitter {
 
 const from = (address: string): Socket => new FakeSocket(address) as unknown as Socket;
 
-test('one source has so many connections of clients that have not logged in, and all together', () => {
-  const strangers = new Strangers(() => ({ perSource: 2, total: 3 }), new ManualClock());
+test('limits the connections of clients without a login for each source and in all', () => {
+  const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 2, total: 3 }), new ManualClock());
   const [first, second, third] = [from('10.0.0.1'), from('::ffff:10.0.0.1'), from('10.0.0.1')];
   assert.deepEqual(
-    [first, second, third].map((socket) => strangers.enter(socket)),
+    [first, second, third].map((socket) => unauthenticated.enter(socket)),
     [true, true, false],
   );
   assert.ok(third.destroyed);
-  assert.ok(strangers.enter(from('10.0.0.2')));
-  assert.ok(!strangers.enter(from('10.0.0.2')), 'all together');
-  isKnown(first);
-  isKnown(first);
-  assert.equal(strangers.total, 2);
+  assert.ok(unauthenticated.enter(from('10.0.0.2')));
+  assert.ok(!unauthenticated.enter(from('10.0.0.2')), 'the total limit');
+  markAuthenticated(first);
+  markAuthenticated(first);
+  assert.equal(unauthenticated.total, 2);
   first.destroy();
-  assert.equal(strangers.total, 2, 'a client that was known is not subtracted again');
+  assert.equal(unauthenticated.total, 2, 'an authenticated client is not subtracted again');
   second.destroy();
-  assert.ok(strangers.enter(from('10.0.0.1')));
+  assert.ok(unauthenticated.enter(from('10.0.0.1')));
 });
 
-test('where there are too many in all, the source with most of them loses its oldest to one with fewer', () => {
-  const strangers = new Strangers(() => ({ perSource: 3, total: 4 }), new ManualClock());
+test('at the total limit the source with the most connections loses its oldest one to a source with fewer', () => {
+  const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 3, total: 4 }), new ManualClock());
   const crowd = [from('10.0.0.1'), from('10.0.0.1'), from('10.0.0.1'), from('10.0.0.2')];
-  for (const socket of crowd) assert.ok(strangers.enter(socket));
+  for (const socket of crowd) assert.ok(unauthenticated.enter(socket));
   const newcomer = from('10.0.0.3');
-  assert.ok(strangers.enter(newcomer));
+  assert.ok(unauthenticated.enter(newcomer));
   assert.deepEqual(
     crowd.map(({ destroyed }) => destroyed),
     [true, false, false, false],
   );
-  assert.equal(strangers.total, 4);
-  isKnown(newcomer);
-  assert.ok(strangers.enter(from('10.0.0.4')), 'a client that logged in has made room');
-  assert.ok(!strangers.enter(from('10.0.0.4')), 'no source has two more');
+  assert.equal(unauthenticated.total, 4);
+  markAuthenticated(newcomer);
+  assert.ok(unauthenticated.enter(from('10.0.0.4')), 'a login frees a place');
+  assert.ok(!unauthenticated.enter(from('10.0.0.4')), 'no source has two more than this one');
   assert.equal(newcomer.destroyed, false);
 });
 
 test('an IPv6 network is one source', () => {
-  const strangers = new Strangers(() => ({ perSource: 1, total: 9 }), new ManualClock());
-  assert.ok(strangers.enter(from('2001:db8:1:2::1')));
-  assert.ok(!strangers.enter(from('2001:db8:1:2:ffff::7')));
-  assert.ok(strangers.enter(from('2001:db8:1:3::1')));
+  const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 1, total: 9 }), new ManualClock());
+  assert.ok(unauthenticated.enter(from('2001:db8:1:2::1')));
+  assert.ok(!unauthenticated.enter(from('2001:db8:1:2:ffff::7')));
+  assert.ok(unauthenticated.enter(from('2001:db8:1:3::1')));
 });
 
-test('a handshake of TLS ends after half a minute, whatever is sent meanwhile', () => {
+test('closes a TLS handshake after half a minute, whatever the client sends meanwhile', () => {
   const clock = new ManualClock();
-  const strangers = new Strangers(() => ({ perSource: 9, total: 9 }), clock);
+  const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 9, total: 9 }), clock);
   const [slow, fast] = [from('10.0.0.1'), from('10.0.0.2')];
-  for (const socket of [slow, fast]) assert.ok(strangers.enterHandshake(socket));
+  for (const socket of [slow, fast]) assert.ok(unauthenticated.enterHandshake(socket));
   clock.advance(handshakeMs - 1);
   assert.ok(!slow.destroyed);
   const secured = new FakeSocket('10.0.0.2', fast.remotePort) as unknown as Socket;
-  strangers.handshaken(secured);
+  unauthenticated.handshaken(secured);
   clock.advance(1);
   assert.deepEqual([slow.destroyed, fast.destroyed], [true, false]);
-  assert.equal(strangers.total, 1);
-  isKnown(secured);
-  assert.equal(strangers.total, 0);
+  assert.equal(unauthenticated.total, 1);
+  markAuthenticated(secured);
+  assert.equal(unauthenticated.total, 0);
 });
 
-test('files, administrators and data clients have their shares of the handles', () => {
+test('divides the handles between files, REST connections and data connections', () => {
   for (const limit of [64, 256, 1024, 20_000, 1_048_576]) {
     const { data, rest } = handleShares(limit);
     assert.ok(data >= 16 && rest >= 16);

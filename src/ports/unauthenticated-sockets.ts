@@ -1,32 +1,31 @@
-// Connections whose clients have not shown who they are: how many one source may have, how many there may be in all, and how
-// long a TLS handshake may take, whatever the client sends meanwhile.
+// Connections whose clients have not authenticated: limits their number for each source and in all, and the duration of a TLS
+// handshake, whatever the client sends meanwhile.
 import type { Socket } from 'node:net';
 import { networkOf } from '#base/address.ts';
 import { type Clock, realClock } from './clock.ts';
 
-export interface StrangerLimits {
-  /** From one address; of IPv6 from one network. */
+export interface UnauthenticatedLimits {
+  /** From one IPv4 address, or one IPv6 network of 64 bits. */
   perSource: number;
   total: number;
 }
 
-/** Of a TLS handshake. */
+/** The longest TLS handshake. */
 export const handshakeMs = 30_000;
 
-interface Stranger {
-  /** It is not counted any more. */
+interface Entry {
+  /** Stops counting the connection. */
   leave(): void;
-  /** Closes its connection. */
+  /** Closes the connection. */
   close(): void;
-  /** Its handshake is over. */
+  /** Ends the timer of the handshake. */
   over?(): void;
 }
 
-/** By socket, and for sockets of TLS whose handshake is not over by their two ends. */
-const bySocket = new WeakMap<Socket, Stranger>();
+const bySocket = new WeakMap<Socket, Entry>();
 
-/** The client of the socket has shown who it is. */
-export const isKnown = (socket: Socket): void => bySocket.get(socket)?.leave();
+/** Call when the client of the socket has authenticated: the connection no longer counts. */
+export const markAuthenticated = (socket: Socket): void => bySocket.get(socket)?.leave();
 
 const endsOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
   `${remoteAddress}:${remotePort}:${localPort}`;
@@ -40,24 +39,25 @@ function once(act: () => void): () => void {
   };
 }
 
-/** One socket takes the place of another around the same handle; the first is not closed for itself any more. */
-export function sameStranger(before: Socket, now: Socket): void {
-  const stranger = bySocket.get(before);
-  if (stranger === undefined) return;
-  bySocket.set(now, stranger);
-  stranger.close = () => now.destroy();
-  now.once('close', () => stranger.leave());
+/** Moves the count to a socket that took over the handle of `before`. */
+export function moveToSocket(before: Socket, now: Socket): void {
+  const entry = bySocket.get(before);
+  if (entry === undefined) return;
+  bySocket.set(now, entry);
+  entry.close = () => now.destroy();
+  now.once('close', () => entry.leave());
 }
 
-export class Strangers {
-  readonly #limits: () => StrangerLimits;
+export class UnauthenticatedSockets {
+  readonly #limits: () => UnauthenticatedLimits;
   readonly #clock: Clock;
-  /** In the order in which they came. */
-  readonly #bySource = new Map<string, Set<Stranger>>();
-  readonly #inHandshake = new Map<string, Stranger>();
+  /** Oldest first. */
+  readonly #bySource = new Map<string, Set<Entry>>();
+  /** By address and ports: the TLS socket of a connection is another object than the accepted one. */
+  readonly #inHandshake = new Map<string, Entry>();
   #total = 0;
 
-  constructor(limits: () => StrangerLimits, clock: Clock = realClock) {
+  constructor(limits: () => UnauthenticatedLimits, clock: Clock = realClock) {
     this.#limits = limits;
     this.#clock = clock;
   }
@@ -68,27 +68,27 @@ export class Strangers {
 
   /**
    * Counts an accepted socket; false when it has been closed because there are too many. When there are too many in all, the source
-   * with the most of them loses its oldest one to a source with fewer: many strangers do not keep out a client who will log in.
+   * with the most of them loses its oldest one to a source with fewer, so that one source cannot keep out clients that will log in.
    */
   enter(socket: Socket): boolean {
     const source = networkOf(socket.remoteAddress ?? '');
     const { perSource, total } = this.#limits();
     const count = this.#bySource.get(source)?.size ?? 0;
     if (count >= perSource || (this.#total >= total && !this.#makeRoom(count))) {
-      socket.on('error', () => {}); // nobody listens to it any more
+      socket.on('error', () => {}); // no other error listener remains
       socket.destroy();
       return false;
     }
-    const stranger: Stranger = {
-      leave: once(() => this.#leave(source, stranger)),
+    const entry: Entry = {
+      leave: once(() => this.#leave(source, entry)),
       close: () => socket.destroy(),
     };
     const others = this.#bySource.get(source);
-    if (others === undefined) this.#bySource.set(source, new Set([stranger]));
-    else others.add(stranger);
+    if (others === undefined) this.#bySource.set(source, new Set([entry]));
+    else others.add(entry);
     this.#total++;
-    bySocket.set(socket, stranger);
-    socket.once('close', stranger.leave);
+    bySocket.set(socket, entry);
+    socket.once('close', entry.leave);
     return true;
   }
 
@@ -101,41 +101,41 @@ export class Strangers {
       timer.cancel();
       this.#inHandshake.delete(ends);
     });
-    const stranger = bySocket.get(socket) as Stranger;
-    stranger.over = over;
-    this.#inHandshake.set(ends, stranger);
+    const entry = bySocket.get(socket) as Entry;
+    entry.over = over;
+    this.#inHandshake.set(ends, entry);
     socket.once('close', over);
     return true;
   }
 
-  /** The handshake is over: this socket is what the client is known by from now on. */
+  /** Call when the handshake is over: moves the count to the TLS socket. */
   handshaken(socket: Socket): void {
-    const stranger = this.#inHandshake.get(endsOf(socket));
-    if (stranger === undefined) return;
-    stranger.over?.();
-    bySocket.set(socket, stranger);
-    stranger.close = () => socket.destroy();
-    socket.once('close', () => stranger.leave());
+    const entry = this.#inHandshake.get(endsOf(socket));
+    if (entry === undefined) return;
+    entry.over?.();
+    bySocket.set(socket, entry);
+    entry.close = () => socket.destroy();
+    socket.once('close', () => entry.leave());
   }
 
-  /** Closes one connection of a source that even then has as many as the source of the newcomer, which has `count`. */
+  /** Closes one connection of a source that keeps at least as many as the new connection's source, which has `count`. */
   #makeRoom(count: number): boolean {
-    let most: Set<Stranger> | null = null;
+    let most: Set<Entry> | null = null;
     const least = count === 0 ? 1 : count + 2;
-    for (const strangers of this.#bySource.values())
-      if (strangers.size >= least && strangers.size > (most?.size ?? 0)) most = strangers;
+    for (const entries of this.#bySource.values())
+      if (entries.size >= least && entries.size > (most?.size ?? 0)) most = entries;
     const [oldest] = most ?? [];
     if (oldest === undefined) return false;
-    // Its socket closes later.
+    // Now, since the close event comes later.
     oldest.leave();
     oldest.close();
     return true;
   }
 
-  #leave(source: string, stranger: Stranger): void {
+  #leave(source: string, entry: Entry): void {
     this.#total--;
     const left = this.#bySource.get(source);
-    left?.delete(stranger);
+    left?.delete(entry);
     if (left?.size === 0) this.#bySource.delete(source);
   }
 }

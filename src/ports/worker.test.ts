@@ -18,7 +18,7 @@ async function aModule(text: string): Promise<{ url: URL; folder: string } & Asy
 const echo = `import { parentPort } from 'node:worker_threads';
 parentPort!.on('message', (text: string) => parentPort!.postMessage(text + text));`;
 
-test('runs the module and passes messages that were sent before it was loaded', async () => {
+test('runs the module and delivers messages that were sent before it was loaded', async () => {
   await using module = await aModule(echo);
   const worker = startWorker(module.url, import.meta.url);
   worker.postMessage('ab');
@@ -38,7 +38,7 @@ test('lets the thread use the compile cache of the process', async () => {
       const worker = startWorker(new URL(${JSON.stringify(module.url.href)}), 'x.ts');
       worker.on('message', (found) => console.log(found === getCompileCacheDir(), found));
     });`;
-  // The tests' own cache would come first.
+  // A cache set by the test run would take precedence.
   const { NODE_COMPILE_CACHE: _, ...env } = process.env;
   const { stdout, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', env });
   assert.equal(stderr, '');

@@ -17,7 +17,7 @@ export function startWorker(module: URL, importer: string, options: WorkerOption
   const limited = { resourceLimits, ...options };
   if (cache === undefined) return new Worker(url, limited);
   const finder = new URL(`./own-modules${extname(import.meta.url)}`, import.meta.url);
-  // Node names the folder for its version below the one that it was given.
+  // Node reports a subfolder for its version; `enable` expects the parent.
   const bootstrap = `const { enableCompileCache, flushCompileCache } = require('node:module');
     enableCompileCache(${JSON.stringify(dirname(cache))});
     import(${JSON.stringify(finder.href)})

@@ -3,7 +3,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { checkCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
+import { checkCommits, hasLog, readOnly } from '#ports/commit-counter.ts';
 import { checkWal } from '#ports/wal-check.ts';
 
 /** "DVNC": identifies the file as ours. */
@@ -121,7 +121,7 @@ function checkOwner(database: DatabaseSync, path: string): void {
 function checkFile(path: string): number {
   checkWal(`${path}-wal`);
   const hadLog = hasLog(path);
-  return lookInto(path, (database) => {
+  return readOnly(path, (database) => {
     checkOwner(database, path);
     const { version } = versionOf(database);
     if (version > 0) checkEntries(database, version);

@@ -47,7 +47,10 @@ describe('the operator', () => {
       [{ users: [ada, ada] }, /: users: must have each email once/],
       [{ tokens: [{ ...reader, role: 'god' }] }, /: tokens\.0\.role: must be one of organizationOwner/],
       [{ tokens: [{ ...reader, token: 'short' }] }, /: tokens\.0\.token: must have 32 to 256 characters/],
-      [{ tokens: [{ ...reader, token: `${token}:` }] }, /: tokens\.0\.token: must be without spaces, colons/],
+      [
+        { tokens: [{ ...reader, token: `${token}:` }] },
+        /: tokens\.0\.token: must be ASCII without spaces and colons/,
+      ],
       [{ tokens: [{ ...reader, role: 'projectOwner' }] }, /: tokens\.0\.project: .*goes with the roles/],
       [{ tokens: [{ ...reader, project: nowhere }] }, /: tokens\.0\.project: goes with the roles/],
       [
@@ -82,7 +85,7 @@ describe('the operator', () => {
     assert.equal(existsSync(cloud.dataDir), false);
     const first = operator(cloud, 'user', 'add', ada.name, ada.email);
     assert.equal(first.status, 0);
-    assert.match(first.stderr, /there was no cloud in .*new; one begins there now/);
+    assert.match(first.stderr, /created a new cloud in .*new/);
     const second = operator(cloud, 'user', 'add', ada.name, ada.email);
     refuses(second, /^divan: email: there is a user ada@example\.com already\n$/);
     refuses(
@@ -131,7 +134,10 @@ describe('the operator', () => {
     const made = operator({ dataDir: shared }, 'token', 'create', '--role', 'reader');
     assert.deepEqual([made.status, statSync(shared).mode & 0o7777], [0, 0o700]);
     chmodSync(shared, 0o1777);
-    refuses(start('--data-dir', shared), /--data-dir: cannot use .*shared: others keep things there, too/);
+    refuses(
+      start('--data-dir', shared),
+      /--data-dir: cannot use .*shared: other users have files there, too/,
+    );
     assert.equal(statSync(shared).mode & 0o7777, 0o1777);
   });
 });

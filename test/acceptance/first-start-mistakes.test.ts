@@ -51,9 +51,9 @@ const mistakes: Record<string, { plan: unknown; says: string[] }> = {
     plan: { buckets: [{ ...bucket, scopes: [{ name: '_s' }] }] },
     says: ['buckets.0.scopes.0.name: "_s": First character must not be _ or %'],
   },
-  'a collection that is there twice': {
+  'a collection that is listed twice': {
     plan: { buckets: [{ ...bucket, scopes: [{ name: 's', collections: ['c', { name: 'c' }] }] }] },
-    says: ['buckets.0.scopes.0.collections.1: "c": is there twice'],
+    says: ['buckets.0.scopes.0.collections.1: "c": is listed twice'],
   },
   'a document in an unknown collection': {
     plan: {
@@ -74,7 +74,7 @@ const mistakes: Record<string, { plan: unknown; says: string[] }> = {
     says: [
       'users.0.password: The password must be at least 6 characters long.',
       'users.0.roles.0: "nobody": is not a role',
-      'users.0.roles.1: "data_reader[nix]": names a bucket, scope or collection that is not made here',
+      'users.0.roles.1: "data_reader[nix]": names a bucket, scope or collection that the plan does not create',
     ],
   },
   'a wrong name of a user': {

@@ -38,7 +38,7 @@ const cases: { what: string; of: string; harm: (folder: string) => void; says: R
     what: 'whose configuration is gone',
     of: stopped,
     harm: (folder) => rmSync(join(folder, 'config.db')),
-    says: /config\.db is missing or empty, though its folder holds what a node kept/,
+    says: /config\.db is missing or empty, though its folder holds data of a node/,
   },
   {
     what: 'whose configuration is empty',

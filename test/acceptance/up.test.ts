@@ -174,6 +174,6 @@ test('says that the cloud’s port is in use, and ends', async () => {
   });
   assert.equal(status, 1, stderr);
   assert.match(stderr, new RegExp(`--port: cannot listen on 127.0.0.1:${port}: the port is in use`));
-  assert.match(stderr, /the cloud did not start: --cloud-port takes another port/);
+  assert.match(stderr, /the cloud did not start: choose another port with --cloud-port/);
   other.close();
 });

@@ -40,7 +40,7 @@ export const collection = define('collection', false);
 
 export const none = (...objects: string[]): Pattern[] => objects.map((object) => [object, 'none']);
 
-/** What every data role may do besides. */
+/** Permissions of every data role. */
 export const seesBucket: readonly Pattern[] = [
   ['bucket[b].settings', 'read'],
   ['pools', 'read'],

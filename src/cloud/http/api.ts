@@ -9,7 +9,7 @@ import type { ApiDocument } from '#contract/api-document.ts';
 import { handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
 import type { SpareRoom } from '#ports/spare-room.ts';
-import { isKnown, Strangers } from '#ports/strangers.ts';
+import { markAuthenticated, UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import type { Authenticated } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
@@ -31,7 +31,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Connections of clients that have sent no valid credentials. */
 const restMax = handleShares().rest;
-const strangers = new Strangers(() => ({ perSource: 512, total: restMax / 2 }));
+const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 512, total: restMax / 2 }));
 
 export interface ApiOptions {
   operations: readonly BoundOperation[];
@@ -67,7 +67,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   });
   refusals.watch(app.server);
   refuseExpectations(app.server);
-  app.server.on('connection', (socket) => strangers.enter(socket));
+  app.server.on('connection', (socket) => unauthenticated.enter(socket));
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     needHost(raw);
     done();
@@ -111,7 +111,7 @@ function addRoute(
   // A cached answer was made for a caller with the same permissions and view.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     request.by = await authenticate(request);
-    isKnown(request.raw.socket);
+    markAuthenticated(request.raw.socket);
     const text = operation.fromStore && cache.find(cacheKeyOf(request));
     if (text !== undefined) return sendJson(reply, text);
     needRole(operation, request.by.caller);

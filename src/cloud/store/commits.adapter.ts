@@ -2,7 +2,7 @@
 // older copy of the file are detected. Several processes may have the file open: the cloud, and commands of its operator.
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { CommitCounter, checkCommits, countedCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
+import { CommitCounter, checkCommits, countedCommits, hasLog, readOnly } from '#ports/commit-counter.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import { isDiskFull } from './disk-full.ts';
 
@@ -31,7 +31,7 @@ function checkOnce(path: string): void {
   }
   const hadLog = hasLog(path);
   checkWal(`${path}-wal`);
-  const found = lookInto(path, stateOf);
+  const found = readOnly(path, stateOf);
   if (counted === null && found === null) return;
   const { commits, in_use } = found ?? { commits: 0, in_use: 0 };
   checkCommits(path, { commits, isInUse: in_use === 1, hadLog }, counted);

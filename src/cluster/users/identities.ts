@@ -2,7 +2,7 @@
 // users and groups on a deleted bucket, scope or collection do not count.
 import type { IdentitySource, KnownIdentity } from '#auth/authenticator.ts';
 import { type BucketTarget, compileGrants, fullGrants } from '#auth/grants.ts';
-import type { UserLimitsOfData, UserSpec } from '#auth/privileges.ts';
+import type { DataUserLimits, UserSpec } from '#auth/privileges.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { ServiceLimits, UserLimits } from '#auth/user-limits.ts';
 import type { Changing } from '../config/until.ts';
@@ -196,7 +196,7 @@ export class Identities implements IdentitySource, Changing {
 
 const notEnforced: LimitsEnforcement = { isOn: false, onChange: () => ({ stop() {} }) };
 
-const dataLimits = (limits: ServiceLimits | undefined): UserLimitsOfData | null =>
+const dataLimits = (limits: ServiceLimits | undefined): DataUserLimits | null =>
   limits === undefined
     ? null
     : {

@@ -1,5 +1,6 @@
 // The indexes of one bucket that are built or being built. New ones build over a connection of their own, so that the others go on
 // meanwhile; once complete they join the others' group, so that changes are sent once for all of them.
+import { createHash } from 'node:crypto';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -11,7 +12,6 @@ import { IndexGroup } from '../follow/index-group.ts';
 import type { IndexReport, IndexState } from '../index.contract.ts';
 import { type IndexProgress, noScans } from '../shared/index-progress.ts';
 import type { FileIdentity, IndexStore } from '../store/index-store.ts';
-import { fingerprintOf } from './fingerprint.ts';
 import type { MemoryShares } from './memory-shares.ts';
 
 export interface BucketIndexesOptions {
@@ -251,4 +251,13 @@ function messageOf(failure: string | undefined, leftOut: number): { message?: st
   if (leftOut === 0) return {};
   const [documents, verb] = leftOut === 1 ? ['document', 'is'] : ['documents', 'are'];
   return { message: `${leftOut} ${documents} with keys above the limits ${verb} left out` };
+}
+
+/** Raised when the language evaluates an expression differently than before, or the key format changes. */
+const languageVersion = 1;
+
+/** Of the parts of a definition that decide about rows: an index file with another fingerprint is built anew. */
+function fingerprintOf({ isPrimary, keys, condition }: IndexDefinition): string {
+  const text = JSON.stringify([languageVersion, isPrimary, keys, condition ?? null]);
+  return createHash('sha256').update(text).digest('hex');
 }

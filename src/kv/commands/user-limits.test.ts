@@ -1,18 +1,18 @@
 // Limits of users at the data port, on the wire.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { UserLimitsOfData } from '#kv/admin.ts';
+import type { DataUserLimits } from '#kv/admin.ts';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 
-const none: UserLimitsOfData = {
+const none: DataUserLimits = {
   connections: Infinity,
   operations: Infinity,
   ingressMib: Infinity,
   egressMib: Infinity,
 };
-const desired = (limits: Partial<UserLimitsOfData> | null) =>
+const desired = (limits: Partial<DataUserLimits> | null) =>
   aDesired({
     users: [
       aUser('admin', 'password'),

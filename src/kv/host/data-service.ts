@@ -10,7 +10,7 @@ import type { Clock } from '#ports/clock.ts';
 import { type HandleShares, handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import { type StrangerLimits, Strangers } from '#ports/strangers.ts';
+import { type UnauthenticatedLimits, UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
@@ -86,7 +86,7 @@ export class DataService implements KvAdmin {
   private readonly clients: Clients;
   private readonly listener: Listener;
   /** Connections that have not logged in. */
-  readonly strangers: Strangers;
+  readonly unauthenticated: UnauthenticatedSockets;
   private connectionHost!: ConnectionHost;
   private bucketOptions!: BucketHostOptions;
   private expiryPagerSeconds = expiryPagerSecondsDefault;
@@ -109,13 +109,13 @@ export class DataService implements KvAdmin {
     const { clock, directory, gate, traffic } = this;
     const tick = () => this.tick();
     this.clients = new Clients({ clock, log, directory, gate, traffic, tick, onSecondClient });
-    this.strangers = new Strangers(() => this.unauthenticatedLimits(), clock);
+    this.unauthenticated = new UnauthenticatedSockets(() => this.unauthenticatedLimits(), clock);
     this.listener = new Listener({
       gate: this.gate,
       intake: { connect: (socket, shown) => this.clients.connect(this.connectionHost, socket, shown) },
       connectionsMax: () => this.connectionsMax(),
       connectionCount: () => this.clients.all.size,
-      strangers: this.strangers,
+      unauthenticated: this.unauthenticated,
       refused: (socket) => this.clients.refused(socket),
       withoutSharedBuffer: options.withoutSharedBuffer ?? false,
     });
@@ -236,7 +236,7 @@ export class DataService implements KvAdmin {
   }
 
   /** Reserves half of the connections for authenticated clients, unless the limit is very small. */
-  private unauthenticatedLimits(): StrangerLimits {
+  private unauthenticatedLimits(): UnauthenticatedLimits {
     const connectionsMax = this.connectionsMax();
     const total = Math.max(Math.floor(connectionsMax / 2), Math.min(connectionsMax, unauthenticatedMin));
     return {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { handshakeMs } from '#ports/strangers.ts';
+import { handshakeMs } from '#ports/unauthenticated-sockets.ts';
 import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
@@ -24,15 +24,15 @@ test('a silent connection to the TLS port ends after half a minute, whatever it 
   // The head of a ClientHello that never comes.
   slow.write(Buffer.from([0x16, 3, 1, 2, 0]));
   const sooner = await silent(started.tlsPort);
-  await eventually(() => assert.equal(started.service.strangers.total, 3));
+  await eventually(() => assert.equal(started.service.unauthenticated.total, 3));
   clock.advance(handshakeMs - 1);
   slow.write(Buffer.from([1]));
   sooner.destroy();
-  await eventually(() => assert.equal(started.service.strangers.total, 2));
+  await eventually(() => assert.equal(started.service.unauthenticated.total, 2));
   assert.ok(!quiet.closed && !slow.closed);
   clock.advance(1);
   await Promise.all([quiet, slow].map(async (socket) => socket.closed || once(socket, 'close')));
-  await eventually(() => assert.equal(started.service.strangers.total, 0));
+  await eventually(() => assert.equal(started.service.unauthenticated.total, 0));
 });
 
 test('clients still connect and log in when one address holds all unauthenticated connections', async (t) => {
@@ -43,7 +43,7 @@ test('clients still connect and log in when one address holds all unauthenticate
   );
   t.after(() => crowd.forEach((socket) => void socket.destroy()));
   await eventually(() => assert.ok(crowd.filter(({ closed }) => closed).length >= 20));
-  assert.equal(started.service.strangers.total, 20);
+  assert.equal(started.service.unauthenticated.total, 20);
   for (let round = 0; round < 5; round++) {
     const client = await started.ready();
     assert.equal((await client.ask({ opcode: 0x0a })).status, 0);

@@ -4,8 +4,8 @@ import { createServer as createTlsServer, type TLSSocket, type Server as TlsServ
 import { loopbackHosts } from '#base/loopback.ts';
 import { askForCertificates, type ClientCertificates, shownCertificate } from '#ports/client-certificate.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
-import { handshakeMs, type Strangers } from '#ports/strangers.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
+import { handshakeMs, type UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { type Intake, readEvents, readShared } from './socket-transport.host.ts';
 
 const sharedReadBytes = 256 * 1024;
@@ -21,7 +21,7 @@ export interface ListenerOptions {
   connectionsMax(): number;
   connectionCount(): number;
   /** Limits unauthenticated connections. */
-  strangers: Strangers;
+  unauthenticated: UnauthenticatedSockets;
   /** Called when a connection is refused because a limit is reached. */
   refused?(socket: Socket): void;
   /** Read sockets through public events only. */
@@ -77,7 +77,7 @@ export class Listener {
     const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
       if (this.options.gate.refuses(socket)) return;
       if (this.isFull) this.turnAway(socket);
-      else if (!this.options.strangers.enter(socket)) this.options.refused?.(socket);
+      else if (!this.options.unauthenticated.enter(socket)) this.options.refused?.(socket);
       else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, null);
       else readShared(socket, server, this.shared, this.options.intake);
     });
@@ -89,7 +89,7 @@ export class Listener {
     const server = createTlsServer(
       { handshakeTimeout: handshakeMs, ...socketOptions },
       (socket: TLSSocket) => {
-        this.options.strangers.handshaken(socket);
+        this.options.unauthenticated.handshaken(socket);
         // The allowlist may have changed since the handshake began.
         if (this.options.gate.refuses(socket)) return;
         const shown = shownCertificate(socket, this.clients);
@@ -101,7 +101,7 @@ export class Listener {
     // Before the handshake.
     server.on('connection', (socket: Socket) => {
       if (this.options.gate.refuses(socket)) return;
-      if (!this.options.strangers.enterHandshake(socket)) this.options.refused?.(socket);
+      if (!this.options.unauthenticated.enterHandshake(socket)) this.options.refused?.(socket);
     });
     // A failed handshake is an error of the client; the socket is closed already.
     server.on('tlsClientError', (_error, socket) => socket.destroy());

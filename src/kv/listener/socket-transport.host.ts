@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import { type Server, Socket } from 'node:net';
 import type { ShownCertificate } from '#ports/client-certificate.ts';
-import { isKnown, sameStranger } from '#ports/strangers.ts';
+import { markAuthenticated, moveToSocket } from '#ports/unauthenticated-sockets.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Transport } from '../connection/transport.ts';
 
@@ -44,7 +44,7 @@ export class SocketTransport implements Transport {
   }
 
   authenticated(): void {
-    isKnown(this.socket);
+    markAuthenticated(this.socket);
   }
 
   pause(): void {
@@ -104,7 +104,7 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
   const socket = new Socket(options as unknown as ConstructorParameters<typeof Socket>[0]);
   // The server counts its open sockets: the count must decrease when this one closes.
   Object.assign(socket, { _server: server, server });
-  sameStranger(accepted, socket);
+  moveToSocket(accepted, socket);
   connection = watch(socket, intake, null);
   socket.resume();
 }

@@ -1,18 +1,18 @@
 // Counts what a limited user does at the data ports in a minute, over all connections of that user.
 import { Status } from '#wire/status.ts';
-import type { UserLimitsOfData } from '../admin.ts';
+import type { DataUserLimits } from '../admin.ts';
 
 const minuteMs = 60_000;
 const mib = 1 << 20;
 
 export class UserMeter {
-  limits: UserLimitsOfData;
+  limits: DataUserLimits;
   private minuteMs = Number.NEGATIVE_INFINITY;
   private operations = 0;
   private ingressBytes = 0;
   private egressBytes = 0;
 
-  constructor(limits: UserLimitsOfData) {
+  constructor(limits: DataUserLimits) {
     this.limits = limits;
   }
 

@@ -1,4 +1,4 @@
-// The file of `--config`: clouds, users and tokens that there are to be. What is there already is left as it is, so that a
+// The file of `--config`: clouds, users and tokens to create. Existing ones are not changed, so that a
 // cloud can be started with the same file again and again.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -17,10 +17,10 @@ import type { CloudPlace } from './cloud-place.ts';
 
 const secretMin = 32;
 const secretMax = 256;
-/** What goes through an Authorization header as it is; a colon ends an access key there. */
+/** Text that an Authorization header can carry unescaped; a colon would end the access key. */
 const isPlain = /^[\x21-\x39\x3b-\x7e]*$/;
 const plain = (min: number, max: number) =>
-  text(min, max).regex(isPlain, 'must be without spaces, colons and what is not ASCII');
+  text(min, max).regex(isPlain, 'must be ASCII without spaces and colons');
 const secret = plain(secretMin, secretMax);
 
 const once = <T>(of: (one: T) => unknown, name: string) =>

@@ -1,4 +1,4 @@
-// Where a cloud keeps what it knows: its data folder with the key of its secrets, and its database.
+// The storage of a cloud: its data folder with the key of its secrets, and its database.
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { SecretBox } from '#auth/secret-box.ts';
@@ -25,7 +25,7 @@ export interface CloudPlace {
   readonly secrets: SecretBox;
 }
 
-/** Makes what is absent and brings the tables up to date. */
+/** Creates what is absent and migrates the tables. */
 export async function openPlace(options: PlaceOptions, log: Log): Promise<CloudPlace> {
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const { store, state } = await openStore(options, folder.path, log).catch((error: Error) => {
@@ -62,7 +62,7 @@ async function opensTokens(options: TokenStoreOptions): Promise<boolean> {
   return rows.length === 0 || rows.some((row) => tokens.canOpen(row));
 }
 
-/** Whether something is kept there already; a database server is asked elsewhere. */
+/** Whether the data folder has a cloud already; a database server is checked elsewhere. */
 export const isBegun = ({ 'data-dir': folder, database }: PlaceOptions): boolean =>
   isPostgres(database) || existsSync(fileOf(database, resolve(folder)));
 
@@ -72,7 +72,7 @@ const isPostgres = (database: string | undefined): database is string =>
 const fileOf = (database: string | undefined, folder: string): string =>
   database === undefined ? join(folder, 'cloud.db') : resolve(database);
 
-/** Without the user and password of a server. */
+/** The database for messages, without the user and password of a server. */
 function nameOf({ database }: PlaceOptions, folder: string): string {
   if (!isPostgres(database)) return fileOf(database, folder);
   return URL.canParse(database) ? new URL(database).host + new URL(database).pathname : 'that address';

@@ -68,7 +68,7 @@ type Run<S extends OptionSpecs> = (
   names: readonly string[],
 ) => Promise<Answer>;
 
-/** Rows for people, and the same for programs. */
+/** The output as text and as JSON. */
 interface Answer {
   readonly value: unknown;
   readonly lines: readonly string[];
@@ -80,7 +80,7 @@ interface OperatorCommand {
   readonly doc: string;
   readonly options: OptionSpecs;
   readonly run: Run<OptionSpecs>;
-  /** It may begin a cloud where there is none: it adds something. */
+  /** The command adds something, so it may create the cloud. */
   readonly creates: boolean;
 }
 
@@ -103,7 +103,7 @@ const tokensOf = ({ store, secrets }: CloudPlace) => new TokenStore({ ...ports, 
 export const operatorCommands: readonly OperatorCommand[] = [
   command(
     'token create',
-    'makes a token; it is shown once',
+    'creates a token; its secret is printed only once',
     tokenOptions,
     async (at, { role, project, expires }) => {
       if (isProjectRole(role) !== (project !== undefined)) {
@@ -190,7 +190,7 @@ export const operatorCommands: readonly OperatorCommand[] = [
   ),
   command(
     'cloud add',
-    'adds a cloud that v2 clusters can be made in',
+    'adds a cloud in which v2 clusters can be created',
     cloudAddOptions,
     async (at, options) => {
       const { name, provider, region, cidr } = options;
@@ -230,7 +230,7 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   if (!isBegun(options)) {
     const folder = resolve(options['data-dir']);
     if (!found.creates) throw new StartError(`--data-dir: there is no cloud in ${folder}`);
-    process.stderr.write(`divan: there was no cloud in ${folder}; one begins there now\n`);
+    process.stderr.write(`divan: created a new cloud in ${folder}\n`);
   }
   const at = await openPlace(options, silentLog);
   try {
@@ -244,7 +244,7 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   }
 }
 
-/** Of one command or of all; null when the words begin none. */
+/** Help of one command or of all; null when no command begins with the words. */
 export function operatorHelp(args: readonly string[]): string | null {
   const found = commandOf(args);
   if (found !== undefined)

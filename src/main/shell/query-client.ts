@@ -1,4 +1,4 @@
-// Sends one statement to a query service and reads its answer. Integers that a double cannot hold keep their digits.
+// Sends one statement to a query service and reads its answer. Integers beyond the precision of a double keep their digits.
 import { http, https } from '#ports/node-http.ts';
 
 export interface QueryNotice {
@@ -20,7 +20,7 @@ export interface QueryTarget {
   readonly password: string;
 }
 
-/** Shown without a stack: its text says what failed. */
+/** Printed without a stack. */
 export class QueryFailure extends Error {
   override name = 'QueryFailure';
   readonly explained = true;
@@ -99,7 +99,7 @@ function parsedAnswer(body: string): QueryAnswer | null {
   }
 }
 
-/** The types of this part of JSON are not in TypeScript's library yet. */
+/** TypeScript's library does not declare this function yet. */
 const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
 const exactly = (_key: string, value: unknown, { source }: { source?: string }): unknown =>

@@ -1,9 +1,9 @@
-// Rows as text: a table for people, or a line of JSON for each.
+// Rows as text: a table, or one line of JSON per row.
 
 export const jsonLines = (rows: readonly unknown[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-/** A column for each field; rows that are no objects share one named `value`. */
+/** One column per field; rows that are not objects share a column `value`. */
 export function table(rows: readonly unknown[]): string {
   const shown = rows.map(fieldsOf);
   const columns = [...new Set(shown.flatMap((row) => [...row.keys()]))];
@@ -39,5 +39,5 @@ export const printable = (text: string): string =>
         : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 
-/** The types of this part of JSON are not in TypeScript's library yet. */
+/** TypeScript's library does not declare this function yet. */
 const isRawJson = (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON;

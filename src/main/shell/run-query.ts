@@ -1,4 +1,4 @@
-// `divan query`: runs statements of the command line, a file, a pipe or a prompt.
+// `divan query`: runs statements from the command line, a file, a pipe or a prompt.
 import { readFileSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { statementMax } from '#sqlpp/text/parser.ts';
@@ -90,7 +90,7 @@ class Shell {
     if (!isTerminal) for (const statement of this.reader.end()) await this.run(statement);
   }
 
-  /** Ctrl-C stops a statement that runs, else drops what was typed. */
+  /** Ctrl-C stops the running statement, or discards the input. */
   private followInterrupts(lines: Interface, prompt: () => void): void {
     lines.on('SIGINT', () => {
       if (this.running !== null) return this.running.abort();
@@ -101,7 +101,7 @@ class Shell {
     });
   }
 
-  /** False: no further line is read. */
+  /** Returns false to read no further line. */
   private async take(line: string, isTerminal: boolean): Promise<boolean> {
     if (!this.reader.isPending && line.startsWith('\\')) return this.command(line.trim());
     try {

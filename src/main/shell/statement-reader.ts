@@ -1,4 +1,4 @@
-// Cuts text into statements at each `;` that is outside strings, names and comments.
+// Splits text into statements at each `;` outside strings, names and comments.
 import { scan } from '#sqlpp/text/scanner.ts';
 
 export class StatementReader {
@@ -10,7 +10,7 @@ export class StatementReader {
     return text.includes(';') ? this.cut() : [];
   }
 
-  /** Returns what has no `;` after it as the last statement, if it is more than comments. */
+  /** Returns the text after the last `;` as a statement, unless it has only comments. */
   end(): string[] {
     const last = this.text;
     this.text = '';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
-import { Strangers } from '#ports/strangers.ts';
+import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { aQueryService } from '../../../test/support/query-service.ts';
 import { QueryHandler } from './query-handler.ts';
@@ -14,9 +14,9 @@ const mib = 1 << 20;
 async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
   const { service, clock } = aQueryService();
   const handler = new QueryHandler(service, clock, bodyBytesMax);
-  const strangers = new Strangers(() => ({ perSource, total: perSource }));
+  const unauthenticated = new UnauthenticatedSockets(() => ({ perSource, total: perSource }));
   const server = createServer((request, response) => void handler.serve(request, response));
-  server.on('connection', (socket: Socket) => strangers.enter(socket));
+  server.on('connection', (socket: Socket) => unauthenticated.enter(socket));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -38,7 +38,7 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
     return answer;
   };
   return {
-    ...{ open, ask, answerTo, strangers },
+    ...{ open, ask, answerTo, unauthenticated },
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();
@@ -69,9 +69,9 @@ test('a client that has logged in no longer counts among those that have not', a
   using server = await served({ perSource: 1 });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   assert.equal(await server.ask(1, undefined, agent), 401);
-  assert.equal(server.strangers.total, 1);
+  assert.equal(server.unauthenticated.total, 1);
   assert.equal(await server.ask(1, login, agent), 200);
-  assert.equal(server.strangers.total, 0);
+  assert.equal(server.unauthenticated.total, 0);
   assert.equal(await server.ask(1, login), 200);
   agent.destroy();
 });

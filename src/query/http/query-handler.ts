@@ -5,7 +5,7 @@ import { credentialsOf } from '#http/credentials.ts';
 import { crossSiteRefusal } from '#http/cross-site.ts';
 import { certificateOf } from '#http/peer-certificates.host.ts';
 import type { Clock } from '#ports/clock.ts';
-import { isKnown } from '#ports/strangers.ts';
+import { markAuthenticated } from '#ports/unauthenticated-sockets.ts';
 import { isAuthenticated, type RequestOrigin, type Sender, senderOf } from '../access/session.ts';
 import { answerAdmin } from '../admin/admin.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
@@ -79,7 +79,7 @@ export class QueryHandler {
   private async originOf(request: IncomingMessage): Promise<RequestOrigin & { readonly sender: Sender }> {
     const origin = describedOrigin(request);
     const sender = await senderOf(this.service.deps.authority, origin);
-    if (isAuthenticated(sender)) isKnown(request.socket);
+    if (isAuthenticated(sender)) markAuthenticated(request.socket);
     return { ...origin, sender };
   }
 }

@@ -10,6 +10,7 @@ import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
 import type { KnownFunctions } from '../functions/user-functions.ts';
 import type { FunctionChange, FunctionOutcome } from '../query.contract.ts';
+import type { Credential } from '../request/query-request.ts';
 import type { AttemptPlaces } from '../transactions/lost-attempts.ts';
 import type { Transactions } from '../transactions/transactions.ts';
 import type { ActiveRequests } from './active-requests.ts';
@@ -17,7 +18,6 @@ import type { Admission } from './admission.ts';
 import type { CompletedRequests } from './completed-requests.ts';
 import type { Counters } from './counters.ts';
 import type { Engine } from './engine-port.ts';
-import type { NodeRest } from './node-rest.ts';
 import type { PreparedCache } from './prepared-cache.ts';
 import type { SealedPlans } from './sealed-plans.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -83,4 +83,14 @@ export interface QueryParts {
   readonly definitions: number;
   /** @throws SqlError while the service stops */
   checkRunning(): void;
+}
+
+/** The node's own REST API, called with the credentials of a request, so that it checks the user's roles and records the audit. */
+export interface NodeRest {
+  request(
+    credential: Credential,
+    method: string,
+    path: string,
+    fields?: Readonly<Record<string, string | number | boolean>>,
+  ): Promise<{ readonly status: number; readonly body: string }>;
 }

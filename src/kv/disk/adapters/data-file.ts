@@ -2,7 +2,7 @@
 // again. What was committed stays; later commits are refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { CommitCounter, checkCommits, hasLog, lookInto } from '#ports/commit-counter.ts';
+import { CommitCounter, checkCommits, hasLog, readOnly } from '#ports/commit-counter.ts';
 import { FilePlace } from '#ports/file-place.ts';
 import { keepPrivate } from '#ports/private-file.ts';
 import { checkWal } from '#ports/wal-check.ts';
@@ -52,7 +52,7 @@ export class DataFile {
       checkWal(`${spec.path}-wal`);
       const hadLog = hasLog(spec.path);
       // Before it is opened for writing, which would truncate an unreadable log.
-      if (hadLog) lookInto(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadLog));
+      if (hadLog) readOnly(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadLog));
       keepPrivate(spec.path);
       const data = new DataFile(spec);
       return { data, opened: data.start(monotonicMs, hadLog) };
