@@ -1,13 +1,13 @@
-// What the index service and its neighbours say to each other: plain data. The cluster manager keeps the definitions and tells the
-// service the whole wanted state; the service reports what became of it.
+// The interface of the index service, in plain data. The cluster manager stores the definitions and sends the
+// whole wanted state to the service; the service reports the state of each index.
 import type { IndexDefinition, IndexState } from '#sqlpp/datastore/indexes.ts';
 
 export type { IndexDefinition, IndexKey, IndexState } from '#sqlpp/datastore/indexes.ts';
 
-/** A definition and what is wanted of it. */
+/** A definition and whether to build it. */
 export interface WantedIndex {
   readonly definition: IndexDefinition;
-  /** False: it waits for BUILD INDEX. */
+  /** False until BUILD INDEX, for a deferred index. */
   readonly isBuilt: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface IndexReport {
   readonly message?: string;
   readonly documentsTaken: number;
   readonly documentsWaiting: number;
-  /** Documents with keys above a limit. */
+  /** Documents left out, because their keys are above a limit. */
   readonly leftOut: number;
   readonly fileBytes: number;
   readonly rows: number;
@@ -34,19 +34,19 @@ export interface IndexReport {
   readonly scans: number;
   readonly scannedRows: number;
   readonly scanMicros: number;
-  /** Of an `IndexProgress`; none while nothing is built. */
+  /** The shared memory of an `IndexProgress`; absent before the build. */
   readonly shared?: SharedArrayBuffer;
-  /** Rises when the file is replaced: readers of the old one close it. */
+  /** Incremented when the file is replaced: readers then close the old one. */
   readonly generation: number;
 }
 
 /** The node's index service, as the cluster manager uses it. */
 export interface IndexDoor {
-  /** The whole wanted state. Returns at once; the service follows. */
+  /** Sets the whole wanted state. Returns at once; the service follows asynchronously. */
   apply(wanted: WantedIndexes): void;
-  /** The newest known. */
+  /** The last reports. */
   reports(): readonly IndexReport[];
-  /** Asks the service first, so that figures are of now. */
+  /** Requests a report from the service and resolves when it has arrived. */
   refresh(): Promise<void>;
   onChange(listener: () => void): { stop(): void };
 }
@@ -56,7 +56,7 @@ export type IndexKeyspace = IndexDefinition['keyspace'];
 
 export type CreateOutcome =
   | { readonly kind: 'created' | 'exists'; readonly id: string }
-  /** `reason` is a sentence that names what would be right. */
+  /** `reason` is a sentence that says what would be right. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface IndexChange {
@@ -64,11 +64,11 @@ export interface IndexChange {
   readonly replicas?: number;
 }
 
-/** Changes of definitions. Each resolves when the change is stored; what follows from it shows in reports. */
+/** Changes of definitions. Each call resolves when the change is stored; reports show its effect. */
 export interface IndexDefinitions {
   create(definition: NewIndex): Promise<CreateOutcome>;
   drop(keyspace: IndexKeyspace, name: string): Promise<'dropped' | 'not found'>;
-  /** The names that do not exist, if any: then nothing is built. */
+  /** Returns the names that do not exist; if there are any, nothing is built. */
   build(keyspace: IndexKeyspace, names: readonly string[]): Promise<readonly string[]>;
   alter(
     keyspace: IndexKeyspace,

@@ -1,5 +1,5 @@
-// All metrics that this node offers, by the names of the public metrics of the 7.x line, so that dashboards and alerts
-// made for them work. A metric is here only if it is measured.
+// All metrics that this node measures, under the names of the public metrics of the 7.x line, so that dashboards and alerts
+// made for them work.
 import type { Labels, MetricSample } from './sample.ts';
 
 interface Metric {
@@ -32,15 +32,15 @@ const documents = {
 const memory = {
   kv_mem_used_bytes: gauge('Memory that the bucket uses'),
   kv_ep_max_size: gauge('Memory that the bucket may use'),
-  kv_ep_mem_high_wat: gauge('Memory from which on values and documents leave it'),
-  kv_ep_mem_low_wat: gauge('Memory that they leave until it is reached'),
+  kv_ep_mem_high_wat: gauge('Memory at which eviction starts (high watermark)'),
+  kv_ep_mem_low_wat: gauge('Memory at which eviction stops (low watermark)'),
   kv_vb_itm_memory_bytes: gauge('Memory of keys and values with their headers'),
   kv_vb_meta_data_memory_bytes: gauge('Memory of the headers of documents and of the index of keys'),
-  kv_ep_overhead_bytes: gauge('Memory of the bucket that holds no documents'),
-  kv_ep_oom_errors: counter('Writes refused because memory was full in a bucket from which nothing leaves'),
+  kv_ep_overhead_bytes: gauge('Memory of the bucket other than documents'),
+  kv_ep_oom_errors: counter('Writes refused because memory was full in a bucket without eviction'),
   kv_ep_num_value_ejects: counter('Values and documents evicted from memory'),
   kv_ep_item_compressor_num_visited: counter('Values that background compression (mode active) tried'),
-  kv_ep_item_compressor_num_compressed: counter('Values that background compression made smaller'),
+  kv_ep_item_compressor_num_compressed: counter('Values that background compression compressed'),
   kv_ep_tmp_oom_errors: counter('Writes refused with a temporary failure because memory was full'),
 };
 
@@ -52,16 +52,16 @@ const disk = {
   kv_ep_diskqueue_drain: counter(
     'Changes removed from the disk write queue: written, or replaced by newer ones',
   ),
-  kv_ep_item_commit_failed: counter('Commits that the disk did not take'),
+  kv_ep_item_commit_failed: counter('Commits that failed'),
   kv_vb_queue_size: gauge('Changes that wait to be written to disk, by state of their vbuckets'),
   kv_vb_queue_memory_bytes: gauge('Bytes of changes that wait to be written to disk'),
   kv_ep_db_data_size_bytes: gauge('Bytes of the data files that are in use'),
   kv_ep_db_file_size_bytes: gauge('Bytes of the data files'),
   kv_bucket_damaged_files: gauge('Files of the bucket that cannot be read'),
-  kv_bucket_writes_refused: gauge('1 while the bucket takes no writes, because its disk failed or is full'),
-  kv_ep_pending_compactions: gauge('Compactions under way'),
+  kv_bucket_writes_refused: gauge('1 while the bucket refuses writes, because its disk failed or is full'),
+  kv_ep_pending_compactions: gauge('Running compactions'),
   couch_docs_actual_disk_size: gauge('Bytes on disk used by the data service'),
-  kv_disk_seconds: histogram('Time that the disk took'),
+  kv_disk_seconds: histogram('Duration of disk operations'),
   kv_bg_wait_seconds: histogram('Time that background fetches wait before their read begins'),
   kv_bg_load_seconds: histogram('Duration of background fetches from disk'),
 };
@@ -92,11 +92,11 @@ const manager = {
 const machine = {
   sys_cpu_utilization_rate: gauge('Percentage of the available processor time that is in use'),
   sys_cpu_user_rate: gauge('Percentage of the available processor time that programs use'),
-  sys_cpu_sys_rate: gauge('Percentage of the available processor time that the system uses for programs'),
+  sys_cpu_sys_rate: gauge('Percentage of the available processor time that the kernel uses for programs'),
   sys_cpu_irq_rate: gauge('Percentage of processor time of the machine that interrupts take'),
   sys_cpu_host_utilization_rate: gauge('Percentage of processor time of the machine that is in use'),
   sys_cpu_host_user_rate: gauge('Percentage of processor time of the machine that programs use'),
-  sys_cpu_host_sys_rate: gauge('Percentage of processor time of the machine that its system uses'),
+  sys_cpu_host_sys_rate: gauge('Percentage of processor time of the machine that its kernel uses'),
   sys_cpu_stolen_rate: gauge('Percentage of processor time stolen by the hypervisor'),
   sys_cpu_cores_available: gauge('Cores that this node may use'),
   sys_cpu_host_cores_available: gauge('Cores of the machine'),
@@ -120,11 +120,11 @@ const machine = {
 
 const indexes = {
   index_items_count: gauge('Rows of an index'),
-  index_num_docs_indexed: counter('Changes of documents that an index has taken'),
+  index_num_docs_indexed: counter('Changes of documents that an index has processed'),
   index_num_docs_pending: gauge('Changes of documents that are not in the index file yet'),
   index_num_items_skipped: counter('Documents left out of an index, because their keys are above a limit'),
   index_num_requests: counter('Scans of an index'),
-  index_num_rows_returned: counter('Rows that scans of an index answered'),
+  index_num_rows_returned: counter('Rows that scans of an index returned'),
   index_total_scan_duration: counter('Nanoseconds that scans of an index took'),
   index_disk_size: gauge('Bytes of the index file'),
   index_data_size: gauge('Bytes of the index file'),
@@ -139,7 +139,7 @@ const queries = {
   n1ql_inserts: counter('INSERT and UPSERT statements'),
   n1ql_updates: counter('UPDATE and MERGE statements'),
   n1ql_deletes: counter('DELETE statements'),
-  n1ql_transactions: counter('Transactions that were begun with a statement'),
+  n1ql_transactions: counter('Transactions begun with a statement'),
   n1ql_cancelled: counter('Requests that were cancelled, or whose client closed the connection'),
   n1ql_invalid_requests: counter('Requests whose parameters were refused'),
   n1ql_errors: counter('Errors in answers of the query service'),
@@ -148,7 +148,7 @@ const queries = {
   n1ql_result_count: counter('Rows in answers of the query service'),
   n1ql_result_size: counter('Bytes of rows in answers of the query service'),
   n1ql_request_time: counter('Nanoseconds from the arrival of requests to the end of their answers'),
-  n1ql_service_time: counter('Nanoseconds that requests ran, without the time that they waited'),
+  n1ql_service_time: counter('Nanoseconds that requests ran, without queueing'),
   n1ql_requests_250ms: counter('Requests of 250 ms and longer'),
   n1ql_requests_500ms: counter('Requests of 500 ms and longer'),
   n1ql_requests_1000ms: counter('Requests of a second and longer'),
@@ -159,8 +159,8 @@ const queries = {
   n1ql_scan_plus: counter('Requests with scan consistency request_plus or statement_plus'),
   n1ql_index_scans: counter('Scans of secondary indexes by statements'),
   n1ql_primary_scans: counter('Scans of primary indexes by statements'),
-  n1ql_active_requests: gauge('Requests that run or wait for their turn'),
-  n1ql_queued_requests: gauge('Requests that wait for their turn'),
+  n1ql_active_requests: gauge('Running and queued requests'),
+  n1ql_queued_requests: gauge('Queued requests'),
 };
 
 export const metrics = {
@@ -171,7 +171,7 @@ export const metrics = {
 
 export type MetricName = keyof typeof metrics;
 
-/** Kind and meaning by metric name. */
+/** The kind and help text of a metric. */
 export const metricOf = (name: string): Metric | undefined =>
   Object.hasOwn(metrics, name) ? metrics[name as MetricName] : undefined;
 
@@ -180,7 +180,7 @@ export function sampleOf(name: MetricName, labels: Labels, value: number): Metri
   return { name, labels, kind: metrics[name].kind === 'counter' ? 'counter' : 'gauge', value };
 }
 
-/** A histogram; `counts` has one more entry than `bounds`, for all. */
+/** A histogram; `counts` has one more entry than `bounds`, the total. */
 export const histogramOf = (
   name: MetricName,
   labels: Labels,

@@ -11,7 +11,7 @@ const samples: MetricSample[] = [
   sampleOf('cm_rest_request_enters_total', {}, 3),
 ];
 
-test('writes the samples of one name together, with their kind and meaning', () => {
+test('writes the samples of one name together, with their kind and help text', () => {
   const [first, second, ...rest] = prometheusText(samples).split('\n');
   assert.match(first ?? '', /^# HELP kv_ops \w/);
   assert.equal(second, '# TYPE kv_ops counter');
@@ -39,7 +39,7 @@ test('writes histograms with their bounds, sum and count', () => {
   ]);
 });
 
-test('writes numbers as Prometheus reads them', () => {
+test('writes numbers in the notation of Prometheus', () => {
   const values = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1e21, 0.1];
   const lines = prometheusText(
     values.map((value, index) => sampleOf('kv_curr_items', { bucket: `${index}` }, value)),
@@ -50,7 +50,7 @@ test('writes numbers as Prometheus reads them', () => {
   );
 });
 
-test('names counters of OpenMetrics by their family, and others that have no such name not as counters', () => {
+test('OpenMetrics: exports counters without the suffix _total as unknown', () => {
   const text = openMetricsText(samples);
   assert.match(text, /^# TYPE kv_ops unknown$/m);
   assert.match(text, /^# TYPE cm_rest_request_enters counter$/m);

@@ -6,7 +6,7 @@ import type { MetricSample } from './sample.ts';
 
 const sample = (name: string): MetricSample => ({ name, labels: {}, kind: 'gauge', value: 1 });
 
-test('collects from all sources, also from those that need time', async () => {
+test('collects from all sources, synchronous and asynchronous', async () => {
   const registry = new MetricsRegistry({ log: silentLog });
   registry.add('one', { collect: () => [sample('a')] });
   registry.add('two', { collect: async () => [sample('b'), sample('c')] });
@@ -16,7 +16,7 @@ test('collects from all sources, also from those that need time', async () => {
   );
 });
 
-test('leaves out a source that fails and says so once', async () => {
+test('skips a failing source and logs the failure once', async () => {
   const warned: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => void warned.push({ event, ...fields }) };
   const registry = new MetricsRegistry({ log });
@@ -31,7 +31,7 @@ test('leaves out a source that fails and says so once', async () => {
   assert.deepEqual(warned, [{ event: 'metrics.sourceFailed', source: 'broken', reason: 'Error: gone' }]);
 });
 
-test('makes a series of each bound of a histogram, of its sum and its count', () => {
+test('expands a histogram into a series per bound, its sum and its count', () => {
   const histogram: MetricSample = {
     name: 'took_seconds',
     labels: { op: 'get' },

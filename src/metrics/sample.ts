@@ -11,7 +11,7 @@ export interface HistogramValue {
 
 interface Named {
   readonly name: string;
-  /** Without the name. A metric of one bucket has `bucket`; `scope` and `collection` likewise. */
+  /** Without `__name__`. Metrics of a bucket have the label `bucket`, of a scope or collection also `scope` and `collection`. */
   readonly labels: Labels;
 }
 

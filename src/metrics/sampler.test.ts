@@ -7,7 +7,7 @@ import { Sampler } from './sampler.ts';
 
 const startMs = 1_000_000_000;
 
-/** `work` says how many operations were done at each asking. */
+/** `work` returns the operations since the last sample. */
 function aSampler(work: () => number) {
   const clock = new ManualClock(startMs);
   const registry = new MetricsRegistry({ log: silentLog });
@@ -28,7 +28,7 @@ function aSampler(work: () => number) {
   return { sampler, seconds, pass };
 }
 
-test('samples each second while clients work, and keeps every tenth', async () => {
+test('samples each second while clients work, and stores every tenth sample', async () => {
   let done = 0;
   const { seconds, pass } = aSampler(() => done++);
   await pass(21);
@@ -39,13 +39,13 @@ test('samples each second while clients work, and keeps every tenth', async () =
   assert.deepEqual(seconds.kept, [1, 10, 20]);
 });
 
-test('samples every tenth second while nobody does or looks at anything', async () => {
+test('samples every tenth second without operations and readers', async () => {
   const { seconds, pass } = aSampler(() => 5);
   await pass(40);
   assert.deepEqual(seconds.recent, [1, 2, 10, 20, 30, 40]);
 });
 
-test('samples each second again once clients work, or from when somebody looks', async () => {
+test('samples each second again once clients work or read metrics', async () => {
   let done = 5;
   const { sampler, seconds, pass } = aSampler(() => done);
   await pass(20);

@@ -1,4 +1,4 @@
-// Collects samples every second while clients work or someone reads recent metrics, else every tenth second. Every tenth second's
+// Collects samples every second while clients work or read recent metrics, else every tenth second. Every tenth second's
 // samples go to the store; all go to the in-memory series of the last minutes.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { flatten, type MetricsRegistry } from './registry.ts';

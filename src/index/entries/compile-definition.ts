@@ -1,4 +1,4 @@
-// From a definition's texts to what decides about a document's rows.
+// Compiles the expressions of an index definition with the query language.
 import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
 import { parseExpression } from '#sqlpp/text/parser.ts';
 import type { AllKeys, Expression, FlattenKeys } from '#sqlpp/tree/query.ts';
@@ -45,7 +45,7 @@ function arrayKey(key: IndexKey, node: AllKeys): ArrayKey {
   };
 }
 
-/** Array keys within array keys: their arrays are one. FLATTEN_KEYS becomes an object with a member for each of its keys. */
+/** Flattens nested array keys into one array. FLATTEN_KEYS becomes an object with a member for each of its keys. */
 function flattened(of: Expression): { of: Expression; depth: number } {
   if (of.kind !== 'comprehension') return { of, depth: 0 };
   const { value } = of;
@@ -55,7 +55,7 @@ function flattened(of: Expression): { of: Expression; depth: number } {
   return { of: { ...of, value: inner.of }, depth: inner.depth + 1 };
 }
 
-/** An object leaves out what is MISSING, and so keeps it apart from NULL. */
+/** An object omits MISSING members, which distinguishes them from NULL. */
 const objectOf = ({ keys, at }: FlattenKeys): Expression => ({
   kind: 'object',
   members: keys.map(({ expression }, position) => ({

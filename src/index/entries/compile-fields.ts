@@ -1,12 +1,12 @@
-// Definitions whose keys are fields of the document, by far the most: compiled without the language, whose modules the index thread then
-// never loads.
+// Compiles definitions whose keys are fields of the document, by far the most, without the query language: the index thread then never
+// loads its modules.
 import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
 import { resolveDeep } from '#sqlpp/values/json-parse.ts';
 import { memberOf, nameBytes } from '#sqlpp/values/json-scan.ts';
 import { RawJson, type Value } from '#sqlpp/values/value.ts';
 import type { CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
 
-/** Canonical text of fields within fields. Names with escapes are left to the language. */
+/** The canonical text of a path of fields. Names with escapes need the language. */
 const fieldPath = /^`[^`\\]+`(?:\.`[^`\\]+`)*$/;
 
 export const isOfFields = ({ keys, condition }: IndexDefinition): boolean =>
@@ -28,7 +28,7 @@ function valueAt({ body, isJson }: IndexedDocument, path: readonly Uint8Array[])
   if (!isJson) return undefined;
   let value: Value = new RawJson(body, 0, body.length);
   for (const name of path) {
-    // Objects and arrays within a document are text until they are needed.
+    // Nested objects and arrays are unparsed text until they are needed.
     if (!(value instanceof RawJson)) return undefined;
     value = memberOf(value, name);
   }

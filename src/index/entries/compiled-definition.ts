@@ -1,21 +1,21 @@
-// What decides about a document's rows: the expressions of a definition, compiled by the language.
+// The compiled expressions of an index definition, which map a document to its rows.
 import type { Value } from '#sqlpp/values/value.ts';
 
-/** A document as the stream brings it, valid during the call. */
+/** A document of a change stream; valid during the call. */
 export interface IndexedDocument {
   readonly id: string;
-  /** Without extended attributes. */
+  /** The body without extended attributes. */
   readonly body: Uint8Array;
   readonly isJson: boolean;
   readonly cas: bigint;
   /** Seconds since 1970; 0: none. */
   readonly expiration: number;
   readonly flags: number;
-  /** Of an extended attribute: JSON text, if there is one. */
+  /** The JSON text of an extended attribute, if the document has it. */
   xattr(name: string): Uint8Array | undefined;
 }
 
-/** An expression that is one position of the key. */
+/** A key with one value per document; it has one position. */
 export interface PlainKey {
   readonly kind: 'plain';
   readonly isDescending: boolean;
@@ -23,17 +23,17 @@ export interface PlainKey {
   evaluate(document: IndexedDocument): Value;
 }
 
-/** An array key: a row for each element. With FLATTEN_KEYS it takes several positions. */
+/** An array key: one row per element. With FLATTEN_KEYS it has several positions. */
 export interface ArrayKey {
   readonly kind: 'array';
   readonly isDistinct: boolean;
   readonly positions: readonly { readonly isDescending: boolean; readonly includesMissing: boolean }[];
-  /** Values by position for each element; what is no array: its own value as the only one. */
+  /** The values of each element by position; a value that is not an array is returned unchanged. */
   evaluate(document: IndexedDocument): readonly (readonly Value[])[] | 'missing';
 }
 
 export interface CompiledDefinition {
   readonly condition: ((document: IndexedDocument) => boolean) | null;
-  /** None for a primary index. At most one is an array key. */
+  /** Empty for a primary index. At most one is an array key. */
   readonly keys: readonly (PlainKey | ArrayKey)[];
 }

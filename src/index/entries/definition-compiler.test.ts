@@ -21,7 +21,7 @@ const ofFields: (string | Partial<IndexKey>)[][] = [
   [{ expression: '`b`', isDescending: true, includesMissing: true }, '`a`'],
 ];
 
-test('keys that are fields have the rows that the language gives them', async (t) => {
+test('compiled fields give the same rows as the language', async (t) => {
   const random = aSeed(t);
   const compiler = new DefinitionCompiler();
   const definitions = ofFields.map((keys) => aDefinition(keys));
@@ -47,7 +47,7 @@ test('keys that are fields have the rows that the language gives them', async (t
   assert.ok(rows > 500);
 });
 
-test('everything else is compiled by the language once it is loaded', async () => {
+test('compiles other keys with the language once it is loaded', async () => {
   const others = [
     aDefinition(['LOWER(`a`)']),
     aDefinition(['`a`'], { condition: '(`b` = 1)' }),

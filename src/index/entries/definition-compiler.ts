@@ -1,4 +1,4 @@
-// Compiles definitions, and loads the language when the first of them needs it.
+// Compiles index definitions; loads the query language when the first of them needs it.
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type * as language from './compile-definition.ts';
 import { compileFields, isOfFields } from './compile-fields.ts';
@@ -8,7 +8,7 @@ export class DefinitionCompiler {
   private language: typeof language | null = null;
   private loading: Promise<void> = Promise.resolve();
 
-  /** Resolves when `compile` takes these definitions, in the order of the calls. */
+  /** Resolves when `compile` can compile these definitions, in the order of the calls. */
   prepare(definitions: readonly IndexDefinition[]): Promise<void> {
     this.loading = this.loading.then(async () => {
       if (definitions.every(isOfFields)) return;

@@ -9,10 +9,10 @@ import type { IndexedDocument } from './compiled-definition.ts';
 
 export type DocumentExpression = (document: IndexedDocument) => Value;
 
-/** Slots of the row that expressions are evaluated over. */
+/** The slots of the row over which expressions are evaluated. */
 const Slot = { document: 0, meta: 1, id: 2 } as const;
 
-/** Never called: the planner refuses definitions whose keys depend on anything but the document. */
+/** Never called: the planner refuses definitions whose keys depend on more than the document. */
 const unreachable = (): never => {
   throw new TypeError('an index key depends on its document only');
 };

@@ -38,7 +38,7 @@ const array = (expression: string, rest: Partial<IndexKey> = {}): Partial<IndexK
   ...rest,
 });
 
-test('keys are fields, functions, metadata and attributes of the document', () => {
+test('evaluates keys over fields, metadata and attributes of the document', () => {
   const value = { a: { b: [1, { c: 'X' }] }, n: 2 ** 53 };
   assert.deepEqual(rowsOf(['`a`.`b`[1].`c`', '`n` + 1'], value), [['X', 9007199254740993n]]);
   assert.deepEqual(rowsOf(['lower((`a`.`b`[1]).`c`)', '(meta().`id`)', 'meta().`expiration`'], value), [
@@ -49,24 +49,24 @@ test('keys are fields, functions, metadata and attributes of the document', () =
   assert.deepEqual(rowsOf(['meta().`xattrs`.`x`.`y`'], {}, { document }), [[[1]]]);
 });
 
-test('a document whose leading key is MISSING has no row, unless the key includes MISSING', () => {
+test('a document with a MISSING leading key has a row only if the key includes MISSING', () => {
   assert.deepEqual(rowsOf(['`a`', '`b`'], { b: 1 }), []);
   assert.deepEqual(rowsOf(['`a`', '`b`'], { a: null }), [[null, undefined]]);
   assert.deepEqual(rowsOf([{ expression: '`a`', includesMissing: true }, '`b`'], { b: 1 }), [[undefined, 1]]);
 });
 
-test('a partial index has documents whose condition is true', () => {
+test('a partial index has only documents whose condition is true', () => {
   assert.equal(rowsOf(['`a`'], { a: 1, t: 'x' }, { condition: '`t` = "x"' }).length, 1);
   assert.equal(rowsOf(['`a`'], { a: 1 }, { condition: '`t` = "x"' }).length, 0);
 });
 
-test('what is not JSON has metadata only', () => {
+test('a document that is not JSON has metadata only', () => {
   const document = { isJson: false, body: Buffer.from([0xff]) };
   assert.deepEqual(rowsOf(['meta().`id`', '`a`'], null, { document }), [['d', undefined]]);
   assert.deepEqual(rowsOf(['`a`'], null, { document }), []);
 });
 
-test('array keys have a row for each element', () => {
+test('an array key makes a row for each element', () => {
   const each = '(distinct (array `v` for `v` in `t` end))';
   assert.deepEqual(rowsOf([array(each)], { t: [2, 1, 2] }), [[2], [1]]);
   assert.deepEqual(rowsOf([array('(all `t`)')], { t: [2, 1, 2] }), [[2], [1], [2]]);
@@ -88,7 +88,7 @@ test('array keys have a row for each element', () => {
   assert.deepEqual(rowsOf(['`n`', array(each)], { n: 1, t: [] }), [[1, undefined]]);
 });
 
-test('arrays within arrays are one, and FLATTEN_KEYS has a position for each of its keys', () => {
+test('flattens nested arrays, and gives each key of FLATTEN_KEYS a position', () => {
   const nested = '(distinct (array (distinct (array `w` for `w` in `v`.`l` end)) for `v` in `t` end))';
   assert.deepEqual(rowsOf([array(nested)], { t: [{ l: [1, 2] }, { l: [2, 3] }, {}] }), [[1], [2], [3]]);
   const flat = '(distinct (array flatten_keys(`v`.`a`, `v`.`b` desc) for `v` in `t` end))';
@@ -98,7 +98,7 @@ test('arrays within arrays are one, and FLATTEN_KEYS has a position for each of 
   ]);
 });
 
-test('what is above a limit is left out and counted', () => {
+test('leaves out and counts documents above a limit', () => {
   const maker = new RowMaker(compileDefinition(aDefinition(['`a`'])));
   assert.deepEqual(maker.keysOf(documentOf({ a: 'x'.repeat(40_000) }), Buffer.from('d')), []);
   assert.equal(maker.leftOut, 1);

@@ -1,24 +1,24 @@
-// From a document to the keys of its rows.
+// Computes the keys of a document's index rows.
 
 import { KeyTooLongError, KeyWriter } from '../keys/key-writer.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import type { ArrayKey, CompiledDefinition, IndexedDocument, PlainKey } from './compiled-definition.ts';
 
-/** Longer keys, and arrays of more elements, are left out of the index. */
+/** Documents with longer keys or arrays of more elements are left out of the index. */
 export const keyBytesMax = 32 << 10;
 export const arrayEntriesMax = 100_000;
 
 const none: readonly Buffer[] = [];
-/** Number of a further equal element of an ALL array, in the byte behind the key's components. */
+/** The number of an equal element of an ALL array; the byte after the key's components holds it. */
 const repeatsMax = 0xffff;
 
 export class RowMaker {
   private readonly definition: CompiledDefinition;
   private readonly writer = new KeyWriter(keyBytesMax);
-  /** Where the leading key is MISSING there are rows all the same. */
+  /** True if documents whose leading key is MISSING have rows, too. */
   private readonly includesMissing: boolean;
   private readonly plain: readonly PlainKey[] | null;
-  /** Documents whose keys are above a limit, or cannot be evaluated. */
+  /** How many documents were left out: keys above a limit, or an evaluation that failed. */
   leftOut = 0;
 
   constructor(definition: CompiledDefinition) {
@@ -30,7 +30,7 @@ export class RowMaker {
     this.plain = keys.every((key) => key.kind === 'plain') ? keys : null;
   }
 
-  /** None: the document is not in the index. */
+  /** Empty if the document is not in the index. */
   keysOf(document: IndexedDocument, id: Uint8Array): readonly Buffer[] {
     const { condition, keys } = this.definition;
     try {
@@ -38,7 +38,7 @@ export class RowMaker {
       if (keys.length === 0) return [primaryKey(id)];
       return this.plain === null ? this.arrayRows(document) : this.plainRow(this.plain, document);
     } catch {
-      // Above a limit, or what the language refuses to evaluate: the index is right for all other documents.
+      // Above a limit, or the language cannot evaluate it: the index is right for all other documents.
       this.leftOut++;
       return none;
     } finally {
@@ -56,7 +56,7 @@ export class RowMaker {
     return [writer.copy()];
   }
 
-  /** Components before and behind the array are the same in all rows. */
+  /** The components before and after the array are the same in all rows. */
   private arrayRows(document: IndexedDocument): readonly Buffer[] {
     const { keys } = this.definition;
     const at = keys.findIndex(({ kind }) => kind === 'array');
@@ -67,7 +67,7 @@ export class RowMaker {
     return this.rowsOf(keys[at] as ArrayKey, elements, before, after);
   }
 
-  /** null: the leading key is MISSING, and so there are no rows. */
+  /** null: the leading key is MISSING, so there are no rows. */
   private components(
     keys: readonly PlainKey[],
     document: IndexedDocument,
@@ -88,7 +88,7 @@ export class RowMaker {
     const found = key.evaluate(document);
     const elements = found === 'missing' ? [] : found;
     if (elements.length > arrayEntriesMax) throw new KeyTooLongError(keyBytesMax);
-    // A scan by the keys in front finds documents without elements too.
+    // A scan by the keys before it must find documents without elements, too.
     if (!isLeading) return elements.length === 0 ? [missing] : elements;
     if (this.includesMissing) return found === 'missing' ? [missing] : elements;
     return elements.filter(([first]) => first !== undefined);

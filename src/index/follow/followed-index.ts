@@ -1,6 +1,6 @@
-// One index that follows its collection: takes changes in the order of the stream, keeps their rows until the next commit, and knows
-// whether it is complete. Changes of a vbucket's first snapshot are of documents that have no rows yet, so they are staged and
-// written sorted; a build is mostly that.
+// One index that follows its collection: processes changes in the order of the stream, buffers their rows until the next commit, and
+// knows whether it is complete. Documents of a vbucket's first snapshot have no rows yet, so a build stages their rows and
+// writes them sorted.
 
 import type { Change } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
@@ -13,16 +13,16 @@ import type { DocumentRows, IndexFile } from '../store/index-store.ts';
 import { StreamDocument } from './stream-document.ts';
 import { at, VbPositions } from './vb-positions.ts';
 
-/** Changes behind the first snapshots of a build that wait for its rows. */
+/** The limit of buffered changes after the first snapshots of a build. */
 const pendingMax = 10_000;
 
 export interface FollowedIndexOptions {
   readonly definition: IndexDefinition;
   readonly compiled: CompiledDefinition;
   readonly file: IndexFile;
-  /** Staged rows that take more are written before the build is complete. */
+  /** More bytes of staged rows are written before the build is complete. */
   readonly stageBytesMax: number;
-  /** Of an index that is opened again, so that those who have it go on with it. */
+  /** The progress of an index that is reopened, so that its readers keep using it. */
   readonly progress?: IndexProgress;
 }
 
@@ -30,20 +30,20 @@ export class FollowedIndex {
   readonly definition: IndexDefinition;
   readonly progress: IndexProgress;
   readonly file: IndexFile;
-  /** Changes taken since the start. */
+  /** Changes processed since the start. */
   changes = 0;
   private readonly rows: RowMaker;
   private readonly positions: VbPositions;
   private readonly stageBytesMax: number;
   private readonly document = new StreamDocument();
-  /** Vbuckets whose stream is open: what the index has of them belongs to the history that the data service has. */
+  /** Vbuckets whose stream is open: their indexed changes belong to the data service's history. */
   private readonly confirmed = new Uint8Array(vbucketCount);
-  /** Vbuckets whose first snapshot is under way. */
+  /** Vbuckets whose first snapshot is being received. */
   private readonly fresh = new Uint8Array(vbucketCount);
   private readonly moved = new Set<number>();
   private staging: DocumentRows[] = [];
   private pending: DocumentRows[] = [];
-  /** Of a build: what every vbucket must have reached; null: not known yet, or there is no build. */
+  /** The seqnos that a build must reach; null: not known yet, or no build. */
   private target: Float64Array | null = null;
   private left = 0;
 
@@ -67,7 +67,7 @@ export class FollowedIndex {
     return this.file.isBuilt;
   }
 
-  /** Of a build, from 0 to 1. */
+  /** Progress of a build, from 0 to 1. */
   get built(): number {
     if (this.isBuilt) return 1;
     if (this.target === null) return 0;
@@ -76,7 +76,7 @@ export class FollowedIndex {
     return sum(this.target.map((end, vb) => Math.min(end, at(this.positions.seqno, vb)))) / total;
   }
 
-  /** Seqnos that are asked for before all streams are open may be of a history that has ended. */
+  /** True when a build needs its target seqnos and all streams are open: earlier they could be of a history that has ended. */
   get needsTarget(): boolean {
     return !this.isBuilt && this.target === null && this.confirmed.every((isConfirmed) => isConfirmed === 1);
   }
@@ -85,12 +85,12 @@ export class FollowedIndex {
     return this.rows.leftOut;
   }
 
-  /** Documents taken that are not in the file yet. */
+  /** Documents processed and not yet committed. */
   get waiting(): number {
     return this.pending.length + this.staging.length;
   }
 
-  /** There are rows to be written now; those of a build wait until they are many or all. */
+  /** True when rows should be committed; those of a build wait until they are many or all. */
   get isCommitDue(): boolean {
     const { stagedBytes } = this.file;
     const isBuilding = !this.isBuilt && !this.isComplete;
@@ -111,7 +111,7 @@ export class FollowedIndex {
     return this.positions.uuid[vb] as bigint;
   }
 
-  /** False: what the index has of this vbucket is no part of that history. */
+  /** False if the indexed changes of this vbucket are not part of that history. */
   isWithin(vb: number, log: readonly FailoverEntry[]): boolean {
     const seqno = this.seqno(vb);
     if (seqno === 0) return true;
@@ -120,7 +120,7 @@ export class FollowedIndex {
     return place >= 0 && (next === undefined || seqno <= next.seqno);
   }
 
-  /** Answers whether the vbucket has another history than before: what a build had to reach is not known any more. */
+  /** Returns true if the vbucket has another history than before: the target of a build is then unknown. */
   opened(vb: number, uuid: bigint): boolean {
     const { positions } = this;
     const isOther = positions.uuid[vb] !== 0n && positions.uuid[vb] !== uuid;
@@ -132,7 +132,7 @@ export class FollowedIndex {
     return isOther;
   }
 
-  /** The data service may have another history of a vbucket (of all of them), until its stream is open again. */
+  /** Marks a vbucket (or all) as unconfirmed until its stream is open again: the data service may have another history. */
   markUnconfirmed(vb?: number): void {
     this.confirmed.fill(0, vb ?? 0, vb === undefined ? vbucketCount : vb + 1);
     for (let one = vb ?? 0; one < (vb === undefined ? vbucketCount : vb + 1); one++) this.show(one);
@@ -155,7 +155,7 @@ export class FollowedIndex {
     else if (keys.length > 0) this.staging.push({ id, keys });
   }
 
-  /** Nothing of this index up to there. False: it was there already. */
+  /** The vbucket has no change of this collection up to `seqno`. Returns false if the position was already there. */
   move(vb: number, seqno: number): boolean {
     const { positions } = this;
     const before = at(positions.complete, vb);
@@ -165,14 +165,14 @@ export class FollowedIndex {
     return true;
   }
 
-  /** Passes on what was taken to the file, which keeps it outside of the heap. */
+  /** Passes buffered rows to the file, which stores them outside of the heap. */
   stage(): void {
     if (this.staging.length === 0) return;
     this.file.stage(this.staging);
     this.staging = [];
   }
 
-  /** Writes rows and positions; those who wait see them. After a throw all is as before, and may be tried again. */
+  /** Commits rows and positions and wakes waiting scans. After a throw nothing has changed, and the call can be repeated. */
   commit(): void {
     this.stage();
     const { file, progress } = this;
@@ -187,21 +187,21 @@ export class FollowedIndex {
     this.showMoved();
   }
 
-  /** Positions moved, no rows changed: the file learns of it with the next commit. */
+  /** Publishes positions that moved without rows; the file gets them with the next commit. */
   publish(): void {
     if (this.moved.size === 0 || this.waiting > 0 || this.file.stagedBytes > 0) return;
     for (const vb of this.moved) this.show(vb);
     this.progress.publish();
   }
 
-  /** What a build that has begun has to reach: the newest seqnos of its collection. */
+  /** Sets the target of a build: the newest seqnos of its collection. */
   buildUntil(seqnos: Float64Array): void {
     const { complete } = this.positions;
     this.target = seqnos;
     this.left = seqnos.reduce((left, end, vb) => left + Number(at(complete, vb) < end), 0);
   }
 
-  /** Forgets what it has of some vbuckets: the index is incomplete until it has them again. */
+  /** Removes the rows of some vbuckets: the index is incomplete until it has indexed them again. */
   forget(vbuckets: ReadonlySet<number>): void {
     this.stage();
     if (this.file.stagedBytes > 0 || this.pending.length > 0) this.commitAsIncomplete();

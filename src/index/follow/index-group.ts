@@ -1,5 +1,5 @@
-// Indexes of one bucket that follow it over one connection, a stream for each vbucket. All take the same changes; each skips what it
-// has. Rows are committed when the stream pauses, or after a few milliseconds of it: a quiet index is current at once, a busy one
+// Indexes of one bucket that share one connection with a stream per vbucket. All get the same changes; each skips what it
+// has. The group commits when the stream pauses or after a few milliseconds: an idle index is current at once, a busy one
 // commits many changes together.
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Change, CollectionEvent } from '#client/change.ts';
@@ -15,21 +15,21 @@ export interface GroupOptions {
   readonly address: WireAddress;
   readonly account: WireAccount;
   readonly bucket: string;
-  /** Of the connection. */
+  /** The name of the connection. */
   readonly name: string;
   readonly indexes: readonly FollowedIndex[];
   readonly clock: Clock;
   readonly log: Log;
-  /** An index was completed, or is so no more. */
+  /** An index became complete or incomplete. */
   readonly changed: () => void;
-  /** The group cannot go on as it is: an index needs earlier changes, or its file is damaged. */
+  /** The group must be replaced: an index needs earlier changes, or its file is damaged. */
   readonly broken: (index: FollowedIndex | null, reason: Error) => void;
 }
 
 const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
-/** A busy stream commits at most so often; as long as a commit takes where that is longer. */
+/** The shortest interval between commits of a busy stream, or the duration of a commit if that is longer. */
 const commitEveryMs = { least: 2, most: 50 } as const;
-/** Changes that are taken before a commit, whatever the time. */
+/** Changes after which the group commits at once. */
 const changesMax = 4_096;
 const retryMs = 1_000;
 const damaged: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLITE_NOTADB
@@ -46,9 +46,9 @@ export class IndexGroup implements FollowerHandler {
   private rolledBack = new Set<number>();
   private undoing: Promise<void> | null = null;
   private targets: Promise<void> | null = null;
-  /** Rises when a vbucket gets another history: seqnos that were asked for before are of no use. */
+  /** Incremented when a vbucket gets another history: seqnos requested before are invalid. */
   private histories = 0;
-  /** Why nothing is written at the moment. */
+  /** The current problem of each index that cannot commit. */
   problem: string | null = null;
 
   constructor(options: GroupOptions) {
@@ -69,7 +69,7 @@ export class IndexGroup implements FollowerHandler {
     this.learnTargets();
   }
 
-  /** What was taken and not committed is taken again by the next group. */
+  /** The next group receives uncommitted changes again. */
   async stop(): Promise<void> {
     this.stopped.abort(new Error('the index group stops'));
     this.commitTimer?.cancel();
@@ -78,7 +78,7 @@ export class IndexGroup implements FollowerHandler {
     await this.targets;
   }
 
-  /** Where the index is that has the least. */
+  /** The lowest position of the group's indexes. */
   positionOf(vb: number): StreamPosition {
     let least = this.indexes[0] as FollowedIndex;
     for (const index of this.indexes) if (index.seqno(vb) < least.seqno(vb)) least = index;
@@ -89,7 +89,7 @@ export class IndexGroup implements FollowerHandler {
     const uuid = log[0]?.uuid ?? 0n;
     const diverged = this.indexes.find((index) => !index.isWithin(vb, log));
     if (diverged !== undefined) {
-      // The stream was requested from where another index is. Behind this one's last change the server has another history.
+      // The stream was requested from another index's position. The server's history differs after this index's last change.
       this.guarded(diverged, () => diverged.forget(new Set([vb])));
       this.options.broken(null, new Error(`vbucket ${vb} has another history`));
       return;
@@ -113,7 +113,7 @@ export class IndexGroup implements FollowerHandler {
     this.advanced(vb, seqno);
   }
 
-  /** Its collection is gone, or not there yet: who defines indexes knows, and removes this one or tries again. */
+  /** The collection was dropped or does not exist yet. The manager then removes the index or the group is retried. */
   ended(vb: number): void {
     if (!this.stopped.signal.aborted)
       this.options.broken(null, new Error(`the stream of vbucket ${vb} ended`));
@@ -125,7 +125,7 @@ export class IndexGroup implements FollowerHandler {
     this.learnTargets();
   }
 
-  /** All rollbacks of a turn are undone together: each goes over the whole index. */
+  /** All rollbacks of one turn are undone together, since each one scans the whole index. */
   rollback(vb: number, seqno: number): Promise<void> {
     this.histories++;
     for (const index of this.indexes) index.markUnconfirmed(vb);
@@ -189,7 +189,7 @@ export class IndexGroup implements FollowerHandler {
     this.learnTargets();
   }
 
-  /** A build is complete once it has what was there when it began. */
+  /** A build is complete once it has all changes that existed when it began. */
   private learnTargets(): void {
     if (this.targets !== null || this.stopped.signal.aborted) return;
     if (!this.indexes.some((index) => index.needsTarget)) return;
@@ -225,7 +225,7 @@ export class IndexGroup implements FollowerHandler {
     }
   }
 
-  /** What a file refuses is kept and tried again; a damaged one is replaced by the owner of the group. Answers whether it succeeded. */
+  /** Runs `act`. After a failed write the changes are kept and retried; `broken` reports a damaged file. Returns whether it succeeded. */
   private guarded(index: FollowedIndex, act: () => void): boolean {
     try {
       act();

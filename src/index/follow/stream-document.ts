@@ -1,4 +1,4 @@
-// A change of a stream as the document that expressions see. One object serves all changes: it is valid during the call.
+// Presents a change of a stream as a document for expressions. One object is reused for all changes: it is valid during the call.
 import { Change } from '#client/change.ts';
 import type { IndexedDocument } from '../entries/compiled-definition.ts';
 

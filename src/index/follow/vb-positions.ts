@@ -1,4 +1,4 @@
-// Up to where an index has the changes of each vbucket: typed arrays, as they are touched by every change.
+// The position of an index in each vbucket, in typed arrays, because every change updates them.
 import type { StreamPosition } from '#client/change-connection.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { VbPosition } from '../store/index-store.ts';
@@ -20,14 +20,14 @@ export class VbPositions {
     }
   }
 
-  /** A snapshot that ends before the position brings nothing new. */
+  /** Ignores a snapshot that ends before the position. */
   beginSnapshot(vb: number, start: number, end: number): void {
     if (end <= at(this.seqno, vb)) return;
     this.snapshotStart[vb] = start;
     this.snapshotEnd[vb] = end;
   }
 
-  /** False: the index has this change already. */
+  /** Returns false if the index has this change already. */
   advance(vb: number, seqno: number): boolean {
     if (seqno <= at(this.seqno, vb)) return false;
     this.seqno[vb] = seqno;
@@ -54,7 +54,7 @@ export class VbPositions {
     };
   }
 
-  /** From where a stream goes on. */
+  /** The position from which to request the stream. */
   stream(vb: number): StreamPosition {
     const seqno = at(this.seqno, vb);
     const isWhole = at(this.complete, vb) === seqno;

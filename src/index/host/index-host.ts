@@ -1,5 +1,5 @@
-// The main thread's side of the index service: starts its thread with the first index, passes on what is wanted, keeps what it
-// reports. A thread that ends by itself is started again: files are whole at any moment.
+// The main thread's side of the index service: starts its thread with the first index, sends it the wanted state, and stores its
+// reports. It restarts a thread that ends unexpectedly: index files are consistent at any moment.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -16,7 +16,7 @@ export interface IndexHostOptions {
   readonly log: Log;
 }
 
-/** Keys of a build are short-lived objects by the thousand: a small space for the young ones is collected all the time. */
+/** A build creates thousands of short-lived keys; with a small young generation V8 would collect garbage continuously. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 };
 const restartMs = { first: 100, most: 10_000 } as const;
 const reportMs = 2_000;
@@ -48,7 +48,7 @@ export class IndexHost implements IndexDoor {
     else if (wanted.indexes.length > 0) this.start();
   }
 
-  /** With the figures of this moment where they are shared. */
+  /** Includes the current figures from shared memory. */
   reports(): readonly IndexReport[] {
     return this.indexes.map((report) =>
       report.shared === undefined ? report : { ...report, ...new IndexProgress(report.shared).figures() },
@@ -61,7 +61,7 @@ export class IndexHost implements IndexDoor {
     const answer = deferred<void>();
     this.asked.set(id, answer);
     this.say({ kind: 'report', id });
-    // A thread that sorts a large build answers later; what it said before does meanwhile.
+    // A thread that sorts a large build answers later; its last report is used meanwhile.
     const timer = this.options.clock.after(reportMs, () => answer.resolve());
     await answer.promise;
     timer.cancel();
@@ -126,7 +126,7 @@ export class IndexHost implements IndexDoor {
     }
   }
 
-  /** Queries do without indexes until they are followed again. */
+  /** Indexes are offline for queries until the restarted thread follows them. */
   private ended(worker: Worker): void {
     if (this.worker !== worker) return;
     this.worker = null;

@@ -1,4 +1,4 @@
-// The thread of the index service: starts with a node's first index, and reports to the main thread when something changes.
+// Entry of the index thread: it starts with a node's first index, and reports changes to the main thread.
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { realClock, type Timer } from '#ports/clock.ts';
@@ -10,7 +10,7 @@ import { IndexService } from '../service/index-service.ts';
 import { IndexFolder } from '../store/index-folder.adapter.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
 
-/** Progress of builds is reported so often; states at once. */
+/** The interval of reports on build progress; states are reported at once. */
 const progressMs = 200;
 
 assert(parentPort !== null, 'the index service runs in a worker thread');
@@ -52,7 +52,7 @@ async function take(call: IndexThreadCall): Promise<void> {
   else await stop();
 }
 
-/** Changes of one turn are one report. */
+/** Sends one report for all changes of one turn. */
 function reportSoon(): void {
   if (isReportDue) return;
   isReportDue = true;

@@ -1,9 +1,9 @@
-// What the main thread and the index thread say to each other.
+// Messages between the main thread and the index thread.
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { LogLevel } from '#ports/log.ts';
 import type { IndexReport, WantedIndexes } from '../index.contract.ts';
 
-/** Given to the thread when it starts. */
+/** The worker data of the thread. */
 export interface IndexThreadData {
   readonly folder: string;
   readonly address: WireAddress;
@@ -17,7 +17,7 @@ export type IndexThreadCall =
   | { readonly kind: 'stop' };
 
 export type IndexThreadMessage =
-  /** `id`: of the call that asked for it. */
+  /** `id`: the id of the call. */
   | { readonly kind: 'report'; readonly id?: number; readonly indexes: readonly IndexReport[] }
   | { readonly kind: 'stopped' }
   | {

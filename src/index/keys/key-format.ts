@@ -2,7 +2,7 @@
 // A key is the concatenation of its components. Each component starts with its type and delimits itself, so that no component is a
 // prefix of another one. A descending component has all its bytes inverted. src/index/DESIGN.md has the table of layouts.
 
-/** First byte of a component, in collation order. 0 ends arrays and strings, and so sorts before everything that could go on. */
+/** First byte of a component, in collation order. 0 ends arrays and strings, so that a shorter one sorts before a longer one. */
 export const KeyType = {
   end: 0,
   missing: 1,
@@ -19,7 +19,7 @@ export const KeyType = {
 /** In strings the bytes 0 and 1 are written as 1 1 and 1 2, because 0 is the end. */
 export const escapeByte = 1;
 
-/** From here on a double does not hold every integer: two bytes follow with what is missing to the exact one. */
+/** From here on a double does not represent every integer: two bytes with the difference follow. */
 const exactIntegersEnd = 2 ** 53;
 /** Integers have 64 bits: no exact one rounds to a double beyond this. */
 const integersEnd = 2 ** 63;
@@ -30,12 +30,12 @@ export const hasResidual = (double: number): boolean =>
   (double >= exactIntegersEnd && double <= integersEnd) ||
   (double <= -exactIntegersEnd && double >= -integersEnd);
 
-/** Behind the first three bytes of the pairs that begin with it, an unpaired high surrogate has this byte: it sorts before them. */
+/** Follows the first three bytes of an unpaired high surrogate, so that it sorts before the pairs that begin with it. */
 export const unpairedByte = 2;
-/** First byte of an unpaired low surrogate: behind all pairs. */
+/** First byte of an unpaired low surrogate: sorts after all pairs. */
 export const lowSurrogateByte = 0xf8;
 
-/** An unpaired surrogate in a text: behind all other symbols, by its first unit among the pairs. */
+/** The bytes of an unpaired surrogate in a text: it sorts after all other symbols, by its unit among the pairs. */
 export function surrogateBytes(unit: number): number[] {
   if (unit >= 0xdc00) return [lowSurrogateByte, 0x80 | ((unit >> 6) & 0x0f), 0x80 | (unit & 0x3f)];
   const [lead = 0, second = 0, third = 0] = Buffer.from(String.fromCharCode(unit, 0xdc00));

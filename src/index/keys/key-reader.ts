@@ -1,4 +1,4 @@
-// Reads index keys back into values: a covering scan answers from them alone. Damaged bytes throw KeyFormatError, never anything else.
+// Decodes index keys into values, from which a covering scan answers. Damaged bytes always throw a KeyFormatError.
 import { Binary, newObject, setMember, type Value } from '#sqlpp/values/value.ts';
 import {
   escapeByte,
@@ -9,7 +9,7 @@ import {
   unpairedByte,
 } from './key-format.ts';
 
-/** A writer accepts no deeper keys: each level takes at least one byte of a key's bounded length. */
+/** No valid key is deeper: each level takes at least one byte of a key's bounded length. */
 const depthMax = 16_384;
 const double = new DataView(new ArrayBuffer(8));
 
@@ -25,7 +25,7 @@ export class KeyReader {
   private mask = 0;
   private depth = 0;
 
-  /** Goes on at the first component of another key. */
+  /** Continues at the first component of another key. */
   reset(key: Uint8Array): this {
     this.bytes = key;
     this.at = 0;
@@ -42,7 +42,7 @@ export class KeyReader {
     return this.value();
   }
 
-  /** Goes over a component without making its value. */
+  /** Skips a component without decoding its value. */
   skip(isDescending = false): void {
     this.mask = isDescending ? 0xff : 0;
     this.depth = 0;
@@ -185,7 +185,7 @@ function textOf(text: Uint8Array): string {
   return decoded.includes('\ufffd') ? textWithSurrogates(text) : decoded;
 }
 
-/** As usual, but unpaired surrogates come back as they were. */
+/** Decodes UTF-8 and the unpaired surrogates of the key format. */
 function textWithSurrogates(text: Uint8Array): string {
   let decoded = '';
   let start = 0;
@@ -199,7 +199,7 @@ function textWithSurrogates(text: Uint8Array): string {
   return decoded + Buffer.from(text.subarray(start)).toString();
 }
 
-/** The unpaired surrogate that begins at a byte, and its length; length 0: there is none. */
+/** The unpaired surrogate that begins at a byte, and its length; length 0 if none begins there. */
 function unpairedAt(text: Uint8Array, at: number): [unit: number, length: number] {
   const [lead = 0, second = 0, third = 0, fourth = 0] = text.subarray(at, at + 4);
   if (lead === lowSurrogateByte) return [0xdc00 | ((second & 0x0f) << 6) | (third & 0x3f), 3];

@@ -1,4 +1,4 @@
-// Writes index keys in their order-preserving form into one buffer that grows up to a limit.
+// Encodes index keys in their order-preserving form into one buffer that grows up to a limit.
 import { Binary, RawJson, type Value, type ValueObject } from '#sqlpp/values/value.ts';
 import { escapeByte, hasResidual, KeyType, residualBias, surrogateBytes } from './key-format.ts';
 
@@ -6,7 +6,7 @@ const initialBytes = 256;
 const textBytes = new TextEncoder();
 const double = new DataView(new ArrayBuffer(8));
 
-/** A key that has more bytes than an index takes. */
+/** The key exceeds the length limit of index keys. */
 export class KeyTooLongError extends Error {
   constructor(limitBytes: number) {
     super(`an index key has more than ${limitBytes} bytes`);
@@ -27,19 +27,19 @@ export class KeyWriter {
     return this.at;
   }
 
-  /** Forgets everything from `length` on. */
+  /** Removes everything from `length` on. */
   truncate(length = 0): void {
     this.at = length;
   }
 
-  /** Appends a component. Throws KeyTooLongError, after which the key is to be truncated. */
+  /** Appends a component. After a KeyTooLongError the caller must truncate the key. */
   write(value: Value, isDescending = false): void {
     const start = this.at;
     this.value(value);
     if (isDescending) this.invert(start);
   }
 
-  /** Appends components that another writer wrote. */
+  /** Appends encoded components. */
   append(components: Uint8Array): void {
     this.reserve(components.length);
     this.bytes.set(components, this.at);
@@ -51,7 +51,7 @@ export class KeyWriter {
     return Buffer.from(this.bytes.subarray(start, this.at));
   }
 
-  /** What was written, valid until the next write. */
+  /** A view of the written bytes, valid until the next write. */
   view(start = 0): Buffer {
     return this.bytes.subarray(start, this.at);
   }
@@ -195,7 +195,7 @@ export class KeyWriter {
   }
 }
 
-/** Of a text with unpaired surrogates each one is written by itself, at its place in the order. */
+/** Encodes a text with unpaired surrogates; each one gets bytes that keep the order. */
 function utf8Of(text: string): Uint8Array {
   if (text.isWellFormed()) return textBytes.encode(text);
   const bytes: number[] = [];

@@ -12,7 +12,7 @@ const limitBytes = 1 << 20;
 const bigints = fc
   .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
   .map((value) => (BigInt(Number(value)) === value ? Number(value) : value));
-/** Integers around one double: the order of neighbours is what a rounded form would lose. */
+/** Integers around one double: an encoding that rounds would lose their order. */
 const neighbours = fc
   .tuple(
     fc.constantFrom(2n ** 53n, -(2n ** 53n), 2n ** 60n, 2n ** 62n, -(2n ** 62n)),
@@ -71,7 +71,7 @@ test('the order of keys is the order of their values', () => {
   );
 });
 
-test('the order of keys with several components goes by the first one that differs, with each in its direction', () => {
+test('keys with several components are ordered by the first one that differs, each in its direction', () => {
   const directions = fc.array(fc.boolean(), { minLength: 3, maxLength: 3 });
   const few = fc.oneof(fc.constantFrom<Value>(undefined, null, 1, 'a', 'ab', [], [1]), values);
   const tuples = fc.array(few, { minLength: 3, maxLength: 3 });
@@ -85,7 +85,7 @@ test('the order of keys with several components goes by the first one that diffe
   );
 });
 
-test('a key reads back as its values, and a skip goes exactly over one', () => {
+test('a key decodes to its values, and a skip passes exactly one', () => {
   fc.assert(
     fc.property(fc.array(optional, { maxLength: 4 }), fc.boolean(), (tuple, isDescending) => {
       const key = keyOf(
@@ -104,7 +104,7 @@ test('a key reads back as its values, and a skip goes exactly over one', () => {
   );
 });
 
-test('texts come back unit by unit, unpaired surrogates too', () => {
+test('texts decode to the same UTF-16 units, unpaired surrogates included', () => {
   fc.assert(
     fc.property(texts, (text) => {
       assert.equal(new KeyReader().reset(keyOf([text])).read(), text);
@@ -113,14 +113,14 @@ test('texts come back unit by unit, unpaired surrogates too', () => {
   );
 });
 
-test('integers of 64 bits come back exactly', () => {
+test('integers of 64 bits decode exactly', () => {
   for (const value of [2n ** 63n - 1n, -(2n ** 63n) + 1n, 2n ** 53n + 1n, 9_007_199_254_740_993n]) {
     assert.equal(new KeyReader().reset(keyOf([value])).read(), value);
   }
   assert.equal(new KeyReader().reset(keyOf([2 ** 60])).read(), 2 ** 60);
 });
 
-test('damaged keys are refused by an error of their own', () => {
+test('damaged keys throw a KeyFormatError', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), fc.boolean(), (bytes, isDescending) => {
       const reader = new KeyReader().reset(bytes);
@@ -134,7 +134,7 @@ test('damaged keys are refused by an error of their own', () => {
   );
 });
 
-test('a key above its limit is refused, however it got there, and the writer goes on after it', () => {
+test('refuses a key above the limit by every method, and accepts the next key', () => {
   const writer = new KeyWriter(100);
   let nested: Value = [];
   for (let level = 0; level < 5_000; level++) nested = [nested];

@@ -1,7 +1,7 @@
 // The key of a primary index: the document's id, so that it can be scanned by bounds as any other.
 import { KeyWriter } from './key-writer.ts';
 
-/** Ids have at most 250 bytes, each of which may be escaped. */
+/** Ids have at most 250 bytes; escaping can double each byte. */
 const primaryKeyBytesMax = 1_000;
 const writer = new KeyWriter(primaryKeyBytesMax);
 

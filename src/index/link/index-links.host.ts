@@ -1,4 +1,4 @@
-// The main thread's side of the query threads' indexes: sends them the state of all indexes whenever it changes, and passes on their
+// The main thread's link to the query threads: sends them the state of all indexes whenever it changes, and forwards their
 // changes of definitions.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { IndexDefinitions, IndexDoor } from '../index.contract.ts';
@@ -21,7 +21,7 @@ export class IndexLinks {
     this.changes = [options.definitions.onChange(send), options.door.onChange(send)];
   }
 
-  /** A port for a query thread: `connectIndexes` takes it. The state is the first message. */
+  /** Creates a port for `connectIndexes` in a query thread. Its first message is the state. */
   connect(): MessagePort {
     const { port1, port2 } = new MessageChannel();
     port1.on('message', (call: LinkCall) => void this.answer(port1, call));

@@ -1,4 +1,4 @@
-// What a query thread and the main thread say to each other about indexes.
+// Messages between a query thread and the main thread about indexes.
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
 import type { IndexChange, IndexKeyspace, IndexReport, NewIndex } from '../index.contract.ts';
 
@@ -18,7 +18,7 @@ export type LinkCall =
       readonly name: string;
       readonly change: IndexChange;
     }
-  /** A file that a scan could not read. */
+  /** Reports a file that a scan could not read. */
   | {
       readonly id: number;
       readonly method: 'damaged';
@@ -26,7 +26,7 @@ export type LinkCall =
       readonly indexId: string;
     };
 
-/** Answers to calls, and the newest state: all of it each time. */
+/** Answers to calls, and the complete newest state. */
 export type LinkMessage =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'failure'; readonly id: number; readonly reason: string }

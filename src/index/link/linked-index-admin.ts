@@ -1,4 +1,4 @@
-// Changes of index definitions for statements: asks the main thread, waits for what comes of it, and answers with published errors.
+// Changes index definitions for statements: calls the main thread, waits for the effect, and throws published errors.
 import type { IndexAdmin, IndexDefinition, IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
@@ -35,7 +35,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
       if (ifExists) return;
       throw notFound(keyspace, name);
     }
-    // No statement that comes after it is planned with the index.
+    // Later statements must not be planned with the index.
     const forever = new AbortController().signal;
     if (id !== undefined) await this.catalogue.until(() => this.catalogue.find(id) === undefined, forever);
   }
@@ -63,7 +63,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
     if (typeof outcome === 'object') throw sqlError(5000, outcome.refused);
   }
 
-  /** Online, or known where it waits for BUILD INDEX. */
+  /** Resolves when the indexes are online, or deferred ones are known. */
   private async untilReady(ids: readonly string[], signal: AbortSignal, isBuild = false): Promise<void> {
     const statusOf = (id: string): IndexStatus | undefined =>
       this.catalogue.all().find(({ definition }) => definition.id === id);
@@ -76,7 +76,7 @@ export class LinkedIndexAdmin implements IndexAdmin {
     const isDone = (id: string): boolean => {
       const isThere = this.catalogue.find(id) !== undefined;
       if (isThere) wereThere.add(id);
-      // Dropped meanwhile.
+      // The index was dropped meanwhile.
       return isReady(id) || (!isThere && wereThere.has(id));
     };
     await this.catalogue.until(() => ids.map(isDone).every(Boolean), signal);

@@ -1,4 +1,4 @@
-// A query thread's indexes: scans in the thread itself, changes of definitions by messages to the main thread.
+// A query thread's indexes: it scans them itself, and sends changes of definitions to the main thread.
 import type { MessagePort } from 'node:worker_threads';
 import { deferred } from '#base/deferred.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -40,7 +40,7 @@ export async function connectIndexes(options: LinkedIndexesOptions): Promise<Lin
   });
   port.on('close', () => calls.close());
   const damaged = ({ id, keyspace }: IndexDefinition): void => {
-    // What comes of it shows in the state.
+    // The state shows the outcome.
     calls.call({ method: 'damaged', bucketUuid: keyspace.bucketUuid, indexId: id }).catch(() => {});
   };
   const indexes = new IndexScans({ ...options, catalogue, damaged });

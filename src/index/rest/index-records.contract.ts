@@ -1,4 +1,4 @@
-// How an index shows over REST: records of the index service's own port and of the cluster manager's.
+// The records of an index in replies of the index service's port and of the cluster manager's.
 import { shape } from '#contract/json-schema.ts';
 import type { IndexDefinition, IndexReport, WantedIndex } from '../index.contract.ts';
 import { definitionText } from './index-text.contract.ts';
@@ -7,7 +7,7 @@ export interface ShownIndex extends WantedIndex {
   readonly report: IndexReport | undefined;
 }
 
-/** Where the node is found. */
+/** The names of the node in records. */
 export interface ShownNode {
   /** `host:8091`. */
   readonly address: string;
@@ -32,7 +32,7 @@ export const managerIndexShape = shape.named(
   shape.object({ ...sharedShapes, ...shape.each(string, 'index', 'storageMode'), id: string }),
 );
 
-/** As `GET /indexStatus` of the cluster manager has it. */
+/** The record of `GET /indexStatus` of the cluster manager. */
 export function managerIndexRecord(index: ShownIndex, node: ShownNode): Record<string, unknown> {
   const { definition } = index;
   return {
@@ -59,7 +59,7 @@ export const serviceIndexShape = shape.named(
   ),
 );
 
-/** As `GET /getIndexStatus` of the index service has it. */
+/** The record of `GET /getIndexStatus` of the index service. */
 export function serviceIndexRecord(index: ShownIndex, node: ShownNode): Record<string, unknown> {
   const { definition, report } = index;
   return {

@@ -1,10 +1,10 @@
-// Routes of the index service's own port.
+// Routes of the index service's port.
 import { field, form } from '#contract/fields.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 import { serviceIndexShape } from './index-records.contract.ts';
 
-/** Of the answer, everyone sees the indexes of collections whose indexes they may list. */
+/** The reply has only indexes of collections whose indexes the caller may list. */
 const everyone: Access = { kind: 'authenticated' };
 const statistics: Access = { kind: 'permission', permission: 'cluster.admin.stats_export!read' };
 const settings: Access = { kind: 'permission', permission: 'cluster.settings.indexes!read' };
@@ -25,7 +25,7 @@ export const GetIndexes = defineRoute({
       status: shape.array(serviceIndexShape),
     }),
   },
-  doc: 'Indexes with their states, those of one bucket, scope, collection or name where it is given.',
+  doc: 'Indexes with their states, filtered by bucket, scope, collection and name.',
 });
 
 export const GetIndexStatements = defineRoute({
@@ -35,7 +35,7 @@ export const GetIndexStatements = defineRoute({
   access: everyone,
   query: selection,
   answer: { json: shape.array(shape.string) },
-  doc: 'The statements that make the indexes.',
+  doc: 'The statements that create the indexes.',
 });
 
 const statisticsAnswer = { json: shape.record(shape.record(shape.any)) };
@@ -82,5 +82,5 @@ export const GetServiceSettings = defineRoute({
   path: '/settings',
   access: settings,
   answer: { json: shape.record(shape.any) },
-  doc: 'Settings that the service works by.',
+  doc: 'Settings of the service.',
 });

@@ -8,7 +8,7 @@ export interface ServiceFigures {
 
 export type Statistics = Readonly<Record<string, number | string>>;
 
-/** Of the service as a whole. */
+/** Statistics of the whole service. */
 export function serviceStatistics(indexes: readonly ShownIndex[], figures: ServiceFigures): Statistics {
   const bytes = indexes.reduce((sum, { report }) => sum + (report?.fileBytes ?? 0), 0);
   return {
@@ -18,7 +18,7 @@ export function serviceStatistics(indexes: readonly ShownIndex[], figures: Servi
   };
 }
 
-/** Of one index. A figure that is not measured is not there. */
+/** Statistics of one index; those that are not measured are absent. */
 export function indexStatistics({ report }: ShownIndex): Statistics {
   if (report === undefined) return {};
   const { scans, scannedRows, scanMicros, rows, fileBytes, progress } = report;
@@ -40,14 +40,14 @@ export function indexStatistics({ report }: ShownIndex): Statistics {
   };
 }
 
-/** `bucket:scope:collection:index`; the default collection is left out. */
+/** `bucket:scope:collection:index`; scope and collection are omitted for the default collection. */
 export function statisticsName({ name, keyspace }: IndexDefinition): string {
   const { bucket, scope, collection } = keyspace.name;
   const isDefault = scope === '_default' && collection === '_default';
   return (isDefault ? [bucket, name] : [bucket, scope, collection, name]).join(':');
 }
 
-/** Whether an index is of `bucket`, `bucket.scope` or `bucket.scope.collection`. */
+/** Whether an index belongs to `bucket`, `bucket.scope` or `bucket.scope.collection`. */
 export function isOfKeyspace({ keyspace }: IndexDefinition, path: string): boolean {
   const { bucket, scope, collection } = keyspace.name;
   return [bucket, `${bucket}.${scope}`, `${bucket}.${scope}.${collection}`].includes(path);

@@ -1,4 +1,4 @@
-// An index definition as the statement that makes it.
+// Renders an index definition as its CREATE INDEX statement.
 import type { IndexDefinition, IndexKey } from '../index.contract.ts';
 
 /** ``CREATE INDEX `by_city` ON `travel`.`inventory`.`hotel`(`city` DESC) WHERE (…) WITH {…}`` */

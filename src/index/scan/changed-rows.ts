@@ -1,4 +1,4 @@
-// An index with the rows of some documents replaced: those that a transaction has changed. Takes the place of the index's reader.
+// A reader that replaces the index rows of documents that a transaction has changed.
 
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
@@ -54,7 +54,7 @@ export class ChangedRowsReader implements IndexReader {
     this.reader.close();
   }
 
-  /** As many rows of other documents as are wanted, if there are so many. */
+  /** Up to `limit` stored rows of other documents. */
   private storedPage(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
     const kept: StoredRow[] = [];
     let last = after;

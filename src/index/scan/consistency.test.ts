@@ -49,7 +49,7 @@ class TestWait {
   }
 }
 
-test('seqnos of another history do not satisfy a wait', async () => {
+test('seqnos of another history do not end a wait', async () => {
   const wait = new TestWait();
   wait.has(20, oldUuid);
   const done = wait.for(vectorOf(0, newUuid));
@@ -59,7 +59,7 @@ test('seqnos of another history do not satisfy a wait', async () => {
   await done;
 });
 
-test('a vector of a history that is gone is made anew', async () => {
+test('renews a vector whose history has ended', async () => {
   const wait = new TestWait();
   wait.has(3, newUuid);
   let renewals = 0;
@@ -71,14 +71,14 @@ test('a vector of a history that is gone is made anew', async () => {
   assert.equal(renewals, 1);
 });
 
-test('a request whose own history is gone is refused at once', async () => {
+test('refuses a vector of the request at once if its history has ended', async () => {
   const wait = new TestWait();
   wait.has(3, newUuid);
   const gone = new Error('rollback');
   await assert.rejects(() => wait.for(vectorOf(20, oldUuid, () => Promise.reject(gone))), gone);
 });
 
-test('a wait goes on when the state changes after the positions', async () => {
+test('a wait ends when the state changes after the positions', async () => {
   const wait = new TestWait();
   wait.isOnline = false;
   wait.has(5, newUuid);
@@ -91,7 +91,7 @@ test('a wait goes on when the state changes after the positions', async () => {
   assert.equal(wait.listeners.size, 0);
 });
 
-test('every wait ends: by its own time, by the bound of all waits, by the end of the request', async (t) => {
+test('every wait ends: by its timeout, by the bound of all waits, or with the request', async (t) => {
   t.plan(3);
   for (const waitMs of [1_000, 0]) {
     const wait = new TestWait();
@@ -107,7 +107,7 @@ test('every wait ends: by its own time, by the bound of all waits, by the end of
   await t.assert.rejects(done, /cancelled/);
 });
 
-/** Publishes nothing that would end a pause. */
+/** A progress without publications, so that only the pause ends a wait. */
 function silent(progress: IndexProgress): IndexProgress {
   return Object.create(progress, {
     changed: { value: () => new Promise<void>(() => {}) },

@@ -1,26 +1,26 @@
-// Waiting until an index has what a scan must see.
+// Waits until an index contains the changes that a scan must see.
 import type { Clock } from '#ports/clock.ts';
 import type { Consistency } from '#sqlpp/datastore/indexes.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { IndexProgress } from '../shared/index-progress.ts';
 
-/** A wait looks again now and then though nothing was published: the index may be gone. */
+/** A wait also checks periodically: a dropped index publishes nothing. */
 const lookAgainMs = 500;
-/** The data service is asked again so often at most, while an index shows another history than the vector. */
+/** The shortest interval between requests for a new vector, while an index has another history than the vector. */
 const renewMs = 100;
-/** Of a wait without an end of its own. */
+/** The timeout of a wait without `waitMs`. */
 const waitMaxMs = 120_000;
 
 export interface Wait {
   readonly consistency: Consistency;
-  /** 0: no end of its own. */
+  /** 0: no timeout. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Throws when there is nothing to wait for any more. Answers false while the index cannot be scanned. */
+  /** Returns false while the index cannot be scanned; throws if waiting is useless. */
   readonly isOnline: () => boolean;
   readonly progress: () => IndexProgress | undefined;
-  /** Calls when `isOnline` or `progress` may answer otherwise. */
+  /** Calls the listener when the result of `isOnline` or `progress` may have changed. */
   readonly onChange: (listener: () => void) => { stop(): void };
 }
 
@@ -38,7 +38,7 @@ export async function waitFor(wait: Wait): Promise<void> {
     if (reached === 'there') return;
     const nowMs = clock.monotonicMs();
     if (nowMs >= endMs) throw sqlError(12015);
-    // Either of them is behind: the index gets the newest history by itself, the vector does not.
+    // Index or vector may be outdated: the index gets the newest history by itself, the vector must be renewed.
     const renew = consistency.kind === 'at' ? consistency.renew : undefined;
     if (reached === 'other history' && renew !== undefined && nowMs - renewedMs >= renewMs) {
       renewedMs = nowMs;

@@ -1,4 +1,4 @@
-// The indexes and their states in a query thread: the newest snapshot that the main thread sent.
+// The indexes and their states in a query thread: the newest snapshot from the main thread.
 import type { IndexDefinition, IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { IndexReport } from '../index.contract.ts';

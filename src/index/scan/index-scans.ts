@@ -1,4 +1,4 @@
-// Scans over index files, in the thread that runs the query. Rows come in pages; all pages of a scan are of one moment of the index,
+// Scans index files in the thread that runs the query. Rows are read in pages; all pages of a scan see one snapshot of the index,
 // unless it takes very long.
 import type { Clock } from '#ports/clock.ts';
 import type {
@@ -29,18 +29,18 @@ export interface IndexScansOptions {
   readonly catalogue: IndexCatalogue;
   readonly readers: IndexReaders;
   readonly clock: Clock;
-  /** How each position of an index's keys is written. */
+  /** The direction of each position of an index's keys. */
   readonly directions: (definition: IndexDefinition) => KeyDirections;
-  /** An index file that cannot be read. */
+  /** Called for an index file that cannot be read. */
   readonly damaged: (index: IndexDefinition, reason: Error) => void;
 }
 
 type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
 
 const pageRows = { first: 64, most: 1_024 } as const;
-/** The writer's log cannot shrink while a scan keeps its moment: after this the scan goes on with a later one. */
+/** The writer's log cannot shrink while a scan holds its snapshot: after this time the scan continues with a newer one. */
 const momentMs = 30_000;
-/** More intervals are not counted in one statement. */
+/** The most intervals that one statement counts. */
 const countedIntervalsMax = 200;
 
 export class IndexScans implements Indexes {
@@ -69,7 +69,7 @@ export class IndexScans implements Indexes {
     const intervals = this.intervalsOf(scan);
     if (scan.isReverse) intervals.reverse();
     const { reader, generation } = this.open(scan.index);
-    const moment = this.limitMoment(reader);
+    const moment = this.limitSnapshotAge(reader);
     let isBroken = false;
     try {
       const seen = withChanges(reader, scan.index, scan.changed);
@@ -140,8 +140,8 @@ export class IndexScans implements Indexes {
     }
   }
 
-  /** Also of a scan whose rows nobody takes. */
-  private limitMoment(reader: IndexReader): { end(): void } {
+  /** Refreshes the snapshot of a scan by a timer, also while nobody reads its rows. */
+  private limitSnapshotAge(reader: IndexReader): { end(): void } {
     const { clock } = this.options;
     const refresh = (): void => {
       reader.refresh();
@@ -184,7 +184,7 @@ export class IndexScans implements Indexes {
     }
   }
 
-  /** What cannot be read from the file can be built again from the documents. */
+  /** Reports a file that cannot be read, so that the service rebuilds the index. */
   private readFailure(index: IndexDefinition, error: unknown): unknown {
     const isOfFile =
       error instanceof MissingIndexFileError || (error as { errcode?: number }).errcode !== undefined;
@@ -195,7 +195,7 @@ export class IndexScans implements Indexes {
   }
 }
 
-/** Which rows of the pages a scan answers: those it accepts, each document once if so wanted, behind the offset, up to the limit. */
+/** Selects the rows that a scan returns: accepted ones, each document once if requested, after the offset, up to the limit. */
 class ScanRows {
   answered = 0;
   private readonly decoder: RowDecoder;

@@ -32,7 +32,7 @@ export class ReaderPool {
     if (this.idle.length > idleMax) this.idle.shift()?.reader.close();
   }
 
-  /** Closes readers of files that are not in use any more. */
+  /** Closes readers of files that no index uses any more. */
   keepOnly(isKept: (indexId: string, generation: number) => boolean): void {
     this.idle = this.idle.filter(({ key, reader }) => {
       const [id = '', generation] = key.split('/');

@@ -1,4 +1,4 @@
-// The values of a key that a scan answers.
+// Decodes the values of a key that a scan returns.
 import type { Value } from '#sqlpp/values/value.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import type { KeyDirections } from '../spans/intervals.ts';
@@ -9,7 +9,7 @@ export class RowDecoder {
   private readonly positions: readonly number[];
   private readonly directions: KeyDirections;
   private readonly last: number;
-  /** By position: where the value goes in the answer. */
+  /** By position: the index of the value in the result. */
   private readonly places: readonly number[];
   private readonly reader = new KeyReader();
 

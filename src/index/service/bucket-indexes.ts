@@ -1,5 +1,5 @@
-// The indexes of one bucket that are built or being built. New ones build over a connection of their own, so that the others go on
-// meanwhile; once complete they join the others' group, so that changes are sent once for all of them.
+// The built and building indexes of one bucket. New ones build over a separate connection, so that the others are updated
+// meanwhile; once complete they join the others' group, so that the data service sends each change once for all of them.
 import { createHash } from 'node:crypto';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -24,7 +24,7 @@ export interface BucketIndexesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** A report would say something else now. */
+  /** Called when the reports have changed. */
   readonly changed: () => void;
 }
 
@@ -34,7 +34,7 @@ export class BucketIndexes {
   private readonly options: BucketIndexesOptions;
   private readonly members = new Map<string, FollowedIndex>();
   private groups: IndexGroup[] = [];
-  /** Why a definition has no file. */
+  /** The error by id of each definition without a file. */
   private readonly failures = new Map<string, string>();
   private wanted: readonly IndexDefinition[] = [];
   private work: Promise<void> = Promise.resolve();
@@ -48,7 +48,7 @@ export class BucketIndexes {
     this.options = options;
   }
 
-  /** The indexes to be built, and to be kept. */
+  /** Sets the indexes to build and keep. */
   want(definitions: readonly IndexDefinition[]): Promise<void> {
     this.wanted = definitions;
     return this.arrange();
@@ -64,7 +64,7 @@ export class BucketIndexes {
     this.groups = [];
   }
 
-  /** Other indexes came or went: each has another share of the memory. */
+  /** Applies the memory shares after other indexes were added or removed. */
   limitCaches(): void {
     const { cacheBytes } = this.options.shares();
     for (const { file } of this.members.values()) file.limitCache(cacheBytes);
@@ -103,7 +103,7 @@ export class BucketIndexes {
     };
   }
 
-  /** One arrangement after the other; what was wanted meanwhile is part of the next one. */
+  /** Runs one arrangement at a time; requests during one are part of the next. */
   private arrange(): Promise<void> {
     this.isWorkDue = true;
     this.work = this.work.then(async () => {
@@ -128,7 +128,7 @@ export class BucketIndexes {
     this.options.changed();
   }
 
-  /** Those with a member that is gone, and all of them where complete ones are to be joined. */
+  /** Stops groups with a removed member, or all groups if complete indexes must join one group. */
   private async stopGroups(): Promise<void> {
     const kept = new Set(this.wanted.map(({ id }) => id));
     const complete = this.groups.filter((group) => group.indexes.every(({ isBuilt }) => isBuilt));
@@ -145,7 +145,7 @@ export class BucketIndexes {
     this.groups = this.groups.filter((group) => !ending.includes(group));
   }
 
-  /** Built ones together, new ones together. */
+  /** Starts one group for the built indexes and one for the new ones. */
   private startGroups(): void {
     const grouped = new Set(this.groups.flatMap((group) => group.indexes));
     const free = [...this.members.values()].filter((index) => !grouped.has(index));
@@ -168,7 +168,7 @@ export class BucketIndexes {
     group.start();
   }
 
-  /** A build may be complete, and its group join the others. */
+  /** Called when a build may be complete and its group can join the others. */
   private groupChanged(): void {
     this.options.changed();
     const complete = this.groups.filter((group) => group.indexes.every(isBuilt));
@@ -213,9 +213,9 @@ export class BucketIndexes {
     }
   }
 
-  /** How often the file of an index was opened anew. */
+  /** How often the file of each index was reopened. */
   private readonly generations = new Map<string, number>();
-  /** Shared memory of indexes whose file is replaced: readers hold it. */
+  /** Shared memory of indexes whose file is replaced: readers keep using it. */
   private readonly kept = new Map<string, IndexProgress>();
 
   private close(id: string, index: FollowedIndex): void {

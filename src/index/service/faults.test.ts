@@ -1,4 +1,4 @@
-// Failing files: a full disk, and damage found while the service runs. Documents that expire.
+// A full disk, damage found while the service runs, and expiring documents.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
@@ -13,7 +13,7 @@ const orders = 8;
 const diskFull = 13;
 const corrupt = 11;
 
-/** Files whose commits throw while there is a fault. */
+/** Wraps index files; their commits throw while a fault is set. */
 class Faults {
   errcode: number | null = null;
   thrown = 0;
@@ -43,7 +43,7 @@ const writing = (key: string, n: number, expiry = 0): StoreRequest => ({
   ...{ kind: 'set', key, value: Buffer.from(JSON.stringify({ n })), cas: 0n, expiry },
 });
 
-test('on a full disk an index says so, and has everything once there is space', async () => {
+test('reports a full disk, and indexes everything once there is space', async () => {
   await using service = await startService();
   const faults = new Faults();
   await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
@@ -58,7 +58,7 @@ test('on a full disk an index says so, and has everything once there is space', 
     orders,
     Array.from({ length: 500 }, (_, n) => writing(`d${n}`, n)),
   );
-  // Other work goes on, and what was written is not lost.
+  // Scans continue, and written rows are not lost.
   assert.equal(indexes.reportOf(byN)?.state, 'online');
   faults.errcode = null;
   await indexes.caughtUp(client, byN);
@@ -67,7 +67,7 @@ test('on a full disk an index says so, and has everything once there is space', 
   client.close();
 });
 
-test('a file that turns out to be damaged is built anew', async () => {
+test('rebuilds a file that is found damaged', async () => {
   await using service = await startService();
   const faults = new Faults();
   await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
@@ -87,7 +87,7 @@ test('a file that turns out to be damaged is built anew', async () => {
   client.close();
 });
 
-test('documents that expire leave the index', async () => {
+test('removes documents that expire', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -97,7 +97,7 @@ test('documents that expire leave the index', async () => {
   await indexes.online(byN);
   await eventually(() => assert.equal(indexes.reportOf(byN)?.rows, 2));
   await eventually(async () => {
-    // Reading an expired document makes its deletion.
+    // Reading an expired document deletes it.
     await client.getMany(orders, ['goes']);
     assert.equal(indexes.reportOf(byN)?.rows, 1);
   });

@@ -1,4 +1,4 @@
-// Whatever happens to a bucket and to the index service: in the end an index is the one that would be built anew.
+// Random histories of a bucket and the index service: the final index must equal a newly built one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ type Step =
   | { kind: 'remove'; keys: string[] }
   | { kind: 'flush' | 'restart' | 'crash' | 'define' | 'wait' };
 
-/** Few names, so that many versions are of the same document. */
+/** Few ids, so that documents get many versions. */
 const keys = fc.constantFrom(...Array.from({ length: 40 }, (_, at) => `document_${at}`));
 const steps = fc.array(
   fc.oneof<fc.WeightedArbitrary<Step>[]>(
@@ -61,7 +61,7 @@ const newDefinitions = (): IndexDefinition[] => [
   ]),
 ];
 
-test('an index after any history equals one that is built anew', async () => {
+test('an index after a random history equals a newly built one', async () => {
   const seed = printedSeed(console.log);
   await fc.assert(
     fc.asyncProperty(steps, (history) => run(history)),
@@ -101,7 +101,7 @@ async function run(history: readonly Step[]): Promise<void> {
 }
 
 const writing = ({ key, n, t }: { key: string; n: number; t: number[] }): StoreRequest => ({
-  // Below zero there is no field.
+  // A negative number omits the field.
   ...{ kind: 'set', key, value: Buffer.from(JSON.stringify(n < 0 ? { t } : { n, t })), cas: 0n, expiry: 0 },
 });
 

@@ -13,7 +13,7 @@ import { KeyReader } from '../keys/key-reader.ts';
 const orders = 8;
 const carts = 9;
 
-test('an index has what was there before it and what comes after, of its collection only', async () => {
+test('indexes existing and later documents of its collection only', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -31,7 +31,7 @@ test('an index has what was there before it and what comes after, of its collect
   client.close();
 });
 
-test('an index goes on after a restart where it was', async () => {
+test('an index continues from its position after a restart', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -45,11 +45,11 @@ test('an index goes on after a restart where it was', async () => {
   await indexes.restart();
   assert.equal(indexes.reportOf(byN)?.state, 'online');
   await eventually(() => assert.deepEqual(rowsOf(indexes, byN), ['2=b', '3=c']));
-  assert.ok((indexes.reportOf(byN)?.documentsTaken ?? 99) <= 2, 'it took again what it had');
+  assert.ok((indexes.reportOf(byN)?.documentsTaken ?? 99) <= 2, 'it processed indexed changes again');
   client.close();
 });
 
-test('indexes made later join the others, and miss nothing on the way', async () => {
+test('new indexes join the group of the others and miss no change', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -68,7 +68,7 @@ test('indexes made later join the others, and miss nothing on the way', async ()
   for (const definition of [first, second])
     await eventually(() => assert.equal(rowsOf(indexes, definition).length, 600));
   await eventually(() => assert.deepEqual(rowsOf(indexes, other), ['1=x']));
-  // One connection serves all of them in the end.
+  // Finally one connection serves all of them.
   await eventually(async () => assert.equal(await streamConnections(client), 1));
   await store(client, orders, { last: { n: -1 } });
   for (const definition of [first, second])
@@ -76,7 +76,7 @@ test('indexes made later join the others, and miss nothing on the way', async ()
   client.close();
 });
 
-test('a deferred index has no file until it is wanted, and a dropped one none afterwards', async () => {
+test('creates the file of a deferred index with its build, and removes that of a dropped one', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -92,7 +92,7 @@ test('a deferred index has no file until it is wanted, and a dropped one none af
   client.close();
 });
 
-test('a flush empties indexes, which are complete again without a restart', async () => {
+test('a flush empties indexes, which complete again without a restart', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -109,7 +109,7 @@ test('a flush empties indexes, which are complete again without a restart', asyn
   again.close();
 });
 
-test('a file that vanished or is damaged is made again', async () => {
+test('rebuilds a missing or damaged file', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);

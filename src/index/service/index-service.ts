@@ -1,4 +1,4 @@
-// The index service of one node: follows what is wanted, and reports. Runs in the index thread, and in tests in the thread of the test.
+// The index service of one node: makes its indexes follow the wanted state, and reports. Runs in the index thread, in tests in theirs.
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -19,7 +19,7 @@ export interface IndexServiceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** A report would say something else now. */
+  /** Called when the reports have changed. */
   readonly changed: () => void;
 }
 
@@ -33,7 +33,7 @@ export class IndexService {
     this.options = options;
   }
 
-  /** Resolves when the service follows; builds go on after it. */
+  /** Resolves when the wanted indexes exist; builds continue after it. */
   async apply(wanted: WantedIndexes): Promise<void> {
     this.wanted = wanted;
     this.sweep();
@@ -65,7 +65,7 @@ export class IndexService {
     this.buckets.clear();
   }
 
-  /** All indexes of a bucket are gone, and with them their files. */
+  /** Stops the indexes of a bucket without definitions and removes their files. */
   private async leave(uuid: string): Promise<void> {
     const bucket = this.buckets.get(uuid);
     this.buckets.delete(uuid);
@@ -87,14 +87,14 @@ export class IndexService {
     return bucket;
   }
 
-  /** Of the moment: it changes with every index and every build. */
+  /** The current shares; they change with every index and every build. */
   private shares(): MemoryShares {
     const files = this.wanted.indexes.filter(({ isBuilt }) => isBuilt).length;
     const built = this.report().filter(({ state }) => state === 'online').length;
     return memoryShares(this.wanted.memoryQuotaBytes, { files, builds: files - built });
   }
 
-  /** Files whose definition went while the service did not run. */
+  /** Removes files whose definition was dropped while the service did not run. */
   private sweep(): void {
     if (this.isSwept) return;
     this.isSwept = true;

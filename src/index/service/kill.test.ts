@@ -1,4 +1,4 @@
-// `kill -9` of the process that follows, at any moment of builds and of changes: what the next one makes of the files is right.
+// `kill -9` of the index process at random moments of builds and changes: the next process must complete the indexes correctly.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const orders = 8;
 const kills = Number(process.env.RUNS ?? 5);
 const documents = 20_000;
 
-test('an index whose process is killed again and again equals one that is built anew', async (t) => {
+test('an index whose process is killed repeatedly equals a newly built one', async (t) => {
   const random = aSeed(t);
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);

@@ -1,10 +1,10 @@
-// How the index service shares its memory quota: page caches of all files, and rows of builds. Query threads read through caches of
-// their own, which are small.
+// Divides the memory quota of the index service between page caches of files and rows of builds. Query threads have
+// small caches of their own outside of the quota.
 
 const mib = 1024 * 1024;
-/** A file's page cache: less makes every change a read, more than this helps none of the files measured. */
+/** Bounds of a file's page cache: with less every change reads from disk; more did not help in measurements. */
 const cacheBytes = { least: mib / 4, most: 8 * mib } as const;
-/** Rows of a build that wait to be sorted. */
+/** Bounds of a build's staged rows. */
 const stageBytes = { least: mib, most: 16 * mib } as const;
 
 export interface MemoryShares {
@@ -12,7 +12,7 @@ export interface MemoryShares {
   readonly stageBytes: number;
 }
 
-/** Half of the quota is for caches and a quarter for builds; the rest is the thread's own. */
+/** Half of the quota is for caches and a quarter for builds; the rest is for the thread itself. */
 export function memoryShares(
   quotaBytes: number,
   { files, builds }: { files: number; builds: number },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { IndexProgress, unknownSeqno } from './index-progress.ts';
 
-test('a position that another thread sets never has the seqno of one history and the uuid of another', async () => {
+test('a position set by another thread never combines the seqno of one history with the uuid of another', async () => {
   const progress = new IndexProgress();
   const writer = new Worker(new URL('../../../test/support/position-writer.ts', import.meta.url), {
     workerData: { buffer: progress.buffer, histories: 500_000 },

@@ -1,5 +1,5 @@
-// What an index has applied, and its figures, in memory that the index thread and the query threads share: a consistent scan
-// compares and waits without a message.
+// The positions and figures of an index, in memory shared by the index thread and the query threads: a consistent scan
+// compares and waits without messages.
 import { vbucketCount } from '#client/document-key.ts';
 
 /** The position of a vbucket whose history is not confirmed: it satisfies no wait. */
@@ -19,7 +19,7 @@ export interface ScanFigures {
 /** The state of an index that cannot be scanned yet. */
 export const noScans: ScanFigures = { rows: 0, lastScanMs: 0, scans: 0, scannedRows: 0, scanMicros: 0 };
 
-/** Places of 64-bit words in the header. The first is two 32-bit words: a counter of commits, and one unused. */
+/** Indexes of 64-bit words in the header. The first one has two 32-bit words: a counter of commits, and one unused. */
 const Word = { rows: 1, lastScanMs: 2, scans: 3, scannedRows: 4, scanMicros: 5 } as const;
 
 export class IndexProgress {
@@ -59,7 +59,7 @@ export class IndexProgress {
     return { rows, lastScanMs, scans, scannedRows, scanMicros };
   }
 
-  /** Of a scan that ended. */
+  /** Adds a finished scan. */
   addScan(scan: { rows: number; micros: number; atMs: number }): void {
     Atomics.store(this.words, Word.lastScanMs, BigInt(Math.round(scan.atMs)));
     Atomics.add(this.words, Word.scans, 1n);
@@ -67,7 +67,7 @@ export class IndexProgress {
     Atomics.add(this.words, Word.scanMicros, BigInt(Math.round(scan.micros)));
   }
 
-  /** End of the last complete snapshot that the index has of a vbucket. */
+  /** The end of the last complete snapshot of a vbucket in the index. */
   completeSeqno(vb: number): number {
     return Number(Atomics.load(this.words, headerWords + vb));
   }
@@ -98,13 +98,13 @@ export class IndexProgress {
     Atomics.store(this.words, Word.rows, BigInt(rows));
   }
 
-  /** Wakes those that wait for positions. */
+  /** Wakes scans that wait for positions. */
   publish(): void {
     Atomics.add(this.counter, 0, 1);
     Atomics.notify(this.counter, 0);
   }
 
-  /** To be read before positions are compared, and passed to `changed`. */
+  /** Read this before comparing positions, and pass it to `changed`. */
   get commits(): number {
     return Atomics.load(this.counter, 0);
   }

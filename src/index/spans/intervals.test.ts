@@ -17,7 +17,7 @@ const spans: fc.Arbitrary<Span[]> = fc.array(fc.record({ ranges: fc.array(range,
   maxLength: 4,
 });
 
-test('a key is in exactly one interval when a span has its values, and in none otherwise', () => {
+test('a key is in exactly one interval if a span contains its values, else in none', () => {
   const seed = printedSeed(console.log);
   const rows = fc.array(fc.array(few, { minLength: 3, maxLength: 3 }), { maxLength: 20 });
   const directions = fc.array(fc.record({ isDescending: fc.boolean() }), { minLength: 3, maxLength: 3 });
@@ -47,7 +47,7 @@ test('intervals ascend, so that a scan over them keeps the order of the index', 
   }
 });
 
-test('the successor of bytes is behind all that begin with them', () => {
+test('the successor of bytes sorts after all keys that begin with them', () => {
   assert.deepEqual(successor(Buffer.from([1, 2])), Buffer.from([1, 3]));
   assert.deepEqual(successor(Buffer.from([1, 0xff, 0xff])), Buffer.from([2]));
   assert.equal(successor(Buffer.from([0xff])), null);

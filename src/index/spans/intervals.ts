@@ -1,20 +1,20 @@
-// From spans to intervals of key bytes. An interval is half open: from `start` on, before `end`. Since no encoded component is a prefix
+// Converts spans to intervals of key bytes. An interval is half open: from `start` on, before `end`. Since no encoded component is a prefix
 // of another, all keys that begin with a component lie between it and its successor.
 import type { Bound, Span } from '#sqlpp/datastore/indexes.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 import { KeyWriter } from '../keys/key-writer.ts';
 
-/** Bounds of a query may be longer than any key of the index: they are cut off by this, far above what keys have. */
+/** Bounds of a query may be longer than any key of the index: they are truncated to this length, far above that of keys. */
 const boundBytesMax = 64 << 20;
 
-/** How a component of a key is written, by position. */
+/** The direction of a key's components, by position. */
 export type KeyDirections = readonly { readonly isDescending: boolean }[];
 
 export interface KeyInterval {
   readonly start: Buffer;
   /** null: to the end of the index. */
   readonly end: Buffer | null;
-  /** What of the interval's keys belongs to the scan; null: all of them. */
+  /** Whether a key of the interval belongs to the scan; null: all do. */
   readonly accepts: ((key: Uint8Array) => boolean) | null;
 }
 
@@ -24,11 +24,11 @@ interface ComponentRange {
 }
 
 interface SpanInterval extends ComponentRange {
-  /** Of positions behind the first that is not one single value: bounds that the interval does not express. */
+  /** Bounds that the interval does not express: those of positions after the first one that is not a single value. */
   readonly filters: ReadonlyMap<number, ComponentRange>;
 }
 
-/** In ascending order, without overlaps. No spans: everything. */
+/** Ascending intervals without overlaps. No spans: the whole index. */
 export function intervalsOf(spans: readonly Span[], directions: KeyDirections): KeyInterval[] {
   if (spans.length === 0) return [{ start: Buffer.alloc(0), end: null, accepts: null }];
   const ofSpans = spans
@@ -38,7 +38,7 @@ export function intervalsOf(spans: readonly Span[], directions: KeyDirections): 
   return groupsOf(ofSpans).map((group) => intervalOfGroup(group, directions));
 }
 
-/** The first key that is behind all keys that begin with these bytes; null: there is none. */
+/** The lowest key above all keys that begin with these bytes; null if there is none. */
 export function successor(bytes: Buffer): Buffer | null {
   let length = bytes.length;
   while (length > 0 && bytes[length - 1] === 0xff) length--;
@@ -78,7 +78,7 @@ function filtersFrom(span: Span, from: number, directions: KeyDirections): Map<n
   return filters;
 }
 
-/** The component's bytes when the bounds admit one value only. */
+/** The component's bytes if the bounds admit only one value. */
 function singleValue(
   low: Bound | undefined,
   high: Bound | undefined,
@@ -88,7 +88,7 @@ function singleValue(
   return successor(start)?.equals(end) === true ? start : null;
 }
 
-/** Bytes of inverted components run the other way, so that the bounds change sides. */
+/** Inverted components sort in reverse, so that their bounds are swapped. */
 function componentRange(
   low: Bound | undefined,
   high: Bound | undefined,
@@ -109,7 +109,7 @@ function encoded(bound: Bound, isDescending: boolean): Buffer {
   return writer.copy();
 }
 
-/** Overlapping ones, taken in order, form one group. */
+/** Groups overlapping intervals of the sorted list. */
 function groupsOf(intervals: readonly SpanInterval[]): SpanInterval[][] {
   const groups: SpanInterval[][] = [];
   let end: Buffer | null = Buffer.alloc(0);

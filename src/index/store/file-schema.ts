@@ -1,14 +1,14 @@
 // Tables of an index file. `entry` is the index; `back` finds a document's rows when it changes, and a primary index needs none: its
 // only key is the document's id.
 export const applicationId = 0x44495649; // "DIVI"
-/** Raised when the key format or the tables change: older files are built anew. */
+/** Incremented when the key format or the tables change: older files are rebuilt. */
 export const schemaVersion = 1;
 
 export const pageBytes = 4096;
 /** Page cache of a writer, until its share of the memory quota is known. */
 export const writerCacheKib = 1024;
 export const readerCacheKib = 512;
-/** Pages in the write-ahead log from which a commit copies them into the file. */
+/** Pages in the write-ahead log at which a commit checkpoints it. */
 export const checkpointPages = 2_000;
 
 export const schema = `
@@ -35,14 +35,14 @@ export const sql = {
   applied: 'select vb, uuid, seqno, snapshot_start, snapshot_end, complete from applied',
   putMeta: 'insert into meta values (?, ?) on conflict(name) do update set value = excluded.value',
   meta: 'select value from meta where name = ?',
-  // Rows of a build: sorted by SQLite, which writes each page of the tables once.
+  // SQLite sorts the rows of a build, so that it writes each page of the tables once.
   createStage: 'create temp table if not exists stage(k blob, id blob)',
   entriesOfStage: 'insert into entry select k, id from stage order by k, id',
   backOfStage: 'insert into back select id, k from stage order by id, k',
   clearStage: 'delete from stage',
 } as const;
 
-/** Parameters in one insert into the stage: a call costs more than the row. */
+/** Parameters of one insert into the stage; several rows per call are faster. */
 export const stageRows = 16;
 export const insertStage = (rows: number): string =>
   `insert into stage values ${Array.from({ length: rows }, () => '(?, ?)').join(', ')}`;

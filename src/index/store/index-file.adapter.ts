@@ -1,6 +1,6 @@
-// One index's SQLite file, for its one writer. Rows and the positions that they belong to are in the same transaction: whatever a crash
-// leaves is a state that the index had. `synchronous=normal` never damages a file; the last commits may be lost with the machine's
-// power, and are followed again from the positions that are left.
+// The writer of an index's SQLite file. Rows and their positions are committed in one transaction, so that after a crash the file is in
+// an earlier state of the index. With `synchronous=normal` a power failure can lose the last commits, but does not
+// damage the file; the index then follows the changes again from the stored positions.
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { vbucketOf } from '#client/document-key.ts';
@@ -20,7 +20,7 @@ import type { DocumentRows, FileIdentity, IndexFile, VbPosition } from './index-
 
 const busyTimeoutMs = 5_000;
 
-/** What is in the file is not of this definition, or cannot be read. */
+/** The file belongs to another definition, or cannot be read. */
 export class UnusableFileError extends Error {}
 
 export class SqliteIndexFile implements IndexFile {
@@ -33,7 +33,7 @@ export class SqliteIndexFile implements IndexFile {
   private rowCount: number;
   private built: boolean;
 
-  /** Opens a file, or makes it where there is none. @throws UnusableFileError */
+  /** Opens the file, or creates it. @throws UnusableFileError */
   constructor(path: string, identity: FileIdentity, { isPrimary }: { isPrimary: boolean }) {
     this.path = path;
     this.isPrimary = isPrimary;
@@ -114,7 +114,7 @@ export class SqliteIndexFile implements IndexFile {
     this.endStaging();
     this.statement(sql.putMeta).run('built', 1);
     this.built = true;
-    // A build needs more than what comes after it.
+    // The build needs a larger buffer than later changes.
     this.db.exec('pragma shrink_memory');
   }
 
@@ -159,7 +159,7 @@ export class SqliteIndexFile implements IndexFile {
     return this.statement(sql.meta).get(name)?.value;
   }
 
-  /** `change` answers how many rows there are then. */
+  /** Runs `change`, which returns the new number of rows, in a transaction. */
   private transaction(change: () => number): void {
     this.endStaging();
     this.db.exec('begin immediate');
@@ -182,7 +182,7 @@ export class SqliteIndexFile implements IndexFile {
     return Number(changes);
   }
 
-  /** Answers by how many rows the index grew. */
+  /** Returns by how many rows the index grew. */
   private replace({ id, keys }: DocumentRows): number {
     if (this.isPrimary) return this.replacePrimary(id, keys[0]);
     const before = this.statement(sql.backOf)
@@ -224,7 +224,7 @@ export class SqliteIndexFile implements IndexFile {
   private insertWaiting(): void {
     const { waiting } = this;
     if (waiting.length === 0) return;
-    // Begun without a lock: the stage is no table of the file.
+    // `begin` takes no lock: the stage is a temporary table.
     if (!this.db.isTransaction) this.db.exec('begin');
     const insert = waiting.length === 2 * stageRows ? insertFullStage : insertStage(waiting.length / 2);
     this.statement(insert).run(...waiting);
@@ -254,10 +254,10 @@ export class SqliteIndexFile implements IndexFile {
 
 const insertFullStage = insertStage(stageRows);
 
-/** Arrays have up to thousands of keys, most documents one. */
+/** Above this number of keys a set is faster than a search: arrays have up to thousands of keys, most documents one. */
 const fewKeys = 8;
 
-/** Those of `keys` that `others` does not have. */
+/** The `keys` that are not in `others`. */
 function without(keys: readonly Uint8Array[], others: readonly Uint8Array[]): readonly Uint8Array[] {
   if (others.length === 0 || keys.length === 0) return keys;
   if (keys.length <= fewKeys || others.length <= fewKeys)

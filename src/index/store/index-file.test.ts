@@ -48,7 +48,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 12 },
 );
 
-test('a file has the rows of the newest version of each document, whatever came between', () => {
+test('a file has the rows of the newest version of each document after random changes', () => {
   const seed = printedSeed(console.log);
   fc.assert(
     fc.property(steps, (history) => {
@@ -66,7 +66,7 @@ test('a file has the rows of the newest version of each document, whatever came 
   );
 });
 
-/** A file beside a model of it. */
+/** Applies each step to a file and to a model of it. */
 class FileRun {
   readonly identity: FileIdentity;
   file: IndexFile;
@@ -130,7 +130,7 @@ class FileRun {
   }
 }
 
-test('positions come back as they were committed, and go with their vbuckets', () => {
+test('positions read back as committed, and are removed with their vbuckets', () => {
   const identity = newIdentity();
   const file = storeOf().open(identity);
   const position: VbPosition = {
@@ -214,7 +214,7 @@ test('a file of another definition is replaced', () => {
   other.close();
 });
 
-test('pages of a reader are of one moment, in both directions, until it is refreshed', () => {
+test('the pages of a reader show one snapshot until it is refreshed, in both directions', () => {
   const identity = newIdentity();
   const file = storeOf().open(identity);
   file.commit(
@@ -264,7 +264,7 @@ test('pages of any size have the same rows, whatever bytes keys and ids have', (
   file.close();
 });
 
-test('counts go by intervals, by what they accept, and by documents', () => {
+test('counts rows of intervals, accepted rows, and distinct documents', () => {
   const identity = newIdentity();
   const file = storeOf().open(identity);
   file.commit([rowsOf({ id: '1', keys: ['a', 'b'] }), rowsOf({ id: '2', keys: ['b', 'c'] })], []);

@@ -1,5 +1,5 @@
-// Where index files are: one folder a bucket, one file an index. Everything in them can be made again from the documents, so that a
-// file that cannot be used is replaced, and one that belongs to no definition removed.
+// Index files: one folder per bucket, one file per index. The service can rebuild them from the documents, so an unusable
+// file is replaced, and one without a definition removed.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '#ports/log.ts';
@@ -61,7 +61,7 @@ export class IndexFolderReaders implements IndexReaders {
 const pathOf = (folder: string, bucketUuid: string, indexId: string): string =>
   join(folder, safe(bucketUuid), safe(indexId) + suffix);
 
-/** Names are ids that the node made; nothing else becomes part of a path. */
+/** Asserts that the name is an id of the node, so that a path cannot leave the folder. */
 function safe(name: string): string {
   if (!namePattern.test(name)) throw new Error(`"${name}" is not an id`);
   return name;

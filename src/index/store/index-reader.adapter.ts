@@ -1,5 +1,5 @@
-// Read-only connection to one index's file, for the threads that run queries. A scan keeps one read transaction, so that it sees one
-// moment of the index however long it takes; the writer's log cannot shrink meanwhile, so that the caller ends long ones by `refresh`.
+// A read-only connection to an index file, for query threads. A scan holds one read transaction, so that it sees one
+// snapshot of the index; the writer's log cannot shrink meanwhile, so the caller must `refresh` after some time.
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { KeyInterval } from '../spans/intervals.ts';
@@ -12,7 +12,7 @@ const busyTimeoutMs = 5_000;
 const limitText = 'limit ? + 0';
 /** From so many rows on, one result that holds all rows costs less than rows one by one. */
 const packedFrom = 256;
-/** Rows of one step of a count that decides key by key. */
+/** Rows per page of a count that checks each key. */
 const countStep = 1_024;
 
 export class SqliteIndexReader implements IndexReader {
@@ -21,7 +21,7 @@ export class SqliteIndexReader implements IndexReader {
   private isReading = false;
 
   constructor(path: string) {
-    if (!existsSync(path)) throw new MissingIndexFileError(`${path} is not there`);
+    if (!existsSync(path)) throw new MissingIndexFileError(`${path} does not exist`);
     this.db = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
     this.db.exec(`pragma cache_size = -${readerCacheKib}; pragma temp_store = file`);
   }
@@ -65,7 +65,7 @@ export class SqliteIndexReader implements IndexReader {
     return Number(this.valueOf(`select count(*) from entry${text}`, values));
   }
 
-  /** Documents with a row in any of the intervals. SQLite keeps what it has seen, on disk where that is much. */
+  /** Counts documents with a row in any of the intervals. SQLite stores the ids seen, on disk if there are many. */
   countDistinct(intervals: readonly KeyInterval[]): number {
     this.begin();
     const parts = intervals.map(withinOf);

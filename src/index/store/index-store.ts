@@ -1,15 +1,15 @@
-// What the follower and the scans need of an index's file. Implemented over SQLite; pages of our own can take its place.
+// The interfaces of index files for followers and scans; implemented over SQLite.
 import type { KeyInterval } from '../spans/intervals.ts';
 
-/** Up to where a file has the changes of one vbucket. */
+/** The position of a file in one vbucket. */
 export interface VbPosition {
   readonly vb: number;
-  /** History that the seqnos belong to. */
+  /** The uuid of the history of the seqnos. */
   readonly uuid: bigint;
   readonly seqno: number;
   readonly snapshotStart: number;
   readonly snapshotEnd: number;
-  /** End of the last complete snapshot: inside of one, older versions of documents are missing already and newer ones still. */
+  /** The end of the last complete snapshot. Within a snapshot the index is inconsistent: the server omits superseded versions. */
   readonly completeSeqno: number;
 }
 
@@ -17,46 +17,46 @@ export interface VbPosition {
 export interface DocumentRows {
   /** UTF-8. */
   readonly id: Uint8Array;
-  /** Different from each other; none: the document is not in the index. */
+  /** Distinct keys; empty if the document is not in the index. */
   readonly keys: readonly Uint8Array[];
 }
 
-/** Which definition a file belongs to. A file of another one is not used. */
+/** The definition that a file belongs to; a file of another one is replaced. */
 export interface FileIdentity {
   readonly indexId: string;
   readonly bucketUuid: string;
   readonly collectionId: number;
   readonly isPrimary: boolean;
-  /** Changes with whatever decides about rows: expressions, condition, version of the key format. */
+  /** Changes with everything that determines rows: expressions, condition, version of the key format. */
   readonly fingerprint: string;
 }
 
-/** The one writer of a file. Its methods throw; after a throw nothing of the call is in the file. */
+/** The only writer of a file. After a method throws, the file is unchanged. */
 export interface IndexFile {
-  /** Of the last commit. */
+  /** Number of rows after the last commit. */
   readonly rows: number;
   /** The initial build is complete. */
   readonly isBuilt: boolean;
   positions(): readonly VbPosition[];
-  /** Takes rows of documents that have none yet, to be written sorted by the next commit. */
+  /** Stages rows of documents that have none yet; the next commit writes them sorted. */
   stage(documents: readonly DocumentRows[]): void;
   readonly stagedBytes: number;
   /** Writes what was staged, then replaces the rows of documents. One transaction. */
   commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void;
-  /** Removes the rows and positions of some vbuckets; null: of all. What was staged is forgotten, and the index is built no more. */
+  /** Removes the rows and positions of some vbuckets (null: all) and the staged rows; the index then counts as not built. */
   remove(vbuckets: ReadonlySet<number> | null): void;
   markBuilt(): void;
-  /** How much of the file is kept in memory. */
+  /** Limits the page cache of the file. */
   limitCache(bytes: number): void;
-  /** File with its log. */
+  /** Size of the file and its log. */
   bytes(): number;
   close(): void;
 }
 
 export interface IndexStore {
-  /** Opens or makes a file. One that is damaged, or not of this definition, is replaced by an empty one; `log` gets the reason. */
+  /** Opens or creates a file. Replaces a damaged file, or one of another definition, by an empty one, and logs the reason. */
   open(identity: FileIdentity): IndexFile;
-  /** Removes a file that nobody writes any more. */
+  /** Removes a file without a writer. */
   remove(bucketUuid: string, indexId: string): void;
   /** All files, for removing those without a definition. */
   list(): readonly { readonly bucketUuid: string; readonly indexId: string }[];
@@ -67,16 +67,16 @@ export interface StoredRow {
   readonly id: string;
 }
 
-/** Reads one file while its writer goes on. Every page of a reader is of the same moment, until `refresh`. */
+/** Reads a file concurrently with its writer. All pages show the same snapshot until `refresh`. */
 export interface IndexReader {
   /**
-   * Up to `limit` rows of an interval in index order or its reverse, behind the row `after`. The interval's `accepts` is the
-   * caller's.
+   * Up to `limit` rows of an interval in index order or its reverse, after the row `after`. The caller applies the interval's
+   * `accepts`.
    */
   page(interval: KeyInterval, page: Page): readonly StoredRow[];
   count(interval: KeyInterval): number;
   countDistinct(intervals: readonly KeyInterval[]): number;
-  /** The next page sees the file as it is then. */
+  /** The next page shows a new snapshot. */
   refresh(): void;
   close(): void;
 }

@@ -18,14 +18,14 @@ function through(samples: Samples): { read: Samples; bytes: number } {
 
 const start = 1_700_000_000_000;
 
-test('keeps steady samples in two bits each', () => {
+test('encodes steady samples in two bits each', () => {
   const samples: Samples = Array.from({ length: 120 }, (_, index) => [start + index * 10_000, 42]);
   const { read, bytes } = through(samples);
   assert.deepEqual(read, samples);
   assert.ok(bytes < 16 + 120 / 4 + 8, `${bytes} bytes`);
 });
 
-test('keeps every double, also those that are not numbers', () => {
+test('reads back every double, NaN and infinities included', () => {
   const values = [
     0,
     -0,
@@ -44,7 +44,7 @@ test('keeps every double, also those that are not numbers', () => {
   assert.deepEqual(read, samples);
 });
 
-test('keeps any times that grow and any values', (t) => {
+test('reads back any ascending times and any values', (t) => {
   const sample = fc.tuple(
     fc.oneof(fc.integer({ min: 1, max: 20_000 }), fc.integer({ min: 1, max: 1e12 })),
     fc.oneof(fc.double(), fc.integer(), fc.constant(7)),

@@ -1,4 +1,4 @@
-// Encodes records of the index and the log: variable-length integers (seven bits per byte), strings and doubles.
+// Encodes the tables of blocks and the records of the log: variable-length integers (seven bits per byte), strings and doubles.
 
 const more = 0x80;
 const firstBytes = 256;

@@ -1,4 +1,4 @@
-// Combining of series, with the figures that Prometheus 2 gives.
+// Combining of series; the expected values are those of Prometheus 2.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyStep, type Row } from './combine.ts';
@@ -18,7 +18,7 @@ function combined(name: string, rows: readonly Row[]): (number | null)[][] {
   );
 }
 
-test('combines at each moment the series that have a value then', () => {
+test('combines at each step the series that have a value there', () => {
   const rows = [
     aRow({ n: 'a' }, [1, 5, null, null]),
     aRow({ n: 'b' }, [2, null, 7, null]),

@@ -8,7 +8,7 @@ import { type Computed, compute, type Window } from './window-functions.ts';
 /** A sample older than this is stale and gives no value (as in Prometheus). */
 const lookbackMs = 5 * 60_000;
 
-/** Computed in a few milliseconds. */
+/** Steps between two yields: a few milliseconds of work. */
 const sliceSteps = 50_000;
 
 export interface Range {
@@ -18,14 +18,14 @@ export interface Range {
   readonly windowMs: number;
 }
 
-export const momentsOf = ({ startMs, endMs, stepMs }: Range): number =>
+export const stepsIn = ({ startMs, endMs, stepMs }: Range): number =>
   endMs < startMs ? 0 : Math.floor((endMs - startMs) / stepMs) + 1;
 
 /** The earliest timestamp that the query needs. */
 export const neededFromMs = ({ window }: Plan, { startMs, windowMs }: Range): number =>
   startMs - (window === null ? lookbackMs : windowMs);
 
-/** All at once. Returns rows with at least one value. */
+/** Evaluates synchronously. Returns rows with at least one value. */
 export function evaluate(plan: Plan, series: readonly Series[], range: Range): Row[] {
   const steps = evaluating(plan, series, range);
   for (;;) {
@@ -34,7 +34,7 @@ export function evaluate(plan: Plan, series: readonly Series[], range: Range): R
   }
 }
 
-/** The same in parts: yields before each how many samples its windows hold. */
+/** The same in parts. Yields before each part how many samples its windows hold, so that the caller can pause. */
 export function* evaluating(plan: Plan, series: readonly Series[], range: Range): Generator<number, Row[]> {
   let rows: Row[] = [];
   for (const one of series) rows.push(yield* rowOfSeries(one, range, plan));
@@ -98,6 +98,6 @@ function moveTo(window: Window, endMs: number, windowMs: number): void {
 }
 
 function rowOf(labels: Series['labels'], range: Range): Row {
-  const moments = momentsOf(range);
+  const moments = stepsIn(range);
   return { labels, values: new Float64Array(moments), has: new Uint8Array(moments) };
 }

@@ -4,7 +4,7 @@ import { patternProblem, testOf } from './match.ts';
 
 const longest = 251;
 
-test('takes patterns that pick out names', () => {
+test('accepts patterns that select names', () => {
   const good = [
     'kv_ops',
     'kv_.*',
@@ -18,7 +18,7 @@ test('takes patterns that pick out names', () => {
   for (const pattern of good) assert.equal(patternProblem(pattern), null, pattern);
 });
 
-test('refuses patterns by which one query could stop the node', () => {
+test('refuses patterns with which one query could block the node', () => {
   const tooMany = [
     '.?'.repeat(40),
     '(?:.|.)'.repeat(30),
@@ -31,7 +31,7 @@ test('refuses patterns by which one query could stop the node', () => {
     assert.match(patternProblem(pattern) ?? '', /^patterns have at most 2 /, pattern);
 });
 
-test('takes little time for the worst that it takes', () => {
+test('matches the worst accepted patterns in bounded time', () => {
   const before = process.cpuUsage();
   for (const pattern of ['.*.*~', '(?:.*|.)~', '(?:.|.).*~', '.{0,251}.{0,251}~']) {
     assert.equal(patternProblem(pattern), null, pattern);

@@ -5,8 +5,8 @@ type Test = (labels: Labels) => boolean;
 
 const patternLimit = 256;
 /**
- * Repetitions, optional parts and groups multiply the ways in which a regular expression backtracks. So few of them, over values of
- * bounded length, take bounded time; a repeated group would not.
+ * The limit of repetitions, optional parts and groups, which multiply the ways in which a regular expression backtracks. Over values of
+ * bounded length these few take bounded time; a repeated group would not.
  */
 const choicesLimit = 2;
 
@@ -37,7 +37,7 @@ export function patternProblem(pattern: string): string | null {
     compiled(pattern);
     return null;
   } catch {
-    return 'not a pattern';
+    return 'not a valid pattern';
   }
 }
 

@@ -1,4 +1,4 @@
-// Figures that Prometheus 2 gives for the same samples.
+// The expected values are those of Prometheus 2 for the same samples.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WindowFunction } from './plan.ts';
@@ -12,7 +12,7 @@ function over(name: WindowFunction, values: readonly number[], firstMs = 0): num
   return value === undefined ? undefined : Math.round(value * 1e9) / 1e9;
 }
 
-test('rates are per second, and increases over the whole window', () => {
+test('a rate is per second, an increase is that of the whole window', () => {
   const grown = [0, 100, 200, 300, 400, 500, 600];
   assert.equal(over('rate', grown), 10);
   assert.equal(over('increase', grown), 600);
@@ -22,7 +22,7 @@ test('rates are per second, and increases over the whole window', () => {
   assert.equal(over('deriv', grown), 10);
 });
 
-test('a counter that falls began anew at zero, which a gauge did not', () => {
+test('a falling counter was reset to zero, a falling gauge was not', () => {
   const reset = [500, 600, 100, 200, 300, 400, 500];
   assert.equal(over('increase', reset), 600);
   assert.equal(over('rate', reset), 10);
@@ -31,12 +31,12 @@ test('a counter that falls began anew at zero, which a gauge did not', () => {
   assert.equal(over('idelta', [500, 40]), -460);
 });
 
-test('changes are extrapolated to the edges of the window where samples come near them', () => {
+test('changes are extrapolated to an edge of the window that is near a sample', () => {
   // Five seconds are missing at each end, less than 1.1 intervals: the rate is that of the samples between.
   assert.equal(over('increase', [1_000, 1_100, 1_200, 1_300, 1_400, 1_500], 5_000), 600);
   // Twenty-five are missing at the front: half an interval is added for them.
   assert.equal(over('increase', [1_000, 1_100, 1_200, 1_300], 25_000), 400);
-  // A counter is not taken to have been below zero.
+  // A counter is not extrapolated below zero.
   assert.equal(over('increase', [10, 110, 210, 310, 410, 510], 5_000), 560);
 });
 

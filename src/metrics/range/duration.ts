@@ -1,4 +1,4 @@
-// Parses durations as clients write them: seconds, or a number with a unit.
+// Parses durations of requests: seconds, or a number with a unit.
 
 const unitMs: Record<string, number> = {
   ms: 1,

@@ -1,4 +1,4 @@
-// What one request may cost, over all of its items.
+// The limits of one request, over all its items.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Clock } from '#ports/clock.ts';
@@ -9,7 +9,7 @@ import { RangeService } from './range.service.ts';
 import { RangeBudget, rangeLimits } from './range-budget.ts';
 import { type RangeRequest, readPathRequest } from './range-request.ts';
 
-/** Time goes on whenever it is read, so every look at it finds a slice over. */
+/** Each reading advances the time, so that every check finds the time slice used up. */
 class BusyClock extends ManualClock {
   override monotonicMs(): number {
     this.advance(10);
@@ -23,7 +23,7 @@ function requestOf(clock: Clock, query: Record<string, string>, functions: strin
   return read.value;
 }
 
-/** As many samples as wanted, one a second up to now. */
+/** One sample per second up to now. */
 function aSelection(clock: Clock, samples: number): Selection {
   const timesMs = Float64Array.from({ length: samples }, (_, at) => clock.wallMs() - (samples - at) * 1000);
   return { series: [{ labels: { __name__: 'kv_ops' }, timesMs, values: timesMs }], problems: [] };
@@ -53,7 +53,7 @@ function aService({ limits = {}, samples = 100, clock = new ManualClock() }: Cas
   return { ask, reads, abort, clock };
 }
 
-test('refuses the item that crosses a limit, and all later ones without reading anything', async (t) => {
+test('refuses the item that exceeds a limit, and all later ones without reading', async (t) => {
   const cases: [Case, RegExp, string[]?][] = [
     [{ limits: { values: 10 } }, /^more than 10 values over all queries of the request: ask for fewer/],
     [{ limits: { samples: 150 } }, /^more than 150 samples read over all/],
@@ -74,7 +74,7 @@ test('refuses the item that crosses a limit, and all later ones without reading 
   }
 });
 
-test('lets others run between the parts of one long window, and stops once the client has disconnected', async () => {
+test('yields to other requests within one long window, and stops once the client has disconnected', async () => {
   const { ask, abort, clock } = aService({ samples: 20_000, clock: new BusyClock() });
   let turns = 0;
   const soon = clock.soon.bind(clock);
@@ -101,7 +101,7 @@ async function aNode(t: TestContext) {
   return node;
 }
 
-test('answers a thousand wide queries of one request up to the limits, and names the limit in the others', async (t) => {
+test('answers the queries of one request up to the limits, and names the limit in the errors of the others', async (t) => {
   const { request } = await aNode(t);
   const metric = [{ label: 'name', value: '.*', operator: '=~' }];
   const json = Array.from({ length: 1_000 }, () => ({ metric, start: -10_000, step: 1 }));

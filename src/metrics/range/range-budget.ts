@@ -1,4 +1,4 @@
-// What one request may cost, over all of its items: samples read, values computed, work in windows, bytes of the answer. The
+// The limits of one request over all its items: samples read, values computed, work in windows, bytes of the answer. The
 // computation yields to other requests, and stops when the client has disconnected.
 import type { Clock } from '#ports/clock.ts';
 
@@ -19,7 +19,7 @@ const spoken: Record<Cost, string> = {
   answerBytes: 'bytes of the answer',
 };
 
-/** How long the thread computes before others get a turn. */
+/** How long the thread computes before it yields. */
 const sliceMs = 5;
 
 /** The query was refused; the message says why. */
@@ -65,8 +65,8 @@ export class RangeBudget {
     }
   }
 
-  /** Lets other requests run when this one had its slice of time; throws once the client has disconnected. */
-  async breathe(): Promise<void> {
+  /** Yields to other requests when the time slice is used up; throws once the client has disconnected. */
+  async yieldIfDue(): Promise<void> {
     if (this.#clock.monotonicMs() - this.#sliceStartMs < sliceMs) return;
     await new Promise<void>((resolve) => this.#clock.soon(resolve));
     this.#sliceStartMs = this.#clock.monotonicMs();
@@ -79,7 +79,7 @@ export class RangeBudget {
       const { done, value } = steps.next();
       if (done) return value as T;
       this.take('windowSteps', value as number);
-      await this.breathe();
+      await this.yieldIfDue();
     }
   }
 }

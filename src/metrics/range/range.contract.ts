@@ -42,7 +42,7 @@ export const Range = defineRoute({
   path: `${root}/:metric`,
   access,
   answer: { json: rangeShape },
-  doc: `Values of a metric over a span of time. ${parameters} Besides those of \`/metrics\` there are metrics computed from them: ${computed.join(', ')}.`,
+  doc: `Values of a metric over an interval. ${parameters} In addition to the metrics of \`/metrics\` it serves derived ones: ${computed.join(', ')}.`,
 });
 
 export const RangeOfFunctions = defineRoute({

@@ -3,7 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Row } from '../query/combine.ts';
 import { applyStep } from '../query/combine.ts';
 import { derivedAsked, deriving, sourcesOf } from '../query/derived.ts';
-import { evaluating, momentsOf, neededFromMs } from '../query/evaluate.ts';
+import { evaluating, neededFromMs, stepsIn } from '../query/evaluate.ts';
 import { type Plan, planOf, stepOf } from '../query/plan.ts';
 import type { Labels, Matcher, Selection } from '../sample.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
@@ -24,7 +24,7 @@ export interface Asker {
   /** The name of this node in answers. */
   readonly node: string;
   visible(labels: Labels): boolean;
-  /** What is left of the limits of the caller's request. */
+  /** The remaining limits of the caller's request. */
   readonly budget: RangeBudget;
 }
 
@@ -34,7 +34,7 @@ interface Rows {
 }
 
 /** Steps per series; the limit of Prometheus. */
-const momentsLimit = 11_000;
+const stepsLimit = 11_000;
 const longMs = 2 * 86_400_000;
 /** The interval searched for a metric before it is reported as unknown. */
 const newestMs = 3_600_000;
@@ -48,14 +48,14 @@ export class RangeService {
     this.#clock = clock;
   }
 
-  /** JSON of a RangeAnswer, made series by series: as objects a large answer would take many times its size. */
+  /** The JSON of a RangeAnswer, built series by series: as objects a large answer would take many times its size. */
   async answer(request: RangeRequest, asker: Asker): Promise<string> {
     const head = { startTimestamp: request.startMs / 1000, endTimestamp: request.endMs / 1000 };
     const failed = (error: string) => jsonOf([], [{ node: asker.node, error }], head);
     const plan = planOf(request.functions);
     if ('problem' in plan) return failed(plan.problem);
-    if (momentsOf(request) > momentsLimit)
-      return failed(`more than ${momentsLimit} values of each series: use a larger step`);
+    if (stepsIn(request) > stepsLimit)
+      return failed(`more than ${stepsLimit} values of each series: use a larger step`);
     try {
       const { rows, problems } = await this.#inTime(request, this.#run(request, plan, asker));
       const errors = problems.map((error) => ({ node: asker.node, error }));
@@ -70,7 +70,7 @@ export class RangeService {
   async #run(request: RangeRequest, plan: Plan, asker: Asker): Promise<Rows> {
     const { rows, problems } = await this.#rows(request, plan, asker);
     const across = request.aggregation === null ? null : stepOf(request.aggregation);
-    // There is one result of one node: combining it with others changes nothing but a histogram.
+    // There is only the result of this node: combining it changes nothing except a histogram.
     return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems };
   }
 
@@ -98,14 +98,14 @@ export class RangeService {
     asker: Asker,
   ): Promise<Selection> {
     const visible = (labels: Labels) => asker.visible(labels);
-    const options = { enoughMs: enoughOf(request, plan), visible };
+    const options = { enoughMs: sufficientIntervalMs(request, plan), visible };
     const interval = { fromMs: neededFromMs(plan, request), toMs: request.endMs };
     const found = await this.#read(matchers, interval, options, asker);
-    asker.budget.take('values', found.series.length * momentsOf(request));
+    asker.budget.take('values', found.series.length * stepsIn(request));
     return found;
   }
 
-  /** A request that is over its limits reads nothing more. */
+  /** Refuses before reading once the request exceeds a limit. */
   async #read(
     matchers: readonly Matcher[],
     { fromMs, toMs }: { fromMs: number; toMs: number },
@@ -118,7 +118,7 @@ export class RangeService {
       'samples',
       found.series.reduce((sum, { timesMs }) => sum + timesMs.length, 0),
     );
-    await budget.breathe();
+    await budget.yieldIfDue();
     return found;
   }
 
@@ -146,7 +146,7 @@ export class RangeService {
 }
 
 /** Over days and with large steps the five-minute samples are sufficient. */
-function enoughOf({ startMs, endMs, stepMs, windowMs }: RangeRequest, { window }: Plan): number {
+function sufficientIntervalMs({ startMs, endMs, stepMs, windowMs }: RangeRequest, { window }: Plan): number {
   if (endMs - startMs <= longMs) return 0;
   return window === null ? stepMs : Math.min(stepMs, windowMs / 2);
 }
@@ -157,7 +157,7 @@ async function textsOf(rows: readonly Row[], request: RangeRequest, { node, budg
     const text = JSON.stringify(seriesOf(row, request, node));
     budget.take('answerBytes', text.length);
     texts.push(text);
-    await budget.breathe();
+    await budget.yieldIfDue();
   }
   return texts;
 }

@@ -13,7 +13,7 @@ import { readPathRequest } from './range-request.ts';
 const root = '/pools/default/stats/range';
 const stepMs = 10_000;
 
-/** A node whose store has two minutes of a counter that grows by 20 each second in bucket a, by 40 in b, and of a gauge. */
+/** A node whose store has two minutes of a counter (it grows by 20 per second in bucket a, by 40 in b) and of a gauge. */
 async function aNode(t: TestContext) {
   const node = await aManager();
   t.after(() => node.manager.stop());
@@ -57,7 +57,7 @@ interface Found {
 const shown = (data: Found[]) =>
   data.map(({ metric, values }) => [metric['bucket'] ?? '', values.length, values.at(-1)?.[1]]);
 
-test('answers the last minute of a metric, a series for each set of labels', async (t) => {
+test('returns the last minute of a metric, one series per set of labels', async (t) => {
   const { ask, end } = await aNode(t);
   const { status, json } = await ask(`kv_ops?end=${end}`);
   assert.equal(status, 200);
@@ -70,7 +70,7 @@ test('answers the last minute of a metric, a series for each set of labels', asy
   assert.deepEqual(json.data[0].values[0], [end - 60, '2200']);
 });
 
-test('applies functions from left to right, and keeps to labels', async (t) => {
+test('applies functions from left to right, and selects by labels', async (t) => {
   const { ask, end } = await aNode(t);
   const last = async (path: string) => shown((await ask(`${path}end=${end}`)).json.data);
   assert.deepEqual(await last('kv_ops/rate?'), [
@@ -84,7 +84,7 @@ test('applies functions from left to right, and keeps to labels', async (t) => {
   assert.deepEqual(await last(`kv_ops/count?start=${end - 10}&aggregationFunction=sum&`), [['', 2, '2']]);
 });
 
-test('says in the errors of an answer what cannot be answered', async (t) => {
+test('reports in the errors of a reply why there is no result', async (t) => {
   const { ask, end } = await aNode(t);
   const error = async (path: string) => {
     const { status, json } = await ask(path);
@@ -102,7 +102,7 @@ test('says in the errors of an answer what cannot be answered', async (t) => {
   assert.match(await error('kv_ops?start=-200000&step=1'), /larger step/);
 });
 
-test('says that time is up, and what the store found damaged', async () => {
+test('reports timeouts and damaged files', async () => {
   const clock = new ManualClock();
   const request = readPathRequest('kv_ops', [], { timeout: '50' }, clock.wallMs());
   assert.ok('value' in request);
@@ -120,7 +120,7 @@ test('says that time is up, and what the store found damaged', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('refuses paths and parameters that are none', async (t) => {
+test('refuses invalid paths and parameters', async (t) => {
   const { ask } = await aNode(t);
   const { status, json } = await ask(root);
   assert.deepEqual([status, json.status], [404, 404]);
@@ -166,7 +166,7 @@ test('aligns timestamps to multiples of ten seconds', async (t) => {
   );
 });
 
-test('shows a caller the series of its own buckets only', async (t) => {
+test('returns only series of buckets that the caller may read', async (t) => {
   const { ask, request, end } = await aNode(t);
   for (const [user, roles] of [
     ['limited', 'bucket_admin[a]'],
@@ -184,7 +184,7 @@ test('shows a caller the series of its own buckets only', async (t) => {
   assert.equal((await ask('kv_ops', { as: 'none:secret1' })).status, 403);
 });
 
-test('answers a list of ranges in its order', async (t) => {
+test('answers a list of ranges in the order of the request', async (t) => {
   const { ask, end } = await aNode(t);
   const json = [
     { metric: [{ label: 'name', value: 'kv_ops' }], applyFunctions: ['rate', 'sum'], end },
@@ -214,7 +214,7 @@ test('answers a list of ranges in its order', async (t) => {
   assert.equal(answer.json[3].errors[0].error, 'unknown metric "absent"');
 });
 
-test('names what is wrong in each object of a list', async (t) => {
+test('names the problems of each object of a list', async (t) => {
   const { ask } = await aNode(t);
   const metric = (label: object) => ({ metric: [{ label: 'name', value: 'x', ...label }] });
   const cases: [unknown, Record<string, string>][] = [
@@ -232,7 +232,7 @@ test('names what is wrong in each object of a list', async (t) => {
           'label value for name: patterns may not contain repeated groups, back-references or look-around',
       },
     ],
-    [metric({ value: '(', operator: '!~' }), { metric: 'label value for name: not a pattern' }],
+    [metric({ value: '(', operator: '!~' }), { metric: 'label value for name: not a valid pattern' }],
     [{ ...metric({}), applyFunctions: 'rate' }, { applyFunctions: 'invalid list of functions' }],
     [{ ...metric({}), colour: 1 }, { colour: 'Unsupported key' }],
     [
@@ -270,7 +270,7 @@ test('writes values as decimals', () => {
   );
 });
 
-/** Reads of two buckets that hit half and three quarters; the second reads three times as much. */
+/** Reads of two buckets with hit ratios of a half and three quarters; the second bucket has three times as many. */
 async function withReads(t: TestContext) {
   const node = await aNode(t);
   const { store } = node.metrics;
@@ -314,7 +314,7 @@ async function withReads(t: TestContext) {
   return { ...node, end, last };
 }
 
-test('answers metrics that are computed from others, with functions applied to those', async (t) => {
+test('computes derived metrics, with functions applied to their sources', async (t) => {
   const { last, ask, end } = await withReads(t);
   assert.deepEqual(await last('kv_hit_ratio/rate'), [
     ['a', 50],
@@ -340,7 +340,7 @@ test('answers metrics that are computed from others, with functions applied to t
   ]);
 });
 
-test('computes what a caller may see only', async (t) => {
+test('computes derived metrics only from series that the caller may read', async (t) => {
   const { request, ask, end } = await withReads(t);
   const form = { password: 'password', roles: 'bucket_admin[b]' };
   await request('/settings/rbac/users/local/ba', { method: 'PUT', form });
@@ -348,20 +348,20 @@ test('computes what a caller may see only', async (t) => {
   assert.deepEqual(shown(json.data), [['', 1, '75']]);
 });
 
-test('combines nodes by what metrics are computed from (special), where they are computed', async (t) => {
+test('aggregation special combines the sources of derived metrics', async (t) => {
   const { last } = await withReads(t);
   assert.deepEqual(await last('kv_hit_ratio/rate', '&bucket=b&nodesAggregation=special'), [['b', 75]]);
   assert.deepEqual(await last('kv_hit_ratio/rate', '&bucket=b&aggregationFunction=avg'), [['b', 75]]);
 });
 
-test('names every computed metric in the reference', () => {
+test('the reference page names every derived metric', () => {
   assert.deepEqual(
     derivedNames.filter((name) => !Range.doc.includes(`\`${name}\``)),
     [],
   );
 });
 
-test('says nothing of a computed metric of which nothing is measured', async (t) => {
+test('returns no series for a derived metric without sources', async (t) => {
   const { ask, end } = await aNode(t);
   const { status, json } = await ask(`kv_xdc_ops?end=${end}`);
   assert.deepEqual([status, json.data, json.errors], [200, [], []]);

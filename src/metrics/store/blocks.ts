@@ -19,7 +19,7 @@ import type { Chunk } from './head.ts';
 import { bySpan, isSameSpan, type SpanId, spanName, spanOfFile } from './span.ts';
 
 export interface BlockBounds {
-  /** Each block holds the samples of one span of this length. */
+  /** Each block has the samples of one span of this length. */
   readonly spanMs: number;
   readonly retention: { readonly ageMs: number; readonly bytes: number };
   /** A query that would read more samples is refused. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-test('says that a disk took a part of a block only, and leaves none of it', (t) => {
+test('reports a partial write of a block and removes the file', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-files-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const adapter = new URL('./files.adapter.ts', import.meta.url).href;

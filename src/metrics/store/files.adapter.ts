@@ -62,7 +62,7 @@ export class FolderStoreFiles implements StoreFiles {
       async append(added) {
         const { bytesWritten } = await file.write(added, 0, added.length, at);
         // A full disk may accept a part of the record: the next record overwrites it.
-        if (bytesWritten < added.length) throw new Error('the record was not written whole');
+        if (bytesWritten < added.length) throw new Error('the record was written only in part');
         at += bytesWritten;
         await file.datasync();
       },
@@ -94,7 +94,7 @@ async function writeWhole(path: string, parts: readonly Buffer[]): Promise<void>
   try {
     const { bytesWritten } = await file.writev(parts);
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    if (bytesWritten < bytes) throw new Error(`the disk took ${bytesWritten} of ${bytes} bytes`);
+    if (bytesWritten < bytes) throw new Error(`the disk wrote only ${bytesWritten} of ${bytes} bytes`);
     await file.sync();
   } finally {
     await file.close();

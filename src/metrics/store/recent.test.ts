@@ -8,7 +8,7 @@ const itemsOf = (...buckets: string[]): FlatSample[] =>
 
 const bucketsOf = (recent: Recent) => recent.select([], 0, 1e9).map(({ labels }) => labels['bucket']);
 
-test('has room for new series once old ones are gone', () => {
+test('accepts new series once old ones are removed', () => {
   const recent = new Recent({ slots: 10, seriesLimit: 3 });
   let second = 0;
   for (let round = 0; round < 20; round++) {
@@ -20,7 +20,7 @@ test('has room for new series once old ones are gone', () => {
   }
 });
 
-test('forgets what a clock said that was put back', () => {
+test('starts over after the clock was set back', () => {
   const recent = new Recent({ slots: 10, seriesLimit: 3 });
   for (const second of [100, 101, 102, 40, 41]) recent.append(second * 1000, itemsOf('a'));
   const [series] = recent.select([], 0, 1e9);

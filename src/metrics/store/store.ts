@@ -1,4 +1,4 @@
-// The node's time series in three resolutions: every second for the last minutes, every ten seconds for weeks, every five minutes
+// Stores the node's time series in three resolutions: every second for the last minutes, every ten seconds for weeks, every five minutes
 // for years.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';

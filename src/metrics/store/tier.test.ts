@@ -21,7 +21,7 @@ import { Tier } from './tier.ts';
 
 const hourMs = 3_600_000;
 const startMs = 1_700_006_400_000;
-/** Coprime to what lies in a block, so that every kind of byte is hit. */
+/** Coprime to the size of the parts of a block, so that the flips hit every kind of byte. */
 const flipEvery = 37;
 const bounds = {
   spanMs: 2 * hourMs,
@@ -61,7 +61,7 @@ const opsOf = (value: number): FlatSample[] => [
   { name: 'items', labels: { bucket: 'a' }, value: 7 },
 ];
 
-/** A sample each ten seconds; the value is the number of the step. */
+/** Appends a sample every ten seconds; the value is the number of the step. */
 async function fill(tier: Tier, steps: number, from = 0) {
   for (let step = from; step < steps; step++) {
     tier.append(startMs + step * 10_000, opsOf(step));
@@ -86,11 +86,11 @@ async function stepsOf(tier: Tier, matchers = ofBucket('ops', 'a'), fromStep = 0
   const wrong = one
     ? [...one.timesMs].findIndex((time, at) => time !== startMs + (one.values[at] as number) * 10_000)
     : -1;
-  assert.equal(wrong, -1, 'a sample is not the one that was kept');
+  assert.equal(wrong, -1, 'a sample differs from the appended one');
   return { count: one?.values.length ?? 0, first: one?.values[0], last: one?.values.at(-1), problems };
 }
 
-test('gives back samples of heads and blocks, by their labels and times', async (t) => {
+test('reads samples of heads and blocks by labels and times', async (t) => {
   const tier = await aTier(aFolder(t));
   await fill(tier, 2000);
   assert.deepEqual(await stepsOf(tier), { count: 2000, first: 0, last: 1999, problems: [] });
@@ -116,7 +116,7 @@ test('gives back samples of heads and blocks, by their labels and times', async 
   await tier.close();
 });
 
-test('has everything again after a restart, and goes on', async (t) => {
+test('reads all samples after a restart, and appends more', async (t) => {
   const folder = aFolder(t);
   const first = await aTier(folder);
   await fill(first, 1000);
@@ -130,11 +130,11 @@ test('has everything again after a restart, and goes on', async (t) => {
   await third.close();
   assert.ok(
     readdirSync(folder).every((name) => name.endsWith('.block')),
-    'spans that are over are blocks',
+    'past spans are blocks',
   );
 });
 
-test('keeps samples that come while the folder is read', async (t) => {
+test('keeps samples that are appended while it reads the folder', async (t) => {
   const folder = aFolder(t);
   const tier = new Tier({
     files: new FolderStoreFiles(folder),
@@ -150,7 +150,7 @@ test('keeps samples that come while the folder is read', async (t) => {
   await tier.close();
 });
 
-test('loses nothing but the last record when the log is cut off anywhere', async (t) => {
+test('loses only the last record of a truncated log', async (t) => {
   const folder = aFolder(t);
   const tier = await aTier(folder);
   await fill(tier, 5);
@@ -176,7 +176,7 @@ test('loses nothing but the last record when the log is cut off anywhere', async
   }
 });
 
-test('names every flipped byte of a block or shows the same samples, and damages nothing older', async (t) => {
+test('reports a flipped byte of a block or reads the same samples, and keeps older blocks', async (t) => {
   const [folder, broken] = [aFolder(t), aFolder(t)];
   const tier = await aTier(folder);
   await fill(tier, 1500);
@@ -218,7 +218,7 @@ test('names every flipped byte of a block or shows the same samples, and damages
   assert.equal(named, Math.ceil(whole.length / flipEvery));
 });
 
-test('names a flipped byte in the log, and keeps what stands before it', async (t) => {
+test('reports a flipped byte in the log, and keeps the records before it', async (t) => {
   const folder = aFolder(t);
   const tier = await aTier(folder);
   await fill(tier, 50);
@@ -237,7 +237,7 @@ test('names a flipped byte in the log, and keeps what stands before it', async (
   await again.close();
 });
 
-test('lets the oldest blocks go by age and by size', async (t) => {
+test('removes the oldest blocks by age and by size', async (t) => {
   const byAge = aFolder(t);
   const first = await aTier(byAge);
   await fill(first, 3000);
@@ -253,7 +253,7 @@ test('lets the oldest blocks go by age and by size', async (t) => {
   await small.close();
 });
 
-test('takes no more series than it may and says so once', async (t) => {
+test('limits the number of series, and logs that once', async (t) => {
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
   const tier = await aTier(aFolder(t), { log, seriesLimit: 2 });
@@ -268,7 +268,7 @@ test('takes no more series than it may and says so once', async (t) => {
   await tier.close();
 });
 
-test('goes on in memory when the disk takes nothing, and catches up', async (t) => {
+test('keeps samples in memory while the disk fails, and writes them later', async (t) => {
   const folder = aFolder(t);
   const logged: string[] = [];
   const tier = await aTier(folder, { log: { ...silentLog, error: (event) => logged.push(event) } });
@@ -280,11 +280,11 @@ test('goes on in memory when the disk takes nothing, and catches up', async (t) 
   await fill(tier, 4, 3);
   await tier.close();
   const again = await aTier(folder);
-  assert.equal((await stepsOf(again)).count, 4, 'none is lost');
+  assert.equal((await stepsOf(again)).count, 4, 'no sample is lost');
   await again.close();
 });
 
-/** A folder whose disk takes no new blocks while it is full. */
+/** A folder that refuses new blocks while `isFull` is set. */
 class FullDisk extends FolderStoreFiles {
   isFull = true;
   override write(name: string, parts: readonly Buffer[]): Promise<void> {
@@ -292,7 +292,7 @@ class FullDisk extends FolderStoreFiles {
   }
 }
 
-test('opens on a disk that is full, says so once, and writes what is over when there is room', async (t) => {
+test('opens on a full disk, logs that once, and writes past spans when there is space', async (t) => {
   const folder = aFolder(t);
   const first = await aTier(folder);
   await fill(first, 100);
@@ -317,7 +317,7 @@ test('opens on a disk that is full, says so once, and writes what is over when t
   await again.close();
 });
 
-test('names what is damaged to those who ask for that time only', async (t) => {
+test('reports damage only to queries of the damaged time', async (t) => {
   const folder = aFolder(t);
   const tier = await aTier(folder);
   await fill(tier, 50);
@@ -332,7 +332,7 @@ test('names what is damaged to those who ask for that time only', async (t) => {
   await again.close();
 });
 
-/** A folder that counts what is read of its blocks. */
+/** A folder that counts the bytes read from its blocks. */
 class CountedReads extends FolderStoreFiles {
   bytes = 0;
   override async open(name: string) {
@@ -347,7 +347,7 @@ class CountedReads extends FolderStoreFiles {
   }
 }
 
-test('reads of blocks what is of the metrics that a pattern names, and nothing of others', async (t) => {
+test('reads only the parts of blocks whose metrics match the pattern', async (t) => {
   const files = new CountedReads(aFolder(t));
   const clock = new ManualClock(startMs + 9 * hourMs);
   const tier = new Tier({ files, clock, log: silentLog, bounds });
@@ -371,7 +371,7 @@ test('reads of blocks what is of the metrics that a pattern names, and nothing o
   await tier.close();
 });
 
-test('refuses a query for too much before it reads it', async (t) => {
+test('refuses a query for too many samples before reading them', async (t) => {
   const files = new CountedReads(aFolder(t));
   const clock = new ManualClock(startMs + 9 * hourMs);
   const tier = new Tier({
@@ -389,7 +389,7 @@ test('refuses a query for too much before it reads it', async (t) => {
   await tier.close();
 });
 
-test('keeps samples of a clock that was put back, beside those that it had stamped before', async (t) => {
+test('keeps the samples of both runs after the clock was set back', async (t) => {
   const folder = aFolder(t);
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
@@ -403,7 +403,7 @@ test('keeps samples of a clock that was put back, beside those that it had stamp
   await take(0, 30, (step) => step);
   await take(8640, 8650, () => -1);
   await take(390, 400, () => -2);
-  // In truth the time went on.
+  // The clock is corrected.
   await take(30, 500, (step) => step);
   const valuesOf = async (from: Tier) => {
     const { series, problems } = await from.select(ofBucket('ops', 'a'), 0, startMs * 2);
@@ -420,11 +420,7 @@ test('keeps samples of a clock that was put back, beside those that it had stamp
   ]);
   await tier.close();
   const again = await aTier(folder, { nowMs: startMs + 50 * hourMs });
-  assert.deepEqual(
-    await valuesOf(again),
-    expected,
-    'the newest account of a time counts after a restart too',
-  );
+  assert.deepEqual(await valuesOf(again), expected, 'the samples written last win, after a restart too');
   again.append(startMs + 10 * 10_000, opsOf(-3));
   await again.written();
   await again.close();
@@ -433,7 +429,7 @@ test('keeps samples of a clock that was put back, beside those that it had stamp
   await last.close();
 });
 
-test('leaves a sample out that comes a moment too early', async (t) => {
+test('drops a sample after a small backward step of the clock', async (t) => {
   const tier = await aTier(aFolder(t));
   await fill(tier, 10);
   tier.append(startMs + 85_000, opsOf(-1));

@@ -36,7 +36,7 @@ const sealedLimit = 2;
 /** How long the thread replays records, or decodes samples, before it yields. */
 const sliceMs = 5;
 
-/** A smaller backward step of the clock is waited out. */
+/** After a smaller backward step of the clock, samples are dropped until the time is reached again. */
 const toleratedBackMs = 60_000;
 const logSuffix = '.log';
 const logName = (span: SpanId) => `${spanName(span)}${logSuffix}`;
@@ -203,7 +203,7 @@ export class Tier {
     this.#span = null;
     if (this.#sealed.length <= sealedLimit) return;
     const lost = this.#sealed.shift();
-    // The log stays, so the next start tries again.
+    // The log remains, so the next start retries.
     this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
   }
 
