@@ -5,7 +5,7 @@ import type { Access, RouteDefinition } from '#contract/route.ts';
 import { commands } from '#wire/commands/index.ts';
 import type { Command } from '#wire/define-command.ts';
 import { catalogue, constantFields } from '../src/cluster/settings/catalogue.ts';
-import { type Effect, lacking, type Setting } from '../src/cluster/settings/setting.ts';
+import { type Effect, missingFeatures, type Setting } from '../src/cluster/settings/setting.ts';
 import { cloudOptions } from '../src/main/cloud-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { operatorCommands } from '../src/main/operator/commands.ts';
@@ -136,7 +136,9 @@ function settingRow(row: Setting): string {
 }
 
 function effectText(effect: Effect): string {
-  return effect in lacking ? `waits for ${lacking[effect as keyof typeof lacking]}` : effect;
+  return effect in missingFeatures
+    ? `waits for ${missingFeatures[effect as keyof typeof missingFeatures]}`
+    : effect;
 }
 
 async function allRoutes(): Promise<RouteDefinition[]> {

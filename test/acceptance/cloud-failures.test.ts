@@ -208,7 +208,7 @@ test('begins no empty node in the place of one whose data is gone, and says whic
     await using second = await CloudProcess.start({ dataDir: first.dataDir });
     const { body } = await second.request('GET', `${path}/health`);
     assert.equal(body.health, 'unhealthy');
-    const why = /^the cluster’s node does not answer: its data folder .* is gone.*or delete the cluster$/;
+    const why = /^the cluster’s node does not answer: its data folder .* is missing.*or delete the cluster$/;
     assert.match(body.reason, why);
     assert.match((await second.request('GET', `${path}/buckets`)).body.message, why);
     assert.deepEqual(second.nodePids(), []);

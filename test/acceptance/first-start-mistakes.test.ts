@@ -186,7 +186,7 @@ const wrong: Record<string, (folder: string) => { args: string[]; says: RegExp }
     writeFileSync(join(folder, 'events'), '');
     return {
       args: ['node', '--data-dir', folder, ...credentials],
-      says: /^$|^divan: |"msg":"event.not_kept"/,
+      says: /^$|^divan: |"msg":"event.not_stored"/,
     };
   },
   'a folder of buckets that is a file': (folder) => {

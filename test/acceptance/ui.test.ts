@@ -38,7 +38,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
       ['healthy', 'data, index, query'],
     );
     await page.getByRole('region', { name: 'Buckets' }).getByRole('rowheader', { name: 'travel' }).waitFor();
-    await page.getByRole('region', { name: 'Tasks' }).getByText('Nothing is going on.').waitFor();
+    await page.getByRole('region', { name: 'Tasks' }).getByText('No task is running.').waitFor();
 
     await page.getByRole('button', { name: 'Sign out' }).click();
     assert.equal(await page.locator('#figures').isVisible(), false);
@@ -62,7 +62,10 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     assert.equal(await page.locator('img').count(), 0);
     await signIn(page, 'password', 'reader');
     await page.getByRole('region', { name: 'Buckets' }).getByRole('rowheader', { name: 'travel' }).waitFor();
-    await page.getByRole('region', { name: 'Tasks' }).getByText('You may not see this.').waitFor();
+    await page
+      .getByRole('region', { name: 'Tasks' })
+      .getByText('You do not have permission to see this.')
+      .waitFor();
     await page.close();
   });
 

@@ -293,7 +293,7 @@ describe('a test mail', () => {
     const { request, manager } = await aManager({ mailer });
     t.after(() => manager.stop());
     const { status, body } = await request(paths[0] as string, { form: base });
-    const error = 'the mail server took the mail, but offers no way to sign in, and no odd names';
+    const error = 'the mail server accepted the mail, but offers no way to sign in, and no odd names';
     assert.deepEqual([status, body], [400, { error }]);
   });
 
@@ -307,7 +307,7 @@ describe('a test mail', () => {
       assert.equal(answer.status, 400);
       return answer;
     });
-    assert.deepEqual(refused.body, { error: 'too many test mails are under way' });
+    assert.deepEqual(refused.body, { error: 'too many test mails are in progress' });
     assert.equal((await request('/settings/alerts')).status, 200);
     answers.resolve({ sent: true, refused: [], unsupported: [] });
     assert.deepEqual(

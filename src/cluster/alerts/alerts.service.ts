@@ -80,7 +80,7 @@ export class AlertsService implements AlertSink {
       if (outcome.refused.length > 0)
         throw settingsRefusals.recipientsRefused({ recipients: outcome.refused.join(', ') });
       if (outcome.unsupported.length > 0)
-        throw settingsRefusals.mailServerLacks({ missing: outcome.unsupported.join(', and ') });
+        throw settingsRefusals.mailExtensionsUnsupported({ missing: outcome.unsupported.join(', and ') });
     } finally {
       this.#testing--;
     }

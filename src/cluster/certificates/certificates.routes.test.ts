@@ -353,7 +353,7 @@ test('refuses cipher suites and certificates that would lock every client out', 
   assert.equal((await node.load()).status, 200);
   const choose = (suite: string) =>
     node.request('/settings/security/data', { form: { cipherSuites: JSON.stringify([suite]) } });
-  const unfit = 'data.cipherSuites - None of the cipher suites goes with a certificate whose key is EC';
+  const unfit = 'data.cipherSuites - None of the cipher suites works with a certificate whose key is EC';
   assert.equal((await choose('TLS_RSA_WITH_AES_128_GCM_SHA256')).status, 200, 'a generated one fits all');
   const refused = await node.reload();
   assert.deepEqual([refused.status, refused.body], [400, unfit]);

@@ -148,7 +148,7 @@ describe('the LDAP settings', () => {
         ] as const,
       };
     };
-    const hosts = 'must be up to 16 names or addresses with commas between';
+    const hosts = 'must be up to 16 names or addresses separated by commas';
     await checkSettings(t, target, {
       ...{ write: '/settings/ldap', read: '/settings/ldap', base: {}, refusal: refusals.fields },
       parameters: [

@@ -1,6 +1,6 @@
 // Settings describe their values in words, for people. Descriptions of a known form are converted to JSON Schema.
 import type { JsonSchema } from '#contract/json-schema.ts';
-import { lacking, type Setting } from '../settings/setting.ts';
+import { missingFeatures, type Setting } from '../settings/setting.ts';
 
 export function settingSchema(setting: Setting): JsonSchema {
   const fallback = /^(?:`([^`]*)`|(-?\d+(?:\.\d+)?))$/.exec(setting.default);
@@ -49,7 +49,10 @@ function number(range: string): JsonSchema | null {
 }
 
 function describe({ range, default: fallback, change, effect, note }: Setting): string {
-  const waits = effect in lacking ? `waits for ${lacking[effect as keyof typeof lacking]}` : effect;
+  const waits =
+    effect in missingFeatures
+      ? `waits for ${missingFeatures[effect as keyof typeof missingFeatures]}`
+      : effect;
   const parts = [`Accepted: ${range}.`, `Default: ${fallback}.`, `A change is ${change}; it ${waits}.`];
   return [...parts, ...(note === undefined ? [] : [`${note}.`])].join(' ');
 }

@@ -71,7 +71,7 @@ export const GetNodeServices = defineRoute({
   access: readPools,
   openBeforeProvisioning: true,
   answer: { json: nodeServicesShape },
-  doc: 'Nodes with the ports of their services: what clients without a bucket bootstrap from.',
+  doc: 'Nodes with the ports of their services, from which clients without a bucket bootstrap.',
 });
 
 export const StreamNodeServices = defineRoute({
@@ -120,7 +120,7 @@ export const GetTasks = defineRoute({
   path: '/pools/default/tasks',
   access: readTasks,
   answer: { json: tasksShape },
-  doc: 'What runs in the background: rebalance (always listed), buckets that warm up.',
+  doc: 'Background tasks: rebalance (always listed), buckets that warm up, compactions, support bundles.',
 });
 
 export const GetRebalanceProgress = defineRoute({

@@ -1,4 +1,4 @@
-// Read requests for the cluster.
+// Handlers that describe the cluster.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -43,22 +43,22 @@ export interface PoolRoutesDeps {
 const waitMsMax = 300_000;
 
 export const poolRoutes = (deps: PoolRoutesDeps): BoundRoute[] => [
-  ...greetings(deps),
-  ...wholeCluster(deps),
-  ...bootstrap(deps),
-  ...work(deps),
+  ...versionRoutes(deps),
+  ...poolReads(deps),
+  ...bootstrapRoutes(deps),
+  ...taskRoutes(deps),
 ];
 
-function greetings({ view, product, provisioned }: PoolRoutesDeps): BoundRoute[] {
+function versionRoutes({ view, product, provisioned }: PoolRoutesDeps): BoundRoute[] {
   return [
     bind(contract.GetPools, () => reply.json(poolsRecord(view, provisioned(), product))),
     bind(contract.GetVersions, () => reply.json(versions(product))),
   ];
 }
 
-function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
+function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
   const { view, data, snapshots, clock, security } = deps;
-  const seen = (context: Context) =>
+  const visible = (context: Context) =>
     view.liveBuckets().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
   const etag = (context: Context) => `${view.latestRevision()}-${nodeStatus(snapshots.stable(context))}`;
   const pool = async (query: Form, context: Context) => {
@@ -74,7 +74,7 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
     const known = alerts(snapshot, deps.warnings(), list.all(), popUps, clock.wallMs());
     return reply.json({
       etag: etag(context),
-      ...poolRecord(view, snapshot, seen(context), security.encryptionLevel, known, list.token),
+      ...poolRecord(view, snapshot, visible(context), security.encryptionLevel, known, list.token),
     });
   };
   return [
@@ -82,7 +82,7 @@ function wholeCluster(deps: PoolRoutesDeps): BoundRoute[] {
     bind(contract.GetPoolNodes, ({ query }, context) => pool(query, context)),
     bind(contract.StreamPool, (_, context) => {
       const read = () =>
-        streamedPool(view, snapshots.stable(context), seen(context), security.encryptionLevel);
+        streamedPool(view, snapshots.stable(context), visible(context), security.encryptionLevel);
       return reply.stream((signal) => valueStream([view, data, security], read, signal));
     }),
     bind(contract.GetTerseCluster, ({ query }) => {
@@ -113,7 +113,7 @@ const anyOf = (...sources: Pick<ClusterView, 'onChange'>[]): Pick<ClusterView, '
   },
 });
 
-function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
+function bootstrapRoutes({ view, data }: PoolRoutesDeps): BoundRoute[] {
   const terse = (name: string | undefined) => {
     const bucket = view.liveBucket(name ?? '');
     return bucket ? terseBucketConfig(view, bucket) : null;
@@ -136,7 +136,7 @@ function bootstrap({ view, data }: PoolRoutesDeps): BoundRoute[] {
   ];
 }
 
-function work({ view, data, logCollection }: PoolRoutesDeps): BoundRoute[] {
+function taskRoutes({ view, data, logCollection }: PoolRoutesDeps): BoundRoute[] {
   return [
     bind(contract.GetTasks, async ({ query }) => {
       await data.refresh();

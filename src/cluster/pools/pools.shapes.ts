@@ -12,7 +12,7 @@ import {
 
 const { object, each, array, record, string, integer, number, boolean, oneOf, either, named } = shape;
 
-const nothingYet = array(shape.any);
+const emptyList = array(shape.any);
 
 export const versionsShape = object({ implementationVersion: string, componentsVersion: record(string) });
 
@@ -21,15 +21,15 @@ export const poolsShape = object({
   allowedServices: array(string),
   packageVariant: string,
   pools: array(object(each(string, 'name', 'uri', 'streamingUri'))),
-  settings: either(record(string), nothingYet),
-  uuid: either(string, nothingYet),
+  settings: either(record(string), emptyList),
+  uuid: either(string, emptyList),
   implementationVersion: string,
   componentsVersion: record(string),
 });
 
 const link = object({ uri: string }, { validateURI: string });
 
-const still = {
+const stable = {
   name: string,
   buckets: object(each(string, 'uri', 'terseBucketsBase', 'terseStreamingBucketsBase')),
   bucketNames: array(object({ bucketName: string, uuid: string })),
@@ -50,12 +50,12 @@ const alert = object({ msg: string, serverTime: shape.time, disableUIPopUp: bool
 export const poolShape = named(
   'Pool',
   object({
-    ...{ etag: string, ...still, alerts: array(alert), alertsSilenceURL: string },
+    ...{ etag: string, ...stable, alerts: array(alert), alertsSilenceURL: string },
     ...{ nodes: array(nodeShape), storageTotals },
   }),
 );
 
-export const streamedPoolShape = named('PoolIdentity', object({ ...still, nodes: array(stableNodeShape) }));
+export const streamedPoolShape = named('PoolIdentity', object({ ...stable, nodes: array(stableNodeShape) }));
 
 const nodesExt = array(
   object({ services: record(integer) }, { thisNode: boolean, hostname: string, alternateAddresses }),

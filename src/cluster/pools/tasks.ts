@@ -1,4 +1,4 @@
-// The list of background work.
+// The list of background tasks.
 
 import type { Form } from '#contract/route.ts';
 import { bucketUri } from '../bootstrap/terse-config.ts';
@@ -21,10 +21,10 @@ export function tasks(
 ): Record<string, unknown>[] {
   checkTimeout(query['rebalanceStatusTimeout']);
   const { otpNode } = view.self;
-  const leaving = view.deletingBuckets();
+  const deleting = view.deletingBuckets();
   const common = { recommendedRefreshPeriod: refreshSeconds, status: 'running' };
   return [
-    ...leaving.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
+    ...deleting.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
     { type: 'rebalance', status: 'notRunning', statusIsStale: false, masterRequestTimedOut: false },
     ...(collection ? [collectionTask(collection)] : []),
     ...view.liveBuckets().flatMap((bucket) => compactionTask(bucket, data.measured(bucket.uuid)) ?? []),
@@ -54,7 +54,7 @@ function compactionTask({ name }: StoredBucket, measured: MeasuredBucket | null)
   };
 }
 
-/** Continues after the documents are usable, while values are loaded in the background. */
+/** True until all values are loaded, also while the bucket already answers requests. */
 const isWarming = (measured: MeasuredBucket | null): boolean =>
   statusOf(measured) === 'warmup' || measured?.warmUp?.state === 'values';
 

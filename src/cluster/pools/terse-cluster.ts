@@ -1,9 +1,9 @@
-// The cluster in a few fields; query flags select them.
+// A short description of the cluster; query flags select its fields.
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { FormReader } from '../forms/form-reader.ts';
 
-const specified = ['clusterUUID', 'orchestrator', 'isBalanced', 'clusterCompatVersion'];
+const defaultFields = ['clusterUUID', 'orchestrator', 'isBalanced', 'clusterCompatVersion'];
 
 export interface TerseInput {
   view: ClusterView;
@@ -25,15 +25,15 @@ export function terseClusterInfo(input: TerseInput, query: Form) {
     buckets: view.liveBuckets().map(({ name }) => name),
     nodes: cluster.nodes.map(({ otpNode }) => otpNode),
   };
-  const wanted = chosen(query, Object.keys(known));
+  const wanted = selectedFields(query, Object.keys(known));
   return Object.fromEntries(wanted.map((key) => [key, known[key]]));
 }
 
-function chosen(query: Form, known: readonly string[]): readonly string[] {
+function selectedFields(query: Form, known: readonly string[]): readonly string[] {
   const reader = new FormReader(query);
   const all = reader.boolean('all') === true;
   const named = known.filter((key) => reader.boolean(key) === true);
   reader.refuseIfInvalid();
   if (all) return known;
-  return named.length > 0 ? named : specified;
+  return named.length > 0 ? named : defaultFields;
 }

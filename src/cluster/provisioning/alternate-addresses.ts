@@ -1,4 +1,4 @@
-// Names and ports under which clients outside reach a node, such as through a container's mapped ports.
+// Names and ports under which clients of other networks reach a node, such as through a container's mapped ports.
 
 import { portProblem } from '../forms/port-problem.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
@@ -14,8 +14,8 @@ const portNames = new Set([
 ]);
 
 export function alternateHostProblem(hostname: string): string | null {
-  const fine = hostname.length <= hostLengthMax && (isDomainName(hostname) || isIpv6(hostname));
-  if (fine) return null;
+  const isValid = hostname.length <= hostLengthMax && (isDomainName(hostname) || isIpv6(hostname));
+  if (isValid) return null;
   return `Invalid hostname specified. Hostname should be ${hostLengthMax} characters or less and either a valid IPv4, IPv6, or FQDN`;
 }
 

@@ -34,9 +34,9 @@ export async function readPaths(
 ): Promise<NodePaths> {
   const sent = sentPaths(form, names, before, problems);
   if (problems.length > 0) return before;
-  const wanted = await followed(sent, before, folders);
-  problems.push(...below(await folders.physicalPath(before.data), wanted, before, names));
-  if (problems.length === 0) problems.push(...(await refusals(wanted, before, provisioned, folders)));
+  const wanted = await withPhysicalPaths(sent, before, folders);
+  problems.push(...nestedFolderProblems(await folders.physicalPath(before.data), wanted, before, names));
+  if (problems.length === 0) problems.push(...(await pathProblems(wanted, before, provisioned, folders)));
   return wanted;
 }
 
@@ -60,8 +60,8 @@ function sentPaths(form: Form, names: PathNames, before: NodePaths, problems: st
   };
 }
 
-/** Folders that the node already has keep their path, under any name that is sent. */
-async function followed(sent: NodePaths, before: NodePaths, folders: Folders): Promise<NodePaths> {
+/** Resolves links. A folder that the node already uses keeps its stored path. */
+async function withPhysicalPaths(sent: NodePaths, before: NodePaths, folders: Folders): Promise<NodePaths> {
   const known = new Map<string, string>();
   for (const path of all(before)) known.set(await folders.physicalPath(path), path);
   const follow = async (path: string) => {
@@ -80,7 +80,12 @@ async function followed(sent: NodePaths, before: NodePaths, folders: Folders): P
 const all = ({ data, index, analytics, eventing }: NodePaths) => [data, index, ...analytics, eventing];
 
 /** The data folder belongs to the data service: other services may share it, but not nest in it. */
-function below(dataFolder: string, wanted: NodePaths, before: NodePaths, names: PathNames): string[] {
+function nestedFolderProblems(
+  dataFolder: string,
+  wanted: NodePaths,
+  before: NodePaths,
+  names: PathNames,
+): string[] {
   const inside = dataFolder.endsWith('/') ? dataFolder : `${dataFolder}/`;
   const present = all(before);
   return [
@@ -94,7 +99,7 @@ function below(dataFolder: string, wanted: NodePaths, before: NodePaths, names: 
   );
 }
 
-async function refusals(
+async function pathProblems(
   wanted: NodePaths,
   before: NodePaths,
   provisioned: boolean,

@@ -60,7 +60,7 @@ export class NodeSetupService {
   async rename(hostname: string | undefined): Promise<void> {
     const problem = await this.renameProblem(hostname);
     if (problem !== null) throw nodeRefusals.invalidName({ problem });
-    await this.#takeName(hostname as string);
+    await this.#storeName(hostname as string);
   }
 
   /** The reason why the node cannot use the name; null if it can. */
@@ -73,7 +73,7 @@ export class NodeSetupService {
     return surroundings.nameProblem(hostname);
   }
 
-  async #takeName(hostname: string): Promise<void> {
+  async #storeName(hostname: string): Promise<void> {
     const { surroundings, cluster } = this.#deps;
     await cluster.changeSelf((node) => ({
       ...node,

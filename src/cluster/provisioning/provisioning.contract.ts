@@ -39,7 +39,7 @@ export const SetNodePaths = defineRoute({
   repeatable: ['cbas_path'],
 });
 
-/** The same for a node by name; there is only this one. */
+/** As `SetNodePaths` for a node by name: only this node exists. */
 export const SetNamedNodePaths = defineRoute({
   id: 'provisioning.named_node_paths',
   method: 'POST',
@@ -64,7 +64,7 @@ export const Rename = openForm(
   'POST',
   '/node/controller/rename',
   setup,
-  'Sets the name that others reach this node by.',
+  'Sets the name under which clients and other nodes reach this node.',
 );
 
 export const ChangePool = openForm(
@@ -125,7 +125,7 @@ export const GetStatsSettings = defineRoute({
   path: '/settings/stats',
   access: readSettings,
   answer: { json: statsSettingsShape },
-  doc: 'Whether statistics may be shared. None ever are.',
+  doc: 'Whether statistics may be shared; the node never sends any.',
 });
 
 export const SetStatsSettings = openForm(
@@ -133,7 +133,7 @@ export const SetStatsSettings = openForm(
   'POST',
   '/settings/stats',
   writeSettings,
-  'Keeps whether statistics may be shared. None ever are.',
+  'Stores whether statistics may be shared; the node never sends any.',
   true,
 );
 
@@ -143,7 +143,7 @@ export const GetIndexSettings = defineRoute({
   path: '/settings/indexes',
   access: readIndexes,
   answer: { json: indexSettingsShape },
-  doc: 'Settings of the index service, kept until it runs.',
+  doc: 'Settings of the index service; most have no effect.',
 });
 
 export const SetIndexSettings = openForm(
@@ -151,7 +151,7 @@ export const SetIndexSettings = openForm(
   'POST',
   '/settings/indexes',
   writeIndexes,
-  'Changes settings of the index service, kept until it runs.',
+  'Changes settings of the index service; most have no effect.',
   true,
 );
 
@@ -206,7 +206,7 @@ export const SetAlternate = defineRoute({
   access: setup,
   openBeforeProvisioning: true,
   bodyKind: 'form',
-  doc: 'Sets the name and ports by which clients elsewhere reach this node.',
+  doc: 'Sets the name and ports under which clients of other networks reach this node.',
 });
 export const RemoveAlternate = defineRoute({
   id: 'provisioning.alternate_remove',

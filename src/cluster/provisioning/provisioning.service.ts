@@ -95,7 +95,7 @@ export class ProvisioningService {
     return services;
   }
 
-  /** Sets the credentials, or changes existing ones. Other fields are tolerated. */
+  /** Sets or changes the credentials; ignores other fields. */
   async setWeb(form: Form, justValidate: boolean): Promise<void> {
     const which = this.provisioned ? 'any' : 'first';
     const reader = new FormReader(form);
@@ -154,7 +154,7 @@ export class ProvisioningService {
     await this.#deps.network.apply(network);
   }
 
-  /** The whole set-up in one call. Calls run one at a time: later ones change nothing. */
+  /** The whole set-up in one call. Calls run one at a time; those after the first are refused. */
   initCluster(form: Form, justValidate: boolean): Promise<void> {
     return this.#initializing.run('cluster', () => this.#initCluster(form, justValidate));
   }

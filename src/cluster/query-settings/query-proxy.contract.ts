@@ -1,4 +1,4 @@
-// Statements sent to the administration port; the console and tools of the cluster use it.
+// The route for statements sent to the administration port, as consoles and tools do.
 import { shape } from '#contract/json-schema.ts';
 import { defineRoute } from '#contract/route.ts';
 
@@ -6,12 +6,12 @@ export const RunStatement = defineRoute({
   id: 'query.proxy',
   method: 'POST',
   path: '/_p/query/query/service',
-  // The query service judges the statement by the credentials that are passed on.
+  // The query service authorizes the statement by the forwarded credentials.
   access: { kind: 'authenticated' },
   bodyKind: 'raw',
   bodyLimit: 8 << 20,
-  // The trail of changes is about the configuration; statements also run on the query service's own ports.
+  // The audit trail records changes of the configuration; most statements run on the query service's own ports.
   changesNothing: true,
   answer: { json: shape.record(shape.any) },
-  doc: 'Runs a statement on the query service of this node, with the rights of the caller; takes Basic credentials and at most 8 MiB.',
+  doc: 'Runs a statement on the query service of this node, with the rights of the caller; needs Basic credentials, accepts at most 8 MiB.',
 });

@@ -1,14 +1,14 @@
-// Passes statements from the administration port on to the query service of this node, with the credentials of the caller: the
-// query service checks them again, so that nobody gets rights through the proxy.
+// Forwards statements from the administration port to the query service of this node with the caller's credentials, which the query
+// service checks again, so that the proxy grants no rights.
 import { type ForwardTarget, forward } from '#client/forward.adapter.ts';
 import { type BoundRoute, bind, type Context, type Form } from '#contract/route.ts';
 import { queryRefusals } from '../refusals/query.refusals.ts';
 import * as contract from './query-proxy.contract.ts';
 
-/** Null where the node does not run the query service. */
+/** Resolves with null if the node does not run the query service. */
 export type QueryAddress = () => Promise<ForwardTarget | null>;
 
-const passedOn = ['content-type', 'accept', 'user-agent'];
+const forwardedHeaders = ['content-type', 'accept', 'user-agent'];
 
 export const queryProxyRoutes = (address: QueryAddress): BoundRoute[] => [
   bind(contract.RunStatement, async ({ query, body }, context) => {
@@ -32,7 +32,7 @@ function headersOf({ headers }: Context): Record<string, string> {
   if (headers['cb-on-behalf-of'] !== undefined) throw queryRefusals.onBehalf();
   const { authorization } = headers;
   if (typeof authorization !== 'string' || !/^basic /i.test(authorization)) throw queryRefusals.basicOnly();
-  const passed = passedOn.flatMap((name) => {
+  const passed = forwardedHeaders.flatMap((name) => {
     const value = headers[name];
     return typeof value === 'string' ? [[name, value] as const] : [];
   });

@@ -60,7 +60,7 @@ test('refuses, and sends nothing on, without credentials of the caller itself or
     const refused = await request(path, { raw, headers: { 'cb-on-behalf-of': onBehalf } });
     assert.deepEqual(
       [refused.status, refused.text],
-      [400, 'cb-on-behalf-of is not passed on to the query service'],
+      [400, 'cb-on-behalf-of is not forwarded to the query service'],
     );
     assert.equal((await request(path, { raw: ' '.repeat((8 << 20) + 1) })).status, 413);
     assert.equal(service.seen.length, 0);

@@ -125,10 +125,10 @@ const isUrls = (value: unknown): value is string[] =>
   value.length <= urlsMax &&
   value.every((url) => typeof url === 'string' && url.length <= textMax);
 
-/** Bit of feature controls: no sequential scans. */
+/** The bit of `queryN1QLFeatCtrl` that disables sequential scans. */
 const noSequentialScans = 0x4000;
 
-/** Under the names of the service's own settings. */
+/** The settings under the names that the query service uses. */
 export function serviceSettings(settings: QuerySettings): Record<string, unknown> {
   const all = { ...queryDefaults, ...settings };
   return {

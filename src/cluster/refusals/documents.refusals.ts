@@ -23,8 +23,8 @@ export const documentRefusals = defineRefusals('documents', {
     text: 'Collection with name "{collection}" in scope "{scope}" is not found',
     published: true,
   },
-  scopeGone: { status: 404, as: 'code', error: 'not_found', text: 'The scope is gone' },
-  collectionGone: { status: 404, as: 'code', error: 'not_found', text: 'The collection is gone' },
+  scopeGone: { status: 404, as: 'code', error: 'not_found', text: 'The scope was dropped' },
+  collectionGone: { status: 404, as: 'code', error: 'not_found', text: 'The collection was dropped' },
   otherVersion: {
     status: 409,
     as: 'code',

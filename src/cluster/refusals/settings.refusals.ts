@@ -49,13 +49,13 @@ export const settingsRefusals = defineRefusals('settings', {
   },
   longSubject: { as: 'fields', field: 'subject', text: 'subject is too long.' },
   noRecipients: { as: 'bare', field: 'error', text: 'there are no recipients' },
-  tooManyTestMails: { as: 'bare', field: 'error', text: 'too many test mails are under way' },
+  tooManyTestMails: { as: 'bare', field: 'error', text: 'too many test mails are in progress' },
   mailNotSent: { as: 'bare', field: 'error', text: '{reason}' },
   recipientsRefused: { as: 'bare', field: 'error', text: 'the mail server refused {recipients}' },
-  mailServerLacks: {
+  mailExtensionsUnsupported: {
     as: 'bare',
     field: 'error',
-    text: 'the mail server took the mail, but offers {missing}',
+    text: 'the mail server accepted the mail, but offers {missing}',
   },
   ldapLoginNeedsUser: { as: 'fields', field: 'authUser', text: fieldText.required, published: true },
   ldapGroupsNeedUser: { as: 'fields', field: 'groupsQueryUser', text: fieldText.required, published: true },

@@ -30,7 +30,7 @@ export class CipherNames {
   readonly #available: () => readonly string[];
   #made: Map<string, string> | null = null;
 
-  /** OpenSSL names of the runtime's suites: read when needed, because the runtime takes a while to list them. */
+  /** `available` lists the OpenSSL names of Node's suites; called on first use, because Node takes a while to list them. */
   constructor(available: () => readonly string[]) {
     this.#available = available;
   }

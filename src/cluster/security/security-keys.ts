@@ -11,14 +11,14 @@ import {
 } from './security-state.ts';
 
 /** The context in which values are validated. */
-export interface Surroundings {
+export interface KeyContext {
   ciphers: CipherNames;
   encryptsBetweenNodes: boolean;
   demandsClientCertificates: boolean;
 }
 
 export type Reading<T = unknown> = { value: T } | { problem: string };
-type Read = (sent: string, around: Surroundings) => Reading;
+type Read = (sent: string, context: KeyContext) => Reading;
 
 interface Key {
   readonly name: Exclude<keyof SecurityState, 'services'>;
@@ -70,21 +70,21 @@ export function keyPath(steps: readonly string[]): KeyPath | null {
 }
 
 /** The value that was sent for a key, or the reason of its refusal. */
-export function readKey(path: KeyPath, sent: string, around: Surroundings): Reading {
+export function readKey(path: KeyPath, sent: string, context: KeyContext): Reading {
   if (path.key?.name === 'tlsMinVersion') return readVersion(sent, path.service);
-  return path.key?.read(sent, around) ?? { problem: 'Not supported' };
+  return path.key?.read(sent, context) ?? { problem: 'Not supported' };
 }
 
 /** TLS 1.3 alone is allowed for services whose clients are known to support it. */
 function readVersion(sent: string, service: ServiceName | null): Reading {
   const isManager = service === null || service === 'clusterManager';
-  const taken = tlsVersions.filter((version) => !isManager || version !== 'tlsv1.3');
-  const found = taken.find((version) => version === sent);
+  const accepted = tlsVersions.filter((version) => !isManager || version !== 'tlsv1.3');
+  const found = accepted.find((version) => version === sent);
   if (found) return { value: found };
-  return { problem: `Supported TLS versions are ${taken.toReversed().join(', ')}` };
+  return { problem: `Supported TLS versions are ${accepted.toReversed().join(', ')}` };
 }
 
-function readCiphers(sent: string, { ciphers }: Surroundings): Reading {
+function readCiphers(sent: string, { ciphers }: KeyContext): Reading {
   const list = parse(sent);
   if (!Array.isArray(list) || !list.every((name) => typeof name === 'string')) {
     return { problem: 'Invalid format. Expecting a list of ciphers.' };
@@ -94,13 +94,13 @@ function readCiphers(sent: string, { ciphers }: Surroundings): Reading {
   return { value: [...new Set(list.map((name) => ciphers.known(name)))] };
 }
 
-function readLevel(sent: string, around: Surroundings): Reading<EncryptionLevel> {
-  if (!around.encryptsBetweenNodes) {
+function readLevel(sent: string, context: KeyContext): Reading<EncryptionLevel> {
+  if (!context.encryptsBetweenNodes) {
     return { problem: "Can't set cluster encryption level when cluster encryption is disabled." };
   }
   const level = encryptionLevels.find((name) => name === sent);
   if (!level) return { problem: 'Cluster encryption level must be one of ["control","all","strict"]' };
-  if (level === 'control' || !around.demandsClientCertificates) return { value: level };
+  if (level === 'control' || !context.demandsClientCertificates) return { value: level };
   const state = "client certificate authentication state is set to 'mandatory'";
   return { problem: `Can't set cluster encryption level to '${level}' when ${state}.` };
 }

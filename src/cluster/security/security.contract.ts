@@ -37,7 +37,7 @@ export const GetSecurity = route(
   'GET',
   all,
   securityShape,
-  'Settings of security on the wire, with each service’s.',
+  'TLS and security settings: those for all services, and those of each service.',
 );
 export const GetPart = route(
   'read_part',
@@ -82,14 +82,14 @@ export const ResetSecurity = route(
   'DELETE',
   all,
   nothing,
-  'Refused: what is to be reset must be named.',
+  'Refused: the path must name the service or setting to reset.',
 );
 export const ResetPart = route(
   'reset_part',
   'DELETE',
   part,
   nothing,
-  'Resets a service, or one setting for all services.',
+  'Resets the settings of one service, or one setting for all services.',
 );
 export const ResetKey = route('reset_key', 'DELETE', key, nothing, 'Resets one setting of one service.');
 
@@ -100,7 +100,7 @@ export interface SecurityView {
   supportedCipherSuites: readonly string[];
 }
 
-/** Changed only by its own call from this machine; shown here with the rest. */
+/** Whether other machines may upload a root certificate: a setting with its own route, shown with the security settings. */
 export interface CertificateUpload {
   allowed(): Promise<boolean>;
 }

@@ -7,14 +7,7 @@ import type { Changing } from '../config/until.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import type { CipherNames } from './cipher-names.ts';
-import {
-  type KeyPath,
-  keyPath,
-  readKey,
-  readOnlyKey,
-  type Surroundings,
-  withValue,
-} from './security-keys.ts';
+import { type KeyContext, type KeyPath, keyPath, readKey, readOnlyKey, withValue } from './security-keys.ts';
 import {
   defaults,
   effectiveTls,
@@ -39,7 +32,7 @@ export interface SecurityDeps {
   log: Log;
 }
 
-/** A key as it was named, and its new value. */
+/** A key as the request names it, and its new value. */
 export interface WantedValue {
   steps: readonly string[];
   sent: string;
@@ -79,7 +72,8 @@ export class SecurityService implements Changing {
   /** The reason why a certificate with a key of this kind would leave a service without a suite; null if it would not. */
   problemWith(keyKind: string): string | null {
     return (
-      services.map((service) => unfit(this.state, service, [keyKind])).find((one) => one !== null) ?? null
+      services.map((service) => keyTypeProblem(this.state, service, [keyKind])).find((one) => one !== null) ??
+      null
     );
   }
 
@@ -121,28 +115,28 @@ export class SecurityService implements Changing {
     const text = steps.join('.');
     if (steps.at(-1) === readOnlyKey) throw settingsRefusals.readOnlyKey({ key: text });
     if (!path) throw settingsRefusals.unknownKey({ key: text });
-    this.#demandEdition(path);
+    this.#requireEdition(path);
     await this.#change((state) => withValue(state, path, undefined));
     this.#deps.log.info('security.changed', { keys: [text] });
   }
 
   #read({ steps, sent }: WantedValue, problems: string[]): { path: KeyPath; value: unknown } | null {
     const path = keyPath(steps);
-    const reading = this.#judge(steps, path, sent);
+    const reading = this.#readValue(steps, path, sent);
     if ('value' in reading && path) return { path, value: reading.value };
     const { problem } = reading as { problem: string };
     problems.push(path || steps.at(-1) === readOnlyKey ? `${steps.join('.')} - ${problem}` : problem);
     return null;
   }
 
-  #judge(steps: readonly string[], path: KeyPath | null, sent: string) {
+  #readValue(steps: readonly string[], path: KeyPath | null, sent: string) {
     if (steps.at(-1) === readOnlyKey) return { problem: 'Property is readonly' };
     if (!path?.key) return { problem: `Unknown key ${steps.join('.')}` };
-    if (this.#isBarred(path)) return { problem: 'not supported in community edition' };
-    return readKey(path, sent, this.#surroundings);
+    if (this.#needsEnterprise(path)) return { problem: 'not supported in community edition' };
+    return readKey(path, sent, this.#keyContext);
   }
 
-  get #surroundings(): Surroundings {
+  get #keyContext(): KeyContext {
     const { ciphers, demandsClientCertificates } = this.#deps;
     return {
       ciphers,
@@ -151,12 +145,12 @@ export class SecurityService implements Changing {
     };
   }
 
-  #isBarred({ service, key }: KeyPath): boolean {
+  #needsEnterprise({ service, key }: KeyPath): boolean {
     return this.#deps.edition === 'community' && (service !== null || key?.enterpriseOnly === true);
   }
 
-  #demandEdition(path: KeyPath): void {
-    if (this.#isBarred(path)) throw settingsRefusals.keyNeedsEnterprise({ key: path.text });
+  #requireEdition(path: KeyPath): void {
+    if (this.#needsEnterprise(path)) throw settingsRefusals.keyNeedsEnterprise({ key: path.text });
   }
 
   async #change(next: (state: SecurityState) => SecurityState): Promise<void> {
@@ -164,7 +158,7 @@ export class SecurityService implements Changing {
       const after = next(before);
       const kinds = this.#deps.keyKinds();
       const problems = services.flatMap(
-        (service) => unusable(after, service) ?? unfit(after, service, kinds) ?? [],
+        (service) => versionProblem(after, service) ?? keyTypeProblem(after, service, kinds) ?? [],
       );
       if (problems.length > 0) throw settingsRefusals.invalidSecurity([...new Set(problems)]);
       return after;
@@ -172,8 +166,8 @@ export class SecurityService implements Changing {
   }
 }
 
-/** Suites of which none exists in the allowed TLS versions would lock every client out. */
-function unusable(state: SecurityState, service: ServiceName): string | null {
+/** The problem of suites that do not exist in any allowed TLS version: no client could connect. */
+function versionProblem(state: SecurityState, service: ServiceName): string | null {
   const { cipherSuites, tlsMinVersion } = effectiveTls(state, service);
   if (cipherSuites.length === 0 || tlsMinVersion !== 'tlsv1.3') return null;
   if (cipherSuites.some((name) => !name.includes('_WITH_') && isTls13(name))) return null;
@@ -181,18 +175,18 @@ function unusable(state: SecurityState, service: ServiceName): string | null {
   return `${key} - None of the cipher suites is one of tlsv1.3, the lowest version allowed`;
 }
 
-/** So would suites of which none works with the node's certificate. */
-function unfit(state: SecurityState, service: ServiceName, kinds: readonly string[]): string | null {
+/** The problem of suites that do not work with the node's certificate: no client could connect. */
+function keyTypeProblem(state: SecurityState, service: ServiceName, kinds: readonly string[]): string | null {
   const { cipherSuites } = effectiveTls(state, service);
   const fits = (name: string) =>
     !name.includes('_WITH_') || kinds.includes(name.includes('_ECDSA_WITH_') ? 'ec' : 'rsa');
   if (cipherSuites.length === 0 || kinds.length === 0 || cipherSuites.some(fits)) return null;
   const keys = kinds.join(' and ').toUpperCase();
   const key = chosenAt(state, service, ['cipherSuites']);
-  return `${key} - None of the cipher suites goes with a certificate whose key is ${keys}`;
+  return `${key} - None of the cipher suites works with a certificate whose key is ${keys}`;
 }
 
-/** The key to correct: services that use the choice for all share it, and its text. */
+/** The key to name in a problem: that of the service if it has a choice of its own, else the common one. */
 function chosenAt(state: SecurityState, service: ServiceName, keys: readonly (keyof TlsChoices)[]): string {
   const own = state.services[service];
   return keys.some((key) => own?.[key] !== undefined) ? `${service}.cipherSuites` : 'cipherSuites';

@@ -4,7 +4,7 @@ import { type SettingGroup, setting } from './setting.ts';
 const tests = ['alerts.test', 'alerts.send_test'];
 const address = 'an address';
 const kinds =
-  'with commas between: `auto_failover_node`, `auto_failover_maximum_reached`, `auto_failover_other_nodes_down`, ' +
+  'separated by commas: `auto_failover_node`, `auto_failover_maximum_reached`, `auto_failover_other_nodes_down`, ' +
   '`auto_failover_cluster_too_small`, `ip`, `disk`, `overhead`, `ep_oom_errors`, `ep_item_commit_failed`, ' +
   '`audit_dropped_events`, `memory_threshold`, `auto_failover_disabled`, `indexer_ram_max_usage`, ' +
   '`ep_clock_cas_drift_threshold_exceeded`, `communication_issue`, `time_out_of_sync`, `disk_usage_analyzer_stuck`';
@@ -14,11 +14,11 @@ export const alertParameters: readonly SettingGroup[] = [
     title: 'Alerts by mail',
     routes: ['alerts.change', ...tests],
     settings: [
-      setting('enabled', '`false`; required', '`true`, `false`', 'live', 'acts', 'no mark on test mails'),
+      setting('enabled', '`false`; required', '`true`, `false`', 'live', 'acts', 'ignored in test mails'),
       setting(
         'recipients',
         '`root@localhost`; required with `enabled=true`',
-        'up to 100 addresses with commas between',
+        'up to 100 addresses separated by commas',
         'live',
         'acts',
       ),
@@ -28,7 +28,7 @@ export const alertParameters: readonly SettingGroup[] = [
         kinds,
         'live',
         'acts',
-        'which events send mail; raised are `disk`, `overhead`, `ep_oom_errors`, `ep_item_commit_failed`, `audit_dropped_events`, `memory_threshold` and `ip`, each about one thing at most once in ten minutes, about one disk once in twelve hours',
+        'the events that send mail. This version raises `disk`, `overhead`, `ep_oom_errors`, `ep_item_commit_failed`, `audit_dropped_events`, `memory_threshold` and `ip`, each for one subject at most once in ten minutes, for one disk once in twelve hours',
       ),
       setting(
         'pop_up_alerts',
@@ -47,10 +47,10 @@ export const alertParameters: readonly SettingGroup[] = [
         '`true`, `false`',
         'live',
         'acts',
-        '`true`: TLS from the first byte on port 465, STARTTLS on others, by a certificate that the machine or the cluster trusts; `false`: TLS where the server offers it, by any certificate',
+        '`true`: TLS from the first byte on port 465, STARTTLS on others, with a certificate that the machine or the cluster trusts; `false`: TLS if the server offers it, with any certificate',
       ),
       setting('emailUser', 'empty: no authentication', 'up to 1024 bytes', 'live', 'acts'),
-      setting('emailPass', 'empty', 'up to 1024 bytes', 'live', 'acts', 'kept encrypted, never shown'),
+      setting('emailPass', 'empty', 'up to 1024 bytes', 'live', 'acts', 'stored encrypted, never shown'),
     ],
   },
   {

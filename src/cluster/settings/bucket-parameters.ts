@@ -3,7 +3,7 @@ import { type SettingGroup, setting } from './setting.ts';
 
 const hour = '0–23';
 const minute = '0–59';
-const whole = 'given together with the other four parts, or not at all';
+const allParts = 'sent together with the other four parts, or not at all';
 
 export const bucketParameters: SettingGroup = {
   title: 'Buckets',
@@ -15,7 +15,7 @@ export const bucketParameters: SettingGroup = {
       '1–100 bytes of A-Z a-z 0-9 _ . - %, not starting with a dot',
       'creation only',
       'acts',
-      'unique in the cluster whatever the case of letters',
+      'unique in the cluster, regardless of case',
     ),
     setting(
       'bucketType',
@@ -23,12 +23,12 @@ export const bucketParameters: SettingGroup = {
       '`couchbase` or `membase`, `ephemeral`, `memcached`; also `native` and `cache`',
       'creation only',
       'acts',
-      'the bucket shows its type in the vocabulary that it was made in',
+      'reads show the type in the vocabulary of the creation',
     ),
     setting(
       'ramQuotaMB',
       'required',
-      '100 up to what the data service’s memory leaves, per node',
+      '100 up to the free part of the data service’s memory, per node',
       'live',
       'acts',
       'not below what an existing bucket uses',
@@ -39,7 +39,7 @@ export const bucketParameters: SettingGroup = {
       'as `ramQuotaMB`',
       'live',
       'acts',
-      'another name; where both are sent `ramQuota` wins',
+      'another name; if both are sent, `ramQuota` takes precedence',
     ),
     setting(
       'otherBucketsRamQuotaMB',
@@ -47,7 +47,7 @@ export const bucketParameters: SettingGroup = {
       '0 and up',
       'live',
       'acts',
-      'only for the question "what if": counted as taken, not kept',
+      'for what-if questions: counted as memory of other buckets, not stored',
     ),
     setting(
       'evictionPolicy',
@@ -55,7 +55,7 @@ export const bucketParameters: SettingGroup = {
       '`valueOnly`, `fullEviction`; ephemeral `noEviction`, `nruEviction`; none for cache',
       'bucket restart',
       'acts',
-      'live for ephemeral buckets, which have no disk to start from',
+      'live for ephemeral buckets, which have no files',
     ),
     setting(
       'threadsNumber',
@@ -63,7 +63,7 @@ export const bucketParameters: SettingGroup = {
       '3, 8; other numbers count as 3',
       'bucket restart',
       'acts',
-      'which bucket’s disk work goes first, so nothing changes for ephemeral and cache buckets',
+      '8 gives the bucket’s disk work priority; without effect on ephemeral and cache buckets',
     ),
     setting(
       'durabilityMinLevel',
@@ -107,7 +107,7 @@ export const bucketParameters: SettingGroup = {
       '`true`, `false`',
       'live',
       'acts',
-      'the parameters below count only with `true`; ignored for ephemeral and cache buckets',
+      'the parameters below apply only with `true`; ignored for ephemeral and cache buckets',
     ),
     setting(
       'parallelDBAndViewCompaction',
@@ -120,18 +120,18 @@ export const bucketParameters: SettingGroup = {
     setting('databaseFragmentationThreshold[size]', 'unset', '1 and up', 'live', 'acts'),
     setting('viewFragmentationThreshold[percentage]', '30', '2–100', 'live', 'views'),
     setting('viewFragmentationThreshold[size]', 'unset', '1 and up', 'live', 'views'),
-    setting('allowedTimePeriod[fromHour]', 'any time', hour, 'live', 'acts', whole),
-    setting('allowedTimePeriod[fromMinute]', 'any time', minute, 'live', 'acts', whole),
-    setting('allowedTimePeriod[toHour]', 'any time', hour, 'live', 'acts', whole),
-    setting('allowedTimePeriod[toMinute]', 'any time', minute, 'live', 'acts', whole),
-    setting('allowedTimePeriod[abortOutside]', 'any time', '`true`, `false`', 'live', 'acts', whole),
+    setting('allowedTimePeriod[fromHour]', 'any time', hour, 'live', 'acts', allParts),
+    setting('allowedTimePeriod[fromMinute]', 'any time', minute, 'live', 'acts', allParts),
+    setting('allowedTimePeriod[toHour]', 'any time', hour, 'live', 'acts', allParts),
+    setting('allowedTimePeriod[toMinute]', 'any time', minute, 'live', 'acts', allParts),
+    setting('allowedTimePeriod[abortOutside]', 'any time', '`true`, `false`', 'live', 'acts', allParts),
     setting(
       'purgeInterval',
       '3; ephemeral 1',
       '0.04–60 days; ephemeral 0.0007–60',
       'live',
       'acts',
-      'ephemeral buckets take it without `autoCompactionDefined`',
+      'ephemeral buckets accept it without `autoCompactionDefined`',
     ),
     setting(
       'indexCompactionMode',

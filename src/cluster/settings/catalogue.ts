@@ -28,7 +28,7 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'authType, saslPassword',
     where: 'bucket',
     value: '`sasl`, empty',
-    meaning: 'buckets have no passwords; users have',
+    meaning: 'users have passwords, buckets do not',
   },
   {
     field: 'bucketCapabilitiesVer',
@@ -40,13 +40,13 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'otpCookie',
     where: '`/nodes/self`',
     value: 'empty',
-    meaning: 'nodes do not trust each other by a shared secret of this kind, so there is none to show',
+    meaning: 'nodes have no shared secret of this kind',
   },
   {
     field: 'mcdMemoryReserved, mcdMemoryAllocated',
     where: 'node',
     value: '80 % of the memory',
-    meaning: 'what the data service may be given, not what it uses; that is `mem_used`',
+    meaning: 'the memory that the data service can get; `mem_used` is what it uses',
   },
   {
     field: 'recoveryType',
@@ -58,7 +58,7 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'couch_views_*, couch_spatial_*, index_*',
     where: 'node',
     value: '0',
-    meaning: 'nothing is stored for views and indexes',
+    meaning: 'files of views and indexes are not counted here',
   },
   { field: 'vb_replica_curr_items', where: 'node', value: '0', meaning: 'one node holds no replicas' },
   {
@@ -77,7 +77,7 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'isDeveloperPreview, packageVariant',
     where: '`/pools`',
     value: '`false`, `npm`',
-    meaning: 'every feature is a released one, and npm is the only way that this version comes by',
+    meaning: 'this version has no preview features, and npm is its only package',
   },
   {
     field: 'isBalanced, balanced, rebalanceStatus',
@@ -95,7 +95,7 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'statusIsStale, masterRequestTimedOut',
     where: 'the task `rebalance`',
     value: '`false`, `false`',
-    meaning: 'the node asks no other for its tasks',
+    meaning: 'the node reads its tasks from no other node',
   },
   {
     field: 'disableUIPopUp',
@@ -107,7 +107,7 @@ export const constantFields: readonly { field: string; where: string; value: str
     field: 'orchestrator, master, counters',
     where: 'cluster',
     value: 'this node, this node, none',
-    meaning: 'one node leads itself, and nothing that is counted there can happen',
+    meaning: 'the only node is the orchestrator, and the counted events need several nodes',
   },
   {
     field: 'gracefulFailoverPossible, dataless',

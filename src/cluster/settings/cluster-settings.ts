@@ -8,19 +8,12 @@ import { queryParameters } from './query-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
 const whole = 'provisioning.init_cluster';
-const between = 'opens the encrypted port between nodes, which carries nothing before there is another node';
-const byHost = 'what a node listens on is what it was started on';
-const unsent = 'no statistics ever leave the node';
+const between = 'opens the encrypted port between nodes, which has no traffic while there is one node';
+const byHost = 'a running node keeps the addresses that it was started on';
+const unsent = 'the node never sends statistics';
 
 const betweenNodes = [
-  setting(
-    'afamily',
-    'that of `--host`',
-    '`ipv4`, `ipv6`: a family that `--host` is of',
-    'live',
-    'replicas',
-    byHost,
-  ),
+  setting('afamily', 'that of `--host`', '`ipv4`, `ipv6`: a family of `--host`', 'live', 'replicas', byHost),
   setting(
     'afamilyOnly',
     '`false`',
@@ -41,7 +34,7 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting(
         'memoryQuota',
         'by the machine’s memory',
-        '256 (or what all buckets hold) up to 80 % of the memory, or all but 1024',
+        '256 (or the quotas of all buckets) up to 80 % of the memory, or all but 1024',
         'live',
         'acts',
         'MB per node of the data service',
@@ -69,18 +62,18 @@ export const clusterSettings: readonly SettingGroup[] = [
     settings: [
       setting('port', 'required', '`SAME`, or the port that the node has', 'live', 'fixed'),
       setting('username', 'required', '1–128 characters', 'live', 'acts'),
-      setting('password', 'required', 'as the password policy says', 'live', 'acts'),
+      setting('password', 'required', 'must satisfy the password policy', 'live', 'acts'),
     ],
   },
   {
     title: 'Password policy',
     routes: ['password_policy.set'],
     settings: [
-      setting('minLength', '6; required', '0–100', 'live', 'acts', '0 lets passwords be empty'),
+      setting('minLength', '6; required', '0–100', 'live', 'acts', '0 allows empty passwords'),
       ...['enforceUppercase', 'enforceLowercase', 'enforceDigits', 'enforceSpecialChars'].map((name) =>
         setting(
           name,
-          '`false`, also when left out',
+          '`false`, also if omitted',
           '`true`, `false`',
           'live',
           'acts',
@@ -126,7 +119,7 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting(
         'cbas_path',
         'the data folder',
-        'a folder that can be written, not inside the data folder; several by repeating it',
+        'a folder that can be written, not inside the data folder; repeat it for several folders',
         'before provisioning',
         'analytics',
       ),
@@ -146,7 +139,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     settings: [
       setting(
         'hostname',
-        'none: as the caller reached it',
+        'none: shown as the address that the caller used',
         'a name or address of this machine; any for alternate addresses',
         'live',
         'acts',
@@ -172,7 +165,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     ],
   },
   {
-    title: 'What else the one call to provision takes',
+    title: 'Further parameters of the set-up in one call',
     routes: [whole],
     settings: [
       setting('sendStats', '`false`', '`true`, `false`', 'live', 'kept', unsent),
@@ -181,7 +174,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     ],
   },
   {
-    title: 'Ports at which clients elsewhere find a node',
+    title: 'Ports of alternate addresses',
     routes: ['provisioning.alternate'],
     settings: ['mgmt', 'mgmtSSL', 'kv', 'kvSSL', 'capi', 'capiSSL'].map((name) =>
       setting(name, 'not advertised', '1024–65535', 'live', 'acts'),

@@ -4,7 +4,7 @@ import { type SettingGroup, setting } from './setting.ts';
 const hour = '0–23';
 const minute = '0–59';
 const flag = '`true`, `false`';
-const whole = 'given together with the other four parts, or not at all; left out, there is no period';
+const allParts = 'sent together with the other four parts, or not at all; without them there is no period';
 const community = 'ignored in enterprise edition';
 const period = 'allowedTimePeriod';
 const circular = 'indexCircularCompaction';
@@ -19,11 +19,11 @@ export const autoCompaction: SettingGroup = {
       flag,
       'live',
       'acts',
-      'with `true` a bucket is compacted also while another one is',
+      'with `true` a bucket is compacted also while another is being compacted',
     ),
     setting(
       'databaseFragmentationThreshold[percentage]',
-      '30; left out, as it was',
+      '30; unchanged if omitted',
       '2–100, `undefined`',
       'live',
       'acts',
@@ -34,28 +34,28 @@ export const autoCompaction: SettingGroup = {
       '1 and up, `undefined`',
       'live',
       'acts',
-      'megabytes that compaction would give back',
+      'megabytes that compaction would release',
     ),
     setting(
       'viewFragmentationThreshold[percentage]',
-      '30; left out, as it was',
+      '30; unchanged if omitted',
       '2–100, `undefined`',
       'live',
       'views',
     ),
     setting('viewFragmentationThreshold[size]', 'unset', '1 and up, `undefined`', 'live', 'views'),
-    setting(`${period}[fromHour]`, 'any time', hour, 'live', 'acts', whole),
-    setting(`${period}[fromMinute]`, 'any time', minute, 'live', 'acts', whole),
-    setting(`${period}[toHour]`, 'any time', hour, 'live', 'acts', whole),
-    setting(`${period}[toMinute]`, 'any time', minute, 'live', 'acts', whole),
-    setting(`${period}[abortOutside]`, 'any time', flag, 'live', 'acts', whole),
+    setting(`${period}[fromHour]`, 'any time', hour, 'live', 'acts', allParts),
+    setting(`${period}[fromMinute]`, 'any time', minute, 'live', 'acts', allParts),
+    setting(`${period}[toHour]`, 'any time', hour, 'live', 'acts', allParts),
+    setting(`${period}[toMinute]`, 'any time', minute, 'live', 'acts', allParts),
+    setting(`${period}[abortOutside]`, 'any time', flag, 'live', 'acts', allParts),
     setting(
       'purgeInterval',
       '3',
       '0.04–60 days',
       'live',
       'acts',
-      'rounded at fifteen places; acts when a bucket is compacted',
+      'rounded to fifteen decimal places; acts at the next compaction',
     ),
     setting(
       'indexCompactionMode',
@@ -65,13 +65,7 @@ export const autoCompaction: SettingGroup = {
       'index',
       community,
     ),
-    setting(
-      `${circular}[daysOfWeek]`,
-      'every day',
-      'names of days, with commas between them',
-      'live',
-      'index',
-    ),
+    setting(`${circular}[daysOfWeek]`, 'every day', 'names of days, separated by commas', 'live', 'index'),
     setting(`${circular}[interval][fromHour]`, '0', hour, 'live', 'index', community),
     setting(`${circular}[interval][fromMinute]`, '0', minute, 'live', 'index', community),
     setting(`${circular}[interval][toHour]`, '0', hour, 'live', 'index', community),

@@ -1,16 +1,16 @@
-// The internal settings: limits with an effect, and values for services to come.
+// The internal settings: limits with an effect, and values for features that this version does not have.
 import { numberRules, switches } from '../internal-settings/internal-settings.ts';
 import { type Effect, type SettingGroup, setting } from './setting.ts';
 
 type NumberName = keyof typeof numberRules;
 
 const limitNote =
-  'answered with 503 and `Retry-After` before credentials are looked at; never for `/internalSettings` and diagnostics; empty: no limit';
+  'further ones get 503 with `Retry-After` before credentials are checked, except `/internalSettings` and diagnostics; empty: no limit';
 const acting: Partial<Record<NumberName, string>> = {
-  restRequestLimit: `requests in hand on the REST ports, streams among them; ${limitNote}`,
-  capiRequestLimit: `requests in hand on the view ports; ${limitNote}`,
-  dropRequestMemoryThresholdMiB: `memory of the cluster manager, without the data service’s; ${limitNote}`,
-  maxBucketCount: 'more buckets than these are refused',
+  restRequestLimit: `concurrent requests on the REST ports, including streams; ${limitNote}`,
+  capiRequestLimit: `concurrent requests on the view ports; ${limitNote}`,
+  dropRequestMemoryThresholdMiB: `memory of the cluster manager without the data service, above which requests are refused: ${limitNote}`,
+  maxBucketCount: 'the maximum number of buckets',
 };
 
 const enforcing =
@@ -51,7 +51,7 @@ export const internalParameters: readonly SettingGroup[] = [
     ],
   },
   {
-    title: 'Indexers at once',
+    title: 'Concurrent view indexers',
     routes: ['parallel_indexers.change'],
     settings: [
       setting('globalValue', '4; required', '1–1024', 'live', 'views', 'the same as `maxParallelIndexers`'),

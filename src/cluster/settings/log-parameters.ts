@@ -15,14 +15,7 @@ export const logParameters: readonly SettingGroup[] = [
         'acts',
         'the default folder keeps the last five bundles',
       ),
-      setting(
-        'tmpDir',
-        'none',
-        'an absolute path',
-        'live',
-        'kept',
-        'nothing is written but the bundle itself',
-      ),
+      setting('tmpDir', 'none', 'an absolute path', 'live', 'kept', 'no temporary files are written'),
       setting(
         'logRedactionLevel',
         'as set for all bundles',
@@ -33,7 +26,7 @@ export const logParameters: readonly SettingGroup[] = [
       ),
       setting(
         'logRedactionSalt',
-        'one for each bundle',
+        'a random one for each bundle',
         '1–1000 bytes',
         'live',
         'acts',

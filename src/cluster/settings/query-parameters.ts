@@ -3,17 +3,20 @@ import { type QuerySettingName, queryRules, querySettingNames } from '../query-s
 import { type Effect, type SettingGroup, setting } from './setting.ts';
 
 const acting: Partial<Record<QuerySettingName, string>> = {
-  queryTmpSpaceSize: 'megabytes of temporary files of all sorts, groups and joins together; -1: no limit',
-  queryTimeout: 'nanoseconds; 0: no limit. The shorter of this and the request’s holds',
-  queryPreparedLimit: 'prepared statements that are kept; the least recently used go',
-  queryCompletedLimit: 'completed requests that are kept for the catalog',
-  queryCompletedThreshold: 'milliseconds from which on a completed request is kept; -1: none is',
-  queryTxTimeout: 'longest time of transactions; 0: only what each asks for, 15 seconds where it does not',
+  queryTmpSpaceSize:
+    'megabytes of the temporary files for sorting, grouping and joins together; -1: no limit',
+  queryTimeout: 'nanoseconds; 0: no limit. The shorter of this and the request’s own applies',
+  queryPreparedLimit: 'the maximum of cached prepared statements; the least recently used are dropped',
+  queryCompletedLimit: 'the maximum of completed requests that the catalog lists',
+  queryCompletedThreshold:
+    'milliseconds that a completed request must have taken to be listed; -1: none is listed',
+  queryTxTimeout:
+    'the maximum duration of transactions; 0: only the one that a transaction requests, by default 15 seconds',
   queryCleanupLostAttempts:
-    'whether attempts that a crash has cut off are completed or taken back after a start',
-  queryCleanupWindow: 'how often it looks for such attempts while some may be left',
-  queryMemoryQuota: 'megabytes that a request may hold; 0: no limit',
-  queryN1QLFeatCtrl: 'bit 0x4000 switches scans of whole collections without an index off',
+    'whether transactions that a crash interrupted are completed or rolled back after a start',
+  queryCleanupWindow: 'the interval of checks for such transactions while some may remain',
+  queryMemoryQuota: 'the maximum memory of a request in megabytes; 0: no limit',
+  queryN1QLFeatCtrl: 'bit 0x4000 disables scans of whole collections without an index',
 };
 
 const rangeOf = (name: QuerySettingName): string => {
@@ -36,7 +39,7 @@ export const queryParameters: SettingGroup = {
       rangeOf(name),
       'live',
       effectOf(name),
-      acting[name] ?? 'tunes what this server does not have',
+      acting[name] ?? 'tunes parts that this server does not have',
     ),
   ),
 };

@@ -1,4 +1,4 @@
-// TLS and security settings: for all services, and for each that has its own.
+// TLS and security settings, for all services and for single ones.
 import { type ServiceName, services } from '../security/security-state.ts';
 import { type Effect, type Setting, type SettingGroup, setting } from './setting.ts';
 
@@ -6,7 +6,7 @@ const routes = ['security.set'];
 const truth = '`true`, `false`';
 const versions = '`tlsv1`, `tlsv1.1`, `tlsv1.2`';
 const suites =
-  'JSON list of names from `supportedCipherSuites`, the preferred first, as IANA or OpenSSL write them';
+  'JSON list of names from `supportedCipherSuites`, the preferred one first, under their IANA or OpenSSL names';
 
 const effects: Readonly<Record<ServiceName, Effect>> = {
   data: 'acts',
@@ -31,21 +31,21 @@ function ofService(service: ServiceName): Setting[] {
 
 export const securitySettings: readonly SettingGroup[] = [
   {
-    title: 'Security on the wire, for all services',
+    title: 'TLS and security, for all services',
     routes,
     settings: [
-      setting('disableUIOverHttp', '`false`', truth, 'live', 'acts', 'switches off `/ui/`'),
-      setting('disableUIOverHttps', '`false`', truth, 'live', 'acts', 'switches off `/ui/`'),
+      setting('disableUIOverHttp', '`false`', truth, 'live', 'acts', 'disables `/ui/`'),
+      setting('disableUIOverHttps', '`false`', truth, 'live', 'acts', 'disables `/ui/`'),
       setting(
         'disableWWWAuthenticate',
         '`false`',
         truth,
         'live',
         'acts',
-        'a 401 then asks for no credentials',
+        '`true`: responses with 401 have no `WWW-Authenticate` header',
       ),
       setting('responseHeaders', 'none', 'JSON object with `Strict-Transport-Security`', 'live', 'acts'),
-      setting('tlsMinVersion', '`tlsv1.2`', versions, 'live', 'acts', 'open connections stay as they are'),
+      setting('tlsMinVersion', '`tlsv1.2`', versions, 'live', 'acts', 'open connections keep their version'),
       setting('cipherSuites', '`[]`: the runtime’s own', suites, 'live', 'acts'),
       setting('honorCipherOrder', '`true`', truth, 'live', 'acts'),
       setting(
@@ -59,7 +59,7 @@ export const securitySettings: readonly SettingGroup[] = [
     ],
   },
   {
-    title: 'Security on the wire, of single services',
+    title: 'TLS, for single services',
     routes,
     settings: services.flatMap(ofService),
   },

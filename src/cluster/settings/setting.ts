@@ -1,8 +1,8 @@
 // One parameter on the settings page. The page is generated from these declarations; a test compares them with
 // the parameters that the handlers read.
 
-/** What this version does not have; the parameter is validated, stored and shown, without an effect. */
-export const lacking = {
+/** Features that this version does not have: their parameters are validated, stored and shown, without an effect. */
+export const missingFeatures = {
   views: 'views',
   replicas: 'more than one node',
   replication: 'replication between clusters',
@@ -15,7 +15,7 @@ export const lacking = {
 } as const;
 
 /** `fixed`: only the actual value is accepted. `kept`: stored, without an effect. */
-export type Effect = 'acts' | 'fixed' | 'kept' | keyof typeof lacking;
+export type Effect = 'acts' | 'fixed' | 'kept' | keyof typeof missingFeatures;
 
 /**
  * When a change takes effect: at once, after an automatic restart of the bucket, at the bucket's next start, or never

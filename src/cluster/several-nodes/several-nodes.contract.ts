@@ -1,5 +1,5 @@
-// Calls that need more than one node or more than one cluster. This version refuses each by name, for callers with the permission, so
-// that it is not taken for a misspelled path.
+// Calls that need more than one node or more than one cluster. This version refuses each by name, for callers with the permission, to
+// distinguish it from a misspelled path.
 import { shape } from '#contract/json-schema.ts';
 import { type Answer, defineRoute, type Method } from '#contract/route.ts';
 

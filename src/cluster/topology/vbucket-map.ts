@@ -1,10 +1,10 @@
-// Which node holds which vbucket. With one node all vbuckets are on it.
+// Maps vbuckets to nodes: to the one node that a cluster has.
 
 export const vbucketCount = 1024;
 
 export type VbucketMap = readonly (readonly number[])[];
 
-/** By number of replicas. Maps and their texts are cached: they are by far the largest part of every bucket's record. */
+/** Maps by number of replicas. They and their texts are cached, since they are by far the largest part of every bucket's record. */
 const maps = new Map<number, VbucketMap>();
 const texts = new WeakMap<VbucketMap, string>();
 

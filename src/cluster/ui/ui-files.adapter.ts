@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 
 export type UiFile = 'index.html' | 'style.css' | 'app.js';
 
-const kept = new Map<UiFile, Promise<string>>();
+const cache = new Map<UiFile, Promise<string>>();
 
 export function readUiFile(name: UiFile): Promise<string> {
-  const text = kept.get(name) ?? readFile(new URL(`./page/${name}`, import.meta.url), 'utf8');
-  kept.set(name, text);
+  const text = cache.get(name) ?? readFile(new URL(`./page/${name}`, import.meta.url), 'utf8');
+  cache.set(name, text);
   return text;
 }

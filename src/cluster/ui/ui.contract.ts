@@ -1,5 +1,4 @@
-// Routes of the page that shows the node. It holds nothing that needs credentials: it asks for them and shows the
-// API's answers.
+// Routes of the page that shows the node. Its files are public: the page asks for credentials and shows answers of the REST API.
 import { type Answer, defineRoute } from '#contract/route.ts';
 
 const file = (id: string, path: string, doc: string, text: Exclude<Answer['text'], undefined>) =>
@@ -10,7 +9,7 @@ const file = (id: string, path: string, doc: string, text: Exclude<Answer['text'
     access: { kind: 'anyone' },
     openBeforeProvisioning: true,
     answer: { text },
-    doc: `${doc} 404 where a security setting has switched the page off.`,
+    doc: `${doc} 404 if a security setting disables the page.`,
   });
 
 export const GetRoot = defineRoute({
@@ -20,9 +19,9 @@ export const GetRoot = defineRoute({
   access: { kind: 'anyone' },
   openBeforeProvisioning: true,
   answer: { status: 301 },
-  doc: 'Leads browsers to the page of this node.',
+  doc: 'Redirects browsers to the page of this node.',
 });
 
 export const GetPage = file('page', '/ui/', 'Shows this node, its buckets and its tasks.', 'text/html');
-export const GetStyle = file('style', '/ui/style.css', 'How that page looks.', 'text/css');
-export const GetScript = file('script', '/ui/app.js', 'What that page does.', 'text/javascript');
+export const GetStyle = file('style', '/ui/style.css', 'The style sheet of the page.', 'text/css');
+export const GetScript = file('script', '/ui/app.js', 'The script of the page.', 'text/javascript');

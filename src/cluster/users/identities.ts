@@ -6,7 +6,7 @@ import type { DataUserLimits, UserSpec } from '#auth/privileges.ts';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { ServiceLimits, UserLimits } from '#auth/user-limits.ts';
 import type { Changing } from '../config/until.ts';
-import { type RoleTargets, stillThere } from './role-targets.ts';
+import { type RoleTargets, targetsExist } from './role-targets.ts';
 import type { StoredCredentials, StoredExternal, StoredUser, UsersStore } from './users.store.ts';
 
 const administratorRoles: readonly GrantedRole[] = [{ role: 'admin', names: [] }];
@@ -68,7 +68,7 @@ export class Identities implements IdentitySource, Changing {
     };
   }
 
-  /** Users who are not stored may log in: the LDAP server knows them. */
+  /** True if users of the LDAP server may log in without a stored account. */
   get admitsUnknown(): boolean {
     return this.#directory.admitsUnknown;
   }
@@ -80,7 +80,7 @@ export class Identities implements IdentitySource, Changing {
   find(name: string): KnownIdentity | null {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const found = this.#look(name);
+    const found = this.#read(name);
     // Unknown names are not cached: their number is unlimited.
     if (found) this.#known.set(name, found);
     return found;
@@ -121,7 +121,7 @@ export class Identities implements IdentitySource, Changing {
     }
     const byText = new Map<string, { role: GrantedRole; origins: (string | null)[] }>();
     for (const [origin, roles] of sources) {
-      for (const role of roles.filter((one) => stillThere(one, this.#targets))) {
+      for (const role of roles.filter((one) => targetsExist(one, this.#targets))) {
         const key = JSON.stringify([role.role, role.names]);
         const entry = byText.get(key) ?? { role: { role: role.role, names: role.names }, origins: [] };
         entry.origins.push(origin);
@@ -148,10 +148,10 @@ export class Identities implements IdentitySource, Changing {
     // A local user takes precedence over an external one of the same name.
     const taken = new Set([administrator?.id, ...users.map(({ id }) => id)]);
     const stored = new Set(external.map(({ id }) => id));
-    const visitors = [...this.#directory.names()]
-      .filter((name) => !stored.has(name) && this.#isVisitor(name))
-      .map(visitor);
-    const externals = [...external, ...visitors]
+    const unstoredUsers = [...this.#directory.names()]
+      .filter((name) => !stored.has(name) && this.#hasDirectoryGroup(name))
+      .map(unstoredUser);
+    const externals = [...external, ...unstoredUsers]
       .filter(({ id }) => !taken.has(id))
       .map((user) => {
         const roles = this.rolesOf(user, this.directoryGroups(user.id)).map((one) => one.role);
@@ -162,7 +162,7 @@ export class Identities implements IdentitySource, Changing {
     return administrator ? [{ ...loginOf(administrator), grants: fullGrants() }, ...all] : all;
   }
 
-  #look(name: string): KnownIdentity | null {
+  #read(name: string): KnownIdentity | null {
     const { administrator, users } = this.#store.state;
     if (administrator?.id === name) return known(administrator, 'admin', administratorRoles);
     const user = users.find((one) => one.id === name);
@@ -176,14 +176,14 @@ export class Identities implements IdentitySource, Changing {
       : this.#external(name);
   }
 
-  /** Without a group here, a user of the LDAP server is nobody. */
-  #isVisitor(name: string): boolean {
+  /** True if a group here refers to one of the user's LDAP groups: otherwise a user without a stored account has no identity. */
+  #hasDirectoryGroup(name: string): boolean {
     return this.directoryGroups(name).length > 0;
   }
 
   #external(name: string): KnownIdentity | null {
     const stored = this.#store.state.external?.find((one) => one.id === name);
-    const user = stored ?? (this.#isVisitor(name) ? visitor(name) : null);
+    const user = stored ?? (this.#hasDirectoryGroup(name) ? unstoredUser(name) : null);
     if (!user) return null;
     return {
       identity: { name, domain: 'external' },
@@ -214,9 +214,9 @@ const noDirectory: DirectoryUsers = {
 };
 
 /** A user of the LDAP server who is not stored here. */
-const visitor = (id: string): StoredExternal => ({ id, uuid: '', name: null, roles: [], groups: [] });
+const unstoredUser = (id: string): StoredExternal => ({ id, uuid: '', name: null, roles: [], groups: [] });
 
-/** Distinguished names have no case, nor spaces around their commas. */
+/** Distinguished names are compared without case and without spaces around commas. */
 const comparable = (dn: string): string => dn.toLowerCase().replaceAll(/ *, */g, ',');
 
 /** Identifies this account only, not a later one of the same name. */

@@ -1,4 +1,4 @@
-// Requests of callers about themselves, and the list of roles.
+// Handlers for the identity, permissions and password of the caller, and for the list of roles.
 import { parsePermission } from '#auth/permission.ts';
 import { allows, everyName, type GrantedRole, namesOfLevel } from '#auth/role-rules.ts';
 import type { RoleDefinition } from '#auth/roles/definition.ts';

@@ -35,7 +35,7 @@ export function resolveRoles(
 }
 
 /** False for a role whose bucket, scope or collection was deleted, even if there is another of that name. */
-export function stillThere(role: StoredRole, targets: RoleTargets): boolean {
+export function targetsExist(role: StoredRole, targets: RoleTargets): boolean {
   const ids = idsOf(role, targets);
   return ids?.every((id, index) => id === role.ids[index]) ?? false;
 }

@@ -7,7 +7,7 @@ import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Context } from '#contract/route.ts';
 
 const seesSecurityRoles = 'cluster.admin.security.admin!read';
-const givesSecurityRoles = 'cluster.admin.security.admin!write';
+const grantsSecurityRoles = 'cluster.admin.security.admin!write';
 
 export type Domain = 'local' | 'external';
 
@@ -24,7 +24,7 @@ export function maySeeUser(context: Context, roles: readonly GrantedRole[], doma
 export const maySeeRoles = (context: Context, roles: readonly GrantedRole[]): boolean =>
   maySeeSecurityRoles(context) || !roles.some(isSecurityRole);
 
-export function demandSight(context: Context, roles: readonly GrantedRole[]): void {
+export function requireVisible(context: Context, roles: readonly GrantedRole[]): void {
   if (!maySeeRoles(context, roles)) throw generalRefusals.forbidden([seesSecurityRoles]);
 }
 
@@ -32,15 +32,15 @@ export function demandSight(context: Context, roles: readonly GrantedRole[]): vo
 const isAdministratorRole = ({ role }: GrantedRole): boolean => /(^|_)admin(_|$)/.test(role);
 
 /** `roles`: the account's present and future ones. */
-export function demandChange(context: Context, roles: readonly GrantedRole[]): void {
+export function requireChangeRight(context: Context, roles: readonly GrantedRole[]): void {
   if (roles.some((role) => isSecurityRole(role) || isAdministratorRole(role)))
-    demand(context, givesSecurityRoles);
+    requirePermission(context, grantsSecurityRoles);
 }
 
-export const demandUsersOf = (domain: Domain, context: Context): void =>
-  demand(context, `cluster.admin.security.${domain}!write`);
+export const requireDomainRight = (domain: Domain, context: Context): void =>
+  requirePermission(context, `cluster.admin.security.${domain}!write`);
 
-function demand(context: Context, permission: string): void {
+function requirePermission(context: Context, permission: string): void {
   if (!context.may(permission)) throw generalRefusals.forbidden([permission]);
 }
 

@@ -138,7 +138,7 @@ export const DeleteGroup = defineRoute({
   method: 'DELETE',
   path: '/settings/rbac/groups/:group',
   access: writes,
-  doc: 'Deletes a group; its users lose what it gave them.',
+  doc: 'Deletes a group; its users lose the roles of the group.',
 });
 
 export const ChangeOwnPassword = defineRoute({

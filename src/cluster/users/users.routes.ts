@@ -8,12 +8,12 @@ import type { Identities } from './identities.ts';
 import { pageOf } from './page.ts';
 import {
   type Domain,
-  demandChange,
-  demandSight,
-  demandUsersOf,
   maySeeRoles,
   maySeeUser,
   permissionOf,
+  requireChangeRight,
+  requireDomainRight,
+  requireVisible,
 } from './users.access.ts';
 import * as contract from './users.contract.ts';
 import type { UsersService } from './users.service.ts';
@@ -44,7 +44,7 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
     bind(contract.ReadUser, ({ params }, context) => {
       const user = find(knownDomain(params['domain']), params['user'] ?? '');
       if (!user) throw userRefusals.unknownUser();
-      demandSight(context, rolesOf(contract.domainOf(user), user.id));
+      requireVisible(context, rolesOf(contract.domainOf(user), user.id));
       return reply.json(recordOf(identities, user));
     }),
     bind(contract.PutUser, async ({ params, body }, context) => {
@@ -52,23 +52,23 @@ function userRoutes(deps: UsersRoutesDeps): BoundRoute[] {
       const local = domain === 'local' ? service.readUser(id, body) : null;
       const change = local ?? externalChange(deps, id, body);
       const groupRoles = change.groups.flatMap((group) => service.group(group)?.roles ?? []);
-      demandChange(context, [...rolesOf(domain, id), ...change.roles, ...groupRoles]);
-      demandUsersOf(domain, context);
+      requireChangeRight(context, [...rolesOf(domain, id), ...change.roles, ...groupRoles]);
+      requireDomainRight(domain, context);
       if (local) await service.putUser(id, local);
       else await service.putExternal(id, change);
       return reply.json('');
     }),
     bind(contract.ChangeUserPassword, async ({ params, body }, context) => {
       const id = params['user'] ?? '';
-      demandChange(context, rolesOf('local', id));
-      demandUsersOf('local', context);
+      requireChangeRight(context, rolesOf('local', id));
+      requireDomainRight('local', context);
       await service.changePassword(id, service.readPassword(body));
       return reply.empty();
     }),
     bind(contract.DeleteUser, async ({ params }, context) => {
       const [domain, id] = [knownDomain(params['domain']), params['user'] ?? ''];
-      demandChange(context, rolesOf(domain, id));
-      demandUsersOf(domain, context);
+      requireChangeRight(context, rolesOf(domain, id));
+      requireDomainRight(domain, context);
       if (domain === 'local') await service.deleteUser(id);
       else await service.deleteExternal(id);
       return reply.json('');
@@ -95,24 +95,24 @@ function groupRoutes({ service, edition }: UsersRoutesDeps): BoundRoute[] {
       requireEnterprise();
       const group = service.group(params['group'] ?? '');
       if (!group) throw userRefusals.unknownGroup();
-      demandSight(context, group.roles);
+      requireVisible(context, group.roles);
       return reply.json(contract.groupRecord(group));
     }),
     bind(contract.PutGroup, async ({ params, body }, context) => {
       requireEnterprise();
       const id = params['group'] ?? '';
       const change = service.readGroup(id, body);
-      demandChange(context, [...rolesOf(id), ...change.roles]);
-      // It gives its roles to users of the LDAP server.
+      requireChangeRight(context, [...rolesOf(id), ...change.roles]);
+      // Such a group gives its roles to users of the LDAP server.
       if (change.ldapRef !== undefined || service.group(id)?.ldapRef !== undefined)
-        demandUsersOf('external', context);
+        requireDomainRight('external', context);
       await service.putGroup(id, change);
       return reply.json('');
     }),
     bind(contract.DeleteGroup, async ({ params }, context) => {
       requireEnterprise();
       const id = params['group'] ?? '';
-      demandChange(context, rolesOf(id));
+      requireChangeRight(context, rolesOf(id));
       await service.deleteGroup(id);
       return reply.json('');
     }),

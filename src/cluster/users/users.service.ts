@@ -48,13 +48,13 @@ export interface UsersDeps {
   readonly passwordSet?: (name: string, credentialId: string, password: string) => void;
 }
 
-/** All users and groups are one value in the configuration store. */
+/** Limits that keep users and groups small, since they are one value of the configuration store. */
 const limits = { users: 5_000, communityUsers: 20, groups: 1_000, rolesOfOne: 1_000, textCharacters: 1_024 };
 
 export interface UserChange {
   readonly name: string | null;
   readonly password: string | null;
-  /** Null: none; left out: as before. */
+  /** Null removes the limits; undefined keeps them. */
   readonly limits?: UserLimits | null;
   readonly roles: readonly StoredRole[];
   readonly groups: readonly string[];
@@ -123,7 +123,7 @@ export class UsersService {
     return this.#state.external ?? [];
   }
 
-  /** Creates a user without a password here: name, roles, groups. */
+  /** Reads the form of an external user, who has no password here. */
   readExternal(id: string, form: Form): Omit<UserChange, 'password' | 'limits'> {
     this.#checkUserName(id);
     const problems: Record<string, string> = unsupported(form, ['name', 'roles', 'groups']);
@@ -181,7 +181,7 @@ export class UsersService {
     await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
-      // Changed in the store while the password was hashed.
+      // The state may have changed while the password was hashed.
       if (state.administrator?.id === id) throw userRefusals.administratorsName();
       const missing = missingGroups(change.groups, state);
       if (missing) throw userRefusals.unknownGroups({ problem: missing });
@@ -260,7 +260,7 @@ export class UsersService {
     });
   }
 
-  /** Waits, so that the data port refuses a deleted account once the answer is sent. */
+  /** Waits for the data service, so that the data port refuses a deleted account once the answer is sent. */
   async #change(change: (state: UsersState) => UsersState): Promise<void> {
     await this.#deps.store.change(change);
     await this.#deps.applied?.();
@@ -357,8 +357,8 @@ const badRoles = (roles: readonly string[]) =>
   `[${roles.join(',')}]`;
 
 function unsupported(form: Form, known: readonly string[]): Record<string, string> {
-  const strange = Object.keys(form).filter((name) => !known.includes(name));
-  return Object.fromEntries(strange.map((name) => [name, fieldText.unsupported]));
+  const unknown = Object.keys(form).filter((name) => !known.includes(name));
+  return Object.fromEntries(unknown.map((name) => [name, fieldText.unsupported]));
 }
 
 /** Undefined: not sent. */

@@ -9,7 +9,7 @@ import type { Family } from '../../config/cluster-state.ts';
 import type { NodeSurroundings } from '../node-setup.service.ts';
 
 /** A node that listens on all addresses is reachable at any of them. */
-const everywhere = ['0.0.0.0', '::'];
+const allAddresses = ['0.0.0.0', '::'];
 
 export class Surroundings implements NodeSurroundings {
   readonly #listenHost: string;
@@ -30,7 +30,7 @@ export class Surroundings implements NodeSurroundings {
     }
     const bound = await bindProblem(resolved.address);
     if (bound !== null) return `Could not listen on address "${hostname}": ${bound}`;
-    if (everywhere.includes(this.#listenHost) || (await this.#listensAt(resolved.address))) return null;
+    if (allAddresses.includes(this.#listenHost) || (await this.#listensAt(resolved.address))) return null;
     return `Requested hostname "${hostname}" is not allowed: this node listens on ${this.#listenHost} only`;
   }
 
@@ -45,14 +45,14 @@ export class Surroundings implements NodeSurroundings {
   }
 
   async physicalPath(path: string): Promise<string> {
-    // From the root on: a path of a thousand parts that are not there costs one call, not a thousand.
+    // Starts at the root: a path with a thousand missing parts costs one call, not a thousand.
     const parts = resolve(path).split(sep).slice(1);
     let existing: string = sep;
     for (const [i, part] of parts.entries()) {
       try {
         existing = await realpath(join(existing, part));
       } catch (error) {
-        // Whatever other error: nothing can be written there.
+        // After any other error nothing can be written to the path.
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return resolve(path);
         return join(existing, ...parts.slice(i));
       }
@@ -81,11 +81,11 @@ function familiesOf(host: string): Family[] {
 async function makeFolders(path: string): Promise<void> {
   const missing: string[] = [];
   let folder = resolve(path);
-  for (; !(await isThere(folder)); folder = dirname(folder)) missing.push(folder);
+  for (; !(await exists(folder)); folder = dirname(folder)) missing.push(folder);
   for (const next of missing.reverse()) await mkdir(next);
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);
     return true;

@@ -25,7 +25,7 @@ function basic(name, password) {
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 
-function say(text) {
+function showMessage(text) {
   if (message.textContent !== text) message.textContent = text;
 }
 
@@ -36,7 +36,7 @@ function askToSignIn(text) {
   figures.hidden = true;
   signOut.hidden = true;
   signIn.hidden = false;
-  say(text);
+  showMessage(text);
   one('name').focus();
 }
 
@@ -46,7 +46,7 @@ async function show() {
     await showNow();
     timer = setTimeout(() => void show(), refreshMs);
   } catch {
-    say('The node does not answer. It is asked again every few seconds.');
+    showMessage('The node does not answer. The page retries every few seconds.');
     timer = setTimeout(() => void show(), refreshMs);
   }
 }
@@ -62,10 +62,10 @@ async function showNow() {
     return;
   }
   if (pool.status === 404) {
-    say('This node is not set up yet.');
+    showMessage('This node is not set up yet.');
     return;
   }
-  say('');
+  showMessage('');
   signIn.hidden = true;
   signOut.hidden = false;
   fill('nodes', pool, ({ nodes }) => table(nodeColumns, nodes));
@@ -74,7 +74,7 @@ async function showNow() {
   );
   fill('tasks', tasks, (list) => {
     const running = list.filter(({ status }) => status !== 'notRunning');
-    return running.length ? table(taskColumns, running) : text('Nothing is going on.');
+    return running.length ? table(taskColumns, running) : text('No task is running.');
   });
   figures.hidden = false;
 }
@@ -82,7 +82,7 @@ async function showNow() {
 function fill(id, { status, body }, render) {
   const shown =
     body === null
-      ? text(status === 403 ? 'You may not see this.' : `The node answers ${status}.`)
+      ? text(status === 403 ? 'You do not have permission to see this.' : `The node answers ${status}.`)
       : render(body);
   one(id).replaceChildren(shown);
 }
