@@ -24,9 +24,17 @@ const stickyBit = 0o1000;
 const keyFile = 'secret.key';
 const idFile = 'folder.id';
 const nodeIdFile = 'node.id';
+const natsFile = 'nats.json';
 const passwordFile = 'administrator.sealed';
 const purpose = 'administrator';
 const firstStartFile = 'first-start.pending';
+
+/** Which store on NATS servers a node uses. */
+interface NatsState {
+  bucket: string;
+  identity: string;
+  revision: number;
+}
 
 export const configurationPath = (folder: string): string => join(folder, 'config.db');
 
@@ -41,7 +49,12 @@ export class DataFolder {
 
   /** True for a folder in which a node has started before. */
   static isNode(path: string): boolean {
-    return existsSync(configurationPath(path));
+    return existsSync(configurationPath(path)) || DataFolder.isOnNats(path);
+  }
+
+  /** Its configuration is on NATS servers. */
+  static isOnNats(path: string): boolean {
+    return existsSync(join(path, natsFile));
   }
 
   /** True if no first start in this folder has completed. */
@@ -74,6 +87,7 @@ export class DataFolder {
   private newKey(): Uint8Array {
     if (existsSync(configurationPath(this.path)))
       throw new Error('it is missing, though there is a config.db');
+    if (DataFolder.isOnNats(this.path)) throw new Error(`it is missing, though there is a ${natsFile}`);
     return this.random.bytes(secretKeyBytes);
   }
 
@@ -92,6 +106,22 @@ export class DataFolder {
 
   keepNodeId(id: string): void {
     writePrivate(join(this.path, nodeIdFile), Buffer.from(id));
+  }
+
+  /** The store on NATS servers that this node uses, and its newest state seen; null without one. Throws for a damaged file. */
+  get natsState(): NatsState | null {
+    if (!DataFolder.isOnNats(this.path)) return null;
+    try {
+      return JSON.parse(readFileSync(join(this.path, natsFile), 'utf8')) as NatsState;
+    } catch (error) {
+      throw new StartError(
+        `the file ${join(this.path, natsFile)} cannot be read: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  keepNatsState(state: NatsState): void {
+    writePrivate(join(this.path, natsFile), Buffer.from(`${JSON.stringify(state)}\n`));
   }
 
   /** The administrator that `divan up` created on first start, if any. */

@@ -1,17 +1,10 @@
 // The options of a node, common to `divan node` and `divan up`.
 import { logLevels } from '#ports/log.ts';
+import { isBucketName } from '#replog/nats/kv-names.ts';
+import { isNatsText, parseServers } from '#replog/nats/nats-servers.ts';
 import { parseBucketFlag } from './init-plan.ts';
 import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
 
-/** A list in which this version knows one value; the error names any other. */
-const only = (value: string, what: string): OptionKind<string> => ({
-  placeholder: value,
-  parse(text) {
-    const missing = text.split(',').find((name) => name !== value);
-    if (missing === undefined) return value;
-    throw new UsageError(`this version does not have the ${what} "${missing}"; it has ${value}`);
-  },
-});
 const knownServices = ['kv', 'index', 'n1ql'];
 
 /** The services of a node, which must include kv. */
@@ -28,7 +21,31 @@ const services: OptionKind<string> = {
     throw new UsageError('the first node of a cluster needs the service kv');
   },
 };
-const onlyEmbedded = only('embedded', 'engine');
+
+const engine: OptionKind<string> = {
+  placeholder: 'embedded|nats://HOST:PORT,...',
+  parse(text) {
+    if (text === 'embedded') return text;
+    if (!isNatsText(text))
+      throw new UsageError(
+        `this version does not have the engine "${text}"; it has embedded and nats://HOST:PORT,...`,
+      );
+    try {
+      parseServers(text);
+      return text;
+    } catch (error) {
+      throw new UsageError((error as Error).message);
+    }
+  },
+};
+
+const bucketName: OptionKind<string> = {
+  placeholder: 'NAME',
+  parse(text) {
+    if (isBucketName(text)) return text;
+    throw new UsageError(`"${text}" is not a name of 1 to 64 letters, digits, - and _`);
+  },
+};
 
 export const nodeOptions = {
   'data-dir': { kind: kinds.path, default: './divan-data', doc: 'folder of all files of the node' },
@@ -59,10 +76,22 @@ export const nodeOptions = {
   services: { kind: services, default: 'kv,index,n1ql', doc: 'services to run: kv, index, n1ql' },
   'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
   engine: {
-    kind: onlyEmbedded,
+    kind: engine,
     default: 'embedded',
-    doc: 'configuration and replication engine; this version has the embedded one',
+    doc: 'where the configuration is: in the data folder, or on NATS servers (tls:// where they must encrypt; user:password@ before the first)',
   },
+  'nats-bucket': {
+    kind: bucketName,
+    default: 'divan',
+    doc: 'key-value bucket of the configuration on NATS servers; made on first start',
+  },
+  'nats-credentials': { kind: kinds.path, doc: 'credentials file of a NATS user' },
+  'nats-ca': { kind: kinds.path, doc: 'PEM certificates of the authorities that NATS servers are signed by' },
+  'nats-cert': {
+    kind: kinds.path,
+    doc: 'PEM certificate that this node shows to NATS servers (with --nats-key)',
+  },
+  'nats-key': { kind: kinds.path, doc: 'PEM key of that certificate' },
   bucket: {
     kind: { placeholder: 'NAME[:TYPE[:QUOTAMB]]', parse: parseBucketFlag },
     repeat: true,

@@ -20,7 +20,7 @@ import { realClock } from '#ports/clock.ts';
 import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
 import type { NodeOptions } from './node-options.ts';
 import { OpenPorts } from './open-ports.ts';
 import { OwnServices } from './own-services.ts';
@@ -34,7 +34,7 @@ export interface NodeDeps {
   /** The secrets of the data folder. */
   secrets: SecretBox;
   /** The configuration store; the node closes it when it stops. */
-  store: EmbeddedConfigStore;
+  store: ConfigStore;
   identity: NodeIdentity;
   /** The lock of the data folder. */
   lock?: FilePlace;
@@ -66,7 +66,7 @@ export class Node {
   private readonly kv: KvAdmin;
   /** Null if the node does not run the query service. */
   private query: QueryPart | null = null;
-  private readonly store: EmbeddedConfigStore;
+  private readonly store: ConfigStore;
   private readonly services: OwnServices;
   readonly manager: ClusterManager;
   readonly metrics: Metrics;

@@ -3,11 +3,15 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedConfigStore, type EmbeddedStoreOptions } from '#replog/embedded-config-store.adapter.ts';
-import { configurationPath } from './data-folder.ts';
+import { configurationPath, DataFolder } from './data-folder.ts';
 import { StartError } from './start-error.ts';
 
 export function openConfiguration(folder: string, options?: EmbeddedStoreOptions): EmbeddedConfigStore {
   const path = configurationPath(folder);
+  if (DataFolder.isOnNats(folder))
+    throw new StartError(
+      `the configuration of the data folder ${folder} is on NATS servers: start it with their --engine nats://...`,
+    );
   // Checked before opening: SQLite removes the log of an empty file.
   if (sizeOf(path) === 0 && (sizeOf(`${path}-wal`) > 0 || hasData(folder))) throw lost(path);
   const store = open(path, options);
@@ -30,7 +34,7 @@ const lost = (path: string): StartError =>
   );
 
 /** Files and folders that a node creates only after its configuration. */
-const hasData = (folder: string): boolean =>
+export const hasData = (folder: string): boolean =>
   ['buckets', 'events'].some((name) => !isEmpty(join(folder, name)));
 
 function isEmpty(folder: string): boolean {

@@ -5,9 +5,12 @@ import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { type RestTarget, rest } from '#client/rest.adapter.ts';
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { realClock } from '#ports/clock.ts';
+import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { DataFolder } from './data-folder.ts';
 import { DiskReserve } from './disk-reserve.ts';
 import { checkFirstStart } from './first-options.ts';
@@ -68,7 +71,7 @@ async function startNode(
   const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
   const secrets = secretsOf(folder);
-  const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
+  const { store, description } = await configurationOf(folder, options, { reserve, held, log });
   const identity = await ownIdentity(folder, store, realRandom);
   const node = new Node(options, {
     ...{ secrets, store, identity },
@@ -87,7 +90,8 @@ async function startNode(
     if (credentials !== null) node.manager.reserveFor(credentials);
     await node.start();
     const made = wanted === null;
-    await becomeReady({ node, identity, options, folder, plan, credentials, made, companion, log });
+    const readying = { node, identity, options, folder, plan, credentials, made, companion, log };
+    await becomeReady({ ...readying, configuration: description });
     reserve.keep();
     node.startMetrics();
     giveBackWhenIdle();
@@ -96,6 +100,19 @@ async function startNode(
     await node.stop();
     throw error instanceof UnsealError ? keyLost(folder, error) : error;
   }
+}
+
+async function configurationOf(
+  folder: DataFolder,
+  options: NodeOptions,
+  { reserve, held, log }: { reserve: DiskReserve; held: FolderLock; log: Log },
+): Promise<{ store: ConfigStore; description: string | null }> {
+  if (!isNatsText(options.engine)) {
+    const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
+    return { store, description: null };
+  }
+  const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
+  return openNatsConfiguration(folder, options, log);
 }
 
 function secretsOf(folder: DataFolder): SecretBox {
@@ -163,6 +180,8 @@ interface Readying {
   made: boolean;
   companion: Companion | null;
   log: Log;
+  /** Where the configuration is; null: in the data folder. */
+  configuration: string | null;
 }
 
 async function becomeReady(readying: Readying): Promise<void> {
@@ -195,6 +214,7 @@ async function becomeReady(readying: Readying): Promise<void> {
     summary({
       ready,
       dataDir: options['data-dir'],
+      configuration: readying.configuration,
       startedInMs: performance.now(),
       provisioned: node.manager.authority.provisioned(),
       made,

@@ -5,6 +5,8 @@ import { release } from './release.ts';
 export interface Summary {
   ready: ReadyFile & { node: NodeAddresses };
   dataDir: string;
+  /** Where the configuration is; null: in the data folder. */
+  configuration: string | null;
   startedInMs: number;
   provisioned: boolean;
   /** The password was generated: it is printed once, on the first start. */
@@ -22,13 +24,25 @@ export const companionSummary = ({ api, token }: NonNullable<ReadyFile['cloud']>
   `  cloud    ${api}  token ${token}\n`;
 
 export function summary(parts: Summary): string {
-  const { ready, dataDir, startedInMs, provisioned, made, isNew, ignored, isUnfinished, damages } = parts;
+  const {
+    ready,
+    dataDir,
+    configuration,
+    startedInMs,
+    provisioned,
+    made,
+    isNew,
+    ignored,
+    isUnfinished,
+    damages,
+  } = parts;
   const { node } = ready;
   const rows = [
     ['REST', `${node.rest}  ${node.restTls}`],
     ['data', `couchbase://${node.kv}  couchbases://${node.kvTls}`],
     ['pages', `${node.rest}/ui/  ${node.rest}/docs/api`],
     ['folder', dataDir],
+    ...(configuration === null ? [] : [['config', configuration]]),
     ...(made && ready.username !== undefined ? [['login', login(ready, isNew)]] : []),
     ...(provisioned
       ? []

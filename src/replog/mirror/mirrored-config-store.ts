@@ -239,9 +239,11 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   #follows(head: StoreHead): void {
+    const isNew = this.#identity === null;
     this.#identity = head.identity;
     this.#records.revision = Math.max(this.#records.revision, head.revision);
-    this.#saveSoon();
+    if (isNew) this.#save();
+    else this.#saveSoon();
     if (this.#problem !== 'not connected yet')
       this.#log.info('configuration.reached', { store: this.#link.name, revision: head.revision });
     this.#problem = null;

@@ -4,6 +4,7 @@
 export const streamOf = (bucket: string): string => `KV_${bucket}`;
 const prefixOf = (bucket: string): string => `$KV.${bucket}.`;
 export const subjectsOf = (bucket: string): string => `${prefixOf(bucket)}>`;
+export const isBucketName = (name: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(name);
 
 export const keySubject = (bucket: string, key: string): string => prefixOf(bucket) + escaped(key);
 

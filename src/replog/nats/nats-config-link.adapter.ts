@@ -73,7 +73,7 @@ export class NatsConfigLink implements ConfigLink {
     const state = (await streamState(connection, this.#stream)) ?? (await this.#create(connection, servers));
     if (!state.description.startsWith(namePrefix))
       throw new FinalError(
-        `the key-value bucket "${this.#options.bucket}" was not made by Divan; take another --nats-bucket`,
+        `the key-value bucket "${this.#options.bucket}" was not made by Divan; use another --nats-bucket`,
       );
     this.#mayCreate = false;
     this.#replicas = state.replicas;

@@ -119,7 +119,9 @@ async function serversOf({ info }: NatsConnection): Promise<ServerVersion[]> {
 
 const isFinal = (error: Error): boolean =>
   error.name === 'AuthorizationError' ||
-  /authorization|certificate|self.signed|secure tls|\bSSL\b|tls/i.test(messagesOf(error));
+  (/authorization|certificate|self.signed|\bssl\b|tls/i.test(messagesOf(error)) &&
+    // Of a server that ends.
+    !/disconnected before secure/.test(messagesOf(error)));
 
 function messagesOf(error: Error): string {
   const { cause } = error;

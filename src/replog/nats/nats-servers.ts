@@ -17,6 +17,8 @@ export interface NatsAddress {
 const portDefault = 4222;
 const serversMax = 16;
 
+export const isNatsText = (text: string): boolean => /^(nats|tls):\/\//.test(text);
+
 /** @throws Error that says what would be right, without the password. */
 export function parseServers(text: string): NatsServers {
   const [, scheme, login, hosts] = /^(nats|tls):\/\/(?:([^@]*)@)?([^@/]*)\/?$/.exec(text) ?? [];

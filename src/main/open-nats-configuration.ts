@@ -1,0 +1,95 @@
+// Opens the configuration of a node on NATS servers. Loaded only for such a node. The data folder and the bucket belong together: another
+// node's bucket, and a folder whose bucket is gone, are refused.
+import { existsSync } from 'node:fs';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { FinalError } from '#replog/mirror/config-link.ts';
+import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import { NatsConfigLink } from '#replog/nats/nats-config-link.adapter.ts';
+import { parseServers } from '#replog/nats/nats-servers.ts';
+import { configurationPath, type DataFolder } from './data-folder.ts';
+import type { NodeOptions } from './node-options.ts';
+import { hasData } from './open-configuration.ts';
+import { StartError } from './start-error.ts';
+
+/** The folder of the node that the configuration belongs to, written before anything else. */
+const founderKey = 'engine/founder';
+
+type NatsOptions = Pick<
+  NodeOptions,
+  'engine' | 'nats-bucket' | 'nats-credentials' | 'nats-ca' | 'nats-cert' | 'nats-key'
+>;
+
+export interface NatsConfiguration {
+  store: MirroredConfigStore;
+  /** For the operator: where it is, and how safe. */
+  description: string;
+}
+
+/** Waits for servers that cannot be reached, and says so on standard error. */
+export async function openNatsConfiguration(
+  folder: DataFolder,
+  options: NatsOptions,
+  log: Log,
+): Promise<NatsConfiguration> {
+  const bucket = options['nats-bucket'];
+  checkFolder(folder, bucket);
+  const link = new NatsConfigLink({
+    ...{ servers: parseServers(options.engine), bucket, clock: realClock, random: realRandom },
+    files: {
+      ...{ credentials: options['nats-credentials'], ca: options['nats-ca'] },
+      ...{ cert: options['nats-cert'], key: options['nats-key'] },
+    },
+    mayCreate: folder.natsState === null && !hasData(folder.path),
+  });
+  const store = new MirroredConfigStore({
+    ...{ link, clock: realClock, random: realRandom, log: log.child('configuration') },
+    seen: {
+      load: () => folder.natsState,
+      save: (head) => folder.keepNatsState({ bucket, ...head }),
+    },
+  });
+  try {
+    await store.start((reason) => process.stderr.write(`divan: waiting for ${link.name}: ${reason}\n`));
+    await claim(folder, store, bucket);
+    return { store, description: describe(link, bucket) };
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error instanceof FinalError
+      ? new StartError(`${link.name}: ${error.message}`, { cause: error })
+      : error;
+  }
+}
+
+function checkFolder(folder: DataFolder, bucket: string): void {
+  if (existsSync(configurationPath(folder.path)))
+    throw new StartError(
+      `the data folder ${folder.path} has an embedded configuration, which this version cannot move to NATS: start it without --engine, or use another --data-dir`,
+    );
+  const { natsState } = folder;
+  if (natsState !== null && natsState.bucket !== bucket)
+    throw new StartError(
+      `the data folder ${folder.path} uses the key-value bucket "${natsState.bucket}", not "${bucket}": start it with --nats-bucket ${natsState.bucket}`,
+    );
+}
+
+/** Of two nodes that begin at the same time one is first. */
+async function claim(folder: DataFolder, store: MirroredConfigStore, bucket: string): Promise<void> {
+  const id = folder.id();
+  if (store.revision() === 0 && (await store.put(founderKey, id, 0)) !== null) return;
+  if ((await store.get<string>(founderKey))?.value === id) return;
+  throw new StartError(
+    `the key-value bucket "${bucket}" holds the configuration of another node, or of a data folder that was lost; nodes of this version cannot share it: use another --nats-bucket`,
+  );
+}
+
+function describe(link: NatsConfigLink, bucket: string): string {
+  const { servers, replicas } = link.servers;
+  const versions = [...new Set(servers.map(({ version }) => version))].join(', ');
+  const safety =
+    replicas > 1
+      ? `${replicas} copies; its servers must run with sync_interval: always`
+      : 'one copy, unsynced unless its server runs with sync_interval: always: for development';
+  return `${link.name} (${versions}), bucket ${bucket}, ${safety}`;
+}

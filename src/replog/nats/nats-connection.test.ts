@@ -1,0 +1,93 @@
+// Which NATS servers a node connects to, and how: encryption, logins, versions.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { makeCertificate } from '../../../test/support/certificate.ts';
+import { NatsCluster } from '../../../test/support/nats-servers.ts';
+import { natsStore } from '../../../test/support/nats-store.ts';
+import { needs } from '../../../test/support/needs.ts';
+import { FinalError } from '../mirror/config-link.ts';
+
+const skip = needs('nats-server');
+
+/** Greets as a server does and answers pings, so that a client can log in. */
+async function greeting(info: object): Promise<{ url: string; server: Server }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    const { port } = server.address() as AddressInfo;
+    socket.write(
+      `INFO ${JSON.stringify({ host: '127.0.0.1', port, max_payload: 1e6, proto: 1, ...info })}\r\n`,
+    );
+    socket.on('data', (bytes) => {
+      if (bytes.includes('PING')) socket.write('PONG\r\n');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  return { url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+describe('connection to NATS', { skip }, () => {
+  it('encrypts, verifies the server and shows its own certificate', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-nats-tls-'));
+    const { certificate, key } = await makeCertificate();
+    const stranger = await makeCertificate();
+    const file = (name: string, text: string): string => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const [cert, keyFile] = [file('cert.pem', certificate), file('key.pem', key)];
+    const other = file('other.pem', stranger.certificate);
+    const extra = `tls { cert_file: "${cert}", key_file: "${keyFile}", ca_file: "${cert}", verify: true }`;
+    try {
+      await using servers = await NatsCluster.start({ extra });
+      const url = servers.url.replace('nats://127.0.0.1', 'tls://localhost');
+      const files = { ca: cert, cert, key: keyFile };
+      await using store = await natsStore(url, { files });
+      assert.equal(await store.put('k', 1, 0), 1);
+      await assert.rejects(
+        natsStore(url, { files: { ...files, ca: other } }),
+        /no secure connection to NATS/,
+      );
+      await assert.rejects(
+        natsStore(url, { files: { ...files, ca: join(folder, 'absent') } }),
+        /cannot read .*absent/,
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('refuses a server without TLS where it is asked for, and one that refuses the login', async () => {
+    await using servers = await NatsCluster.start({ extra: 'authorization { user: ann, password: secret }' });
+    const wrong = servers.url.replace('nats://', 'nats://ann:other@');
+    await assert.rejects(natsStore(wrong), /NATS refuses the user or password of this node/);
+    const right = servers.url.replace('nats://', 'nats://ann:secret@');
+    await assert.rejects(natsStore(right.replace('nats:', 'tls:')), FinalError);
+    await using store = await natsStore(right);
+    assert.equal(await store.put('k', 1, 0), 1);
+  });
+
+  it('tries the next server when one cannot be reached', async () => {
+    await using servers = await NatsCluster.start();
+    await using store = await natsStore(servers.url.replace('nats://', 'nats://127.0.0.1:1,'));
+    assert.equal(await store.put('k', 1, 0), 1);
+  });
+
+  it('refuses older servers of a cluster, other old ones that they name, and servers without JetStream', async () => {
+    const old = await greeting({ version: '2.11.11', cluster: 'c', jetstream: true });
+    await assert.rejects(
+      natsStore(old.url),
+      /is of version 2\.11\.11; servers of a cluster must be of 2\.12 or later/,
+    );
+    const named = [old.url.slice('nats://'.length)];
+    const mixed = await greeting({ version: '2.15.2', cluster: 'c', jetstream: true, connect_urls: named });
+    await assert.rejects(natsStore(mixed.url), /is of version 2\.11\.11; servers of a cluster/);
+    const without = await greeting({ version: '2.15.2' });
+    await assert.rejects(natsStore(without.url), /runs without JetStream; start it with -js/);
+    for (const { server } of [old, mixed, without]) server.close();
+  });
+});
