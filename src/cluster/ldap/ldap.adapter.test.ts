@@ -32,20 +32,20 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
       kind: 'accepted',
       dn: 'uid=jane,dc=test',
     });
-    assert.equal(await kindOf({}, 'jane', 'joan-secret'), 'wrong');
-    assert.equal(await kindOf({}, 'nobody', 'jane-secret'), 'wrong');
+    assert.equal(await kindOf({}, 'jane', 'joan-secret'), 'refused');
+    assert.equal(await kindOf({}, 'nobody', 'jane-secret'), 'refused');
   });
 
   it('escape special characters in a name', async () => {
     const open = { userDNMapping: { template: 'uid=%u' } };
-    assert.equal(await kindOf(open, 'jane,dc=test', 'jane-secret'), 'wrong');
+    assert.equal(await kindOf(open, 'jane,dc=test', 'jane-secret'), 'refused');
     const bindsAs = { bindDN: server.administrator.dn, bindPass: server.administrator.password };
     const query = { ...bindsAs, userDNMapping: { query: 'dc=test??one?(uid=%u)' } };
     assert.equal(await kindOf(query), 'accepted');
-    assert.equal(await kindOf(query, '*'), 'wrong');
-    assert.equal(await kindOf(query, 'jane)(uid=jane'), 'wrong');
+    assert.equal(await kindOf(query, '*'), 'refused');
+    assert.equal(await kindOf(query, 'jane)(uid=jane'), 'refused');
     const both = { ...query, userDNMapping: { query: 'dc=test??one?(|(uid=%u)(uid=joan))' } };
-    assert.equal(await kindOf(both), 'wrong');
+    assert.equal(await kindOf(both), 'refused');
   });
 
   it('are followed by the groups of the user: entries, values of an attribute, or groups of groups', async () => {
