@@ -1,4 +1,4 @@
-// The cloud: requests against a constant of the same server, lists of a large organization over both databases, and how long
+// The cloud: requests compared with a constant answer of the same server, lists of a large organization over both databases, and how long
 // clusters take. Goals: at least 0.6 of the constant, 20 ms at the 99th percentile, 3 s for a cluster and 15 s for ten.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -54,7 +54,7 @@ async function overPostgres(size: Size): Promise<void> {
   await requests('PostgreSQL', { args: [...rateArgs, '--database', url] }, size);
 }
 
-/** Clusters of another machine, so that nothing here starts their nodes. */
+/** Adds clusters of another machine, so that this process does not start their nodes. */
 async function fill(store: Store, { clusters: count, projects }: Size): Promise<void> {
   await migrate(store);
   await store.transaction().execute(async (transaction) => {
@@ -119,7 +119,7 @@ async function requests(
   await besideWrites(database, cloud, size);
   let i = 0;
   const next = (): string => {
-    // Twelve orders, ten sizes, a hundred pages: each is asked for once, since what was answered before is kept.
+    // Twelve orders, ten sizes, a hundred pages: each is requested once, since the cloud caches answers.
     i++;
     const sort = `${sortKeys[i % 6]}.${i % 12 < 6 ? 'asc' : 'desc'}`;
     const perPage = 100 - (Math.floor(i / 12) % 10);
@@ -128,11 +128,11 @@ async function requests(
   };
   const pages = await load({ url: new URL(api), authorization, next, connections: 1, ms: size.ms });
   console.log(
-    `${database}: pages of about 100 of ${size.clusters} clusters in any order, none asked for before: ${pages.p50.toFixed(1)} ms, p99 ${pages.p99.toFixed(1)} ms (goal 20)`,
+    `${database}: pages of about 100 of ${size.clusters} clusters in any order, none cached: ${pages.p50.toFixed(1)} ms, p99 ${pages.p99.toFixed(1)} ms (goal 20)`,
   );
 }
 
-/** Each write makes the cloud forget what it has read. */
+/** Each write invalidates the cloud's cache. */
 async function besideWrites(database: string, { ready: { api, token } }: CloudProcess, size: Size) {
   const authorization = `Bearer ${token}`;
   const path = `/v3/clusters/${uuid('b', 0)}/meta`;

@@ -1,5 +1,5 @@
-// Compaction of one data file of 256-byte documents rewritten once over, with nothing beside it and beside a writer of
-// small commits: live megabytes a second, and what is left of the writer's rate.
+// Compaction of one data file of 256-byte documents that were rewritten once, alone and beside a writer of
+// small commits: live megabytes per second, and the remaining rate of the writer.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ async function rateOfWrites(engine: DiskEngine, source: Source, goesOn: () => bo
 
 const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 
-/** Documents over and over, in no order of their keys. */
+/** Rewrites documents repeatedly, in no order of their keys. */
 class Source {
   private seqno = 0;
   private readonly documents: number;
@@ -76,7 +76,7 @@ class Source {
     this.item = { buffer, keyStart: 0, keyEnd: 24, valueStart: 24, valueEnd: buffer.length, ...zero };
   }
 
-  /** Every vbucket's keys have that vbucket as their remainder. */
+  /** A key belongs to the vbucket that is its remainder. */
   cuts(count: number): Uint8Array {
     const perVbucket = Math.ceil(count / 16);
     for (let left = count; left > 0; left -= perVbucket) this.cut(Math.min(left, perVbucket));

@@ -1,5 +1,5 @@
-// Change streams of a data service in this process, over a local socket: how fast a backfill from disk comes, and how
-// far a live stream is behind its writers. The client only counts bytes and items, and shares the cores.
+// Change streams of a data service in this process, over a local socket: the rate of a backfill from disk, and the
+// lag of a live stream behind its writers. The client only counts bytes and items, and shares the cores.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -122,7 +122,7 @@ async function backfill(port: number, count: number): Promise<void> {
   client.socket.destroy();
 }
 
-/** Sets carry the time they were sent at; the client compares it with the time they come back at. */
+/** Each SET contains its send time; the client compares it with the time at which the stream returns it. */
 async function lag(port: number, seconds: number): Promise<void> {
   const follower = new Peer(port);
   follower.openStreams();

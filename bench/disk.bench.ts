@@ -1,5 +1,5 @@
-// What the disk engine costs over plain SQLite: small fsynced commits, large commits, loading, beside a loop of
-// inserts of the same rows into a bare node:sqlite table in the same run; and how fast a bucket's changes come to disk.
+// The cost of the disk engine compared with plain SQLite: small fsynced commits, large commits, loading, beside a loop of
+// inserts of the same rows into a bare node:sqlite table in the same run; and the rate at which a bucket's changes are written.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ async function measure(name: string, engine: DiskEngine, folder: string, sizes: 
   await engine.stop();
 }
 
-/** One table by vbucket and key, the row as one blob: the least a store of this shape can do. */
+/** One table by vbucket and key, the row as one blob: the minimum work of such a store. */
 function bareSqlite(folder: string, sizes: Sizes): void {
   const db = new DatabaseSync(join(folder, 'bare.db'));
   db.exec('pragma page_size=8192; pragma journal_mode=wal; pragma synchronous=full;');
@@ -99,7 +99,7 @@ function bareSqlite(folder: string, sizes: Sizes): void {
   db.close();
 }
 
-/** New keys in no order, values of 256 bytes, spread over the vbuckets of a file. */
+/** New keys in random order with values of 256 bytes, spread over the vbuckets of a file. */
 class RowSource {
   rows = 0;
   private readonly item: CutItem;

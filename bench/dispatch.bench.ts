@@ -1,4 +1,4 @@
-// The data path without its sockets: frames in, replies out, on one connection. What it costs beside the system calls.
+// The data path of one connection without sockets, from request frames to replies: its cost without system calls.
 import { crc32 } from 'node:zlib';
 import { fullGrants } from '../src/auth/grants.ts';
 import { HashingQueue } from '../src/auth/hashing-queue.ts';

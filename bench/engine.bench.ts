@@ -13,7 +13,7 @@ import { aRequest } from './support/a-request.ts';
 const valueBytes = 256;
 const vbuckets = 1024;
 
-/** Keys as a socket would deliver them: ranges of one buffer, in a random order. */
+/** Keys as a socket delivers them: ranges of one buffer, in a random order. */
 interface Keys {
   buffer: Buffer;
   starts: Uint32Array;
@@ -46,7 +46,7 @@ now.set(realClock.wallMs(), realClock.monotonicMs());
 const rules = { quotaBytes: 2 ** 33, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 };
 const options = { rules, now, clock: realClock, random: realRandom, log: silentLog };
 
-/** Takes everything at once: what remains is the work of the data thread. */
+/** Discards every commit at once, so that only the work of the data thread is measured. */
 const fastDisk: DiskEngine = {
   open: async () => ({
     opened: [0, 1, 2, 3].map((file) => ({ file, clean: true, vbuckets: [] })),

@@ -1,4 +1,4 @@
-// Index builds and changes of indexed documents, over a data service in this process: what all threads of it need together.
+// Index builds and changes of indexed documents, over a data service in this process: the processor time of all threads.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const listen = { host: '127.0.0.1', port: 0, tlsPort: 0, version: 'bench', logLevel: 'silent' };
   const { port } = await service.start({ dataDir: folder, ...listen });
   await service.apply(aDesired({ buckets: [aBucket('b', { quotaBytes: 2 ** 31 })] }));
-  // Until then writes are refused.
+  // The bucket refuses writes before.
   while ((await service.report()).buckets[0]?.state !== 'ready') await wait(10);
   const client = await BucketClient.open({ address: addressOf(port), account: adminAccount, bucket: 'b' });
   await write(client, count, 0);

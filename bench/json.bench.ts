@@ -1,4 +1,4 @@
-// How fast values are judged to be JSON, beside what Node has: the check runs on every stored value.
+// The speed of the JSON check of stored values, compared with Node's functions.
 import { isUtf8 } from 'node:buffer';
 import { isJson } from '../src/kv/value/json.ts';
 

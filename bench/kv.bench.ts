@@ -1,4 +1,4 @@
-// The data port against `memcached -t 1` in the same run: 80/20 reads and writes of 256 bytes, 16 connections, with
+// The data port compared with `memcached -t 1` in the same run: 80/20 reads and writes of 256 bytes, 16 connections, with
 // one request in flight on each and with 64. The load comes from a process of its own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ const shapes = [
 
 interface Measured {
   rate: number;
-  /** Processor time of the server for one operation: on a busy machine the steadier of the two. */
+  /** Processor time of the server per operation; on a busy machine it varies less than the rate. */
   cpuMicroseconds: number;
 }
 
@@ -37,7 +37,7 @@ function ownCpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** From Linux; ticks are hundredths of a second there. */
+/** From /proc; ticks are hundredths of a second. */
 function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;

@@ -1,5 +1,5 @@
-// What metrics cost: processor time of an operation on the data port with nobody asking, and with everything that is
-// counted collected and kept each second, in turns; and what counting itself takes, of which there is no other way.
+// The cost of metrics: processor time of an operation on the data port without collection, and with all metrics
+// collected and stored each second, interleaved; and the time of the counting itself, which cannot be switched off.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

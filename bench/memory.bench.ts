@@ -1,4 +1,4 @@
-// Memory of many small documents in one bucket, and the longest that any single write took: tables grow under it.
+// Memory of many small documents in one bucket, and the duration of the slowest write, which grows a table.
 import { Bucket } from '#kv/bucket/bucket.ts';
 import { DurabilityLevel } from '#kv/data/documents.ts';
 import { Now } from '#kv/vbucket/now.ts';

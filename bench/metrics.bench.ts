@@ -1,5 +1,5 @@
-// The store of time series: how fast it takes samples, how many bytes they cost on disk, how fast a day and a dashboard are
-// read, with Prometheus over the same samples beside it where it is installed.
+// The store of time series: its rate of samples, their bytes on disk, and the times to read a day and a dashboard,
+// compared with Prometheus over the same samples where it is installed.
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ function blocksOf(folder: string): { blocks: number; bytes: number } {
   };
 }
 
-/** One block of what this node measures of itself under load. */
+/** Writes one block of a node's own metrics under load. */
 async function measureOwnTraffic(folder: string): Promise<void> {
   const clock = new ManualClock(startMs);
   const files = new FolderStoreFiles(join(folder, 'own'));
@@ -170,7 +170,7 @@ async function besidePrometheus(moments: number, endMs: number): Promise<void> {
   }
 }
 
-/** As on a node: most figures stand still, some counters grow, a few gauges move. Ten metrics of as many buckets as needed. */
+/** As on a node: most values are constant, some counters grow, a few gauges change. Ten metrics for each of enough buckets. */
 function trafficOf(series: number) {
   const random = prng(7);
   const values = new Float64Array(series);

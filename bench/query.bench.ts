@@ -1,5 +1,5 @@
-// Queries of a node, and the same of a PostgreSQL that has the same rows as JSONB, in the same run: operations for each second of
-// processor time of the server, and times that a client waits.
+// Queries of a node compared with a PostgreSQL that has the same rows as JSONB, in the same run: operations per second of
+// processor time of the server, and latencies.
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
@@ -45,10 +45,10 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   if (!smoke) await idle();
 }
 
-/** A PostgreSQL with the rows and indexes; null where there is none. */
+/** A PostgreSQL with the rows and indexes; null if it is not installed. */
 async function startPeer(count: number) {
   if (postgresPrograms() === null) {
-    console.log('PostgreSQL is not installed: figures of this node alone');
+    console.log('PostgreSQL is not installed: only this node is measured');
     return null;
   }
   const server = await Postgres.start();
@@ -206,15 +206,15 @@ async function idle() {
 interface Comparison {
   readonly sides: Sides;
   readonly rounds: number;
-  /** Rows or documents of a round. */
+  /** Rows or documents per round. */
   readonly each?: number;
-  /** Of the peer's figure. */
+  /** The goal as a share of the peer's rate. */
   readonly goal?: number;
-  /** Times that clients wait are told, with their goal. */
+  /** The goal for latencies; if it is set they are printed. */
   readonly waits?: string;
 }
 
-/** Both sides by turns, so that what else the machine does hits both. */
+/** Measures both sides in alternation, so that other load of the machine affects both. */
 async function compared(
   what: string,
   { sides, rounds, each = 1, goal, waits: waitGoal }: Comparison,
@@ -228,7 +228,7 @@ async function compared(
   for (let slice = 0; slice <= slices; slice++) {
     for (const [at, { server, work }] of parts.entries()) {
       const measured = await timed(server, work, slice, Math.ceil(rounds / slices));
-      if (slice === 0) continue; // it warmed up
+      if (slice === 0) continue; // warm-up
       const sum = sums[at] as (typeof sums)[number];
       sum.cpuMs += measured.cpuMs;
       sum.times.push(...measured.times);

@@ -1,4 +1,4 @@
-// The administration API of a node with one bucket and with thirty: reads and a change, beside an answer that is a constant.
+// The administration API of a node with one bucket and with thirty: reads and a change, compared with a constant answer.
 // Goal: 20 ms for the list of thirty buckets on a quiet machine.
 import { readFileSync } from 'node:fs';
 import { administrator, NodeProcess } from '../test/support/node-process.ts';
@@ -57,7 +57,7 @@ async function measure(node: NodeProcess, what: string, ms: number): Promise<voi
   }
 }
 
-/** Of all threads. */
+/** Processor time of all threads of a process. */
 function processorSeconds(pid: number): number {
   const [, state = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
   const fields = state.split(' ');

@@ -1,5 +1,5 @@
-// The longest stretch of work that a bucket does without letting clients in, in processor time: filling, evicting,
-// dropping a collection of so many documents. What others do on the machine hardly shows.
+// The longest turn in which a bucket serves no client, in processor time: filling, evicting,
+// dropping a large collection. Other load of the machine hardly affects it.
 import { defaultManifest } from '../src/kv/bucket/manifest.ts';
 import { MemoryDisk } from '../src/kv/disk/memory-engine.ts';
 import { BucketUnderTest } from '../test/support/a-bucket.ts';
@@ -58,20 +58,20 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     const storage = { disk: new MemoryDisk().engine(), files };
     const manifest = { uid: '2', scopes: [withOne] };
     const b = await new BucketUnderTest({ clock, rules, manifest, ...(isNative && { storage }) }).start();
-    const tell = (what: string): void =>
+    const print = (what: string): void =>
       console.log(
         `${isNative ? 'native' : 'ephemeral'}: ${what}: at most ${clock.takeLongestMs()} ms at once`,
       );
     await fill(b, count);
-    tell('fill');
+    print('fill');
     if (isNative) {
       b.bucket.setRules({ quotaBytes: count * 260 });
       await pass(b, 300);
-      tell(`evict ${b.bucket.stats().evictions}`);
+      print(`evict ${b.bucket.stats().evictions}`);
     }
     b.bucket.applyManifest({ uid: '3', scopes: [scope] });
     await pass(b, 300);
-    tell('drop');
+    print('drop');
     await b.bucket.stop();
   }
 }

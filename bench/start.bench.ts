@@ -71,8 +71,8 @@ async function bareNode(): Promise<number> {
 }
 
 /**
- * Resident memory and processor time of a node that nobody uses. For half a minute after somebody read them the figures are sampled
- * every second, so the measure begins after that.
+ * Resident memory and processor time of an idle node. For half a minute after a read of metrics the node samples
+ * every second, so the measurement begins later.
  */
 async function idle(
   args: string[],

@@ -1,6 +1,6 @@
-// The longest turn of the data thread while hostile clients send it what costs most: its processor time, the time on the clock, and how long
+// The longest turn of the data thread while hostile clients send the most expensive requests: its processor time, its elapsed time, and how long
 // a read on another connection waits. No attack may hold the thread for more than `turnMaxMs` of processor time; the report ends with those
-// that did. The control shows what a quiet node and the measuring cost on this machine.
+// that did. The control shows what a quiet node and the measurement itself.
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
@@ -12,7 +12,7 @@ const connections = 4;
 const turnMaxMs = 10;
 /** Attacks whose longest turn took more, and how long it took. */
 const exceeding: string[] = [];
-/** The others take long with a bucket of large documents. */
+/** Attacks that run first: they take long in a bucket with large documents. */
 const smokeAttacks = 8;
 const orders = [
   ['flush', 'm'],
@@ -45,7 +45,7 @@ async function measure(service: Worker, port: number, attack: Attack, rounds: nu
   for (const client of clients) client.close();
 }
 
-/** What an administrator orders: the emptying of a bucket, the drop of a collection. */
+/** Measures operations of an administrator: the flush of a bucket, the drop of a collection. */
 async function measureOrder(
   service: Worker,
   port: number,

@@ -1,5 +1,5 @@
-// Makes `dist/`, the JavaScript of the published package: Node strips no types under `node_modules`. With `--clean` it goes again,
-// so that a checkout runs its sources and nothing else. Run by `npm pack` and `npm publish`.
+// Builds `dist/`, the JavaScript of the published package, since Node strips no types under `node_modules`. `--clean` removes it,
+// so that a checkout runs its sources. Run by `npm pack` and `npm publish`.
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ function build(): void {
   execFileSync(process.execPath, [compiler, '-p', at('tsconfig.build.json')], { stdio: 'inherit' });
   for (const page of globSync('src/cluster/ui/page/*', { cwd: at('.') }))
     cpSync(at(page), at(page.replace(/^src/, 'dist')));
-  // Imports that begin with `#` are looked up in the nearest of these; the compiler leaves their `.ts` as it is.
+  // Node resolves imports that begin with `#` by the nearest package.json; the compiler does not rewrite their `.ts`.
   const manifest = { type: 'module', imports: { '#*.ts': './*.js' } };
   writeFileSync(at('dist/package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }

@@ -1,4 +1,4 @@
-// Holds the subjects of commits that are not on the remote's main branch yet (without a remote: of the last commit) to 72 characters.
+// Checks that subjects of commits have at most 72 characters: of those not on the remote's main branch, or without a remote of the last.
 import { spawnSync } from 'node:child_process';
 
 const subjectCharacters = 72;
@@ -15,7 +15,7 @@ for (const problem of problems) console.error(problem);
 console.log(`commits: ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);
 
-/** Outside a git checkout (the published package, an archive) there are none. */
+/** Empty outside a git checkout (the published package, an archive). */
 function newCommits(): string[] {
   const isMainKnown = git('rev-parse', '--verify', '--quiet', 'origin/main') !== '';
   const range = isMainKnown ? ['origin/main..HEAD'] : ['-1', 'HEAD'];

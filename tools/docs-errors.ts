@@ -5,7 +5,7 @@ import type { Refusal, RefusalDeclaration } from '#contract/refusal.ts';
 
 const catalogueFiles = 'src/**/*.refusals.ts';
 
-/** All entries of all catalogues, those of one area together. */
+/** All entries of all catalogues, grouped by area. */
 export async function allRefusals(): Promise<readonly Refusal<RefusalDeclaration>[]> {
   const modules = await Promise.all(
     globSync(catalogueFiles)
@@ -33,10 +33,7 @@ export async function errorsPage(): Promise<string> {
     lines.push('| name | status | body | |', '|---|---|---|---|');
     lines.push(...entries.map(row));
   }
-  lines.push(
-    '\n## Texts of fields\n',
-    'What forms answer for a wrong field where its own text is not better (published):\n',
-  );
+  lines.push('\n## Texts of fields\n', 'The default texts for wrong fields of forms (published):\n');
   lines.push(
     ...Object.values(fieldText).map(
       (text) => `- ${inCode(typeof text === 'string' ? text : exampleOf(text))}`,
@@ -83,5 +80,5 @@ const fieldOf = ({ text, ...declaration }: { text?: string | undefined; field?: 
 const exampleOf = (text: (typeof fieldText)['oneOf'] | (typeof fieldText)['range']): string =>
   text === fieldText.range ? fieldText.range(0, 100) : fieldText.oneOf(['a', 'b']);
 
-/** Backticks in the text would end the code. */
+/** Text without backticks, which would end the code span. */
 const inCode = (text: string): string => `\`${text.replaceAll('|', '\\|')}\``;

@@ -1,4 +1,4 @@
-// The reference page of functions: what each takes, and what it answers to its example, to NULL, MISSING and other types.
+// The reference page of functions: their arguments, and their results for an example, NULL, MISSING and other types.
 import { SqlError } from '../src/sqlpp/errors/sql-error.ts';
 import { compile } from '../src/sqlpp/expressions/compile.ts';
 import { aggregateNamed, aggregateNames } from '../src/sqlpp/functions/aggregates.ts';
@@ -45,8 +45,8 @@ export function functionsPage(): string {
   const groups = [...new Set(declarations.map(({ group }) => group))].sort();
   const lines = [
     '# Functions\n',
-    'Names are written in any case. Behind each stands what it answers to its example, then to the same call with an argument NULL,',
-    'MISSING, or of another type in place of the first argument (a boolean, a number, a string, an array, an object; only what differs',
+    'Names are not case-sensitive. Each row has the result of an example, and of the same call with an argument NULL,',
+    'MISSING, or with another type as the first argument (a boolean, a number, a string, an array, an object; only what differs',
     'from NULL is shown). Positions and lengths of strings count bytes of UTF-8. Dates are read in the layouts of RFC 3339 and parts of it,',
     'or by a format: one that shows 2 January 2006 15:04:05, an example (`1111-11-11`), percent signs (`%Y-%m-%d`) or letters (`YYYY-MM-DD`).\n',
   ];
@@ -61,7 +61,7 @@ export function functionsPage(): string {
   }
   lines.push(
     '## Aggregates and windows\n',
-    'Of the values of a group, or with `OVER` of a window. NULL and MISSING are passed over but by `COUNT(*)`; `ARRAY_AGG` passes over MISSING alone.\n',
+    'Computed over a group, or with `OVER` over a window. They skip NULL and MISSING, except `COUNT(*)`; `ARRAY_AGG` skips only MISSING.\n',
     '| function | without OVER | DISTINCT | FILTER | frame | RESPECT or IGNORE NULLS |',
     '|---|---|---|---|---|---|',
     ...[...aggregateNames()].sort().map(aggregateRow),
@@ -106,7 +106,7 @@ function cellsOf({ name }: FunctionDeclaration): string[] {
   return [shown, summary(withValue(null)), summary(withValue(undefined)), otherTypes(call)];
 }
 
-/** One answer, or those of the arguments in order where they differ. */
+/** One result, or the results by argument where they differ. */
 function summary(answers: readonly string[]): string {
   const different = [...new Set(answers)];
   return different.length === 1 ? code(different[0] as string) : answers.map(code).join(', ');

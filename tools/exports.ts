@@ -1,4 +1,4 @@
-// Holds what files of src export: every exported value is used by another file, and one name means one thing. A name that two areas
+// Checks the exports of src: another file uses every exported value, and one name means one thing. A name that two areas
 // export is listed below with the reason why both may keep it.
 import { globSync, readFileSync } from 'node:fs';
 
@@ -160,7 +160,7 @@ function wordsByFile(): ReadonlyMap<string, number> {
 function unused(): string[] {
   return (
     exported
-      // Documentation tools enumerate what contract files export.
+      // Documentation tools enumerate the exports of contract files.
       .filter(({ file }) => !file.endsWith('.contract.ts'))
       .filter(({ name, isType }) => !isType && (words.get(name) ?? 0) < 2)
       .map(({ file, name }) => `${file}: exports ${name}, which no other file names; remove the export`)
@@ -180,7 +180,7 @@ function stale(): string[] {
   const byName = areasByName();
   return [...isShared]
     .filter((name) => areasOf(byName.get(name) ?? []).length < 2)
-    .map((name) => `tools/exports.ts lists ${name}, which is no longer exported by several areas`);
+    .map((name) => `tools/exports.ts lists ${name}, which several areas no longer export`);
 }
 
 function areasByName(): ReadonlyMap<string, string[]> {

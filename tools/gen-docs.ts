@@ -17,7 +17,7 @@ import { errorsPage } from './docs-errors.ts';
 import { functionsPage } from './docs-functions.ts';
 import { hostedApi } from './docs-hosted-api.ts';
 
-/** The cloud's are another API, with a page of its own. */
+/** Without the cloud, whose API has its own page. */
 const nodeContracts = 'src/{auth,cluster,http,metrics}/**/*.contract.ts';
 
 const generated = '<!-- Written by `npm run docs` from the declarations in the code; change those. -->\n\n';
@@ -44,27 +44,27 @@ function commandLine(): string {
   const lines = [
     '# Command line\n',
     '`npx divan <command>` in a checkout after `npm ci`. Flags win over environment variables, those over defaults.\n',
-    '- `divan up`: a node, provisioned on first start; without `--password` one is made, shown once and kept encrypted in the data folder.',
-    '  Beside it the cloud, a process of its own with the folder `cloud` in that data folder; the two stop together.',
+    '- `divan up`: a node, provisioned on first start; without `--password` one is generated, printed once and stored encrypted in the data folder.',
+    '  It also starts the cloud in a child process with the folder `cloud` in that data folder; both stop together.',
     '- `divan node`: a node; provisioned on first start when `--username` and `--password` are given.\n',
     ...optionTable(nodeOptions),
-    '\n`divan up` takes these too:\n',
+    '\nAdditional options of `divan up`:\n',
     ...optionTable(Object.fromEntries(Object.entries(upOptions).filter(([name]) => !(name in nodeOptions)))),
     '',
-    '`divan reset-password`: sets the administrator of a node that is stopped.',
+    '`divan reset-password`: sets name and password of the administrator of a stopped node.',
     '',
     ...optionTable(resetPasswordOptions),
     '\n`divan query [STATEMENT]`: runs SQL++ statements of the command line, of `--file`, of a pipe or of a prompt ([guide](../guides/query.md)).\n',
     ...optionTable(queryOptions),
     '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
-    '\nTokens, users and clouds are managed by commands on the same database, whether the cloud runs or not; `--help` behind each lists its',
+    '\nTokens, users and clouds are managed by commands on the same database, whether the cloud runs or not; `--help` after each lists its',
     'options. All take `--data-dir`, `--database` and `--key-file` of their cloud, and `--json` for programs.\n',
-    '| command | what it does | options of its own |',
+    '| command | what it does | options |',
     '|---|---|---|',
     ...operatorCommands.map(operatorRow),
-    '\nA repeatable flag takes a comma-separated list in the environment. Port 0 takes any free port. When all that was started is ready,',
-    'a summary is printed and, with `--ready-file`, this JSON is written (mode 0600), with the parts that there are:\n',
+    '\nA repeatable flag takes a comma-separated list in the environment. Port 0 takes any free port. When everything is ready,',
+    'the process prints a summary and, with `--ready-file`, writes this JSON (mode 0600) with the parts that were started:\n',
     '```json',
     '{"node":{"rest":"http://127.0.0.1:8091","restTls":"https://127.0.0.1:18091","kv":"127.0.0.1:11210","kvTls":"127.0.0.1:11207",' +
       '"capi":"http://127.0.0.1:8092","capiTls":"https://127.0.0.1:18092"},' +
@@ -106,9 +106,9 @@ async function settingsPage(): Promise<string> {
   };
   const lines = [
     '# Settings\n',
-    'Every parameter that sets something, as a form field of the call named. What it does: **acts**; **fixed**, where any other value than the',
-    'present one is refused; **waits**: validated, stored and shown, without effect until this version has what it is for;',
-    'or **kept**: stored and shown, and nothing more.\n',
+    'Every parameter that changes a setting, as a form field of the named call. Effect: **acts**; **fixed**, where any other value than the',
+    'current one is refused; **waits**: validated, stored and shown, without effect, since this version lacks the feature;',
+    'or **kept**: stored and shown without effect.\n',
     'A change is live, or restarts the bucket (operations wait or are refused as temporary failures), or holds from the next start of a bucket',
     'or the node on, or is possible only at creation or before provisioning. Unless its row says otherwise, a parameter that an edit',
     'leaves out keeps its value. What the process itself takes (folders, ports, log level) is in [Command line](command-line.md) and needs',
@@ -121,7 +121,7 @@ async function settingsPage(): Promise<string> {
   }
   lines.push('## Constants in answers\n');
   lines.push(
-    'All other figures in answers are measured. These fields are there for the clients that look for them:\n',
+    'All other figures in answers are measured. These fields are constants for clients that require them:\n',
   );
   lines.push('| field | in | value | meaning |', '|---|---|---|---|');
   lines.push(
@@ -148,7 +148,7 @@ async function allRoutes(): Promise<RouteDefinition[]> {
   return (await Promise.all(modules)).flatMap(routesOf);
 }
 
-/** Of features whose names do not make one. */
+/** Titles of features that differ from their names. */
 const titles: Readonly<Record<string, string>> = {
   capi: 'CAPI',
   openapi: 'OpenAPI',
@@ -177,7 +177,7 @@ async function restApi(): Promise<string> {
   return lines.join('\n');
 }
 
-/** Declared one by one or in lists. */
+/** Exported routes, alone or in lists. */
 const routesOf = (module: Record<string, unknown>): RouteDefinition[] =>
   Object.values(module).flat().filter(isRoute);
 

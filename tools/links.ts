@@ -1,4 +1,4 @@
-// Holds the hand-written and generated pages to what is there: relative links, headings that links name, and paths in code spans.
+// Checks the references of all pages: relative links, headings that links name, and paths in code spans.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -18,19 +18,19 @@ function checkLink(page: string, target: string): void {
   if (/^[a-z]+:/.test(target)) return;
   const [path, heading] = target.split('#') as [string, string?];
   const file = path === '' ? page : join(dirname(page), path);
-  if (!existsSync(file)) problems.push(`${page}: links to ${target}, which is not there`);
+  if (!existsSync(file)) problems.push(`${page}: links to ${target}, which does not exist`);
   else if (heading !== undefined && !headingsOf(file).has(heading))
-    problems.push(`${page}: links to ${target}, but no heading there is called so`);
+    problems.push(`${page}: links to ${target}, which has no such heading`);
 }
 
-/** A code span that is a path of this repository and nothing else, from its root or relative to the page. */
+/** Checks a code span that consists of a path of this repository, from its root or relative to the page. */
 function checkPath(page: string, span: string): void {
   if (!/^(\.\.\/|(src|docs|test|tools|bench|bin)\/)[\w./-]+$/.test(span)) return;
   if (!existsSync(span) && !existsSync(join(dirname(page), span)))
-    problems.push(`${page}: names ${span}, which is not there`);
+    problems.push(`${page}: names ${span}, which does not exist`);
 }
 
-/** As the usual renderers name them. */
+/** The anchors of a page's headings, as GitHub generates them. */
 function headingsOf(file: string): Set<string> {
   const headings = withoutBlocks(readFileSync(file, 'utf8')).matchAll(/^#+ (.+)$/gm);
   return new Set(

@@ -29,7 +29,7 @@ const missing = Object.entries(lock.packages).flatMap(([place, { optionalDepende
     .map(([name, version]) => ({ name, version, dev })),
 );
 if (process.argv.includes('--check')) {
-  const problems = [...missing.map(({ name }) => `${name} is not there; run npm run lock`), ...unpinned()];
+  const problems = [...missing.map(({ name }) => `${name} is missing; run npm run lock`), ...unpinned()];
   for (const problem of problems) console.error(`${path}: ${problem}`);
   process.exit(problems.length === 0 ? 0 : 1);
 }
@@ -46,7 +46,7 @@ for (const { name, version, dev } of missing) {
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
 
-/** What would come to a Linux machine without being compared with this file. */
+/** Packages that a Linux machine would install without verification by this file. */
 function unpinned(): string[] {
   const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     allowScripts: Record<string, boolean>;

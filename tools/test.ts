@@ -13,13 +13,13 @@ if (files.length === 0) {
   console.error('no test files found');
   process.exit(1);
 }
-// Many tests wait for other processes, the disk or a time: two files at once even where there is one processor.
+// Many tests wait for other processes, the disk or timers, so that two files run at once even on one processor.
 const concurrency = Math.max(2, availableParallelism());
 const args = [
   ...['--test', '--test-reporter=spec', '--test-timeout=120000', `--test-concurrency=${concurrency}`],
   ...flags,
   ...files,
 ];
-// Each file is a process that loads much of the same code: it is compiled once.
+// Each file runs in a process; they share compiled code.
 const env = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/tests'), ...process.env };
 process.exit(spawnSync(process.execPath, args, { stdio: 'inherit', env }).status ?? 1);

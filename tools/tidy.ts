@@ -1,4 +1,4 @@
-// Style as a test: allowed imports between folders, no circles between files or rooms, banned globals and modules, file sizes.
+// Checks style: allowed imports between areas, no import cycles between files or folders, banned globals and modules, file sizes.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
@@ -12,14 +12,14 @@ const allowed: Record<string, readonly string[]> = {
   auth: ['base', 'ports', 'contract'],
   http: ['base', 'ports', 'contract', 'auth'],
   metrics: ['base', 'ports', 'contract'],
-  // The query language, pure: text to tree to plan to rows. What it reads and writes comes in through src/sqlpp/datastore.
+  // The query language, without I/O: text to tree to plan to rows. It reads and writes through the interfaces of src/sqlpp/datastore.
   sqlpp: ['base'],
-  // Services: clients of the data port with threads and ports of their own.
+  // Services with their own threads and ports, which are clients of the data port.
   query: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
   index: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
   kv: ['base', 'ports', 'wire', 'auth'],
   cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics', 'client'],
-  // Clients of a node's own ports, for what starts nodes: the process itself and the cloud.
+  // Clients of a node's ports.
   client: ['base', 'ports', 'wire'],
   cloud: ['base', 'ports', 'contract', 'auth', 'client'],
   main: [
@@ -41,7 +41,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
 };
 
-/** Only cluster/agent (and main, which starts it) may reach the data service, and only through its door. */
+/** Only cluster/agent (and main, which starts it) may reach the data service, and only through its interface src/kv/admin.ts. */
 const doors: readonly { from: RegExp; to: RegExp }[] = [
   { from: /^src\/cluster\/agent\//, to: /^src\/kv\/admin\.ts$/ },
 ];
@@ -50,7 +50,7 @@ const doors: readonly { from: RegExp; to: RegExp }[] = [
 const pureFolders =
   /^src\/(base|contract|wire|cluster\/topology|metrics\/(query|encoding)|kv\/(data|vbucket|memory|subdoc|value))\//;
 
-/** Where the real world may be touched. */
+/** Files that may use real time, randomness, files and sockets. */
 const outsideWorld = /^src\/(ports|main)\/|\/(host|adapter)s?\/|\.(host|adapter)\.ts$/;
 
 /** See src/ports/node-http.ts; types cost nothing. */
@@ -80,11 +80,11 @@ const bans: readonly { pattern: RegExp; use: string }[] = [
   { pattern: /\bprocess\.env\b/, use: 'the parsed configuration (src/main)' },
 ];
 
-/** A file that grows past the first is split. */
+/** Split a file that exceeds the first limit. */
 const linesMax = 400;
-/** Files that were longer when the limit came: the lines that each may have, which may only become fewer. */
+/** Files above the limit, with the lines that each may have; the numbers may only decrease. */
 const longFiles: Record<string, number> = {
-  // Expressions and queries contain each other, and files may not import each other in a circle.
+  // Expressions and queries contain each other, and import cycles are not allowed.
   'src/sqlpp/tree/query.ts': 545,
   'src/cluster/buckets/buckets.service.test.ts': 500,
   'src/cluster/users/users.test.ts': 500,
@@ -103,9 +103,9 @@ const longFiles: Record<string, number> = {
 };
 
 const problems: string[] = [];
-/** What each file of src imports, types too. */
+/** The imports of each file of src, including types. */
 const imports = new Map<string, string[]>();
-/** Randomness in tests that no seed, or one by another name, repeats. */
+/** Randomness in tests that DIVAN_SEED does not repeat. */
 const ownSeed = /Math\.random\(|process\.env(\.|\[')(DIVAN_TEST_)?SEED\b|process\.hrtime\(\)\[1\]/;
 const isTest = (file: string): boolean =>
   (file.startsWith('test/') || file.endsWith('.test.ts')) && file !== 'test/support/seed.ts';
@@ -113,11 +113,11 @@ const isTest = (file: string): boolean =>
 const sources = globSync('{src,test,tools,bench}/**/*.ts').sort();
 for (const file of sources) checkFile(file);
 for (const file of Object.keys(longFiles)) {
-  if (!existsSync(file)) problems.push(`${file}: named in tools/tidy.ts but gone`);
+  if (!existsSync(file)) problems.push(`${file}: named in tools/tidy.ts but missing`);
   else if (linesOf(readFileSync(file, 'utf8')) <= linesMax)
     problems.push(`${file}: at most ${linesMax} lines now; take it out of longFiles in tools/tidy.ts`);
 }
-checkCircles();
+checkCycles();
 for (const problem of problems) console.error(problem);
 console.log(`tidy: ${sources.length} files, ${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);
@@ -146,7 +146,7 @@ function checkImports(file: string, text: string): void {
       if (!file.endsWith('.test.ts')) problems.push(`${file}: imports ${path}; src imports only src`);
       continue;
     }
-    if (!existsSync(path)) problems.push(`${file}: imports ${path}, which is not there`);
+    if (!existsSync(path)) problems.push(`${file}: imports ${path}, which does not exist`);
     const [from, to] = [areaOf(file), areaOf(path)];
     if (from === to || allowed[from]?.includes(to)) continue;
     if (doors.some((door) => door.from.test(file) && door.to.test(path))) continue;
@@ -159,24 +159,24 @@ function checkImports(file: string, text: string): void {
   }
 }
 
-/** Files may not import each other in a circle, nor may rooms: a folder of an area, or a file beside such folders. */
-function checkCircles(): void {
+/** Checks import cycles between files, and between units: a folder of an area, or a file beside such folders. */
+function checkCycles(): void {
   const rooms = new Map<string, string[]>();
   for (const [file, targets] of imports) {
     if (file.endsWith('.test.ts')) continue;
-    const others = targets.map(roomOf).filter((room) => room !== roomOf(file));
-    rooms.set(roomOf(file), [...(rooms.get(roomOf(file)) ?? []), ...others]);
+    const others = targets.map(unitOf).filter((room) => room !== unitOf(file));
+    rooms.set(unitOf(file), [...(rooms.get(unitOf(file)) ?? []), ...others]);
   }
   for (const graph of [imports, rooms]) {
-    for (const circle of circlesOf(graph)) problems.push(`a circle of imports: ${circle.join(' -> ')}`);
+    for (const cycle of cyclesOf(graph)) problems.push(`an import cycle: ${cycle.join(' -> ')}`);
   }
 }
 
-function roomOf(file: string): string {
+function unitOf(file: string): string {
   return file.split('/').slice(0, 3).join('/');
 }
 
-function circlesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const circles: string[][] = [];
   const done = new Set<string>();
   const way: string[] = [];

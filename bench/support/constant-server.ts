@@ -1,4 +1,4 @@
-// The same HTTP server as the cloud's, answering a constant of a given size: what the cloud's own work is measured against.
+// The cloud's HTTP server with a constant answer of a given size, as the baseline of the cloud's own work.
 import Fastify from 'fastify';
 
 const app = Fastify({ requestTimeout: 30_000, forceCloseConnections: 'idle' });

@@ -1,4 +1,4 @@
-// How fast what was stored in memory comes to disk: a bucket with the usual number of vbuckets and files, one disk worker.
+// The rate at which changes in memory are written to disk: a bucket with the usual number of vbuckets and files, one disk worker.
 import { join } from 'node:path';
 import { Bucket } from '../../src/kv/bucket/bucket.ts';
 import { DurabilityLevel } from '../../src/kv/data/documents.ts';
@@ -12,7 +12,7 @@ import { aRequest } from './a-request.ts';
 const keyBytes = 24;
 const valueBytes = 256;
 const vbuckets = 1024;
-/** Stored in one turn. */
+/** Documents stored in one turn. */
 const atOnce = 2000;
 
 export async function benchFlush(folder: string, documents: number): Promise<void> {

@@ -1,4 +1,4 @@
-// Requests that cost the data service most for what they cost to send.
+// Requests that cost the data service most in relation to their size.
 
 import type { RequestParts } from '../../src/wire/output.ts';
 import { snappyCompress } from '../../src/wire/snappy.ts';
@@ -6,12 +6,12 @@ import type { KvConnection, Reply } from '../../test/support/kv-connection.ts';
 
 export interface Attack {
   name: string;
-  /** Of each connection. */
+  /** Requests of each connection. */
   rounds: number;
   begin?(client: KvConnection): Promise<void>;
   requests(connection: number): RequestParts[];
   check?(reply: Reply): void;
-  /** The last reply of a round; absent: the reply to a NOOP behind the requests. */
+  /** Detects the last reply of a round; absent: the reply to a NOOP after the requests. */
   isLast?(reply: Reply): boolean;
 }
 
@@ -88,7 +88,7 @@ async function openProducer(client: KvConnection): Promise<void> {
   succeeds(await client.ask({ opcode: 0x50, key: Buffer.from(`attack ${client.socket.localPort}`), extras }));
 }
 
-/** A stream from the start up to what there is now, or up to a seqno. */
+/** A stream from the start up to the current seqno, or up to `end`. */
 function streamOf(vb: number, end = -1): RequestParts {
   const extras = Buffer.alloc(48);
   if (end < 0) extras.writeUInt32BE(0x04, 0);

@@ -1,4 +1,4 @@
-// The documents of the benchmark of queries: 0.9 kB each, in a node's bucket `b`.
+// The documents of the query benchmark: 0.9 kB each, in a node's bucket `b`.
 import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
 import { ChangeConnection } from '#client/change-connection.ts';
 import { vbucketCount } from '#client/document-key.ts';

@@ -1,13 +1,13 @@
-// Requests over a few kept connections, each after the answer to the one before.
+// HTTP load over a few persistent connections; each sends its next request after the last answer.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 export interface Load {
   readonly url: URL;
   readonly authorization?: string;
-  /** Sent by POST; without one GET asks. */
+  /** The body of a POST; absent for GET. */
   readonly form?: string;
-  /** The path of the next request; by default always that of the url. */
+  /** The path of the next request; the default is that of `url`. */
   readonly next?: () => string;
   readonly connections: number;
   readonly ms: number;

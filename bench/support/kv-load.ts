@@ -1,5 +1,5 @@
-// Load on a data port in the binary protocol, in a process of its own: 80 % reads, 20 % writes of 256-byte values.
-// Frames are made beforehand and replies only counted, so that the generator costs less than the server it measures.
+// Load on a data port in the binary protocol, from a separate process: 80 % reads, 20 % writes of 256-byte values.
+// Frames are encoded in advance and replies only counted, so that the generator costs less than the server.
 import { connect, type Socket } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { encodeRequest, type RequestParts } from '../../src/wire/output.ts';
@@ -10,7 +10,7 @@ export interface LoadOptions {
   /** Requests in flight on each connection. */
   pipeline: number;
   seconds: number;
-  /** Log in and use collections; a memcached knows neither. */
+  /** Whether to log in and use collections, which memcached does not have. */
   isDivan: boolean;
 }
 
@@ -23,14 +23,14 @@ const features = [0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x
 /** One client: sends a batch, waits for all its replies, sends the next. */
 class LoadConnection {
   completed = 0;
-  /** What is sent next; the connection idles when it is empty. */
+  /** The batches to send next; empty while idle. */
   batches: readonly Buffer[] = [];
   private readonly socket: Socket;
   private expected = 0;
   private next = 0;
   private batchSize = 0;
   private onDone: (() => void) | null = null;
-  /** Bytes of the frame under way that are still to come, and its header as far as it is here. */
+  /** Missing bytes of the current frame, and the received part of its header. */
   private missing = 0;
   private readonly header = Buffer.alloc(24);
   private headerBytes = 0;
@@ -94,7 +94,7 @@ class LoadConnection {
     }
   }
 
-  /** The common case: the header lies whole in the buffer. */
+  /** The common case: the buffer has the whole header. */
   private skipWhole(buffer: Buffer, at: number, bytes: number): number {
     this.begin(buffer, at);
     const taken = Math.min(this.missing, bytes - at - 24);
@@ -157,7 +157,7 @@ async function logIn(connection: LoadConnection): Promise<void> {
   await connection.send({ opcode: 0x89, key: Buffer.from('b') });
 }
 
-/** Operations a second in the measured time, and operations in all. */
+/** Operations per second in the measured time, and the total of operations. */
 async function measure(options: LoadOptions): Promise<string> {
   const connections = Array.from({ length: options.connections }, () => new LoadConnection(options.port));
   if (options.isDivan) for (const connection of connections) await logIn(connection);

@@ -1,4 +1,4 @@
-// What a node measures of itself while clients keep it busy, collected more often than a node does it: two hours of samples in
+// The metrics of a busy node, collected more often than a node does: two hours of samples in
 // less than a minute.
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { aBucket, aDesired } from '../../test/support/data-service.ts';
 const generator = fileURLToPath(new URL('./kv-load.ts', import.meta.url));
 const pauseMs = 40;
 
-/** The samples of each moment. */
+/** Yields the samples of each moment. */
 export async function* ownTraffic(folder: string, moments: number): AsyncGenerator<FlatSample[]> {
   const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
   const ports = { port: 0, tlsPort: 0 };

@@ -1,4 +1,4 @@
-// A client of the query port that costs little itself: one kept connection, the answer's bytes are only looked through for their end.
+// A cheap client of the query port: one persistent connection, and answers are only searched for their end.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -27,7 +27,7 @@ export class QueryClient {
     return new QueryClient(socket, url, `Basic ${token}`);
   }
 
-  /** Bytes of the answer; an answer with errors is one. */
+  /** Runs a statement; returns the bytes of the answer and throws for one with errors. */
   async run(fields: object): Promise<number> {
     const { bytes, last } = await this.ask(fields);
     if (!last.includes('"status":"success"') && !last.includes('"status": "success"'))
@@ -71,7 +71,7 @@ export class QueryClient {
   }
 }
 
-/** Of head and body; null: the answer comes in chunks. */
+/** Bytes of head and body; null for a chunked answer. */
 function wholeBytes(chunk: Buffer): number | null {
   const head = chunk.subarray(0, chunk.indexOf('\r\n\r\n') + 4);
   const length = /content-length: (\d+)/i.exec(head.toString('latin1'))?.[1];

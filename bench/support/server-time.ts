@@ -1,4 +1,4 @@
-// Processor time and memory of a server, with all its processes, as the kernel counts them.
+// Processor time and memory of a server with all its processes, from /proc.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const millisecondsPerTick = 10;
@@ -15,7 +15,7 @@ export function serverMs(pid: number): number {
 
 export const residentMb = (pid: number): number => statusMb(pid, 'VmRSS');
 
-/** The most since `forgetPeak`. */
+/** The peak since `forgetPeak`. */
 export const peakMb = (pid: number): number => statusMb(pid, 'VmHWM');
 
 export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
@@ -31,7 +31,7 @@ function* processes(): Generator<[number, string[]]> {
     try {
       const [, rest = ''] = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ');
       yield [Number(name), rest.split(' ')];
-    } catch {} // it ended meanwhile
+    } catch {} // the process has ended
   }
 }
 

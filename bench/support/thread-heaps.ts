@@ -1,5 +1,5 @@
-// What V8 holds for each thread of a node, from the report that Node writes on a signal. A node that can write it is some MB larger,
-// so that its resident memory is measured elsewhere. Threads that threads started are not in the report.
+// The V8 heap of each thread of a node, from the report that Node writes on a signal. A node that can write it is some MB larger,
+// so its resident memory is measured elsewhere. The report lacks threads that other threads started.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

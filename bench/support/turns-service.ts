@@ -1,5 +1,5 @@
-// A data service in a thread of its own, as in a node, that measures its turns: the processor time of the thread and the time on the clock between
-// two timers that are due each millisecond. Other processes prolong the second only.
+// A data service in its own thread, as in a node, that measures its turns: the processor time and the elapsed time between
+// two timers that are due each millisecond. Other processes prolong only the elapsed time.
 import { performance } from 'node:perf_hooks';
 import { parentPort } from 'node:worker_threads';
 import { HeavyThread } from '../../src/kv/heavy/hosts/heavy-thread.ts';
@@ -7,7 +7,7 @@ import { realClock } from '../../src/ports/clock.ts';
 import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
 
 export interface TurnsReport {
-  /** Processor time of the longest turn, at most a millisecond too much. */
+  /** Processor time of the longest turn, at most a millisecond too high. */
   longestCpuMs: number;
   longestMs: number;
 }

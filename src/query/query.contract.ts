@@ -1,14 +1,14 @@
-// What the query service and the cluster manager say to each other about functions that users define: plain data. The manager keeps
-// the definitions; the service's threads get all of them whenever one changes.
+// The interface of query service and cluster manager for user-defined functions, in plain data. The manager stores
+// the definitions; the query thread gets all of them whenever one changes.
 
-/** A bucket's scope by names; null: the whole cluster. */
+/** A bucket's scope by names; null for a global function. */
 export type FunctionScope = { readonly bucket: string; readonly scope: string } | null;
 
 export interface FunctionDefinition {
   readonly scope: FunctionScope;
   readonly name: string;
   readonly parameters: readonly string[];
-  /** Any number of arguments, as the array `args`. */
+  /** The function takes any number of arguments, as the array `args`. */
   readonly isVariadic: boolean;
   /** A SQL++ expression. */
   readonly body: string;

@@ -1,4 +1,4 @@
-// Which permission each privilege of a statement needs, and the text that names the role that is missing.
+// Maps each privilege of a statement to a permission, and to the error text that names the missing role.
 import type { Caller } from '#auth/authority.ts';
 import type { Permission } from '#auth/permission.ts';
 import { type KeyspaceName, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
@@ -6,10 +6,10 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Privilege } from '#sqlpp/run/engine.ts';
 
 interface Rule {
-  /** Below the keyspace, or below the cluster. */
+  /** The object below the keyspace, or below the cluster. */
   readonly object: string;
   readonly operation: string;
-  /** Whether the keyspace stands in front. */
+  /** Whether `object` is below the keyspace. */
   readonly isLocal: boolean;
   readonly what: (target: string) => string;
   readonly role: (target: string) => string;
@@ -81,7 +81,7 @@ const rules: Readonly<Record<Privilege['action'], Rule>> = {
   },
 };
 
-/** Keyspaces of the catalog that show everyone what is theirs. */
+/** Keyspaces of the catalog that every user may read; they have only rows that the user may see. */
 const openKeyspaces: ReadonlySet<string> = new Set([
   ...['datastores', 'namespaces', 'buckets', 'scopes', 'all_scopes', 'keyspaces', 'all_keyspaces'],
   ...['keyspaces_info', 'all_keyspaces_info', 'indexes', 'all_indexes', 'dual', 'my_user_info'],
@@ -89,7 +89,7 @@ const openKeyspaces: ReadonlySet<string> = new Set([
 ]);
 const securityKeyspaces: ReadonlySet<string> = new Set(['user_info', 'applicable_roles']);
 
-/** Callers together have what at least one of them has. */
+/** Several callers have the privileges of each of them. */
 export type Callers = readonly Caller[];
 
 /** @throws SqlError 13014 that names the first role that is missing */
@@ -152,7 +152,7 @@ export const seesKeyspace = (callers: Callers, keyspace: KeyspaceName): boolean 
     isHeld(callers, { action, keyspace }),
   ) || isHeld(callers, { action: 'catalog' });
 
-/** With a role of the data service. */
+/** Requires a role of the data service, not of the query service. */
 export const mayWriteDocuments = (callers: Callers, keyspace: KeyspaceName): boolean =>
   permits(callers, {
     object: [placeOf(keyspace), { name: 'data', names: [] }, { name: 'docs', names: [] }],

@@ -1,4 +1,4 @@
-// Who sends a request: the caller of its header or certificate, and those of its `creds`. All of them together hold its privileges.
+// Authenticates a request: the caller of its header or certificate, and those of its `creds`. A request has the privileges of all.
 import type { Caller } from '#auth/authority.ts';
 import type { Credentials } from '#http/credentials.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
@@ -8,13 +8,13 @@ export interface RequestOrigin {
   readonly credentials: Credentials;
   readonly remoteAddress: string;
   readonly userAgent: string;
-  /** Absent: not looked up yet. */
+  /** Absent before the lookup. */
   readonly sender?: Sender;
 }
 
-/** Who the header or the certificate names. */
+/** The user of the header or the certificate. */
 export interface Sender {
-  /** Empty: nobody; null: the credentials are wrong. */
+  /** Empty without credentials; null for wrong ones. */
   readonly callers: readonly (Caller | null)[];
   readonly credential: Credential | null;
 }
@@ -22,10 +22,10 @@ export interface Sender {
 export const isAuthenticated = ({ callers }: Pick<Sender, 'callers'>): boolean =>
   callers.length > 0 && !callers.includes(null);
 
-/** Knows users and their passwords; it may have to ask another thread. */
+/** Authenticates users; the thread may have to ask the main thread. */
 export interface Authority {
   certified(name: string): Promise<Caller | null>;
-  /** null: wrong, after a delay that grows with each failure. */
+  /** Resolves with null for wrong credentials, after a delay that grows with each failure. */
   authenticate(credential: Credential, remoteAddress: string): Promise<Caller | null>;
 }
 
@@ -33,7 +33,7 @@ export interface Session {
   readonly callers: readonly Caller[];
   /** `name`, or `admin:name`. */
   readonly users: readonly string[];
-  /** What the node's REST API is asked with on behalf of the request; null: only a certificate is there. */
+  /** The credentials for calls of the node's REST API on behalf of the request; null if the request has only a certificate. */
   readonly credential: Credential | null;
 }
 

@@ -1,4 +1,4 @@
-// Administration of the service over its own port: who may, and which answer belongs to which path.
+// The administration API of the query service's port: routes, privileges and handlers.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { isHeld, mayChangeSettings } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
@@ -27,7 +27,7 @@ type Route = (service: QueryParts, names: readonly string[], body: string, sessi
 
 const notFound = Symbol('not found');
 
-/** By method and path; `*` stands for a name. */
+/** Handlers by method and path; `*` stands for a name. */
 const routes: Readonly<Record<string, Route>> = {
   'GET /admin/vitals': (service) => vitals(service),
   'GET /admin/stats': (service) => statistics(service),
@@ -141,7 +141,7 @@ function objectOf(body: string): Record<string, unknown> {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {
-    // Said below, as of any other text.
+    // Refused below, like any value that is not an object.
   }
   throw sqlError(1040, 'body: it must be a JSON object of settings');
 }

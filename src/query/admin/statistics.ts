@@ -1,4 +1,4 @@
-// Counters of the service, as GET /admin/stats answers.
+// The statistics of GET /admin/stats.
 import type { QueryParts } from '../state/parts.ts';
 
 export function statistics(service: QueryParts): Record<string, number> {
@@ -18,7 +18,7 @@ export function statistics(service: QueryParts): Record<string, number> {
   };
 }
 
-/** One of them by its name; undefined: there is none. */
+/** One statistic by its name, or undefined. */
 export function statistic(service: QueryParts, name: string): Record<string, number> | undefined {
   const all = statistics(service);
   const value = all[name] ?? all[`${name}.count`];

@@ -1,4 +1,4 @@
-// The state of the process and the service at a glance.
+// The summary of the process and the service for GET /admin/vitals.
 import { durationText } from '../request/duration.ts';
 import type { QueryParts } from '../state/parts.ts';
 

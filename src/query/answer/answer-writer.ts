@@ -1,15 +1,15 @@
-// Writes one answer as it comes: members in the published order, each row on a line of its own. Nothing is sent before 64 KiB or ten
-// milliseconds after the first row, so that short answers leave in one piece and with the status of their first error.
+// Streams one answer: members in the published order, one row per line. It sends nothing before 64 KiB or ten
+// milliseconds after the first row, so that a short answer is sent in one piece and with the status of its first error.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { prettyJson } from './pretty-json.ts';
 
-/** The client's end of an answer. */
+/** The response that an answer is written to. */
 export interface AnswerSink {
   /** Called once, before the first bytes. */
   begin(status: number): void;
-  /** False: no more is taken until `drained` resolves. */
+  /** Returns false when the buffer is full: wait for `drained`. */
   write(text: string): boolean;
-  /** Resolves when more is taken, or nobody takes anything any more. */
+  /** Resolves when the buffer has space, or the connection is closed. */
   drained(): Promise<void>;
   end(text: string): void;
 }
@@ -37,12 +37,12 @@ export class AnswerWriter {
     this.isPretty = isPretty;
   }
 
-  /** Whether something of the answer has left, so that its status is fixed. */
+  /** True once a part of the answer was sent: its status can no longer change. */
   get isSent(): boolean {
     return this.hasBegun;
   }
 
-  /** A member of the answer; `json` is its value as JSON text. */
+  /** Writes a member of the answer; `json` is its value as JSON text. */
   member(name: string, json: string): void {
     const value = this.isPretty ? prettyJson(json, '    ') : json;
     this.text += `${this.isFirst ? '' : ',\n'}${this.isPretty ? '    ' : ''}"${name}": ${value}`;
@@ -67,7 +67,7 @@ export class AnswerWriter {
     this.text += this.isPretty ? '\n    ]' : '\n]';
   }
 
-  /** Resolves when the client has taken enough for more rows. */
+  /** Resolves when the client has read enough for more rows. */
   async ready(): Promise<void> {
     if (!this.isHeldUp) return;
     await this.sink.drained();
@@ -82,7 +82,7 @@ export class AnswerWriter {
     this.text = '';
   }
 
-  /** Nothing more is written. */
+  /** Discards everything that was not sent. */
   abandon(): void {
     this.timer?.cancel();
     this.text = '';

@@ -1,7 +1,7 @@
 // Errors and warnings as entries of an answer.
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
 
-/** What an unknown failure shows: its text may name what the user must not see. */
+/** The entry of an unexpected error, whose text may contain data that the user may not read. */
 const internal = { code: 5000, msg: 'Internal error: the log of the node has the reason.' };
 
 export interface ErrorEntry {
@@ -12,7 +12,7 @@ export interface ErrorEntry {
   cause?: unknown;
 }
 
-/** `hasMutations`: repeating the request would do them again. */
+/** `hasMutations`: the request has changed documents, so the client must not retry it. */
 export function errorEntry(error: unknown, hasMutations: boolean): ErrorEntry {
   if (!(error instanceof SqlError)) return internal;
   const { code, message: msg, reason, cause, isRetryable } = error;
@@ -26,5 +26,5 @@ export function errorEntry(error: unknown, hasMutations: boolean): ErrorEntry {
   };
 }
 
-/** Of an answer of which nothing has left. */
+/** The HTTP status of an answer that failed before anything was sent. */
 export const statusOf = (error: unknown): number => (error instanceof SqlError ? error.status : 500);

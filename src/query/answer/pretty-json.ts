@@ -1,6 +1,6 @@
-// Indents JSON text by four spaces a level, without reading its values: numbers stay as they were written.
+// Indents JSON text by four spaces per level without parsing its values: numbers keep their notation.
 
-/** `prefix` stands in front of every line but the first. */
+/** `prefix` precedes every line except the first. */
 export function prettyJson(json: string, prefix: string): string {
   let text = '';
   let indent = `\n${prefix}`;

@@ -1,4 +1,4 @@
-// Rows of system:functions: those that the caller may run or manage.
+// Rows of system:functions: the functions that the caller may run or manage.
 import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { isHeld } from '../access/privileges.ts';
 import type { FunctionDefinition } from '../query.contract.ts';

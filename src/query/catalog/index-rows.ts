@@ -1,4 +1,4 @@
-// Rows of system:indexes, in the form that the index managers of client libraries read.
+// Rows of system:indexes, in the form that the index managers of client libraries expect.
 import type { IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { seesKeyspace } from '../access/privileges.ts';

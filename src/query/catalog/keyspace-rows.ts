@@ -1,4 +1,4 @@
-// Rows of system:buckets, system:scopes and system:keyspaces. A caller sees what a role of its own names.
+// Rows of system:buckets, system:scopes and system:keyspaces. A caller sees the keyspaces that its roles include.
 import { seesKeyspace } from '../access/privileges.ts';
 import { type BucketState, collectionName } from '../data/keyspaces.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
@@ -6,7 +6,7 @@ import type { PlainRow, RowSource } from './plain-row.ts';
 const namespace = 'default';
 const isOwn = (name: string): boolean => !name.startsWith('_');
 
-/** Names with other characters stand in backticks. */
+/** Quotes names with special characters in backticks. */
 export const pathText = (...names: string[]): string =>
   `${namespace}:${names.map((name) => (/^[A-Za-z_][\w]*$/.test(name) ? name : `\`${name}\``)).join('.')}`;
 

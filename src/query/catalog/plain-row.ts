@@ -1,8 +1,8 @@
-// A row of the catalog before the language sees it.
+// A row of the catalog before its conversion to values of the language.
 import type { Session } from '../access/session.ts';
 import type { QueryParts } from '../state/parts.ts';
 
-/** Plain JSON values; undefined members are left out. */
+/** Plain JSON values; undefined members are omitted. */
 export interface PlainRow {
   readonly id: string;
   readonly value: unknown;

@@ -107,7 +107,7 @@ const systemRows = ({ service }: RowSource): PlainRow[] => {
   }));
 };
 
-/** Counts cost a question to the data service each: only the rows of `…_info` have them. */
+/** Adds document counts. Each costs a request to the data service, so only the rows of `…_info` have them. */
 async function withFigures({ service }: RowSource, rows: readonly PlainRow[]): Promise<PlainRow[]> {
   const { keyspaces: known, clients } = service.deps;
   return await Promise.all(

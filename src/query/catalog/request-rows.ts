@@ -1,4 +1,4 @@
-// Rows of system:active_requests, system:completed_requests and system:prepareds. Values of parameters are never among them.
+// Rows of system:active_requests, system:completed_requests and system:prepareds. They never contain values of parameters.
 import type { Clock } from '#ports/clock.ts';
 import { durationText } from '../request/duration.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
@@ -8,7 +8,7 @@ import type { PlainRow } from './plain-row.ts';
 
 const timeText = (ms: number): string => new Date(ms).toISOString();
 
-/** What both kinds of rows have. */
+/** The members of active and of completed requests. */
 function common(active: ActiveRequest) {
   const { request, outcome } = active;
   const phases = [...(outcome?.phases ?? [])];
@@ -45,7 +45,7 @@ function figures(
   );
 }
 
-/** Passwords in texts of statements (CURL options). */
+/** Removes passwords (of CURL options) from a statement. */
 const withoutSecrets = (statement: string): string =>
   statement.replace(
     /("?(?:password|pass|user|userpwd|secret|token)"?\s*:\s*)"(?:[^"\\]|\\.)*"/gi,

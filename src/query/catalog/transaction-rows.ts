@@ -1,4 +1,4 @@
-// Rows of system:transactions. What a transaction has changed is not among them.
+// Rows of system:transactions. They do not contain the changes of a transaction.
 
 import { durationText } from '../request/duration.ts';
 import type { Transaction } from '../transactions/transaction.ts';

@@ -1,5 +1,5 @@
 // Rows of system:user_info, system:my_user_info and system:applicable_roles, read from the node's REST API with the credentials of
-// the request: its roles decide what there is to see.
+// the request, whose roles decide which rows it sees.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
 

@@ -1,5 +1,5 @@
-// Connections to the data service: one for each bucket that statements use and one more for its scans, opened when needed and again
-// after a loss.
+// Connections to the data service: one per bucket that statements use and one for its scans. They are opened on demand and reopened
+// after a failure.
 import { BucketClient } from '#client/bucket-client.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';
@@ -10,7 +10,7 @@ export interface DataAccess {
 }
 
 const connectionsMax = 256;
-/** No bucket has such a name. */
+/** The key of the scan connection; no bucket has such a name. */
 const scansOf = (bucket: string): string => `${bucket}\0scans`;
 
 export class BucketClients {
@@ -18,7 +18,7 @@ export class BucketClients {
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
   private access: DataAccess | null = null;
 
-  /** Where the data service is; connections from before are closed. */
+  /** Sets the address of the data service; closes open connections. */
   use(access: DataAccess): void {
     this.closeAll();
     this.access = access;
@@ -32,7 +32,7 @@ export class BucketClients {
     return this.connected(bucket, bucket);
   }
 
-  /** A connection of its own: behind the pages of a scan, single documents would wait. */
+  /** A separate connection: on a shared one, reads of documents would wait for the pages of a scan. */
   forScans(bucket: string): Promise<BucketClient> {
     return this.connected(scansOf(bucket), bucket);
   }
@@ -43,7 +43,7 @@ export class BucketClients {
     return await this.open(key, bucket);
   }
 
-  /** What a collection has now: the newest seqno of each vbucket, and the history that it belongs to. */
+  /** The newest seqno of each vbucket of a collection, with the uuid of its history. */
   async positionsOf(bucket: string, collectionId: number): Promise<CollectionPositions> {
     const client = await this.of(bucket);
     const positions = this.positions.get(client) ?? new BucketPositions(client);
@@ -51,7 +51,7 @@ export class BucketClients {
     return await positions.of(collectionId);
   }
 
-  /** After a bucket of this name was deleted or made anew. */
+  /** Closes the connections of a bucket that was deleted or recreated. */
   forget(bucket: string): void {
     this.close(bucket);
     this.close(scansOf(bucket));
@@ -66,7 +66,7 @@ export class BucketClients {
     this.clients.delete(key);
     client?.then(
       (one) => one.close(),
-      () => {}, // it was never open
+      () => {}, // the connection never opened
     );
   }
 

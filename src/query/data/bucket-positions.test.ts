@@ -20,7 +20,7 @@ class FlushedBucket {
 
   async uuids(): Promise<BigUint64Array> {
     this.uuidReadings++;
-    // One reply for each vbucket: a flush comes between them too.
+    // One reply per vbucket: a flush can happen between two of them.
     return BigUint64Array.of(BigInt(this.reply()), BigInt(this.reply()));
   }
 
@@ -35,7 +35,7 @@ class FlushedBucket {
   }
 }
 
-test('seqnos and uuids are of one history wherever flushes come', async (t) => {
+test('seqnos and uuids are of one history whenever the bucket is flushed', async (t) => {
   const moments = Array.from({ length: 12 }, (_, at) => at + 1);
   t.plan(moments.length ** 2 * 4);
   for (const first of moments) {
@@ -48,20 +48,20 @@ test('seqnos and uuids are of one history wherever flushes come', async (t) => {
           [...uuids],
           [...seqnos].map((seqno) => BigInt(seqno / 10)),
         );
-        t.assert.equal(uuids[0], BigInt(bucket.history), 'an old history is answered');
+        t.assert.equal(uuids[0], BigInt(bucket.history), 'the uuids are of an old history');
       }
     }
   }
 });
 
-test('uuids are read once as long as histories stay', async () => {
+test('reads uuids once while histories do not change', async () => {
   const bucket = new FlushedBucket([]);
   const positions = new BucketPositions(bucket);
   for (let reading = 0; reading < 5; reading++) await positions.of(0);
   assert.equal(bucket.uuidReadings, 1);
 });
 
-test('ends when histories change during each reading', async () => {
+test('fails when histories change during each reading', async () => {
   const always = Array.from({ length: 1_000 }, (_, at) => at);
   await assert.rejects(() => new BucketPositions(new FlushedBucket(always)).of(0), DataPortError);
 });

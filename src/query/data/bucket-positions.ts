@@ -1,11 +1,11 @@
-// Seqnos and histories (uuids) of a bucket's vbuckets that belong together. All uuids are kept, since they change with a flush or a crash
-// only, and compared with the data service after each reading of seqnos: whatever the timing, no seqno is combined with the uuid of
+// Reads consistent pairs of seqno and history (uuid) of a bucket's vbuckets. It caches all uuids, since only a flush or a crash changes
+// them, and compares them with the data service after each reading of seqnos, so that no seqno is combined with the uuid of
 // another history.
 import type { BucketClient } from '#client/bucket-client.ts';
 import { DataPortError } from '#client/data-port-error.ts';
 
 export interface CollectionPositions {
-  /** By vbucket; 0: nothing yet. */
+  /** By vbucket; 0: no changes yet. */
   readonly seqnos: Float64Array;
   /** By vbucket; 0n: the vbucket cannot be read. */
   readonly uuids: BigUint64Array;
@@ -14,12 +14,12 @@ export interface CollectionPositions {
 type Source = Pick<BucketClient, 'highSeqnos' | 'histories' | 'uuids'>;
 
 interface Histories {
-  /** As the data service compares them. */
+  /** A digest that changes with any uuid. */
   readonly digest: string;
   readonly uuids: BigUint64Array;
 }
 
-/** A bucket that gets another history during each of so many readings is not readable. */
+/** Readings during which a history changed, after which the service gives up. */
 const attemptsMax = 10;
 
 export class BucketPositions {
@@ -30,14 +30,14 @@ export class BucketPositions {
     this.source = source;
   }
 
-  /** @throws DataPortError when histories change all the time */
+  /** @throws DataPortError when histories change during every reading */
   async of(collectionId: number): Promise<CollectionPositions> {
     const { source } = this;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const known = (this.known ??= this.read());
       try {
         const { digest, uuids } = await known;
-        // In this order: replies are computed in the order of the requests.
+        // The order matters: the data service answers requests in order.
         const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.histories()]);
         if (newest === digest) return { seqnos, uuids };
       } catch (error) {
@@ -46,14 +46,14 @@ export class BucketPositions {
       }
       this.forget(known);
     }
-    throw new DataPortError('the histories of the bucket change all the time');
+    throw new DataPortError('the histories of the bucket changed during every reading');
   }
 
   private forget(known: Promise<Histories>): void {
     if (this.known === known) this.known = null;
   }
 
-  /** The digest is asked for first: uuids of a later history are found by the comparison that follows. */
+  /** Requests the digest first: the later comparison then detects uuids of a newer history. */
   private async read(): Promise<Histories> {
     const [digest, uuids] = await Promise.all([this.source.histories(), this.source.uuids()]);
     return { digest, uuids };

@@ -1,5 +1,5 @@
-// Reads a whole collection: a few vbuckets at a time, those that never had a document of it not at all. A document that is written
-// meanwhile is seen as it was or as it is.
+// Reads a whole collection, a few vbuckets at a time; skips vbuckets that never had a document of it. Of a document that is written
+// meanwhile the scan returns the old or the new version.
 import type { BucketClient } from '#client/bucket-client.ts';
 import { StatusError } from '#client/data-port-error.ts';
 import { RangeScanner, type ScannedDocument } from '#client/range-scan.ts';
@@ -8,9 +8,9 @@ import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { Status } from '#wire/status.ts';
 import { XattrWalk } from '#wire/xattr-section.ts';
 
-/** Vbuckets that are read at a time. */
+/** Vbuckets that are read concurrently. */
 const scannersMax = 8;
-/** Documents handed over together, where so many are at hand. */
+/** The largest batch of documents. */
 const batchDocuments = 256;
 
 export class CollectionScan {
@@ -44,10 +44,10 @@ export class CollectionScan {
     }
   }
 
-  /** Frees what the data service keeps for the scan. */
+  /** Cancels the scans in the data service. */
   end(): void {
     for (const [scanner, page] of this.running) {
-      page.catch(() => {}); // nobody waits for it any more
+      page.catch(() => {}); // the result is not needed
       scanner.cancel();
     }
     this.running.clear();

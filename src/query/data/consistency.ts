@@ -1,4 +1,4 @@
-// Computes from the consistency of a request the seqnos that an index must have applied.
+// Computes the seqnos that an index must have applied for the scan consistency of a request.
 import type { Consistency } from '#sqlpp/datastore/indexes.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
@@ -9,7 +9,7 @@ import { type Patience, patiently } from './patience.ts';
 
 type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
 
-/** One for each request, since `request_plus` reads the seqnos of a keyspace once. */
+/** One per request, since `request_plus` reads the seqnos of a keyspace once. */
 export class RequestConsistency {
   private readonly wanted: Wanted;
   private readonly clients: BucketClients;
@@ -22,7 +22,7 @@ export class RequestConsistency {
     this.patience = patience;
   }
 
-  /** @throws SqlError when the vector is of a history that is gone */
+  /** @throws SqlError when the history of the vector has ended */
   of(keyspace: Keyspace): Promise<Consistency> | Consistency {
     const { consistency } = this.wanted;
     if (consistency === 'not_bounded') return { kind: 'not_bounded' };
@@ -93,7 +93,7 @@ function historyGone(vb: number, { name }: Keyspace): Error {
   return sqlErrorWith(5000, { isRetryable: false }, text);
 }
 
-/** `scan_vector` is for statements over one keyspace. */
+/** Refuses `scan_vector` for a statement over several keyspaces. */
 export function checkSingleVector({ scanVector }: Wanted, keyspaces: readonly Keyspace[]): void {
   const names = new Set(keyspaces.map(({ name }) => keyspaceText(name)));
   if (scanVector !== null && names.size > 1) throw sqlError(5190, [...names].join(', '));

@@ -1,10 +1,10 @@
-// Which buckets, scopes and collections there are, as the cluster says. Statements are planned against it without waiting.
+// The buckets, scopes and collections of the cluster, for synchronous lookups by the planner.
 import type { Keyspace, KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 
 export interface BucketState {
   readonly name: string;
   readonly uuid: string;
-  /** Rises with every flush. */
+  /** Incremented by every flush. */
   readonly incarnation: number;
   readonly type: string;
   readonly scopes: readonly {
@@ -16,7 +16,7 @@ export interface BucketState {
 }
 
 export class Keyspaces {
-  /** Rises with every change. */
+  /** Incremented by every change. */
   revision = 0;
   private buckets = new Map<string, BucketState>();
 

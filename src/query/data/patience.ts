@@ -1,4 +1,4 @@
-// Repeats a reading that the data service cannot answer for a moment: while a bucket is flushed or loaded, or after a lost connection.
+// Retries a read after temporary failures of the data service: a bucket that is flushed or loads, or a lost connection.
 import { DataPortError, isPassing, StatusError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 
@@ -8,21 +8,21 @@ export interface Patience {
 }
 
 const pauseMs = { first: 10, most: 500 } as const;
-/** Afterwards the failure is the answer. */
+/** How long to retry before the failure is returned. */
 const totalMs = 10_000;
 
-/** Rejects with the last failure, or with the signal's reason. */
+/** Retries `read`. Rejects with the last failure, or with the signal's reason. */
 export async function patiently<T>({ clock, signal }: Patience, read: () => Promise<T>): Promise<T> {
   const endMs = clock.monotonicMs() + totalMs;
   for (let delayMs: number = pauseMs.first; ; delayMs = Math.min(2 * delayMs, pauseMs.most)) {
     try {
       return await read();
     } catch (error) {
-      if (!isForNow(error) || clock.monotonicMs() + delayMs > endMs) throw error;
+      if (!isTemporary(error) || clock.monotonicMs() + delayMs > endMs) throw error;
     }
     await clock.sleep(delayMs, signal);
   }
 }
 
-const isForNow = (error: unknown): boolean =>
+const isTemporary = (error: unknown): boolean =>
   error instanceof DataPortError || (error instanceof StatusError && isPassing(error.status));

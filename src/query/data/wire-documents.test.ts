@@ -79,7 +79,7 @@ test('each write has its own outcome', () =>
     assert.match(failed?.status === 'failed' ? failed.reason : '', /longer than 250 bytes/);
   }));
 
-test('expiry and attributes come where they are asked for, with the same body', () =>
+test('returns expiry and attributes on request, with the same body', () =>
   withDocuments(async (documents) => {
     const expiration = 4_000_000_000;
     const xattrs = new Map([['x', Buffer.from('{"a":1}')]]);
@@ -99,7 +99,7 @@ test('expiry and attributes come where they are asked for, with the same body', 
     assert.equal(kept?.expiration, expiration);
   }));
 
-test('a collection that is gone is an error that names it', () =>
+test('a dropped collection is an error that names it', () =>
   withDocuments(async (documents) => {
     const gone = { ...orders, collectionId: 77 };
     const isMissing = (error: unknown) => error instanceof SqlError && error.code === 12003;
@@ -108,7 +108,7 @@ test('a collection that is gone is an error that names it', () =>
     await assert.rejects(documents.count(bucket), isMissing);
   }));
 
-test('leaving a scan early leaves nothing open', () =>
+test('ending a scan early cancels it in the data service', () =>
   withDocuments(async (documents, clients) => {
     const ids = Array.from({ length: 3_000 }, (_, index) => `k${index}`);
     await documents.write(

@@ -19,7 +19,7 @@ import { dataFailure, statusFailure } from './data-failure.ts';
 import { outcomeOf } from './write-outcome.ts';
 
 const nothing = Buffer.alloc(0);
-/** Paths that one request may have, without those of the body and of the expiry. */
+/** Paths that one request may have, minus those of the body and of the expiry. */
 const xattrsMax = 14;
 
 export class WireDocuments implements Documents {
@@ -96,7 +96,7 @@ function storedDocument(id: string, { value, isJson, cas, flags }: FetchedDocume
   return { id, bytes: value, isJson, cas, expiration: 0, flags };
 }
 
-/** undefined for a document that is not there; also one whose key cannot be. */
+/** Returns undefined for a missing document or an impossible key; throws for other statuses. */
 function missing(status: number, keyspace: Keyspace): undefined {
   if (status === Status.keyNotFound || status === Status.invalidArguments) return undefined;
   throw statusFailure(status, keyspace.name);
@@ -104,7 +104,7 @@ function missing(status: number, keyspace: Keyspace): undefined {
 
 const documentFields = ['$document.exptime', '$document.flags', '$document.datatype'];
 
-/** Metadata and attributes in the same request as the body, so that they belong together. */
+/** Reads metadata, attributes and body in one request, so that they are of the same version. */
 async function readParts(
   client: BucketClient,
   keyspace: Keyspace,

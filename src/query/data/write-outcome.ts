@@ -1,4 +1,4 @@
-// What became of a write, in the words of the engine.
+// Translates the data service's reply to a write into an outcome for the engine.
 import type { StoreReply } from '#client/bucket-client.ts';
 import { isPassing, statusName } from '#client/data-port-error.ts';
 import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
@@ -7,10 +7,10 @@ import { Status } from '#wire/status.ts';
 const sentences: Readonly<Record<number, string>> = {
   [Status.tooBig]: 'the document is larger than 20 MiB',
   [Status.outOfMemory]: 'the bucket has no memory left',
-  [Status.durabilityImpossible]: 'the durability level cannot be reached with the replicas that there are',
+  [Status.durabilityImpossible]: 'the bucket has too few replicas for the durability level',
   [Status.durabilityInvalidLevel]: 'the bucket does not know this durability level',
-  [Status.syncWriteAmbiguous]: 'it is not known whether the durable write was kept',
-  [Status.unknownCollection]: 'the collection is gone',
+  [Status.syncWriteAmbiguous]: 'the outcome of the durable write is unknown',
+  [Status.unknownCollection]: 'the collection does not exist',
   [Status.invalidArguments]: 'the key is empty or longer than 250 bytes',
 };
 

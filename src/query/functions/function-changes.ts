@@ -1,4 +1,4 @@
-// Changes of functions that statements of this thread make: the main thread stores them and answers with all functions.
+// Sends changes of functions to the main thread, which stores them and replies with all functions.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { FunctionChange, FunctionDefinition, FunctionOutcome } from '../query.contract.ts';
 import { KnownFunctions } from './user-functions.ts';

@@ -1,10 +1,10 @@
-// The functions that users defined, as statements of a thread find them: by a path, or by a name in the scope of the query context and
-// then in the whole cluster.
+// User-defined functions in a query thread. Statements find them by a path, or by a name in the scope of the query context and
+// then among the global ones.
 import type { UserFunction, UserFunctions } from '#sqlpp/run/engine.ts';
 import type { FunctionDefinition, FunctionScope } from '../query.contract.ts';
 
 export class KnownFunctions {
-  /** Rises with every change. */
+  /** Incremented by every change. */
   revision = 0;
   private byKey = new Map<string, FunctionDefinition>();
 
@@ -17,7 +17,7 @@ export class KnownFunctions {
     return [...this.byKey.values()];
   }
 
-  /** As a statement with this query context sees them. */
+  /** Lookup for statements with this query context. */
   seenFrom(queryContext: FunctionScope): UserFunctions {
     return { find: (path) => this.find(path, queryContext) };
   }

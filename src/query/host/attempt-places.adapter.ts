@@ -1,4 +1,4 @@
-// A file of the collections in which attempts of transactions may be left when the process ends without notice.
+// A file that lists the collections in which transaction attempts may remain after a crash of the process.
 import {
   closeSync,
   existsSync,
@@ -30,7 +30,7 @@ export class StoredAttemptPlaces implements AttemptPlaces {
     return [...this.places.values()];
   }
 
-  /** In the file before the attempt is noted. */
+  /** Written to the file before the attempt is recorded in the collection. */
   add(place: KeyspaceName): void {
     if (this.places.has(nameOf(place))) return;
     this.places.set(nameOf(place), place);
@@ -47,7 +47,7 @@ export class StoredAttemptPlaces implements AttemptPlaces {
 const nameOf = ({ bucket, scope, collection }: KeyspaceName): string =>
   JSON.stringify([bucket, scope, collection]);
 
-/** One that cannot be read is left out: attempts of theirs are found when a transaction meets them. */
+/** An unreadable file counts as empty: attempts in its collections are found when a transaction meets their documents. */
 function read(path: string): readonly KeyspaceName[] {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as readonly KeyspaceName[];

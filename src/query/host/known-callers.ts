@@ -1,4 +1,4 @@
-// Authentication in the query thread: asks the main thread once for each name and password, and caches the answer until the account
+// Authenticates in the query thread: asks the main thread once per name and password, and caches the reply until the account
 // changes. Passwords are cached as digests under a key of this process.
 import { hash } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';
@@ -39,7 +39,7 @@ export class KnownCallers implements Authority {
     return this.find(digest, { name, password, remoteAddress });
   }
 
-  /** The main thread answered. */
+  /** Takes the main thread's reply. */
   answer(asked: number, known: KnownCaller | null, watch: number): void {
     const question = this.asked.get(asked);
     this.asked.delete(asked);

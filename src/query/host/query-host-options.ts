@@ -1,4 +1,4 @@
-// What a query thread is made with.
+// The options of a query thread.
 import type { MessagePort } from 'node:worker_threads';
 import type { Log } from '#ports/log.ts';
 import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';

@@ -1,5 +1,5 @@
-// A query thread: listens on its ports, follows the state that the main thread hands it, and answers its calls. What answers
-// requests is loaded with the first one.
+// A query thread: listens on its ports, follows the state that the main thread sends, and answers its calls. The modules that
+// answer requests are loaded with the first one.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MessagePort } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
@@ -32,7 +32,7 @@ export class QueryHost {
     this.options = options;
   }
 
-  /** Of the main thread. */
+  /** Handles a call of the main thread. */
   async take(call: QueryCall): Promise<void> {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.asked, call.caller, call.watch);
     if (call.kind === 'forget') return this.runtime?.callers.forget(call.watch);
@@ -100,10 +100,10 @@ export class QueryHost {
 
   private load(start: QueryStart, state: QueryState): Promise<QueryRuntime> {
     this.loading ??= import('./query-runtime.ts').then(async ({ QueryRuntime }) => {
-      // Not before it is read from: what nobody takes would pile up.
+      // Connected only now: messages would pile up before somebody reads them.
       this.options.say({ kind: 'connect indexes' });
       const runtime = await QueryRuntime.make(this.options, start, state, await this.indexPort.promise);
-      // What came while it was loaded.
+      // The state may have changed during loading.
       if (this.state !== null) runtime.follow(this.state);
       this.runtime = runtime;
       return runtime;
@@ -121,7 +121,7 @@ export class QueryHost {
     await this.followHosts(state);
   }
 
-  /** The service is needed without a request when transactions may be left from before. */
+  /** Loads the service without a request if an earlier process may have left transactions. */
   private cleanUpAfterCrash(state: QueryState): void {
     const { start } = this;
     if (start === null || this.loading !== null || !hasAttemptPlaces(start.dataFolder)) return;

@@ -25,13 +25,13 @@ export interface QueryPorts {
   readonly tlsPort: number;
 }
 
-/** The whole state that the service needs; each message replaces the last. */
+/** The whole state for the service; each message replaces the last. */
 export interface QueryState {
   readonly buckets: readonly BucketState[];
   readonly tls: TlsSpec | null;
   readonly plainForThisMachineOnly: boolean;
   readonly clients: readonly string[] | null;
-  /** Of the cluster, by the names of the service's own settings. */
+  /** The cluster's query settings, by the service's names. */
   readonly settings: Record<string, unknown>;
   readonly functions: readonly FunctionDefinition[];
   readonly data: DataAccess;
@@ -57,13 +57,13 @@ export interface QueryReport {
   readonly prepareds: number;
 }
 
-/** To the query thread. Each `id` is answered with a result or a failure. */
+/** Calls of the query thread. It answers each `id` with a result or a failure. */
 export type QueryCall =
   | { readonly kind: 'start'; readonly id: number; readonly options: QueryStart }
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
-  /** The answer to a question of the thread. `watch` identifies the caller in `forget`. */
+  /** The reply to a question of the thread. `watch` identifies the caller in `forget`. */
   | {
       readonly kind: 'caller';
       readonly asked: number;
@@ -72,7 +72,7 @@ export type QueryCall =
     }
   /** A port to the index service; transferred. */
   | { readonly kind: 'indexes'; readonly port: MessagePort }
-  /** Answers a change of functions that the thread asked for, with all of them. */
+  /** The reply to a change of functions, with all functions. */
   | {
       readonly kind: 'functions';
       readonly asked: number;
@@ -86,7 +86,7 @@ export type QueryQuestion =
   | { readonly name: string; readonly password: string; readonly remoteAddress: string }
   | { readonly certificateName: string };
 
-/** From the query thread. */
+/** Messages from the query thread. */
 export type QueryMessage =
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | {

@@ -7,7 +7,7 @@ import { queryMetrics } from './query-metrics.ts';
 const valuesOf = (report: Parameters<typeof queryMetrics>[0]) =>
   Object.fromEntries([...queryMetrics(report)].map(({ name, value }) => [name, value]));
 
-test('metrics are what the service counted', async () => {
+test('reports the counters of the service as metrics', async () => {
   const { answerOf, service } = aQueryService();
   await answerOf({ statement: 'ROWS 3' });
   await answerOf({ statement: 'WRITE' });
@@ -22,7 +22,7 @@ test('metrics are what the service counted', async () => {
   for (const [name, value] of Object.entries(expected)) assert.equal(values[name], value, name);
 });
 
-test('every counter metric is one that the service counts; all are zero before the first request', () => {
+test('every counter metric has a counter; all are zero before the first request', () => {
   const samples = [...queryMetrics({ counters: {}, active: 0, queued: 0, prepareds: 0 })];
   assert.ok(samples.length > 20);
   const counted = new Set<string>(Object.keys(new Counters().values).map((name) => `n1ql_${name}`));

@@ -1,4 +1,4 @@
-// Figures of the query service as metrics. They are zero until the first request has loaded the service.
+// Converts the counters of the query service to metrics. They are zero until the first request has loaded the service.
 import { type MetricName, metrics, sampleOf } from '#metrics/catalogue.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { QueryReport } from './query-messages.ts';

@@ -1,4 +1,4 @@
-// What answers requests: loaded with the first one, so that an idle node does not pay for it.
+// Assembles the parts that answer requests. Loaded with the first request, so that an idle node does not pay for them.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
@@ -122,7 +122,7 @@ export class QueryRuntime {
     if (!isSame(before?.data, state.data)) this.clients.use(state.data);
     this.followBuckets(state);
     if (!isSame(before?.functions ?? [], state.functions)) this.changes.known.set(state.functions);
-    // What POST /admin/settings changed here holds until the cluster's settings change.
+    // Changes by POST /admin/settings are kept until the cluster's settings change.
     if (isSame(before?.settings, state.settings)) return;
     const isOn = state.settings['sequential-scans'] === true && this.start.sequentialScans;
     changeSettings(this.service.deps.settings, { ...state.settings, 'sequential-scans': isOn });

@@ -1,4 +1,4 @@
-// Files of sorts, groups and joins that do not fit into memory: in one folder, emptied at each start, with a bound on all together.
+// Temporary files of sorts, groups and joins that exceed memory: in one folder that each start empties, with a bound on their total.
 import { mkdirSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ export class ScratchFiles {
     this.prepare();
     const path = join(this.folder, `${++this.lastName}.tmp`);
     const handle = await open(path, 'wx+', 0o600);
-    // Without a name nobody else reads it, and it is gone with the process.
+    // An unlinked file is unreadable for others, and the system frees it with the process.
     await rm(path);
     return this.fileOf(handle);
   }

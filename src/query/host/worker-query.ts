@@ -1,4 +1,4 @@
-// The main thread's side of the query service: starts its thread, hands it state, answers who its callers are.
+// The main thread's side of the query service: starts its thread, sends it state, authenticates its callers.
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
@@ -15,14 +15,14 @@ import type {
 } from './query-messages.ts';
 
 export interface WorkerQueryOptions {
-  /** Starts the thread; where it begins is the composition's to know. */
+  /** Starts the thread; `main` knows its entry module. */
   readonly startThread: () => Worker;
   readonly authority: () => Authority;
   readonly functions: FunctionDefinitions;
-  /** Of the index service, for the thread. */
+  /** Creates the thread's port to the index service. */
   readonly indexPort: () => MessagePort;
   readonly log: Log;
-  /** The thread ended without being asked to. */
+  /** Called when the thread ends unexpectedly. */
   readonly onLost: (reason: Error) => void;
 }
 
@@ -52,12 +52,12 @@ export class WorkerQuery {
     return this.call({ kind: 'start', options });
   }
 
-  /** Resolves when the thread knows it: requests from then on see these buckets and collections. */
+  /** Resolves when the thread has applied the state: later requests see its buckets and collections. */
   async follow(state: QueryState): Promise<void> {
     try {
       await this.call({ kind: 'follow', state });
     } catch (error) {
-      if (!this.isStopping) throw error; // a node that ends still applies its last configuration
+      if (!this.isStopping) throw error; // a stopping node still applies its last configuration
     }
   }
 
@@ -70,7 +70,7 @@ export class WorkerQuery {
     for (const watch of this.watches.values()) watch.stop();
     if (this.lost === null) {
       const timer = setTimeout(() => void this.worker.terminate(), stopMs);
-      await this.call({ kind: 'stop' }).catch(() => {}); // it ended in its own way
+      await this.call({ kind: 'stop' }).catch(() => {}); // the thread has ended
       clearTimeout(timer);
     }
     await this.worker.terminate();
@@ -96,7 +96,7 @@ export class WorkerQuery {
         return;
       }
       case 'ask':
-        void this.tellCaller(message.asked, message.question);
+        void this.answerCaller(message.asked, message.question);
         return;
       case 'change function':
         void this.changeFunction(message.asked, message.change);
@@ -121,7 +121,7 @@ export class WorkerQuery {
     this.worker.postMessage(answer satisfies QueryCall);
   }
 
-  private async tellCaller(asked: number, question: QueryQuestion): Promise<void> {
+  private async answerCaller(asked: number, question: QueryQuestion): Promise<void> {
     const caller = await this.callerOf(question);
     const watch = ++this.lastWatch;
     const known = caller && {
@@ -140,7 +140,7 @@ export class WorkerQuery {
     return await authority.authenticate(question);
   }
 
-  /** The thread keeps who it was told of until the account changes. */
+  /** The thread caches the caller until its account changes. */
   private watch(caller: Caller, watch: number): void {
     const watching = this.options.authority().whenChanged?.(caller, () => {
       this.watches.delete(watch);

@@ -46,7 +46,7 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
   };
 }
 
-test('a large body is read of clients that have logged in only', async () => {
+test('reads a large body only from authenticated clients', async () => {
   using server = await served();
   assert.equal(await server.ask(2 * mib), 413);
   assert.equal(await server.ask(2 * mib, login.replace('Basic ', 'Basic x')), 413);
@@ -54,7 +54,7 @@ test('a large body is read of clients that have logged in only', async () => {
   assert.equal(await server.ask(10), 401);
 });
 
-test('bodies together take a bounded amount of memory, until their requests end', async () => {
+test('bounds the memory of all bodies until their requests end', async () => {
   using server = await served({ bodyBytesMax: 3 * mib });
   const half = server.open(false, login);
   half.on('error', () => {});
@@ -65,7 +65,7 @@ test('bodies together take a bounded amount of memory, until their requests end'
   await eventually(async () => assert.equal(await server.ask(2 * mib, login), 200));
 });
 
-test('a client that has logged in no longer counts among those that have not', async () => {
+test('a login ends the count of an unauthenticated connection', async () => {
   using server = await served({ perSource: 1 });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   assert.equal(await server.ask(1, undefined, agent), 401);

@@ -1,4 +1,4 @@
-// Requests on the query ports: which are statements, which administration; bodies in, answers out with the socket's back-pressure.
+// Handles requests on the query ports: routes statements and administration, reads bodies, and writes answers with back-pressure.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { deferred } from '#base/deferred.ts';
 import { credentialsOf } from '#http/credentials.ts';
@@ -13,12 +13,12 @@ import type { QueryService } from '../service/query-service.ts';
 import { languageVersion } from '../service/request-functions.ts';
 import { RequestBodies } from './request-bodies.ts';
 
-/** A client that takes nothing for so long is disconnected. */
+/** A client that reads nothing for this time is disconnected. */
 const patienceMs = 120_000;
 const adminBytesMax = 1 << 20;
-/** Of a statement without a login in its header: `creds` in the body may name one. */
+/** The limit for a statement without credentials in its header; its body may have `creds`. */
 const unauthenticatedBytesMax = 1 << 20;
-/** Of all bodies that are read, and of those whose statements run. */
+/** The limit of all bodies being read or belonging to running statements. */
 const allBytesMax = 256 << 20;
 const contentType = `application/json; version=${languageVersion}`;
 
@@ -33,7 +33,7 @@ export class QueryHandler {
     this.bodies = new RequestBodies(bodyBytesMax);
   }
 
-  /** Resolves when the answer has been handed to the socket. */
+  /** Resolves when the answer has been passed to the socket. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = '', search = ''] = splitAt(request.url ?? '/', '?');
     const refusal =
@@ -75,7 +75,7 @@ export class QueryHandler {
     });
   }
 
-  /** Looks up who sends it, before its body is read. */
+  /** Authenticates the sender before the body is read. */
   private async originOf(request: IncomingMessage): Promise<RequestOrigin & { readonly sender: Sender }> {
     const origin = describedOrigin(request);
     const sender = await senderOf(this.service.deps.authority, origin);
@@ -117,7 +117,7 @@ class ResponseSink implements AnswerSink {
 
   end(text: string): void {
     const { response } = this;
-    // An answer in one piece leaves in one write, with its length.
+    // A complete answer is sent in one write, with its length.
     if (!response.headersSent)
       response.writeHead(this.status, {
         'content-type': contentType,

@@ -1,4 +1,4 @@
-// Durations as the service reads and writes them: `1m15s`, `75000ms`, `1.5h`, `0`; the form of Go's time package.
+// Parses and formats durations in the notation of Go's time package: `1m15s`, `75000ms`, `1.5h`, `0`.
 
 const unitMs: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -12,10 +12,10 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
-/** About 292 years, the most that 64 bits of nanoseconds hold. */
+/** About 292 years, the maximum of nanoseconds in 64 bits. */
 const longestMs = 9_223_372_036_854;
 
-/** Milliseconds, negative ones too; null when the text is no duration. A number without a unit is one of 0 only. */
+/** Milliseconds, possibly negative; null when the text is not a duration. Only 0 needs no unit. */
 export function parseDuration(text: string): number | null {
   const sign = text.startsWith('-') ? -1 : 1;
   const bare = /^[+-]/.test(text) ? text.slice(1) : text;
@@ -33,7 +33,7 @@ export function parseDuration(text: string): number | null {
   return ms > longestMs ? null : sign * ms;
 }
 
-/** As Go writes it: the largest unit that fits, without needless zeros. */
+/** Go's format: the largest unit that fits, without trailing zeros. */
 export function durationText(ms: number): string {
   if (ms < 0) return `-${durationText(-ms)}`;
   const ns = Math.round(ms * 1e6);
@@ -48,7 +48,7 @@ export function durationText(ms: number): string {
   return hours === 0 ? `${minutes}m${seconds}` : `${hours}h${minutes % 60}m${seconds}`;
 }
 
-/** A whole number of nanoseconds with the point so many digits from the right. */
+/** A number of nanoseconds with a decimal point, without trailing zeros. */
 function trimmed(ns: number, digits: number): string {
   const whole = Math.floor(ns / 10 ** digits);
   const rest = String(Math.round(ns % 10 ** digits))

@@ -25,13 +25,13 @@ const durabilities: Readonly<Record<string, QueryRequest['durability']>> = {
   persisttomajority: 'persistToMajority',
 };
 
-/** A hint about the original's way to run statements. It must have the right type and changes nothing. */
+/** A tuning hint of published servers: it must have the right type and has no effect. */
 const hint = (read: (sent: SentValue) => unknown, doc: string): Parameter => ({
   read: (_request, sent) => void read(sent),
   doc: `${doc}. Checked; changes nothing here.`,
 });
 
-/** The only value that is served; others are known and not built, or unknown. */
+/** A parameter with one supported value; other known values are refused as not supported, others as unknown. */
 const only = (value: string, known: readonly string[], doc: string): Parameter => ({
   read(_request, sent) {
     const text = textOf(sent);
@@ -56,13 +56,16 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   encoded_plan: {
     read: (request, sent) => void (request.encodedPlan = textOf(sent)),
-    doc: 'Plan that PREPARE answered, for a node that does not have the statement.',
+    doc: 'The plan from the answer to PREPARE, for a node that does not have the statement.',
   },
   args: { read: readArguments, doc: 'Values of `$1`, `$2`, … and `?`, an array.' },
-  creds: { read: readCredentials, doc: 'Users beside the one of the header: `[{"user": "", "pass": ""}]`.' },
+  creds: {
+    read: readCredentials,
+    doc: 'Users in addition to the one of the header: `[{"user": "", "pass": ""}]`.',
+  },
   client_context_id: {
     read: readClientId,
-    doc: 'Text that comes back in the answer; 64 characters are kept.',
+    doc: 'Text that the answer repeats; cut to 64 characters.',
   },
   scan_consistency: {
     read(request, sent) {
@@ -71,7 +74,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
       request.consistency = oneOf(consistencies, text, sent) as ScanConsistency;
       request.isConsistencySet = true;
     },
-    doc: 'What indexes must have seen: `not_bounded`, `request_plus`, `statement_plus` or `at_plus`.',
+    doc: 'Which changes indexes must include: `not_bounded`, `request_plus`, `statement_plus` or `at_plus`.',
   },
   scan_vector: {
     read: (request, sent) => void (request.scanVector = scanVectorOf(sent)),
@@ -87,11 +90,11 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   timeout: {
     read: (request, sent) => void (request.timeoutMs = Math.max(0, durationOf(sent))),
-    doc: 'Longest time of the request; 0: that of the service.',
+    doc: 'Timeout of the request; 0: that of the service.',
   },
   readonly: {
     read: (request, sent) => void (request.isReadonly = flagOf(sent) ?? request.isReadonly),
-    doc: 'Refuse statements that change something.',
+    doc: 'Refuse statements that change data.',
   },
   metrics: {
     read: (request, sent) => void (request.metrics = flagOf(sent)),
@@ -120,7 +123,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   memory_quota: {
     read: (request, sent) => void (request.memoryQuotaMb = Math.max(0, wholeOf(sent))),
-    doc: 'Megabytes that the request may hold; 0: no limit of its own.',
+    doc: 'Megabytes of memory that the request may use; 0: only the limit of the service.',
   },
   preserve_expiry: {
     read: (request, sent) => void (request.preserveExpiry = flagOf(sent) ?? false),
@@ -143,7 +146,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
       request.queryContextText = textOf(sent);
       request.queryContext = parseQueryContext(request.queryContextText);
     },
-    doc: 'Bucket and scope that names of one part belong to: `default:bucket.scope`.',
+    doc: 'Bucket and scope of one-part names: `default:bucket.scope`.',
   },
   n1ql_feat_ctrl: {
     read: (request, sent) => void (request.featureControls = wholeOf(sent)),
@@ -167,19 +170,19 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   txtimeout: {
     read: (request, sent) => void (request.transaction.timeoutMs = durationOf(sent)),
-    doc: 'Longest time of the transaction.',
+    doc: 'Timeout of the transaction.',
   },
   txdata: {
     read: (request, sent) => void (request.transaction.data = plainValue(jsonOf(sent))),
-    doc: 'What a client library knows of its transaction.',
+    doc: 'State of a transaction that a client library has begun.',
   },
   atrcollection: {
     read: (request, sent) => void (request.transaction.atrCollection = textOf(sent)),
-    doc: 'Where the records of transactions are kept.',
+    doc: 'Collection for the records of transactions.',
   },
   kvtimeout: {
     read: (request, sent) => void (request.transaction.kvTimeoutMs = durationOf(sent)),
-    doc: 'Longest time of an access to a document.',
+    doc: 'Timeout of an access to a document.',
   },
   numatrs: hint(wholeOf, 'Number of records of transactions'),
   format: only('JSON', ['XML', 'CSV', 'TSV'], 'Of the answer: `JSON`.'),

@@ -1,10 +1,10 @@
-// `query_context`: the bucket and scope that names of one part belong to.
+// Parses `query_context`: the bucket and scope of one-part names.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { QueryContext } from './query-request.ts';
 
 const name = /(?:`((?:[^`]|``)+)`|([^`.:]+))/y;
 
-/** null: none was given. */
+/** null for an empty context. */
 export function parseQueryContext(text: string): QueryContext | null {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed === 'default:') return null;

@@ -1,4 +1,4 @@
-// What a client asks the service for, once its parameters have been read.
+// A query request with parsed parameters.
 import type { Durability } from '#sqlpp/datastore/documents.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
@@ -6,7 +6,7 @@ export type ScanConsistency = 'not_bounded' | 'request_plus' | 'statement_plus' 
 
 export interface VectorEntry {
   readonly seqno: number;
-  /** 0n: whatever history. */
+  /** 0n: any history. */
   readonly uuid: bigint;
 }
 
@@ -33,14 +33,14 @@ export interface QueryRequest {
   credentials: readonly Credential[];
   clientContextId: string | null;
   consistency: ScanConsistency;
-  /** False: it is the default. */
+  /** False if the default applies. */
   isConsistencySet: boolean;
-  /** Of the only keyspace. */
+  /** The vector for a statement over one keyspace. */
   scanVector: ScanVector | null;
-  /** By keyspace as it was named. */
+  /** By keyspace name as sent. */
   scanVectors: ReadonlyMap<string, ScanVector> | null;
   scanWaitMs: number;
-  /** 0: none of its own. */
+  /** 0: the timeout of the service. */
   timeoutMs: number;
   isReadonly: boolean;
   metrics: boolean | null;
@@ -50,12 +50,12 @@ export interface QueryRequest {
   controls: boolean | null;
   autoPrepare: boolean | null;
   autoExecute: boolean;
-  /** Megabytes; 0: none of its own. */
+  /** Megabytes; 0: the quota of the service. */
   memoryQuotaMb: number;
   preserveExpiry: boolean;
   errorLimit: number | null;
   durability: Durability | null;
-  /** As it was sent. */
+  /** The text as sent. */
   queryContextText: string;
   queryContext: QueryContext | null;
   featureControls: number | null;

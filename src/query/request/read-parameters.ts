@@ -1,4 +1,4 @@
-// From what a client sent (address, form, JSON) to a request with every parameter checked.
+// Parses and checks the parameters of a request from its address, form or JSON body.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
@@ -7,7 +7,7 @@ import { valueOfJson } from './value-of-json.ts';
 
 export interface SentRequest {
   readonly method: string;
-  /** Behind the question mark. */
+  /** The part after the question mark. */
   readonly search: string;
   readonly contentType: string | undefined;
   readonly accept: string | undefined;
@@ -32,7 +32,7 @@ export function readParameters(sent: SentRequest): QueryRequest {
 const isJson = ({ contentType }: SentRequest): boolean =>
   (contentType ?? '').toLowerCase().startsWith('application/json');
 
-/** The answer is JSON whatever else the client would take. */
+/** The answer is always JSON, so an Accept header must include it. */
 function checkAccept(accept: string | undefined): void {
   if (accept === undefined || accept === '*/*' || accept.startsWith('application/json')) return;
   if (/(^|,)\s*(\*\/\*|application\/(json|\*))/.test(accept)) return;
@@ -82,7 +82,7 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
 function formValues(sent: SentRequest): SentValue[] {
   const { method, contentType, body } = sent;
   const isForm = (contentType ?? '').toLowerCase().startsWith('application/x-www-form-urlencoded');
-  // A body of another type is the statement, unless the address has one.
+  // A body of any other type is the statement, unless the address has one.
   const text = method === 'POST' && isForm ? body.toString() : '';
   const values = [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
     [...fields].slice(0, valuesMax).map(([name, value]) => ({ name, value, isText: true })),
@@ -104,7 +104,7 @@ function checkTwice(values: readonly SentValue[]): void {
   }
 }
 
-/** What one parameter alone cannot tell. */
+/** Checks that concern several parameters. */
 function checkWhole(request: QueryRequest): void {
   const { statement, prepared, scanVector, scanVectors, consistency } = request;
   const hasStatement = statement !== null && statement !== '';

@@ -24,10 +24,10 @@ function refusal(request: SentRequest): [number, string] {
     assert.ok(error instanceof SqlError, String(error));
     return [error.code, error.message];
   }
-  return assert.fail('it was taken');
+  return assert.fail('the request was accepted');
 }
 
-test('takes JSON, a form, an address and a bare statement', () => {
+test('accepts JSON, a form, an address and a bare statement', () => {
   const requests = [
     json({ statement: 'SELECT 1' }),
     form('statement=SELECT+1'),
@@ -39,7 +39,7 @@ test('takes JSON, a form, an address and a bare statement', () => {
   assert.equal(readParameters(requests[0] as SentRequest).isReadonly, false);
 });
 
-test('matches names without case and keeps integers of parameters exact', () => {
+test('matches names without case and preserves 64-bit integers of parameters', () => {
   const text = '{"STATEMENT":"s","Args":[9007199254740993,1.5,null],"$n":{"__proto__":1},"@m":true}';
   const { positional, named } = readParameters(json(text));
   assert.deepEqual(positional, [9007199254740993n, 1.5, null]);
@@ -50,7 +50,7 @@ test('matches names without case and keeps integers of parameters exact', () => 
   assert.equal(JSON.stringify(inForm.named.get('n')), '{"a":2}');
 });
 
-test('reads every other parameter as its type', () => {
+test('parses every other parameter by its type', () => {
   const request = readParameters(
     json({
       ...{
@@ -86,7 +86,7 @@ test('reads every other parameter as its type', () => {
   );
 });
 
-test('refuses each wrong parameter by its name', () => {
+test('names the wrong parameter in each refusal', () => {
   const of = (fields: object) => refusal(json({ statement: 's', ...fields }));
   const cases: [[number, string], number, RegExp][] = [
     [of({ statment: 's' }), 1065, /^Unrecognized parameter in request: statment$/],
@@ -135,7 +135,7 @@ test('refuses each wrong parameter by its name', () => {
   }
 });
 
-test('reads vectors that are whole and sparse, by keyspace or alone', () => {
+test('parses full and sparse scan vectors, alone or by keyspace', () => {
   const sparse = readParameters(
     json({ statement: 's', scan_consistency: 'at_plus', scan_vectors: { b: { 7: [9, '184467440737'] } } }),
   );
@@ -158,7 +158,7 @@ test('reads vectors that are whole and sparse, by keyspace or alone', () => {
   );
 });
 
-test('durations are read and written as Go does', () => {
+test('parses and formats durations like Go', () => {
   const texts: [string, number | null][] = [
     ['0', 0],
     ['75000ms', 75_000],
@@ -183,7 +183,7 @@ test('durations are read and written as Go does', () => {
   for (const [ms, text] of shown) assert.equal(durationText(ms), text);
 });
 
-test('a query context names bucket and scope, with or without namespace and backticks', () => {
+test('parses a query context with or without namespace and backticks', () => {
   for (const text of ['b.s', 'default:b.s', 'default:`b`.`s`', ' `b`.s '])
     assert.deepEqual(parseQueryContext(text), { bucket: 'b', scope: 's' }, text);
   for (const text of ['', 'default:']) assert.equal(parseQueryContext(text), null);

@@ -1,17 +1,17 @@
-// Scan vectors of at_plus: for each vbucket the seqno that a scan must include, and the history that the seqno belongs to.
+// Parses scan vectors of at_plus: per vbucket the seqno that a scan must include, and the uuid of its history.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ScanVector, VectorEntry } from './query-request.ts';
 import { jsonOf, type SentValue } from './sent-value.ts';
 
 const vbucketsMax = 1024;
 
-/** `scan_vector`: of one keyspace. */
+/** Parses `scan_vector`, for one keyspace. */
 export function scanVectorOf(sent: SentValue): ScanVector | null {
   if (sent.value === '') return null;
   return vectorOf(sent.name, jsonOf(sent));
 }
 
-/** `scan_vectors`: by keyspace. */
+/** Parses `scan_vectors`, by keyspace. */
 export function scanVectorsOf(sent: SentValue): ReadonlyMap<string, ScanVector> | null {
   if (sent.value === '') return null;
   const json = jsonOf(sent);
@@ -20,7 +20,7 @@ export function scanVectorsOf(sent: SentValue): ReadonlyMap<string, ScanVector> 
   return vectors.length === 0 ? null : new Map(vectors);
 }
 
-/** All of a keyspace's vbuckets in order, or some by their numbers. */
+/** An array of all vbuckets, or an object of some by their numbers. */
 function vectorOf(name: string, json: unknown): ScanVector {
   if (!isObject(json) && !Array.isArray(json)) throw sqlError(1070, name, 'full or sparse vector');
   const entries = new Map<number, VectorEntry>();

@@ -1,8 +1,8 @@
-// One parameter as it came, in a form or as JSON, read as the type that it must have.
+// A parameter as sent in a form or as JSON, and its conversion to the required type.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseDuration } from './duration.ts';
 
-/** Texts come from forms and addresses, everything else from JSON. */
+/** Forms and addresses have texts, JSON any value. */
 export interface SentValue {
   readonly name: string;
   readonly value: unknown;
@@ -27,7 +27,7 @@ export function flagOf(sent: SentValue): boolean | null {
   throw badValue(name, 'unable to parse tristate as a boolean');
 }
 
-/** JSON takes numbers as texts too. */
+/** JSON may have numbers as texts, too. */
 export function wholeOf({ name, value, isText }: SentValue): number {
   const text = typeof value === 'string' ? (isText ? value.trim() : value) : null;
   const number = text !== null && /^[+-]?\d+$/.test(text) ? Number(text) : value;
@@ -40,10 +40,10 @@ export function durationOf(sent: SentValue): number {
   if (text === '') return 0;
   const ms = parseDuration(text);
   if (ms !== null) return ms;
-  throw badValue(sent.name, `${JSON.stringify(text)} is no duration such as 500ms or 1m15s`);
+  throw badValue(sent.name, `${JSON.stringify(text)} is not a duration such as 500ms or 1m15s`);
 }
 
-/** A value that is JSON text in forms. */
+/** A JSON value; in forms its text. */
 export function jsonOf({ name, value, isText }: SentValue): unknown {
   if (!isText) return value;
   try {

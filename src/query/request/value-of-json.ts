@@ -1,4 +1,4 @@
-// JSON text of requests as values of the language: integers of 64 bits stay exact, names of members are free.
+// Converts JSON of requests to values of the language. It preserves 64-bit integers and accepts any member names.
 import { newObject, type Value, type ValueObject } from '#sqlpp/values/value.ts';
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
@@ -11,10 +11,10 @@ export function valueOfJson(text: string): Value {
   return plainValue(longDigits.test(text) ? parse(text, exactInteger) : JSON.parse(text));
 }
 
-/** Integers of fewer digits are exact anyway. */
+/** Integers with fewer digits are exact in a double. */
 const longDigits = /\d{16}/;
 
-/** What JSON.parse gave for values that hold no large integers. */
+/** Converts the result of JSON.parse; it must have no large integers. */
 export function plainValue(json: unknown): Value {
   if (Array.isArray(json)) return json.map(plainValue);
   if (typeof json !== 'object' || json === null) return json as Value;
@@ -33,7 +33,7 @@ const exactInteger: Reviver = (_key, value, { source }) => {
   return integer < least || integer > most ? value : integer;
 };
 
-/** Of our own plain objects: members that are undefined are left out. */
+/** Converts plain objects of our code; omits undefined members. */
 export function asValue(plain: unknown): Value {
   if (Array.isArray(plain)) return plain.map(asValue);
   if (typeof plain !== 'object' || plain === null) return plain as Value;

@@ -1,4 +1,4 @@
-// Begins a transaction as a request asks for it, or takes over one that a client library has begun on documents.
+// Begins the transaction that a request asks for, or takes over one that a client library has begun with document operations.
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { checkPrivileges, mayWriteDocuments } from '../access/privileges.ts';
@@ -67,7 +67,7 @@ function timeoutFor(
   return Math.min(...limits);
 }
 
-/** Where a client names a collection, its user must be able to write there. */
+/** A collection that the request names for records must be writable for its user. */
 function placeFor(
   { deps, transactions }: QueryParts,
   { transaction }: QueryRequest,

@@ -1,4 +1,4 @@
-// CREATE and DROP of scopes and collections through the node's REST API, FLUSH COLLECTION by deletions over the data port.
+// CREATE and DROP of scopes and collections over the node's REST API; FLUSH COLLECTION deletes documents over the data port.
 
 import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
@@ -17,7 +17,7 @@ interface Change {
   path: string;
   fields?: Record<string, string | number>;
   code: ErrorCode;
-  /** What an answer says when there is nothing to do. */
+  /** The REST error that IF EXISTS or IF NOT EXISTS accepts. */
   done: RegExp;
   what: string;
 }

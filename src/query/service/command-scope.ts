@@ -1,4 +1,4 @@
-// What a statement that the service runs itself knows of its request.
+// The context of a statement that the service itself runs.
 import type { ExecuteContext } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';
 import type { QueryRequest } from '../request/query-request.ts';
@@ -14,6 +14,6 @@ export interface CommandScope {
   readonly choice: StatementChoice;
   readonly context: ExecuteContext;
   readonly transaction: RequestTransaction;
-  /** Gets what a PREPARE has prepared. */
+  /** Called with the entry that PREPARE has created. */
   readonly prepared?: (entry: PreparedEntry) => void;
 }

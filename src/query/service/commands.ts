@@ -1,4 +1,4 @@
-// Statements that the service runs itself: PREPARE, scopes and collections, roles.
+// Statements that the service runs without the engine: PREPARE, scopes and collections, roles.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
 import type { Command, PrepareCommand } from '#sqlpp/run/engine.ts';

@@ -1,5 +1,5 @@
-// `EXECUTE __get` and its like: how client libraries read and write single documents in a transaction that has gone on to queries.
-// Arguments: keyspace, key, and where one is written its body and options.
+// `EXECUTE __get` and similar: client libraries read and write single documents with it in a transaction that also has queries.
+// Arguments: keyspace, key, and for writes the body and options.
 import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
@@ -30,7 +30,7 @@ interface KvCall {
   readonly keyspace: Keyspace;
   readonly id: string;
   readonly body: Value;
-  /** The CAS that the client has read; 0n: it does not say. */
+  /** The CAS that the client has read, or 0n. */
   readonly cas: bigint;
 }
 
@@ -51,8 +51,8 @@ export function kvStatement(name: string, request: QueryRequest, datastore: Data
 function callOf({ positional, transaction }: QueryRequest, datastore: Datastore): KvCall {
   const [path, id, body] = positional;
   const place = typeof path === 'string' ? recordPlaceOf(path) : null;
-  if (place === null) throw sqlError(5003, '$1 is no keyspace');
-  if (typeof id !== 'string') throw sqlError(5003, '$2 is no key');
+  if (place === null) throw sqlError(5003, '$1 is not a keyspace');
+  if (typeof id !== 'string') throw sqlError(5003, '$2 is not a key');
   const { bucket, scope, collection } = place;
   const name = { namespace: 'default', bucket, scope, collection } as const;
   const keyspace = datastore.find(name);
@@ -104,7 +104,7 @@ async function write(
   return [asRow(id, written.cas, kind === 'replace' ? body : undefined)];
 }
 
-/** A document that is gone, or changed since the client has read it, is noticed now and not by the commit. */
+/** Refuses a document that was deleted or changed since the client read it, before the commit would. */
 async function checkThere(
   { keyspace, id, cas }: KvCall,
   context: ExecuteContext,

@@ -1,4 +1,4 @@
-// Limits of users of the query service: a statement counts for each user who sends it.
+// Enforces the query limits of users: a statement counts for each of its callers.
 import type { Caller } from '#auth/authority.ts';
 import type { UserMeters } from '#auth/user-meters.ts';
 import { type SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';

@@ -1,4 +1,4 @@
-// The member `profile` of an answer: what the phases of a statement took, and with `timings` its operators.
+// The member `profile` of an answer: times of the phases of a statement, with `timings` also those of its operators.
 import type { Execution } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import { durationText } from '../request/duration.ts';

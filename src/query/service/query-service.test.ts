@@ -7,7 +7,7 @@ import { answerAdmin } from '../admin/admin.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('answers members in the published order, each row on a line', async () => {
+test('writes members in the published order, one row per line', async () => {
   const { answerOf } = aQueryService();
   const { text, status, metrics } = await answerOf({ statement: 'ROWS 2', client_context_id: 'c' });
   assert.equal(status, 'success');
@@ -17,7 +17,7 @@ test('answers members in the published order, each row on a line', async () => {
   assert.deepEqual([metrics?.['resultCount'], metrics?.['resultSize']], [2, 14]);
 });
 
-test('leaves out what is not asked for, and indents what is', async () => {
+test('omits members that are switched off, and indents with pretty', async () => {
   const { answerOf } = aQueryService();
   const bare = await answerOf({ statement: 'ROWS 1', metrics: false, signature: false });
   assert.deepEqual(Object.keys(JSON.parse(bare.text)), ['requestID', 'results', 'status']);
@@ -33,7 +33,7 @@ test('leaves out what is not asked for, and indents what is', async () => {
   assert.equal(controls?.['scan_consistency'], 'not_bounded');
 });
 
-test('an error before the first row decides the status; one after it does not', async () => {
+test('only an error before the first row decides the status', async () => {
   const { ask } = aQueryService();
   const statusOf = async (statement: string) => {
     const { sink, done } = ask({ statement });
@@ -48,14 +48,14 @@ test('an error before the first row decides the status; one after it does not', 
   assert.deepEqual(await statusOf('SOME 12009'), [200, 'errors', 12009, 1]);
 });
 
-test('a failure of ours says nothing of the inside', async () => {
+test('an internal error shows no details', async () => {
   const { answerOf } = aQueryService();
   const { errors, text } = await answerOf({ statement: 'BUG' });
   assert.equal(errors?.[0]?.code, 5000);
   assert.doesNotMatch(text, /secret/);
 });
 
-test('wrong, missing and additional credentials', async () => {
+test('checks wrong, missing and additional credentials', async () => {
   const { answerOf } = aQueryService();
   const codeOf = async (fields: object, user: string, password = 'password') =>
     (await answerOf({ statement: 'CLOSED', ...fields }, { user, password })).errors?.[0]?.code;
@@ -80,7 +80,7 @@ test('a read-only request changes nothing', async () => {
   assert.equal(metrics?.['mutationCount'], 1);
 });
 
-test('a request ends at its timeout, whatever it waits for, and says so', async () => {
+test('a request ends at its timeout and reports that', async () => {
   const { ask, clock, service } = aQueryService();
   const { sink, done } = ask({ statement: 'WAIT', timeout: '75s' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
@@ -95,7 +95,7 @@ test('a request ends at its timeout, whatever it waits for, and says so', async 
   assert.equal(service.active.count, 0);
 });
 
-test('the service’s own timeout holds where it is shorter', async () => {
+test('the timeout of the service applies when it is shorter', async () => {
   const { ask, clock, service } = aQueryService({ timeoutMs: 1000 });
   const { sink, done } = ask({ statement: 'WAIT', timeout: '1h' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
@@ -104,7 +104,7 @@ test('the service’s own timeout holds where it is shorter', async () => {
   assert.equal(sink.answer.status, 'timeout');
 });
 
-test('a request is cancelled by its id, and ends when its client goes', async () => {
+test('a request is cancelled by its id, and when its client disconnects', async () => {
   const { ask, service, answerOf } = aQueryService();
   const { sink, done } = ask({ statement: 'WAIT' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
@@ -125,7 +125,7 @@ test('a request is cancelled by its id, and ends when its client goes', async ()
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
 });
 
-test('nothing is computed while the client takes nothing', async () => {
+test('computes no rows while the client does not read', async () => {
   const { ask, service } = aQueryService();
   const sink = new TestSink();
   sink.takes = 1;
@@ -142,7 +142,7 @@ test('nothing is computed while the client takes nothing', async () => {
   assert.equal(sink.answer.results?.length, 100_000);
 });
 
-test('so many requests run, the next ones wait, those beyond are refused to be repeated', async () => {
+test('runs a limited number of requests, queues the next, and refuses more with a retryable error', async () => {
   const { ask, service, answerOf } = aQueryService({ servicers: 2, queueLimit: 1 });
   const running = [ask({ statement: 'WAIT' }), ask({ statement: 'WAIT' })];
   await eventually(() =>
@@ -167,7 +167,7 @@ test('so many requests run, the next ones wait, those beyond are refused to be r
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
 });
 
-test('statements are prepared by name, run by it, and planned anew when definitions change', async () => {
+test('prepares statements by name, runs them, and replans them when definitions change', async () => {
   const { answerOf, engine, keyspaces, service } = aQueryService();
   const { results } = await answerOf({ statement: 'PREPARE p FROM ARGS' });
   const [row] = results as { name: string; encoded_plan: string }[];
@@ -187,7 +187,7 @@ test('statements are prepared by name, run by it, and planned anew when definiti
   assert.equal(service.prepared.all().length, 1);
 });
 
-test('a statement that was prepared without a name is known again by the name that it got', async (t) => {
+test('recovers a statement prepared without a name from its generated name', async (t) => {
   const first = aQueryService();
   const { prepared: name } = await first.answerOf({
     statement: 'PREPARE _ FROM ARGS',
@@ -197,7 +197,7 @@ test('a statement that was prepared without a name is known again by the name th
   const restarted = aQueryService();
   t.assert.deepEqual((await restarted.answerOf({ prepared: name, args: [8] })).results?.[0], [8]);
   t.assert.equal(restarted.service.prepared.all().length, 1);
-  // It is of its query context, and nothing else passes for such a name.
+  // The name includes the query context, and other names are not accepted.
   const others = [
     { prepared: name, query_context: 'b.s' },
     { prepared: 'statement:' },
@@ -208,7 +208,7 @@ test('a statement that was prepared without a name is known again by the name th
   for (const fields of others) t.assert.equal((await restarted.answerOf(fields)).errors?.[0]?.code, 4040);
 });
 
-test('a plan that the client keeps is taken if it is ours', async () => {
+test('accepts only encoded plans that this service sealed', async () => {
   const { answerOf, service } = aQueryService();
   const { results } = await answerOf({ statement: 'PREPARE p FROM ROWS 1' });
   const { encoded_plan } = (results as { encoded_plan: string }[])[0] as { encoded_plan: string };
@@ -227,13 +227,13 @@ test('auto_execute prepares and runs in one request', async () => {
   assert.equal((await answerOf({ prepared: 'p', auto_execute: true })).prepared, 'p');
 });
 
-test('auto_prepare keeps the plan of a text', async () => {
+test('auto_prepare caches the plan of a text', async () => {
   const { answerOf, engine } = aQueryService();
   for (let round = 0; round < 3; round++) await answerOf({ statement: 'ROWS 1', auto_prepare: true });
   assert.equal(engine.prepares, 1);
 });
 
-test('a prepared statement shows how long its runs took, with and without their wait', async () => {
+test('a prepared statement shows its elapsed and service times', async () => {
   const { ask, answerOf, service, clock } = aQueryService({ servicers: 1 });
   await answerOf({ statement: 'PREPARE p FROM WAIT' });
   const shown = async () => {
@@ -259,7 +259,7 @@ test('a prepared statement shows how long its runs took, with and without their 
   assert.equal(lastUse, new Date(clock.wallMs()).toISOString());
 });
 
-test('slow requests are remembered up to a limit, without values', async () => {
+test('records slow requests up to a limit, without values of parameters', async () => {
   const { ask, service, clock } = aQueryService({ completedLimit: 2, completedThresholdMs: 500 });
   for (let round = 0; round < 3; round++) {
     const { done, close } = ask({ statement: `WAIT ${round}`, $secret: 'hidden' });
@@ -284,7 +284,7 @@ test('slow requests are remembered up to a limit, without values', async () => {
   assert.doesNotMatch(text, /hidden/);
 });
 
-test('settings are read, changed all or none, and kept from those who may not', async () => {
+test('settings change completely or not at all, and only by authorized users', async () => {
   const { service } = aQueryService();
   const post = (settings: object, user = 'admin') =>
     answerAdmin(
@@ -303,7 +303,7 @@ test('settings are read, changed all or none, and kept from those who may not', 
   assert.equal((await post({}, 'nobody')).status, 401);
 });
 
-test('the administration is closed to strangers, ping is open', async () => {
+test('the administration requires a login, ping does not', async () => {
   const { service } = aQueryService();
   const get = (path: string, user: string) =>
     answerAdmin(service, { method: 'GET', path, body: '' }, originOf(user, 'password'));
@@ -326,7 +326,7 @@ test('the administration is closed to strangers, ping is open', async () => {
   assert.equal((await get('/admin/prepareds/none', 'admin')).status, 404);
 });
 
-test('a service that stops ends its requests and takes no more', async () => {
+test('a stopping service ends its requests and refuses new ones', async () => {
   const { ask, service, answerOf } = aQueryService();
   const { sink, done } = ask({ statement: 'WAIT' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));

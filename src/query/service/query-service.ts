@@ -1,4 +1,4 @@
-// The service of one thread: takes requests, admits, runs and counts them. What it needs of the world is handed in.
+// The query service of one thread: admits, runs and counts requests. Its dependencies are injected.
 
 import { UserMeters } from '#auth/user-meters.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
@@ -54,7 +54,7 @@ export class QueryService implements QueryParts {
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
   }
 
-  /** Resolves when the answer is complete, or nobody waits for it any more. */
+  /** Resolves when the answer is complete or the client has disconnected. */
   async answer(
     sent: SentRequest,
     origin: RequestOrigin,
@@ -65,7 +65,7 @@ export class QueryService implements QueryParts {
     await run.start();
   }
 
-  /** Of plans: they are made anew when something that they were made under has changed. */
+  /** Incremented by every change that makes plans outdated. */
   get definitions(): number {
     const { keyspaces, functions, indexRevision } = this.deps;
     return keyspaces.revision + functions.revision + indexRevision() * 1e6;
@@ -76,7 +76,7 @@ export class QueryService implements QueryParts {
     if (this.isStopping) throw sqlErrorWith(1180, { isRetryable: true });
   }
 
-  /** Ends what runs; new requests are refused. */
+  /** Ends running requests and refuses new ones. */
   stop(): void {
     this.isStopping = true;
     this.transactions.stop();

@@ -1,4 +1,4 @@
-// What the statements of one request read and write: keyspaces of the cluster, documents of the data service, the catalog as its
+// The datastore of one request: keyspaces of the cluster, documents of the data service, and the catalog as its
 // callers may see it.
 import type { Datastore } from '#sqlpp/run/engine.ts';
 import type { Session } from '../access/session.ts';

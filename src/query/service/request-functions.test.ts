@@ -4,7 +4,7 @@ import { requestFunction } from './request-functions.ts';
 
 const node = { name: 'n:8091', host: 'n:8091', version: '7.1.0-0.1.0-enterprise', datastoreUrl: '' };
 
-test('functions about the service answer the version, the node and the users of the request', () => {
+test('functions return the version, the node and the users of the request', () => {
   const answer = (name: string) => requestFunction(name, node, ['local:a']);
   assert.equal(answer('ds_version'), '7.1.0-0.1.0-enterprise');
   assert.equal(answer('version'), '7.1.0-N1QL');

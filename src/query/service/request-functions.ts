@@ -1,12 +1,12 @@
-// Functions of a statement about the service and the request that runs it: DS_VERSION() and others like it.
+// SQL++ functions about the service and the request: DS_VERSION() and similar.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { NodeDescription } from '../state/parts.ts';
 
-/** The language that statements are written in, as answers name it, too. */
+/** The version of SQL++, also in the Content-Type of answers. */
 export const languageVersion = '7.1.0-N1QL';
 
-/** null: of those that need more than this. */
+/** null for a function that this module does not have. */
 export function requestFunction(name: string, node: NodeDescription, users: readonly string[]): Value {
   switch (name) {
     case 'version':

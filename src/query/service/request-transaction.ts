@@ -12,12 +12,12 @@ import { othersOf } from '../transactions/transaction-end.ts';
 import { transactionIndexes } from '../transactions/transaction-indexes.ts';
 import { beginTransaction } from './begin-transaction.ts';
 
-/** Statements of one transaction that wait for their turn. */
+/** The limit of queued statements of one transaction. */
 const waitingMax = 16;
 
 export class RequestTransaction {
   readonly transaction: Transaction | null;
-  /** The request began it for its statement. */
+  /** The request began the transaction for its only statement. */
   readonly isImplicit: boolean;
   private readonly service: QueryParts;
   private documents: TransactionDocuments | null = null;
@@ -74,7 +74,7 @@ export class RequestTransaction {
     checkAllowed(kind, this.transaction === null ? 'outside' : this.isImplicit ? 'implicit' : 'within');
   }
 
-  /** The statement ended. One with errors has changed nothing. */
+  /** Ends the statement; with errors its changes are discarded. */
   async end(errors: readonly unknown[]): Promise<void> {
     const { transaction, service, isImplicit } = this;
     if (transaction === null || transaction.state === 'released') return;
@@ -84,12 +84,12 @@ export class RequestTransaction {
     else service.transactions.checkMemory();
   }
 
-  /** The statement failed, or will not end. */
+  /** Discards the changes of a failed statement. */
   fail(): void {
     this.transaction?.changes.discard();
   }
 
-  /** For the answer's metrics. */
+  /** Times of the transaction for the answer's metrics. */
   times(): { transactionElapsedTime?: string; transactionRemainingTime?: string } {
     const { transaction } = this;
     if (transaction === null) return {};
@@ -109,7 +109,7 @@ export class RequestTransaction {
   }
 }
 
-/** Statements of a transaction see what was written before them, unless they ask for less. */
+/** A statement of a transaction has the transaction's consistency unless it sets its own. */
 export function consistencyIn(
   within: RequestTransaction | null,
   request: QueryRequest,
@@ -119,7 +119,7 @@ export function consistencyIn(
   return { ...request, consistency: transaction.start.consistency };
 }
 
-/** Others do not learn that there is one. */
+/** Another user's transaction is reported as absent. */
 function openOf(service: QueryParts, id: string, session: Session): Transaction {
   const transaction = service.transactions.find(id);
   const isOwn = transaction?.start.users.join() === session.users.join();

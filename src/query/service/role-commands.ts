@@ -1,4 +1,4 @@
-// GRANT and REVOKE: the roles of users and groups are read, changed and written through the node's REST API.
+// GRANT and REVOKE: read the roles of users and groups, change them and write them over the node's REST API.
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { PlainCommand } from '#sqlpp/run/commands.ts';
@@ -62,7 +62,7 @@ async function changeOne(
     throw sqlError(5270, `The roles of ${user} cannot be changed: ${answer.body.trim()}`);
 }
 
-/** Not by a group. */
+/** True for a role of the user itself, not of a group. */
 const isOwn = ({ origins }: ShownRole): boolean =>
   origins === undefined || origins.some(({ type }) => type === 'user');
 

@@ -1,4 +1,4 @@
-// Which plan a request runs: of its statement, of a prepared one by its name, or of one that is prepared on the way.
+// Chooses the plan that a request runs: that of its statement, of a prepared one by name, or of one that the request prepares.
 import { createHash } from 'node:crypto';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Datastore, PrepareCommand, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
@@ -13,11 +13,11 @@ import { isKvStatement, kvStatement } from './kv-statement.ts';
 
 export interface Chosen {
   readonly prepared: Prepared;
-  /** Of the cache; null: made for this request alone. */
+  /** The cache entry; null for a plan of this request only. */
   readonly entry: PreparedEntry | null;
-  /** Name that the answer shows as `prepared`. */
+  /** The name in the answer's member `prepared`. */
   readonly shownName: string | null;
-  /** Of EXECUTE … USING: instead of the request's parameters. */
+  /** The value of EXECUTE … USING, which replaces the request's parameters. */
   readonly using?: Value;
 }
 
@@ -55,12 +55,12 @@ export class StatementChoice {
     return { prepared, entry: null, shownName: null };
   }
 
-  /** A statement that the service writes, with this request's names. */
+  /** Prepares a statement of the service with this request's query context. */
   prepareText(text: string): Prepared {
     return this.prepare(text, false);
   }
 
-  /** The statement of this name, planned anew if what it was planned under has changed. */
+  /** The statement of this name, replanned if definitions have changed. */
   byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
     const { service, request } = this;
     const { queryContextText } = request;
@@ -73,7 +73,7 @@ export class StatementChoice {
     return { prepared: entry.prepared, entry };
   }
 
-  /** Keeps what a PREPARE has prepared; answers its entry. */
+  /** Caches the result of PREPARE and returns its entry. */
   keep(command: PrepareCommand, text: string): PreparedEntry {
     const { service, request } = this;
     const { queryContextText: queryContext } = request;
@@ -99,7 +99,7 @@ export class StatementChoice {
     return { prepared, entry: this.add(entry, true) };
   }
 
-  /** From the plan that the client keeps, if it is one of ours. */
+  /** From the request's encoded plan, if this service sealed it. */
   private fromPlan(name: string): PreparedEntry | undefined {
     const { encodedPlan } = this.request;
     if (encodedPlan === null || encodedPlan === '') return undefined;
@@ -112,7 +112,7 @@ export class StatementChoice {
     return this.add({ ...plan, encodedPlan, prepared });
   }
 
-  /** From a name that the service gave, after a restart or when others took the statement's place. */
+  /** From a generated name, after a restart or an eviction. */
   private fromName(name: string): PreparedEntry | undefined {
     const named = statementOfName(name);
     if (named === null || named.queryContext !== this.request.queryContextText) return undefined;
@@ -143,7 +143,7 @@ export class StatementChoice {
     return entry;
   }
 
-  /** With the values of parameters plans are more exact; those that are kept cannot have them. */
+  /** Values of parameters make plans more exact; cached plans cannot use them. */
   private prepare(text: string, withValues: boolean, context?: string): Prepared {
     const { request, datastore, service, engine } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);

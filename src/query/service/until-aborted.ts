@@ -1,4 +1,4 @@
-// Rows until the request ends: an engine that waits for something else is not waited for.
+// Iterates rows until the request is aborted, without waiting for an engine that is blocked.
 import { deferred } from '#base/deferred.ts';
 
 /** @throws the signal's reason as soon as it is aborted */
@@ -6,7 +6,7 @@ export async function* untilAborted<T>(rows: AsyncIterable<T>, signal: AbortSign
   const iterator = rows[Symbol.asyncIterator]();
   const aborted = deferred<never>();
   const abort = () => aborted.reject(signal.reason as Error);
-  aborted.promise.catch(() => {}); // it is raced below, if at all
+  aborted.promise.catch(() => {}); // handled by the race below
   if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
   let isOver = false;
@@ -19,7 +19,7 @@ export async function* untilAborted<T>(rows: AsyncIterable<T>, signal: AbortSign
     }
   } finally {
     signal.removeEventListener('abort', abort);
-    // What it still does comes to nothing: it frees what it holds, and nobody waits.
+    // The iterator frees its resources in the background; its result is not needed.
     if (!isOver) iterator.return?.().catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-// The values of a statement's parameters: those of the request, or what EXECUTE … USING says in their place.
+// The values of a statement's parameters: those of EXECUTE … USING, else those of the request.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ExecuteContext } from '#sqlpp/run/engine.ts';
 import { Binary, RawJson, type Value, type ValueObject } from '#sqlpp/values/value.ts';

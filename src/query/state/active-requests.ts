@@ -1,4 +1,4 @@
-// The requests that run, as the catalog and the administration show them.
+// The running and queued requests, for the catalog and the administration.
 import type { QueryRequest } from '../request/query-request.ts';
 
 export type RequestState =
@@ -10,7 +10,7 @@ export type RequestState =
   | 'completed'
   | 'fatal';
 
-/** One request on its way; the service fills it as it goes. */
+/** A request in progress; RequestRun updates it. */
 export interface ActiveRequest {
   readonly id: string;
   request: QueryRequest | null;
@@ -29,7 +29,7 @@ export interface ActiveRequest {
   readonly rows: { count: number; bytes: number };
   outcome: { mutations: number; usedBytes: number; phases: ReadonlyMap<string, Phase> } | null;
   errors: readonly { code: number; msg: string }[];
-  /** Ends it; the answer says so. */
+  /** Cancels the request; its answer reports the reason. */
   readonly cancel: (reason: Error) => void;
 }
 

@@ -1,4 +1,4 @@
-// How many requests run at a time: so many, the next ones wait in order, those beyond are refused.
+// Limits the concurrent requests: further ones wait in a bounded queue, then they are refused.
 import { type Deferred, deferred } from '#base/deferred.ts';
 
 export class Admission {
@@ -14,7 +14,7 @@ export class Admission {
     return this.waiting.length;
   }
 
-  /** False when too many wait already. Rejects with the signal's reason. Every entry that resolved with true is left by `leave`. */
+  /** Resolves with false when the queue is full; rejects with the signal's reason. After true the caller must call `leave`. */
   async enter(signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     const limits = this.limits();

@@ -1,4 +1,4 @@
-// Requests of late that were slow or failed, newest last, up to a limit.
+// The last slow requests up to a limit, newest last.
 import type { ActiveRequest } from './active-requests.ts';
 
 export interface CompletedRequest {

@@ -1,4 +1,4 @@
-// What the service counts since its start, by the published names.
+// Counters of the service since its start, by the published names.
 import { Histogram } from './request-times.ts';
 
 export type CounterName =
@@ -70,7 +70,7 @@ export class Counters {
     this.values[name] += by;
   }
 
-  /** Times are nanoseconds, as the original counts them. */
+  /** Counts a finished request. Times are in nanoseconds, as on published servers. */
   completed(figures: RequestFigures): void {
     this.add('requests');
     this.add('request_time', Math.round(figures.elapsedMs * 1e6));

@@ -1,10 +1,10 @@
-// The part of the engine that the service uses. The engine is loaded with the first statement, so that an idle node needs no memory for it.
+// The engine's interface for the service. The engine is loaded with the first statement, so that an idle node needs no memory for it.
 import type { ExecuteContext, Execution, PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
 export interface Engine {
   prepare(text: string, context: PrepareContext): Prepared;
   execute(prepared: Prepared, context: ExecuteContext): Execution;
-  /** The value as JSON text, as answers contain it. */
+  /** The value as JSON text for answers. */
   textOf(value: Value): string;
 }

@@ -1,4 +1,4 @@
-// What the parts of the service share: what it needs of the world, and what it keeps.
+// The dependencies and the state that the parts of the query service share.
 import type { UserMeters } from '#auth/user-meters.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -30,21 +30,21 @@ export interface QueryServiceDeps {
   readonly keyspaces: Keyspaces;
   readonly indexes: Indexes;
   readonly indexAdmin: IndexAdmin;
-  /** Rises when an index comes, goes or changes its state. */
+  /** Incremented when an index is created, dropped or changes its state. */
   readonly indexRevision: () => number;
   readonly functions: KnownFunctions;
-  /** Stores a change of the functions; resolves when `functions` has it. */
+  /** Stores a change of functions; resolves when `functions` includes it. */
   readonly changeFunction: (change: FunctionChange) => Promise<FunctionOutcome>;
   readonly rest: NodeRest;
   readonly scratch: () => Promise<ScratchFile>;
   readonly settings: ServiceSettings;
-  /** Where attempts of transactions may be left. */
+  /** The collections in which transaction attempts may remain. */
   readonly attemptPlaces: AttemptPlaces;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   readonly processFigures: () => ProcessFigures;
-  /** What the node tells about itself in the catalog. */
+  /** The node's description in the catalog. */
   readonly node: () => NodeDescription;
 }
 
@@ -66,7 +66,7 @@ export interface ProcessFigures {
   readonly systemShare: number;
 }
 
-/** The service as its parts see it. */
+/** The service's interface for its parts. */
 export interface QueryParts {
   readonly deps: QueryServiceDeps;
   readonly active: ActiveRequests;
@@ -79,7 +79,7 @@ export interface QueryParts {
   readonly slices: TimeSlices;
   readonly meters: UserMeters;
   readonly startedMs: number;
-  /** Of plans: they are made anew when something that they were made under has changed. */
+  /** Incremented by every change that makes plans outdated. */
   readonly definitions: number;
   /** @throws SqlError while the service stops */
   checkRunning(): void;

@@ -1,16 +1,16 @@
-// Prepared statements of this node by query context and name, least recently used ones are evicted first.
+// Prepared statements of this node by query context and name, with LRU eviction.
 import type { Prepared } from '#sqlpp/run/engine.ts';
 
 export interface PreparedEntry {
   readonly name: string;
-  /** As it was sent with PREPARE. */
+  /** The statement as sent with PREPARE. */
   readonly queryContext: string;
-  /** The whole PREPARE statement, or the text of an automatic one. */
+  /** The whole PREPARE statement, or the text prepared by auto_prepare. */
   readonly text: string;
   readonly encodedPlan: string;
   readonly isAutomatic: boolean;
   prepared: Prepared;
-  /** Runs that ended. */
+  /** Completed runs. */
   uses: number;
   /** Milliseconds since 1970; 0: never used. */
   lastUsedMs: number;
@@ -21,11 +21,11 @@ export interface PreparedEntry {
   longestMs: number;
   shortestServiceMs: number;
   longestServiceMs: number;
-  /** Revision of definitions that the plan was made under. */
+  /** The revision of definitions of the plan. */
   revision: number;
 }
 
-/** Counts a run that ended, with how long the client waited and how long the statement ran. */
+/** Counts a completed run with its elapsed and service times. */
 export function noteUse(
   entry: PreparedEntry,
   { endedMs, elapsedMs, serviceMs }: { endedMs: number; elapsedMs: number; serviceMs: number },
@@ -63,7 +63,7 @@ export class PreparedCache {
     }
   }
 
-  /** Of every query context, as the administration names them. */
+  /** Removes the statement by the name that the administration shows. */
   remove(shownName: string): boolean {
     for (const [key, entry] of this.entries)
       if (shownNameOf(entry) === shownName) return this.entries.delete(key);

@@ -1,4 +1,4 @@
-// Distribution of request times since the start: 8 classes for each doubling, from a microsecond on.
+// A histogram of request times since the start: 8 buckets per power of two, from a microsecond on.
 
 const classes = 256;
 const leastMs = 0.001;
@@ -21,7 +21,7 @@ export class Histogram {
     return this.count === 0 ? 0 : this.totalMs / this.count;
   }
 
-  /** `share` of the times are not above it. */
+  /** The quantile `share` of the times. */
   quantileMs(share: number): number {
     let left = this.count * share;
     if (left === 0) return 0;

@@ -1,4 +1,4 @@
-// `encoded_plan`: the text of a prepared statement under a seal of this process, so that only what we gave out comes back.
+// `encoded_plan`: the text of a prepared statement with a MAC of this process, so that clients cannot forge one.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
@@ -23,7 +23,7 @@ export class SealedPlans {
     return Buffer.concat([this.sealOf(packed), packed]).toString('base64');
   }
 
-  /** null: not one of ours. */
+  /** null if this process did not seal it. */
   open(encoded: string): SealedPlan | null {
     const bytes = Buffer.from(encoded, 'base64');
     if (bytes.length <= sealBytes) return null;

@@ -1,9 +1,9 @@
-// Settings of the service on this node: from the cluster's query settings, and from POST /admin/settings until the next start.
+// The settings of the service on this node: the cluster's query settings, overridden by POST /admin/settings until the next start.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseDuration } from '../request/duration.ts';
 
 export interface ServiceSettings {
-  /** Requests that run at a time; the next so many wait. */
+  /** The limit of concurrent requests. */
   servicers: number;
   queueLimit: number;
   timeoutMs: number;
@@ -17,10 +17,10 @@ export interface ServiceSettings {
   autoPrepare: boolean;
   memoryQuotaMb: number;
   errorLimit: number;
-  /** Off: a keyspace without a usable index is an error, as in 7.1. */
+  /** False: a statement on a keyspace without a usable index fails, as in 7.1. */
   sequentialScans: boolean;
   tmpSpaceMb: number;
-  /** Kept and shown; they are about the original's insides. */
+  /** Stored and shown without effect: they tune internals of published servers. */
   kept: Record<string, unknown>;
 }
 
@@ -135,7 +135,7 @@ const fields: Readonly<Record<string, Field>> = {
   'sequential-scans': flag('sequentialScans'),
 };
 
-/** As GET /admin/settings answers. */
+/** The reply to GET /admin/settings. */
 export function shownSettings(settings: ServiceSettings): Record<string, unknown> {
   const shown = Object.entries(fields).map(([name, field]) => [name, field.read(settings)] as const);
   const completed = { aborted: null, threshold: settings.completedThresholdMs };
@@ -144,7 +144,7 @@ export function shownSettings(settings: ServiceSettings): Record<string, unknown
 }
 
 /**
- * All or nothing.
+ * Applies all changes or none.
  * @throws SqlError 2031, 2032 that names the setting
  */
 export function changeSettings(settings: ServiceSettings, changes: Record<string, unknown>): void {

@@ -1,5 +1,5 @@
-// Names of prepared statements for which the client gave none: they hold the statement. SDKs keep names, and after a restart of the node
-// they know of no other way back than error 4040, on which the C++ client library (Node.js, Python, PHP, Ruby) loses the query's answer.
+// Generated names of prepared statements contain the statement. SDKs cache names; after a restart of the node they would get
+// error 4040, after which the C++ client library (Node.js, Python, PHP, Ruby) loses the query's answer.
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 export interface NamedStatement {
@@ -8,11 +8,11 @@ export interface NamedStatement {
 }
 
 const prefix = 'statement:';
-/** Sent with each request: longer statements have a name that says nothing. */
+/** Clients send the name with each request, so that longer statements get a random name. */
 const nameMax = 2_048;
 const textBytesMax = 64 << 10;
 
-/** null: too long. */
+/** null for a statement that is too long. */
 export function nameOfStatement({ text, queryContext }: NamedStatement): string | null {
   const bytes = Buffer.from(JSON.stringify([text, queryContext]));
   if (bytes.length > textBytesMax) return null;
@@ -20,7 +20,7 @@ export function nameOfStatement({ text, queryContext }: NamedStatement): string 
   return name.length > nameMax ? null : name;
 }
 
-/** null: not such a name. */
+/** null for any other name. */
 export function statementOfName(name: string): NamedStatement | null {
   if (!name.startsWith(prefix) || name.length > nameMax) return null;
   try {

@@ -1,16 +1,16 @@
-// Which requests give the thread to others, and for how long. All run in slices. One that has had more than a few lets those that had
-// fewer do what they wait for: a short request takes several turns of the event loop, and would else wait for a slice in each.
+// Schedules requests on the thread. All run in slices. A request that has used more than a few pauses while requests with
+// fewer run: a short request takes several turns of the event loop, and would otherwise wait for a slice in each.
 import type { Clock } from '#ports/clock.ts';
 
 export interface RequestSlices {
-  /** At the end of a slice: resolves when the request may go on. */
+  /** Call at the end of a slice; resolves when the request may continue. */
   pause(): Promise<void>;
   end(): void;
 }
 
-/** A request with so many slices behind it is short. */
+/** A request with at most this many slices is short. */
 const fewSlices = 2;
-/** A long request gives up a third of its time at most. */
+/** A long request pauses for at most a third of its time. */
 const givenMs = 2;
 
 export class TimeSlices {

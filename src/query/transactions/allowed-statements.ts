@@ -1,4 +1,4 @@
-// Which statements a transaction may have, and which need one.
+// Checks which statements may run inside and outside of a transaction.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Prepared } from '#sqlpp/run/engine.ts';
 

@@ -1,10 +1,10 @@
-// Keys of the records that attempts are noted in. Client libraries share one key for each vbucket: the first of these names, by the
-// number behind `#` in hexadecimal, that lies in the vbucket.
+// Keys of the documents that record attempts (active transaction records). Client libraries share one key per vbucket: the first of
+// these names, by the hexadecimal number after `#`, that hashes to the vbucket.
 import { vbucketCount, vbucketOf } from '#client/document-key.ts';
 
 const known = new Map<number, string>();
 
-/** Attempts are noted beside the first document that they change: in its vbucket. */
+/** An attempt is recorded in the vbucket of the first document that it changes. */
 export const atrIdFor = (key: string): string => atrIdOf(vbucketOf(key));
 
 export const allAtrIds = (): string[] => Array.from({ length: vbucketCount }, (_, vb) => atrIdOf(vb));

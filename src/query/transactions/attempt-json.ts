@@ -1,4 +1,4 @@
-// What client libraries write about transactions, as JSON: `txn` attributes of documents, and attempts in records. The names are theirs.
+// The JSON of client libraries for transactions: `txn` attributes of documents, and attempts in records, with their member names.
 
 /** Extended attribute `txn` of a document that an attempt has staged. */
 export interface TxnAttribute {
@@ -26,7 +26,7 @@ export interface RecordedAttempt {
   readonly st?: string;
   /** CAS of the record at its start. */
   readonly tst?: string;
-  /** Milliseconds after which it counts as lost. */
+  /** Milliseconds after which the attempt counts as lost. */
   readonly exp?: number;
   /** Durability of its writes. */
   readonly d?: string;
@@ -44,7 +44,7 @@ export interface DocumentAttribute {
   readonly flags?: number;
 }
 
-/** undefined for what is no JSON object: others may have written it. */
+/** undefined for anything but a JSON object: other writers may have changed it. */
 export function objectOf<T extends object>(bytes: Uint8Array | undefined): T | undefined {
   if (bytes === undefined) return undefined;
   try {
@@ -55,14 +55,14 @@ export function objectOf<T extends object>(bytes: Uint8Array | undefined): T | u
   }
 }
 
-/** `${Mutation.CAS}` is written with its bytes reversed. Answers milliseconds since 1970. */
+/** Parses the value of `${Mutation.CAS}`, whose bytes are reversed, to milliseconds since 1970. */
 export function msOfCas(text: string | undefined): number {
   if (text === undefined || !/^0x[0-9a-f]{1,16}$/i.test(text)) return 0;
   const bytes = Buffer.from(text.slice(2).padStart(16, '0'), 'hex').reverse();
   return Number(bytes.readBigUInt64BE() / 1_000_000n);
 }
 
-/** What the data service puts in the place of a value that is no more than its name. */
+/** A macro that the data service replaces by its value. */
 export const macro = (name: 'CAS' | 'value_crc32c'): Buffer => Buffer.from(`"$\{Mutation.${name}}"`);
 
 const letters = {

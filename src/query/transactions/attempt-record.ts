@@ -1,4 +1,4 @@
-// The record of an attempt: a document that says how far it is. What it says decides what becomes of the documents.
+// The record of an attempt: a document with its state, which decides whether the staged changes count.
 import type { StoreReply } from '#client/bucket-client.ts';
 import { statusName } from '#client/data-port-error.ts';
 import type { PathRead, PathWrite } from '#client/subdoc.ts';
@@ -20,11 +20,11 @@ import type { DataLimits, TransactionData } from './transaction-data.ts';
 
 export interface RecordedAttempts {
   readonly attempts: ReadonlyMap<string, RecordedAttempt>;
-  /** The data service's clock. */
+  /** The time of the data service. */
   readonly nowMs: number;
 }
 
-/** What an attempt has staged. */
+/** A document that an attempt has staged. */
 export interface StagedName {
   readonly kind: StagedKind;
   readonly id: string;
@@ -33,9 +33,9 @@ export interface StagedName {
 
 const { xattr, mkdirP, expandMacros } = PathFlag;
 const casMacro = macro('CAS');
-/** Body of a record: no JSON, so that queries do not take it for a document. */
+/** The body of a record: not JSON, so that queries skip it. */
 const emptyBody = Buffer.from([0]);
-/** Clocks of clients differ: lost attempts are given so long in addition. */
+/** Added to the expiry of an attempt before it counts as lost, because clocks of clients differ. */
 const graceMs = 1_500;
 
 const recordReads: readonly PathRead[] = ['attempts', '$vbucket'].map((path) => ({
@@ -60,7 +60,7 @@ export class AttemptRecord {
     return found as RecordedAttempts;
   }
 
-  /** Notes the attempt before it stages its first document. */
+  /** Records the attempt before it stages its first document. */
   async begin(attempt: string, transaction: string, leftMs: number): Promise<void> {
     const member = (name: string, value: unknown): PathWrite => ({
       ...{ opcode: SubdocOpcode.dictAdd, flags: xattr | mkdirP, path: `attempts.${attempt}.${name}` },
@@ -76,7 +76,7 @@ export class AttemptRecord {
     ]);
   }
 
-  /** From now on the attempt counts. Fails when someone took it for lost and cleaned up. */
+  /** Marks the attempt committed. Fails if another process has cleaned it up as lost. */
   commit(attempt: string, staged: readonly StagedName[]): Promise<void> {
     const path = `attempts.${attempt}`;
     const writes = [
@@ -97,7 +97,7 @@ export class AttemptRecord {
     ]);
   }
 
-  /** The attempt is over. One that is gone is fine. `isPending`: it must not be committed meanwhile. */
+  /** Removes the attempt, if it exists. `isPending`: fails if it was committed meanwhile. */
   async remove(attempt: string, { isPending = false } = {}): Promise<void> {
     const path = `attempts.${attempt}`;
     const guard = { opcode: SubdocOpcode.dictAdd, flags: xattr, path: `${path}.p`, value: Buffer.from('{}') };
@@ -176,7 +176,7 @@ export async function readRecords(
   });
 }
 
-/** The client that began it had the time that it asked for. Below zero: it is lost. */
+/** The time until the attempt expires; below zero it is lost. */
 export const msUntilLost = ({ tst, exp = 0 }: RecordedAttempt, nowMs: number): number =>
   msOfCas(tst) + exp + graceMs - nowMs;
 

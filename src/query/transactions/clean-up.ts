@@ -1,4 +1,4 @@
-// Ends attempts that were lost: what they have committed becomes the documents, everything else is taken back.
+// Cleans up lost attempts: applies the staged changes of committed ones and rolls back all others.
 import type { StoreRequest } from '#client/bucket-client.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { durabilityOf, type RecordedAttempt, type RecordedDocument } from './attempt-json.ts';
@@ -7,7 +7,7 @@ import { commitRequest, rollbackRequest } from './document-requests.ts';
 import type { StagedKind } from './staged-change.ts';
 import type { LinkedDocument, TransactionData } from './transaction-data.ts';
 
-/** Safe to repeat, and at the same time as others: every write is tied to what was read. */
+/** Safe to repeat and to run concurrently: every write requires the CAS that was read. */
 export async function cleanUp(
   data: TransactionData,
   record: AttemptRecord,
@@ -25,14 +25,14 @@ export async function cleanUp(
     await clean.each('replace', rolledBack);
     await clean.each('remove', rolledBack);
   }
-  // What a pending one has staged nobody minds: without its record it is in no one's way.
+  // The staged changes of a pending attempt remain: without its record other transactions ignore them.
   await record.remove(attempt, { isPending: entry.st === 'PENDING' });
 }
 
-/** null: leave the document as it is. */
+/** null: do not change the document. */
 type Ending = (id: string, document: LinkedDocument) => StoreRequest | null;
 
-/** Unless someone wrote over the document since. */
+/** Null if another writer has overwritten the document. */
 const committed: Ending = (id, { cas, isDeleted, txn, staged, attribute }) => {
   const kind = txn?.op?.type;
   if (txn?.op?.crc32 === undefined || txn.op.crc32 !== attribute.value_crc32c) return null;
@@ -95,7 +95,7 @@ class AttemptCleanUp {
     try {
       return this.data.keyspace({ namespace: 'default', bucket, scope, collection });
     } catch {
-      return null; // the documents went with it
+      return null; // the documents were dropped with the collection
     }
   }
 }

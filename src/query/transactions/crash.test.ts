@@ -1,4 +1,4 @@
-// A transaction's end that breaks off at every request to the data service, and in the middle of each: clean-up leaves all or nothing.
+// Commits and rollbacks that crash before and within every request to the data service: after the clean-up all changes apply or none.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Collection } from 'couchbase';
@@ -19,7 +19,7 @@ import { type DataLimits, TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
 import { commit, othersOf } from './transaction-end.ts';
 
-/** Sends so many requests, half of the next one, and nothing more. */
+/** Sends a number of requests and half of the next one, then fails. */
 class BreakingData extends TransactionData {
   private left: number;
   private readonly sendsHalf: boolean;
@@ -50,7 +50,7 @@ interface Parts {
   readonly keyspace: Keyspace;
 }
 
-describe('a commit that breaks off', () => {
+describe('a commit that crashes', () => {
   let sdk: SdkNode;
   let collection: Collection;
   let parts: Parts;
@@ -65,7 +65,7 @@ describe('a commit that breaks off', () => {
     await sdk?.[Symbol.asyncDispose]();
   });
 
-  test('is completed or taken back, whichever request was the last', async () => {
+  test('is completed or rolled back after a crash at any request', async () => {
     const names = await breakEverywhere(parts, collection, 'ours');
     const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
     const places = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
@@ -75,7 +75,7 @@ describe('a commit that breaks off', () => {
     await eventually(async () => assert.equal(await lost.sweep(), null));
     lost.stop();
     await assertWhole(collection, names);
-    // Nobody is in the way of later writes.
+    // Later writes meet no staged change.
     for (const name of names) await collection.upsert(`${name} replaced`, {});
     await sdk.cluster.transactions().run(async (attempt) => {
       for (const name of names)
@@ -83,7 +83,7 @@ describe('a commit that breaks off', () => {
     });
   });
 
-  test('is read as committed, and ended by a transaction that meets it', async () => {
+  test('reads as committed, and a transaction that meets it cleans it up', async () => {
     const { clients, keyspaces, keyspace } = parts;
     await run(parts, collection, 'met', 3, true);
     assert.equal(await stateOf(collection, 'met'), 'half: 2,2,0,0,1,1');
@@ -114,7 +114,7 @@ describe('a commit that breaks off', () => {
   });
 });
 
-/** A transaction for each place where it may break off; answers the beginnings of its documents' ids. */
+/** Runs a transaction for each possible crash; returns the prefixes of the document ids. */
 async function breakEverywhere(parts: Parts, collection: Collection, prefix: string): Promise<string[]> {
   const whole = await run(parts, collection, `${prefix} whole`, 1_000, false);
   assert.deepEqual(await stateOf(collection, `${prefix} whole`), 'after');
@@ -134,7 +134,7 @@ async function assertWhole(collection: Collection, names: readonly string[]): Pr
   assert.deepEqual(new Set(states.values()), new Set(['before', 'after']), JSON.stringify([...states]));
 }
 
-/** Answers how many requests were sent. */
+/** Returns how many requests were sent. */
 async function run(
   { clients, keyspaces, keyspace }: Parts,
   collection: Collection,

@@ -1,4 +1,4 @@
-// Requests that stage a document, and that end the staging: the forms that client libraries write and expect.
+// Requests that stage, commit and roll back a document, in the form that client libraries write and expect.
 import { jsonFlags, type StoreRequest } from '#client/bucket-client.ts';
 import type { PathWrite } from '#client/subdoc.ts';
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
@@ -12,7 +12,7 @@ export interface AttemptName {
   readonly record: { readonly keyspace: KeyspaceName; readonly id: string };
 }
 
-/** How the document is there that a staging goes over. */
+/** The stored document before the staging. */
 export interface Base {
   readonly cas: bigint;
   readonly isDeleted: boolean;
@@ -48,7 +48,7 @@ export function stageRequest(
   };
 }
 
-/** An inserted document is there as a deleted one until the commit. */
+/** A staged insert is stored as a deleted document until the commit. */
 function docFlagsOf(base: Base | undefined): number {
   if (base === undefined) return DocFlag.add | DocFlag.accessDeleted | DocFlag.createAsDeleted;
   return base.isDeleted ? DocFlag.accessDeleted | DocFlag.createAsDeleted : 0;
@@ -73,7 +73,7 @@ function txnText(
   return Buffer.concat([Buffer.from(`${head},"op":{"type":"${kind}","stgd":`), bytes, Buffer.from('}}')]);
 }
 
-/** Makes the staged change the document. */
+/** Replaces the document by the staged change. */
 export function commitRequest(
   { kind, id, bytes, expiration }: Pick<StagedChange, 'kind' | 'id' | 'bytes' | 'expiration'>,
   cas: bigint,
@@ -94,7 +94,7 @@ export function commitRequest(
   }
 }
 
-/** Leaves the document as it was before the staging. */
+/** Restores the document from before the staging. */
 export const rollbackRequest = (id: string, cas: bigint, isDeleted: boolean): StoreRequest => ({
   ...{ kind: 'replace', key: id, value: nothing, cas, expiry: isDeleted ? 0 : 'keep' },
   parts: { docFlags: isDeleted ? DocFlag.accessDeleted : 0, writes: [clearLinks] },

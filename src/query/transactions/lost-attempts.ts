@@ -8,7 +8,7 @@ import { AttemptRecord, isLost, msUntilLost, readRecords } from './attempt-recor
 import { cleanUp } from './clean-up.ts';
 import type { TransactionData } from './transaction-data.ts';
 
-/** Collections in which this service may have left attempts. Outlives the process. */
+/** The collections in which this service may have left attempts; persisted. */
 export interface AttemptPlaces {
   all(): readonly KeyspaceName[];
   add(place: KeyspaceName): void;
@@ -32,7 +32,7 @@ const windowMsMax = 3_600_000;
 export class LostAttempts {
   private readonly options: LostAttemptsOptions;
   private running = 0;
-  /** An earlier process may have left attempts. */
+  /** True if an earlier process may have left attempts. */
   private mayBeLeft: boolean;
   private timer: Timer | null = null;
   private isStopped = false;
@@ -62,7 +62,7 @@ export class LostAttempts {
     if (!this.mayBeLeft && this.running === 0) this.options.places.clear();
   }
 
-  /** Cleans up the attempts that are lost by now; resolves with the time at which the next one may be, or with null if none remain. */
+  /** Cleans up all lost attempts; resolves with the time when the next one may be lost, or with null if none remain. */
   async sweep(): Promise<number | null> {
     let next: number | null = null;
     for (const place of this.options.places.all()) {
@@ -115,7 +115,7 @@ export class LostAttempts {
     try {
       return this.options.data.keyspace(place);
     } catch {
-      return null; // it is gone, with what was noted there
+      return null; // the collection was dropped with its records
     }
   }
 }

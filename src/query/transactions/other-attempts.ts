@@ -1,17 +1,17 @@
-// Attempts of others that a transaction meets on documents: whether they are in its way, and what they have committed already.
+// Attempts of other transactions on documents that a transaction reads or writes: whether they conflict or have committed.
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { RecordedAttempt, TxnAttribute } from './attempt-json.ts';
 import { AttemptRecord, isLost, type RecordedAttempts } from './attempt-record.ts';
 import type { DataLimits, TransactionData } from './transaction-data.ts';
 
-/** Cleans up after an attempt that was lost. */
+/** Cleans up a lost attempt. */
 export type CleanUp = (record: AttemptRecord, attempt: string, entry: RecordedAttempt) => Promise<void>;
 
 export class OtherAttempts {
   private readonly data: TransactionData;
   private readonly cleanUp: CleanUp;
   private readonly limits: DataLimits;
-  /** Read once for all documents of a batch. */
+  /** Records, read once for all documents of a batch. */
   private readonly read = new Map<
     string,
     Promise<{ record: AttemptRecord; found: RecordedAttempts } | null>
@@ -23,8 +23,8 @@ export class OtherAttempts {
     this.limits = limits;
   }
 
-  /** Whether the document may not be written. An attempt that was lost is cleaned up, so that the next try finds the document free. */
-  async isInTheWay(txn: TxnAttribute): Promise<boolean> {
+  /** Whether another attempt prevents a write. Cleans up a lost attempt, so that a retry can succeed. */
+  async isConflicting(txn: TxnAttribute): Promise<boolean> {
     const known = await this.attemptOf(txn);
     if (known === null) return false;
     const { record, entry, nowMs } = known;
@@ -65,7 +65,7 @@ export class OtherAttempts {
     try {
       return this.data.keyspace({ namespace: 'default', bucket, scope, collection });
     } catch {
-      return null; // the attempt went with the collection of its record
+      return null; // the record was dropped with its collection
     }
   }
 }

@@ -1,10 +1,10 @@
-// `atrcollection`: the path of a collection, as a text.
+// Parses `atrcollection`: the path of the collection for records.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { RecordPlace } from './transaction.ts';
 
 const part = /\s*(?:`((?:[^`]|``)+)`|([^.`\s]+))\s*(\.|$)/y;
 
-/** null: none is named. @throws SqlError 17006 */
+/** null without a path. @throws SqlError 17006 */
 export function recordPlaceOf(text: string | null): RecordPlace | null {
   if (text === null || text === '') return null;
   const parts = partsOf(text.replace(/^\s*default:/, ''));

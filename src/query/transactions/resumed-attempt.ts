@@ -1,4 +1,4 @@
-// `txdata`: what a client library says of the attempt that it goes on with here.
+// Parses `txdata`: the state of an attempt that a client library continues here.
 import type { Durability } from '#sqlpp/datastore/documents.ts';
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
@@ -15,7 +15,7 @@ export interface ResumedMutation {
 export interface ResumedAttempt {
   readonly id: string;
   readonly transactionId: string;
-  /** 0: not said. */
+  /** 0: absent. */
   readonly timeLeftMs: number;
   readonly kvTimeoutMs: number;
   readonly durability: Durability | null;
@@ -37,7 +37,7 @@ const idCharactersMax = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** null: nothing is resumed. @throws SqlError 1040 that names what is wrong */
+/** null without `txdata`. @throws SqlError 1040 that names the wrong member */
 export function resumedAttempt(data: Value): ResumedAttempt | null {
   if (!isMembers(data) || data['id'] === undefined) return null;
   const { id: ids, state, config, atr, mutations = [] } = data;
@@ -60,7 +60,7 @@ const isMembers = (value: unknown): value is Members =>
 
 const bad = (name: string, right: string) => sqlError(1040, `txdata: ${name} must be ${right}`);
 
-/** It becomes part of a path in the record. */
+/** Checked strictly, because the id becomes part of a path in the record. */
 function attemptId(value: unknown, name: string): string {
   if (typeof value === 'string' && value.length <= idCharactersMax && /^[\w-]+$/.test(value)) return value;
   throw bad(name, 'an id of letters, digits and dashes');

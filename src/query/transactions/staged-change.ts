@@ -1,4 +1,4 @@
-// What a transaction is about to do to one document.
+// The uncommitted change of a transaction to one document.
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 
 export type StagedKind = 'insert' | 'replace' | 'remove';
@@ -9,21 +9,21 @@ export interface StagedChange {
   readonly kind: StagedKind;
   /** JSON text; empty for a removal. */
   readonly bytes: Uint8Array;
-  /** Of the document in the data service that the change replaces; 0n: there is none. */
+  /** The CAS of the stored document that the change replaces; 0n without one. */
   readonly cas: bigint;
-  /** What the transaction's own statements read as the document's CAS. */
+  /** The CAS that later statements of the transaction read. */
   readonly ownCas: bigint;
   /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
   readonly expiration: number | 'keep';
-  /** How a client library has staged the document in this attempt; null: not at all. */
+  /** The change that a client library has staged in this attempt, or null. */
   readonly stored: StagedKind | null;
-  /** Differs from what is staged in the data service. */
+  /** True if the change is not staged in the data service yet. */
   readonly isNew: boolean;
 }
 
-/** Which collection: unlike names this tells it from one made later. */
+/** Identifies a collection; unlike its name it differs for a recreated one. */
 export const collectionKeyOf = ({ bucketUuid, collectionId }: Keyspace): string =>
   `${bucketUuid}/${collectionId}`;
 
-/** About what a change holds in memory. */
+/** The approximate memory of a change. */
 export const bytesOf = ({ id, bytes }: StagedChange): number => 200 + id.length * 2 + bytes.length;

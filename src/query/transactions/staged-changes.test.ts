@@ -19,7 +19,7 @@ const change = (id: string, text: string): StagedChange => ({
 const shown = (changes: StagedChanges) =>
   [...changes.of(keyspace).values()].map(({ id, bytes }) => `${id}=${bytes}`);
 
-test('a statement sees the changes of those before it, not its own', () => {
+test('a statement sees the changes of earlier statements, not its own', () => {
   const changes = new StagedChanges();
   changes.put(change('a', '1'));
   assert.deepEqual(shown(changes), []);
@@ -33,7 +33,7 @@ test('a statement sees the changes of those before it, not its own', () => {
   assert.deepEqual(shown(changes), ['a=1']);
 });
 
-test('rolling back to a savepoint restores what was there, as often as wanted', () => {
+test('rolling back to a savepoint restores its changes, repeatedly', () => {
   const changes = new StagedChanges();
   const put = (id: string, text: string) => {
     changes.put(change(id, text));
@@ -54,7 +54,7 @@ test('rolling back to a savepoint restores what was there, as often as wanted', 
   }
 });
 
-test('what is held counts, and counts no more when it is gone', () => {
+test('counts the memory of changes and savepoints until they are released', () => {
   const changes = new StagedChanges();
   changes.put(change('a', 'x'.repeat(1_000)));
   changes.keep();
@@ -66,28 +66,28 @@ test('what is held counts, and counts no more when it is gone', () => {
   changes.setSavepoint('s');
   changes.put(change('a', 'y'.repeat(1_000)));
   changes.keep();
-  assert.ok(changes.usedBytes > one * 1.5, 'the savepoint holds what was before');
+  assert.ok(changes.usedBytes > one * 1.5, 'the savepoint keeps the replaced change');
   changes.rollbackTo('s');
   assert.equal(changes.usedBytes, one);
   changes.clear();
   assert.equal(changes.usedBytes, 0);
 });
 
-test('savepoints are bounded', () => {
+test('limits the number of savepoints', () => {
   const changes = new StagedChanges();
   for (let n = 0; n < savepointsMax; n++) changes.setSavepoint(`s${n}`);
   changes.setSavepoint('s0');
   assert.throws(() => changes.setSavepoint('one more'), /at most/);
 });
 
-test('every change has a CAS of its own, also within one millisecond', () => {
+test('every change has a unique CAS, also within one millisecond', () => {
   const changes = new StagedChanges();
   const first = changes.nextCas(1_000);
   assert.ok(changes.nextCas(1_000) > first);
   assert.ok(changes.nextCas(500) > first);
 });
 
-test('records have the names that client libraries look for', () => {
+test('record keys equal those of client libraries', () => {
   // From the table of the public client libraries.
   assert.deepEqual([0, 1, 2, 9, 51, 123].map(atrIdOf), [
     ...['_txn:atr-0-#14', '_txn:atr-1-#10b6', '_txn:atr-2-#cc8', '_txn:atr-9-#0'],
@@ -95,14 +95,14 @@ test('records have the names that client libraries look for', () => {
   ]);
 });
 
-test('reads times and levels as client libraries write them', () => {
+test('parses times and durability levels of client libraries', () => {
   assert.equal(msOfCas('0x000058a71dd25c15'), 1_539_336_197_457);
   assert.equal(msOfCas('soon'), 0);
   for (const level of ['none', 'majority', 'majorityAndPersistActive', 'persistToMajority'] as const)
     assert.equal(durabilityOf(letterOf(level)), level);
 });
 
-test('reads paths of collections', () => {
+test('parses paths of collections', () => {
   const place = (bucket: string, scope = '_default', collection = '_default') => ({
     ...{ bucket, scope, collection, id: null },
   });
@@ -113,7 +113,7 @@ test('reads paths of collections', () => {
     assert.throws(() => recordPlaceOf(wrong), /atrcollection/);
 });
 
-test('what a client says of its attempt is checked', () => {
+test('checks the txdata of clients', () => {
   assert.equal(resumedAttempt(undefined), null);
   assert.equal(resumedAttempt({ kv: true }), null);
   const id = { atmpt: 'a-1', txn: 't-1' };

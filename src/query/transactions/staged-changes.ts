@@ -1,5 +1,5 @@
-// The changes of one transaction: those of finished statements, which later ones see, and those of the running one, which count when it
-// succeeds. Savepoints are positions in a log of what each change replaced.
+// The changes of one transaction: those of finished statements, which later ones see, and those of the running one, which are kept if it
+// succeeds. Savepoints are positions in an undo log.
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { bytesOf, collectionKeyOf, type StagedChange } from './staged-change.ts';
@@ -18,19 +18,19 @@ export const savepointsMax = 1_000;
 
 export class StagedChanges {
   private readonly places = new Map<string, Changes>();
-  /** null: the statement took the change back altogether. */
+  /** null: the statement undid the change. */
   private readonly running = new Map<string, Map<string, StagedChange | null>>();
   private readonly savepoints = new Map<string, number>();
   private log: Undo[] = [];
   private lastCas = 0n;
   usedBytes = 0;
 
-  /** What the running statement reads: changes of the statements before it. */
+  /** The changes that the running statement reads: those of earlier statements. */
   of(keyspace: Keyspace): ReadonlyMap<string, StagedChange> {
     return this.places.get(collectionKeyOf(keyspace)) ?? none;
   }
 
-  /** What a write meets: the running statement's changes come first. */
+  /** The newest change of a document, including those of the running statement. */
   newest({ keyspace, id }: Pick<StagedChange, 'keyspace' | 'id'>): StagedChange | undefined {
     const changed = this.running.get(collectionKeyOf(keyspace))?.get(id);
     return changed === undefined ? this.of(keyspace).get(id) : (changed ?? undefined);
@@ -40,14 +40,14 @@ export class StagedChanges {
     return [...this.places.values()].flatMap((changes) => [...changes.values()]);
   }
 
-  /** A CAS that no other change of the transaction has. */
+  /** A CAS that is unique in the transaction. */
   nextCas(wallMs: number): bigint {
     const now = BigInt(Math.trunc(wallMs)) * 1_000_000n;
     this.lastCas = now > this.lastCas ? now : this.lastCas + 1n;
     return this.lastCas;
   }
 
-  /** A change of the running statement. */
+  /** Adds a change of the running statement. */
   put(change: StagedChange): void {
     const place = collectionKeyOf(change.keyspace);
     const before = this.running.get(place)?.get(change.id);
@@ -55,19 +55,19 @@ export class StagedChanges {
     this.runningIn(place).set(change.id, change);
   }
 
-  /** The running statement took back what the transaction had done to the document. */
+  /** Removes the transaction's change of the document. */
   drop({ keyspace, id }: StagedChange): void {
     this.runningIn(collectionKeyOf(keyspace)).set(id, null);
   }
 
-  /** The statement succeeded. */
+  /** Keeps the changes of the running statement, which succeeded. */
   keep(): void {
     for (const [place, changes] of this.running)
       for (const [id, change] of changes) this.replace(place, id, change ?? undefined);
     this.running.clear();
   }
 
-  /** The statement failed: it changed nothing. */
+  /** Discards the changes of the running statement, which failed. */
   discard(): void {
     this.running.clear();
     this.count();
@@ -80,7 +80,7 @@ export class StagedChanges {
     this.savepoints.set(name, this.log.length);
   }
 
-  /** The savepoint stays, later ones go. */
+  /** Restores the changes at the savepoint and removes later savepoints. */
   rollbackTo(name: string): void {
     const position = this.savepoints.get(name);
     if (position === undefined) throw sqlError(17009, name);
@@ -107,7 +107,7 @@ export class StagedChanges {
     const before = changes.get(id);
     const keyspace = (change ?? before)?.keyspace;
     if (keyspace === undefined) return;
-    // Without a savepoint nothing is undone change by change.
+    // Only savepoints need the undo log.
     if (this.savepoints.size > 0) this.log.push({ keyspace, id, before });
     else if (before !== undefined) this.usedBytes -= bytesOf(before);
     if (change === undefined) changes.delete(id);

@@ -39,7 +39,7 @@ export class Staging {
     this.options = options;
   }
 
-  /** @throws SqlError at the first document that cannot be staged; those before it are in `staged` */
+  /** @throws SqlError at the first document that cannot be staged; earlier ones are in `staged` */
   async stage(changes: readonly StagedChange[]): Promise<void> {
     for (const change of changes)
       if (!change.isNew)
@@ -78,11 +78,11 @@ export class Staging {
     for (const [at, reply] of replies.entries()) checkStaged(changes[at] as StagedChange, reply);
   }
 
-  /** @throws SqlError when the document is not as the transaction has seen it, or another one is about to change it */
+  /** @throws SqlError when the document has changed since the transaction read it, or another transaction has staged a change */
   private async baseOf(change: StagedChange, found: LinkedDocument | undefined): Promise<Base | undefined> {
     const { kind, id, keyspace, cas, stored } = change;
     const isOwn = found?.txn?.id?.atmpt === this.options.attempt.id;
-    if (found?.txn?.id !== undefined && !isOwn && (await this.options.others.isInTheWay(found.txn)))
+    if (found?.txn?.id !== undefined && !isOwn && (await this.options.others.isConflicting(found.txn)))
       throw conflict(id, 'the document is in another transaction');
     const isThere = found !== undefined && !found.isDeleted;
     if (kind === 'insert' && stored === null) {
@@ -90,7 +90,7 @@ export class Staging {
       return found;
     }
     if (found === undefined || (found.isDeleted && stored !== 'insert'))
-      throw conflict(id, 'the document is gone');
+      throw conflict(id, 'the document was deleted');
     if (found.cas !== cas) throw conflict(id, 'the document was changed by another writer (CAS mismatch)');
     return found;
   }
@@ -115,7 +115,7 @@ export class Staging {
 const isDone = (status: number): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
-/** Another process has cleaned up, or the document was overwritten: nothing remains to do. */
+/** True if another process has cleaned up or overwritten the document: nothing remains to do. */
 const isOver = (status: number, failedPart: number): boolean =>
   status === Status.keyNotFound ||
   status === Status.keyExists ||

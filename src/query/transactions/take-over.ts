@@ -1,4 +1,4 @@
-// Takes over what a client library has staged in the attempt: the transaction's statements see it, and its end includes it.
+// Takes over the changes that a client library has staged in the attempt: statements see them, and commit or rollback includes them.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ResumedMutation } from './resumed-attempt.ts';
 import type { Transaction } from './transaction.ts';

@@ -1,4 +1,4 @@
-// Documents with what transactions write about them, over the data port.
+// Reads and writes documents with their transaction attributes over the data port.
 import type { BucketClient, DurabilityLevel, StoreReply, StoreRequest } from '#client/bucket-client.ts';
 import type { PathRead } from '#client/subdoc.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -11,7 +11,7 @@ import { dataFailure, statusFailure } from '../data/data-failure.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
 import { type DocumentAttribute, objectOf, type TxnAttribute } from './attempt-json.ts';
 
-/** A document as a transaction meets it, deleted ones with attributes among them. */
+/** A document with its transaction attributes; it may be a deleted one that has attributes. */
 export interface LinkedDocument {
   readonly cas: bigint;
   readonly isDeleted: boolean;
@@ -48,7 +48,7 @@ export class TransactionData {
     return found;
   }
 
-  /** undefined: nothing of the document is left. */
+  /** By id; undefined for a document without a tombstone. */
   async links(
     keyspace: Keyspace,
     ids: readonly string[],
@@ -73,8 +73,8 @@ export class TransactionData {
   }
 
   /**
-   * As `store`, for what must be there before the next step is: without other nodes a majority keeps nothing through a crash, and what
-   * reaches the disk first would decide what is left of a transaction.
+   * Like `store`, but waits until the writes are on disk: on one node a majority does not survive a crash, and the order of
+   * writes to disk would decide what remains of a transaction.
    */
   storeLasting(
     keyspace: Keyspace,

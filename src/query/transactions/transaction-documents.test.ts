@@ -19,7 +19,7 @@ const stored = (id: string, cas = 5n): StoredDocument => ({
   ...{ id, bytes: Buffer.from('{"v":1}'), isJson: true, cas, flags: 0, expiration: 0 },
 });
 
-/** Over documents of which each id that begins with `k` is there. */
+/** A transaction over stored documents: every id that begins with `k` exists. */
 function aTransaction({ before = () => Promise.resolve() } = {}) {
   const transaction = new Transaction(
     {
@@ -60,7 +60,7 @@ function aTransaction({ before = () => Promise.resolve() } = {}) {
   return { transaction, own, write, all, keep };
 }
 
-test('changes become those that the data service needs', async () => {
+test('combines several changes of a document into one', async () => {
   const { write, all, keep } = aTransaction();
   await keep(write('insert', 'n1'), write('upsert', 'n2'), write('upsert', 'k1'), write('delete', 'k2'));
   assert.deepEqual(all(), ['insert n1 0', 'insert n2 0', 'replace k1 5', 'remove k2 5']);
@@ -71,7 +71,7 @@ test('changes become those that the data service needs', async () => {
   await assert.rejects(write('replace', 'k1', 77n), /mismatch/);
 });
 
-test('a scan has each document once, as the transaction has it', async () => {
+test('a scan returns each document once, in the version of the transaction', async () => {
   const { own, write, keep } = aTransaction();
   await keep(write('insert', 'n'), write('upsert', 'k1'), write('delete', 'k2'));
   const found: string[] = [];
@@ -81,7 +81,7 @@ test('a scan has each document once, as the transaction has it', async () => {
   assert.equal(await own.count(keyspace, signal), 2);
 });
 
-test('what of an ended statement still runs changes nothing', async () => {
+test('late writes of an ended statement are refused', async () => {
   const held = deferred<void>();
   const { own, write, all, keep } = aTransaction({ before: () => held.promise });
   const late = write('insert', 'n');
@@ -92,7 +92,7 @@ test('what of an ended statement still runs changes nothing', async () => {
   assert.deepEqual(all(), []);
 });
 
-test('one statement of a transaction runs at a time, and so many wait', async () => {
+test('runs one statement of a transaction at a time, and queues a limited number', async () => {
   const { transaction } = aTransaction();
   await transaction.enter(1, signal);
   const order: string[] = [];

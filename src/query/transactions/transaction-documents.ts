@@ -1,5 +1,5 @@
-// Documents as the statements of a transaction see them: those of the data service with the transaction's own changes over them. Writes
-// become changes, and reach the data service with the commit.
+// The documents that the statements of a transaction see: those of the data service, overlaid by the transaction's changes. Writes
+// are kept as changes and reach the data service with the commit.
 import type { Clock } from '#ports/clock.ts';
 import type {
   Documents,
@@ -34,7 +34,7 @@ export class TransactionDocuments implements Documents {
     this.clock = clock;
   }
 
-  /** The statement has ended: what of it still runs changes nothing more. */
+  /** Call when the statement has ended: its late writes are refused. */
   close(): void {
     this.isOver = true;
   }
@@ -122,7 +122,7 @@ export class TransactionDocuments implements Documents {
     return this.transaction.changes.newest({ keyspace, id });
   }
 
-  /** What another transaction has committed counts, though the document does not show it yet. */
+  /** Returns the staged version if another transaction has committed it, though the document does not have it yet. */
   private async committed(stored: StoredDocument, options: ReadOptions): Promise<StoredDocument | undefined> {
     const document = withoutLinks(stored, options);
     const txn = objectOf<TxnAttribute>(stored.xattrs?.get(links));
@@ -155,7 +155,7 @@ function kindOf(write: DocumentWrite, stored: StoredDocument | undefined): Stage
   }
 }
 
-/** Over what the transaction has done to the document before. */
+/** The kind of a write to a document that the transaction has changed already. */
 function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'nothing' | 'undone' {
   const { kind, id } = write;
   const isThere = before.kind !== 'remove';
@@ -177,7 +177,7 @@ function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'not
   }
 }
 
-/** undefined: the transaction has removed it. */
+/** undefined if the transaction has removed the document. */
 function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): StoredDocument | undefined {
   if (kind === 'remove') return undefined;
   return {
@@ -186,7 +186,7 @@ function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): Stor
   };
 }
 
-/** As the statement has asked for it. */
+/** Without the transaction attributes, which the statement did not request. */
 function withoutLinks(
   stored: StoredDocument,
   { xattrs: wanted = [], expiration }: ReadOptions,

@@ -1,4 +1,4 @@
-// Commits and rolls back: notes the attempt, stages its documents, says in the record how it ended, makes the documents so.
+// Commits and rolls back: records the attempt, stages its documents, writes the outcome to the record, and applies it to the documents.
 
 import { DataPortError } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -37,7 +37,7 @@ export async function commit(transaction: Transaction, parts: EndingParts): Prom
 }
 
 export async function rollback(transaction: Transaction, parts: EndingParts): Promise<void> {
-  if (!transaction.start.isRecorded) return; // nothing of it has left this service
+  if (!transaction.start.isRecorded) return; // nothing was written to the data service
   const ending = new Ending(transaction, parts);
   const stored = transaction.changes.all().filter((change) => change.stored !== null);
   await ending.watched(() => ending.rollback(stored));
@@ -46,7 +46,7 @@ export async function rollback(transaction: Transaction, parts: EndingParts): Pr
 class Ending {
   private readonly transaction: Transaction;
   private readonly parts: EndingParts;
-  /** The record has the attempt. */
+  /** True once the record contains the attempt. */
   private isNoted = false;
 
   constructor(transaction: Transaction, parts: EndingParts) {
@@ -54,7 +54,7 @@ class Ending {
     this.parts = parts;
   }
 
-  /** Tells when the attempt is left for clean-up. */
+  /** Reports an attempt that remains for the clean-up. */
   async watched(end: () => Promise<void>): Promise<void> {
     try {
       await end();
@@ -93,7 +93,7 @@ class Ending {
     }
   }
 
-  /** From the record's word on, the transaction counts. */
+  /** Applies a committed attempt: once the record says committed, the transaction counts. */
   private async complete(record: AttemptRecord, staging: Staging): Promise<void> {
     const { start } = this.transaction;
     try {
@@ -113,12 +113,12 @@ class Ending {
     }
   }
 
-  /** What fails here is left for clean-up, which does the same. */
+  /** Rolls back; the clean-up repeats what fails here. */
   private async takeBack(record: AttemptRecord, staging: Staging): Promise<void> {
     try {
       await this.abort(record, staging);
     } catch {
-      // The failure that led here is the one to tell.
+      // The caller reports the original failure.
     }
   }
 
@@ -155,7 +155,7 @@ class Ending {
 export const othersOf = (data: TransactionData, { start }: Transaction): OtherAttempts =>
   new OtherAttempts(data, (record, attempt, entry) => cleanUp(data, record, attempt, entry), start);
 
-/** Where the transaction asked for it, else in the default collection beside its first document. */
+/** The collection that the transaction named, else the default collection of its first document's bucket. */
 function placeFor(
   { start }: Transaction,
   [first]: readonly StagedChange[],
@@ -167,7 +167,7 @@ function placeFor(
   return { keyspace: { namespace: 'default', bucket, scope, collection }, id };
 }
 
-/** The request may have been done although no answer came. */
+/** True if the request may have succeeded without a reply. */
 function isAmbiguous(error: unknown): boolean {
   if (error instanceof DataPortError) return true;
   return error instanceof SqlError && (error.code === 12008 || (error.code === 17099 && !error.isRetryable));

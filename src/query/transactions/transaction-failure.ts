@@ -1,20 +1,20 @@
-// Failures of transactions, with the cause by which client libraries decide: whether to run the transaction again, and what to tell.
+// Errors of transactions, with the cause from which client libraries decide whether to retry and which error to raise.
 import { SqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 
 export interface FailureCause {
   readonly cause?: unknown;
-  /** What the client library tells its caller. */
+  /** The error that the client library raises. */
   readonly raise: 'failed' | 'expired' | 'commit_ambiguous' | 'failed_post_commit';
-  /** The whole transaction may succeed when it is run again. */
+  /** True if a retry of the whole transaction may succeed. */
   readonly retry: boolean;
-  /** The client has to roll back. */
+  /** True if the client must roll back. */
   readonly rollback: boolean;
   readonly msg: string;
 }
 
 const failed = { raise: 'failed', retry: false, rollback: false } as const;
 
-/** Another writer was faster: the transaction is worth running again. */
+/** A write conflict: the transaction should be retried. */
 export const conflict = (key: string, reason: string): SqlError => {
   const cause: FailureCause = { ...failed, retry: true, msg: `${key}: ${reason}`, cause: reason };
   return sqlErrorWith(17007, { cause }, `Commit Transaction statement error: ${key}: ${reason}`);
@@ -28,7 +28,7 @@ export function commitFailure(error: unknown): SqlError {
   return sqlErrorWith(17007, { cause }, `Commit Transaction statement error: ${msg}`);
 }
 
-/** It is not known whether the record says committed. */
+/** The record may or may not say committed. */
 export function ambiguousCommit(error: unknown): SqlError {
   const msg = messageOf(error);
   const cause: FailureCause = { ...failed, raise: 'commit_ambiguous', msg, cause: msg };

@@ -1,4 +1,4 @@
-// Indexes as the statements of a transaction see them: rows of documents that it has changed are made anew.
+// The indexes that the statements of a transaction scan: with computed rows for the documents that it has changed.
 
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Indexes, IndexScan } from '#sqlpp/datastore/indexes.ts';

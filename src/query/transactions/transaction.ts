@@ -1,4 +1,4 @@
-// One open transaction: what it was begun with, what it has changed, and whose turn it is.
+// One open transaction: its options, its changes, and the queue of its statements.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Durability } from '#sqlpp/datastore/documents.ts';
 import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
@@ -7,17 +7,17 @@ import type { ScanConsistency } from '../request/query-request.ts';
 import { StagedChanges } from './staged-changes.ts';
 import { expired } from './transaction-failure.ts';
 
-/** A document in which an attempt is noted. */
+/** The document that records an attempt. */
 export interface RecordPlace {
   readonly bucket: string;
   readonly scope: string;
   readonly collection: string;
-  /** null: beside the first document that the transaction changes. */
+  /** null: in the vbucket of the first document that the transaction changes. */
   readonly id: string | null;
 }
 
 export interface TransactionStart {
-  /** Of this attempt; client libraries make several of one transaction. */
+  /** The id of this attempt; client libraries run several attempts of one transaction. */
   readonly id: string;
   readonly transactionId: string;
   readonly users: readonly string[];
@@ -25,9 +25,9 @@ export interface TransactionStart {
   readonly kvTimeoutMs: number;
   readonly durability: Durability;
   readonly consistency: ScanConsistency;
-  /** null: in the default collection of the bucket that is changed first. */
+  /** null: the default collection of the first changed document's bucket. */
   readonly recordPlace: RecordPlace | null;
-  /** The record has the attempt already: a client library wrote it. */
+  /** True if a client library has recorded the attempt already. */
   readonly isRecorded: boolean;
   readonly isImplicit: boolean;
   readonly memoryBytesMax: number;
@@ -40,7 +40,7 @@ export class Transaction {
   readonly changes = new StagedChanges();
   readonly startedMs: number;
   readonly startedWallMs: number;
-  /** Where the attempt is noted; null: nowhere yet. */
+  /** The record of the attempt; null before it is written. */
   record: { readonly keyspace: KeyspaceName; readonly id: string } | null = null;
   state: TransactionState = 'open';
   isolation = 'READ COMMITTED';
@@ -48,7 +48,7 @@ export class Transaction {
   uses = 0;
   lastUseMs: number;
   isBusy = false;
-  /** Ends it when its time is over. */
+  /** Expires the transaction. */
   timer: Timer | null = null;
   private readonly clock: Clock;
   private readonly waiting: (() => void)[] = [];
@@ -82,11 +82,11 @@ export class Transaction {
     this.statementNumber = number;
   }
 
-  /** One statement at a time: resolves when it is this one's turn. */
+  /** Serializes statements: resolves when the caller may run. */
   async enter(waitingMax: number, signal: AbortSignal): Promise<void> {
     this.checkOpen();
     if (this.isBusy) await this.turn(waitingMax, signal);
-    this.isBusy = true; // it stays busy from one turn to the next
+    this.isBusy = true; // `leave` passes it on while statements wait
     try {
       this.checkOpen();
     } catch (error) {
@@ -97,7 +97,7 @@ export class Transaction {
     this.lastUseMs = this.clock.wallMs();
   }
 
-  /** For ending it: after the statement that runs. */
+  /** For commit and rollback: waits for the running statement. */
   async enterLast(): Promise<void> {
     if (this.isBusy) await new Promise<void>((resolve) => this.waiting.push(resolve));
     this.isBusy = true;

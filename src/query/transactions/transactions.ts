@@ -1,4 +1,4 @@
-// The open transactions of a node: begins them, finds them, ends those whose time is over. Their number and memory are bounded.
+// The open transactions of a node: begins, finds and expires them. Their number and memory are bounded.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
@@ -12,9 +12,9 @@ export interface TransactionsOptions {
 }
 
 const transactionsMax = 1_000;
-/** Of all transactions together. */
+/** The memory limit of all transactions. */
 const bytesMax = 512 << 20;
-/** An expired one is remembered so long, so that its client learns why it is gone. */
+/** How long an expired transaction is kept, so that its client gets the reason. */
 const rememberedMs = 60_000;
 
 export class Transactions {
@@ -60,7 +60,7 @@ export class Transactions {
   }
 
   async commit(transaction: Transaction): Promise<void> {
-    transaction.state = 'released'; // no other statement comes in between
+    transaction.state = 'released'; // refuses further statements
     try {
       await commit(transaction, this.options.ending);
     } finally {
@@ -77,7 +77,7 @@ export class Transactions {
     }
   }
 
-  /** An administrator ends it. */
+  /** Rolls back for an administrator; false without such a transaction. */
   end(id: string): boolean {
     const transaction = this.open.get(id);
     if (transaction === undefined) return false;
@@ -85,12 +85,12 @@ export class Transactions {
     return true;
   }
 
-  /** It could not be begun. */
+  /** Removes a transaction whose begin failed. */
   forget(transaction: Transaction): void {
     this.release(transaction);
   }
 
-  /** What they have changed is gone; what client libraries have staged is cleaned up as after a loss. */
+  /** Discards all transactions; changes that client libraries have staged are cleaned up later as lost. */
   stop(): void {
     this.isStopped = true;
     for (const transaction of this.all()) this.release(transaction);
@@ -103,7 +103,7 @@ export class Transactions {
     this.open.delete(transaction.start.id);
   }
 
-  /** The running statement of it, if there is one, fails at its end. */
+  /** Rolls back after its timeout; a running statement fails at its end. */
   private async expire(transaction: Transaction): Promise<void> {
     const { clock, log, ending } = this.options;
     if (transaction.state !== 'open') return;
