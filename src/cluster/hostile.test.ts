@@ -1,4 +1,4 @@
-// Random requests by an administrator to every route of a node: whatever is sent is answered, never with our own failure.
+// Random requests by an administrator to every route of a node: every request is answered, never with status 500.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { aManager } from '../../test/support/manager.ts';
@@ -102,7 +102,7 @@ it('answers hostile requests to every route without failing', { timeout: 100_000
       ...((route.bodyKind === 'form' || route.bodyKind === 'anyForm') && { form: randomForm(random) }),
     };
     const pending = request(`${url}?${query}`, sent);
-    // Whoever waits for a manifest that never comes has waited long enough.
+    // Ends requests that wait for a manifest that never comes.
     const late = setImmediate(() => setImmediate(() => clock.advance(60_000)));
     const { status, text } = await pending;
     clearImmediate(late);

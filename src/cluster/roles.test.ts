@@ -37,7 +37,7 @@ async function aNode() {
   return node;
 }
 
-/** What a sentence says: who may, and a request that shows it. */
+/** A sentence of the specification, the roles that it permits, and a request that tests it. */
 const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Sent }[] = [
   {
     sentence: '4.2, rule 7: Full Admin and Cluster Admin set',
@@ -112,8 +112,8 @@ const own = `${memcached}/node/self`;
 const setting = { form: { verbosity: 0 } };
 const memcachedReaders: readonly Who[] = ['full', 'cluster', ...security];
 
-/** Routes about which the specification has no sentence, and who is to be let in. */
-const unspoken: { may: readonly Who[]; url: string; sent?: Sent }[] = [
+/** Routes that the specification does not mention, and the permitted roles. */
+const unmentioned: { may: readonly Who[]; url: string; sent?: Sent }[] = [
   { may: ['full'], url: '/settings/clientAllowlist' },
   {
     may: ['full'],
@@ -143,8 +143,8 @@ const unspoken: { may: readonly Who[]; url: string; sent?: Sent }[] = [
 
 test('allows exactly the expected roles on routes that the specification does not mention', async (t) => {
   const { request, manager } = await aNode();
-  t.plan(unspoken.length * (everyone.length + 1));
-  for (const { may, url, sent } of unspoken) {
+  t.plan(unmentioned.length * (everyone.length + 1));
+  for (const { may, url, sent } of unmentioned) {
     const title = `${sent?.method ?? (sent ? 'POST' : 'GET')} ${url}`;
     for (const who of everyone) {
       const { status } = await request(url, { ...sent, as: as(who) });
@@ -162,7 +162,7 @@ const managers: readonly Who[] = ['full', 'cluster', 'backup'];
 const exporters: readonly Who[] = ['full', 'cluster', 'readOnly', ...security];
 const bucketChangers: readonly Who[] = ['full', 'cluster', 'bucket', 'backup', 'eventing'];
 
-/** The first row that fits decides. Bucket permissions are those of bucket `b`. */
+/** The first row that matches decides. Bucket permissions are those of bucket `b`. */
 const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.pools!read$/, everyone],
   [/^cluster\.pools!write$/, managers],
@@ -194,7 +194,7 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.bucket\[.*\]\.xdcr!write$/, ['full', 'cluster', 'xdcr', 'backup']],
 ];
 
-/** Permissions that the table says nothing of: who reads documents and views is told by roles of the data. */
+/** Permissions that are not in the table: roles of the data service decide about documents and views. */
 const others = /\.data\.|\.views!/;
 
 test('allows every administrative role exactly the routes that its permissions grant', async (t) => {

@@ -39,11 +39,12 @@ import { NodeSnapshots } from './nodes/node-snapshots.ts';
 import { nodeRoutes } from './nodes/nodes.routes.ts';
 import type { System } from './nodes/system.ts';
 import { poolRoutes } from './pools/pools.routes.ts';
+import { IndexSettings } from './provisioning/index-settings.ts';
 import { MemoryService } from './provisioning/memory.service.ts';
 import { NodeSetupService, type NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { provisioningRoutes } from './provisioning/provisioning.routes.ts';
 import { type Administrators, ProvisioningService } from './provisioning/provisioning.service.ts';
-import { IndexSettings, StatsSettings } from './provisioning/small-settings.ts';
+import { StatsSettings } from './provisioning/stats-settings.ts';
 import { type QueryAddress, queryProxyRoutes } from './query-settings/query-proxy.routes.ts';
 import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
 

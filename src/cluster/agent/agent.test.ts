@@ -11,7 +11,7 @@ import { Agent } from './agent.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Makes everything so at once, unless `hold` is set, and counts what it was asked. */
+/** Applies every state at once, unless `hold` is set, and records its calls. */
 class FakeKv {
   asked: KvDesired[] = [];
   hold: Promise<void> | null = null;
@@ -82,7 +82,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
 const form = { name: 'b', ramQuotaMB: '100' };
 
 describe('agent', () => {
-  it('hands the whole wanted state to the data service', async () => {
+  it('sends the whole desired state to the data service', async () => {
     const { agent, buckets, kv, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);
     const spec = kv.asked.at(-1)?.buckets[0];
@@ -121,7 +121,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('forgets a deleted bucket last, so that an end in between leaves nothing that no bucket owns', async () => {
+  it('deletes the record of a deleted bucket last, so that a crash leaves nothing without a bucket', async () => {
     const { agent, buckets, store, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);
     await store.put(manifestKey(uuid), freshManifest(), 0);
@@ -135,7 +135,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('gathers changes made while the data service is busy into one call', async () => {
+  it('combines changes made while the data service is busy into one call', async () => {
     const { agent, buckets, kv } = await anAgent();
     await turn();
     const before = kv.asked.length;
@@ -150,7 +150,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('tries again after the data service failed', async () => {
+  it('retries after a failure of the data service', async () => {
     const { agent, buckets, kv, clock } = await anAgent();
     await turn();
     kv.failures = 1;
@@ -163,7 +163,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('has a flush that failed tried again, and is not applied before', async () => {
+  it('retries a failed flush, and reports the state as applied only afterwards', async () => {
     const { agent, buckets, kv, clock } = await anAgent();
     await buckets.create({ ...form, name: 'b', flushEnabled: '1' }, true);
     const before = kv.asked.length;
@@ -221,7 +221,7 @@ describe('agent', () => {
     kv.ops = 900;
     clock.advance(500);
     await agent.refresh();
-    assert.equal(agent.measured(uuid)?.rates.ops, 100, 'half a second says nothing');
+    assert.equal(agent.measured(uuid)?.rates.ops, 100, 'half a second is too short for a new rate');
     await agent.stop();
   });
 });

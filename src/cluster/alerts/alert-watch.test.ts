@@ -51,7 +51,7 @@ function aWatch() {
 }
 
 describe('conditions that raise alerts', () => {
-  it('is nothing while all is well', async () => {
+  it('are absent on a healthy node', async () => {
     const { watch, raised, list } = aWatch();
     await watch.check();
     assert.deepEqual([raised, list.all()], [[], []]);
@@ -74,7 +74,7 @@ describe('conditions that raise alerts', () => {
     assert.deepEqual(raised, ['disk', 'disk']);
   });
 
-  it('is a bucket that refuses for want of memory, where nothing leaves it', async () => {
+  it('include a bucket without eviction that refuses writes for lack of memory', async () => {
     const { watch, around, raised } = aWatch();
     around.policy = 'valueOnly';
     around.bucket = figures({ memoryRefusals: 1 });
@@ -88,7 +88,7 @@ describe('conditions that raise alerts', () => {
     assert.deepEqual(raised, ['ep_oom_errors']);
   });
 
-  it('is a commit that failed, a bucket of headers, a trail that cannot be written, a name that is gone', async () => {
+  it('include a failed commit, a bucket full of metadata, an unwritable audit trail and an unusable host name', async () => {
     const { watch, around, raised, clock } = aWatch();
     around.bucket = figures({ failedCommits: 1, metaBytes: 51 * mib });
     around.hostname = 'moved';
@@ -117,7 +117,7 @@ describe('conditions that raise alerts', () => {
     assert.deepEqual(await texts(4, { memoryCriticalThreshold: -1, memoryWarningThreshold: -1 }), []);
   });
 
-  it('leaves the list when it was seen, and when its cause is gone', async () => {
+  it('leave the list once acknowledged, and once their cause is absent', async () => {
     const { watch, around, list, clock } = aWatch();
     around.bucket = figures({ failedCommits: 1 });
     await watch.check();

@@ -167,7 +167,7 @@ describe('alert settings', () => {
     });
   });
 
-  it('read as nothing wanted on a fresh node', async () => {
+  it('read as disabled on a new node', async () => {
     const { request, manager } = await aManager();
     assert.deepEqual((await request('/settings/alerts')).body, {
       ...{ recipients: ['root@localhost'], sender: 'divan@localhost', enabled: false },
@@ -297,7 +297,7 @@ describe('a test mail', () => {
     assert.deepEqual([status, body], [400, { error }]);
   });
 
-  it('does not pile up behind a server that does not answer', async (t) => {
+  it('is refused while too many wait for an unresponsive server', async (t) => {
     const answers = Promise.withResolvers<{ sent: true; refused: string[]; unsupported: string[] }>();
     const { request, manager } = await aManager({ mailer: { send: () => answers.promise } });
     t.after(() => manager.stop());

@@ -35,7 +35,7 @@ describe('the queue of mails', () => {
     assert.deepEqual([tried, queue.size], [['a', 'b', 'c', 'd'], 0]);
   });
 
-  it('tries again with growing pauses while the server is away, up to a longest one', async () => {
+  it('retries with growing pauses up to a maximum while the server is unreachable', async () => {
     const { clock, queue, tried } = aQueue(() => later);
     queue.add('a');
     await turns();
@@ -77,7 +77,7 @@ describe('the queue of mails', () => {
     assert.deepEqual(lost, [['a', '550 no such user']]);
   });
 
-  it('gives a mail up after a day', async () => {
+  it('drops a mail after a day', async () => {
     const { clock, queue, lost } = aQueue(() => later);
     queue.add('a');
     await turns();

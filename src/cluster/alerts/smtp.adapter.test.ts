@@ -40,7 +40,7 @@ describe('mail over SMTP', () => {
     assert.match(received?.raw ?? '', /\r\n\r\nNode \('n_0@h'\) was automatically failed over\./);
   });
 
-  it('speaks TLS from the first byte on the port that is made for it', async (t) => {
+  it('uses TLS from the first byte on the port for implicit TLS', async (t) => {
     const { server, mails, certificate } = await started(t, { credentials, implicitTls: true });
     const mailer = new SmtpMailer({ trusted: async () => [certificate], implicitTlsPort: server.port });
     assert.deepEqual(await mailer.send(server, mail, never), { sent: true, refused: [], unsupported: [] });
@@ -116,7 +116,7 @@ describe('mail over SMTP', () => {
     });
   });
 
-  it('gives up on a server that never answers, and on one that never ends', async (t) => {
+  it('fails after the time limit for a server that never answers, and for one that never finishes', async (t) => {
     const endless = [
       () => {},
       (socket: NodeJS.WritableStream) => {

@@ -74,7 +74,7 @@ describe('the audit log', () => {
     assert.equal(readdirSync(folder).length, before + 1);
   });
 
-  it('leaves optional events out on request', async (t) => {
+  it('excludes optional events on request', async (t) => {
     const { request, folder, lines, manager } = await audited(t);
     await request('/settings/alerts', { form: { enabled: 'true', recipients: 'a@b', alerts: 'disk' } });
     const mail = () => manager.alerts.raise({ kind: 'disk', text: 'x' });

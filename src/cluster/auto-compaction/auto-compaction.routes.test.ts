@@ -9,7 +9,7 @@ const base = { parallelDBAndViewCompaction: 'false' };
 const bothPlaces = (key: string, text: string) => ({ [key]: text, errors: { [key]: text } });
 
 type Answer = { autoCompactionSettings: Record<string, unknown>; purgeInterval: unknown };
-/** Where a parameter stands in the settings: `a[b][c]` under `a`, `b`, `c`. */
+/** Reads a parameter from the settings: `a[b][c]` is the member `c` of `b` of `a`. */
 const inside = (name: string) => (answer: never) => {
   const steps = name.split(/[[\]]+/).filter((step) => step !== '');
   const settings: unknown = (answer as Answer).autoCompactionSettings;
@@ -194,17 +194,17 @@ describe('the auto-compaction settings of the cluster', () => {
     });
   });
 
-  test('hold every edge, over restarts, and refuse what lies past it', async (t) => {
+  test('keep both limits of every range over restarts, and refuse values beyond them', async (t) => {
     await using target = await managerTarget();
     await checkSettings(t, target, { write, read, base, refusal: bothPlaces, parameters: [...shared, days] });
   });
 
-  test('of indexes are judged and kept by the community edition', async (t) => {
+  test('of indexes are validated and stored by the community edition', async (t) => {
     await using target = await managerTarget({ edition: 'community' });
     await checkSettings(t, target, { write, read, base, refusal: bothPlaces, parameters: indexes });
   });
 
-  it('of indexes are ignored by the enterprise edition, but for the days', async () => {
+  it('of indexes are ignored by the enterprise edition, except the days', async () => {
     const { request } = await aManager();
     const before = (await request(read)).body;
     const form = {
@@ -218,7 +218,7 @@ describe('the auto-compaction settings of the cluster', () => {
     assert.deepEqual([wrong.status, Object.keys(wrong.body.errors)], [400, ['indexCompactionMode']]);
   });
 
-  it('are answered with an empty list, and judged without a change when only that is asked', async () => {
+  it('are changed with an empty list as answer, and with just_validate only validated', async () => {
     const { request } = await aManager();
     const form = { ...base, purgeInterval: '9' };
     assert.deepEqual((await request(`${write}?just_validate=1`, { form })).body, { errors: {} });
@@ -260,7 +260,7 @@ describe('the auto-compaction settings of the cluster', () => {
     });
   });
 
-  it('lose their period when they are set without one', async () => {
+  it('lose their period if a change has none', async () => {
     const { request } = await aManager();
     const period = Object.entries(night).map(([part, value]) => [`allowedTimePeriod[${part}]`, value]);
     await request(write, { form: { ...base, ...Object.fromEntries(period) } });
@@ -314,7 +314,7 @@ describe('the auto-compaction settings of a bucket', () => {
     assert.equal(purgeInterval, 9);
   });
 
-  it('are given up again, and need the word whether views may go along', async () => {
+  it('can be removed again, and require parallelDBAndViewCompaction', async () => {
     const { request } = await make();
     await request(bucket, { form: own });
     const refused = await request(bucket, { form: { autoCompactionDefined: 'true' } });
@@ -325,7 +325,7 @@ describe('the auto-compaction settings of a bucket', () => {
     assert.equal((await request(bucket)).body.autoCompactionSettings, false);
   });
 
-  test('hold every edge, over restarts, and refuse what lies past it', async (t) => {
+  test('keep both limits of every range over restarts, and refuse values beyond them', async (t) => {
     await using target = await managerTarget();
     await target.send('POST', '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '0' });
     for (const { name, good = [], bad = [], find, with: more } of shared) {

@@ -33,7 +33,7 @@ const fragmented = (freeMb = 40): Partial<MeasuredBucket> => ({
   freeDiskBytes: freeMb * mib,
 });
 
-/** A scheduler over buckets whose figures a test sets; a compaction goes on until the test ends it. */
+/** A scheduler over buckets whose figures a test sets; a compaction runs until the test ends it. */
 async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
   const { store, view, data, clock } = await memoryCluster();
   const bucketsStore = new BucketsStore(store);
@@ -62,7 +62,7 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
   const compactor = new AutoCompactor({ view, data: kv, clock, timeOfDay, log });
   compactor.start();
   const settings = new SettingsStore(store);
-  /** Lets time pass, look by look. */
+  /** Advances the clock, check by check. */
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= checkEveryMs.busy) {
       clock.advance(Math.min(left, checkEveryMs.busy));
@@ -72,13 +72,13 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
   return {
     ...{ calls, orders, warnings, compactor, clock, pass },
     change,
-    /** The compaction ends, and this is what the files are then. */
+    /** Ends the compaction with these figures of the files. */
     end: (uuid: string, freeMb: number) => change(uuid, { ...fragmented(freeMb), compaction: null }),
     set: (changes: Partial<ClusterAutoCompaction>) =>
       settings.change(compactionSetting, compactionDefaults, changes),
     own: (uuid: string, changes: Partial<StoredBucket>) =>
       bucketsStore.changeBucket(uuid, (bucket) => ({ ...bucket, ...changes })),
-    /** Until the clock shows this on the day of the start. */
+    /** Advances the clock to this time of the first day. */
     async reach(hour: number, minute = 0) {
       const left = midnight + (hour * 60 + minute) * 60_000 - clock.wallMs();
       clock.advance(Math.max(0, left - 2 * checkEveryMs.idle));
@@ -90,7 +90,7 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
 const night = { fromHour: 2, fromMinute: 0, toHour: 4, toMinute: 30, abortOutside: true };
 
 describe('auto-compaction', () => {
-  it('begins when the files would give back enough, and leaves a bucket alone otherwise', async () => {
+  it('starts if a compaction would release enough space, and only then', async () => {
     const { calls, pass, change } = await scheduled([aBucket('a')]);
     change('uuid-a', fragmented(29));
     await pass(60_000);
@@ -99,7 +99,7 @@ describe('auto-compaction', () => {
     await pass(checkEveryMs.idle);
     assert.deepEqual(calls, ['compact uuid-a']);
     await pass(600_000);
-    assert.equal(calls.length, 1, 'one that goes on is not begun again');
+    assert.equal(calls.length, 1, 'a running compaction is not started again');
   });
 
   it("uses thresholds in megabytes and a bucket's own settings", async () => {
@@ -119,7 +119,7 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls, ['compact uuid-a']);
   });
 
-  it('happens inside its period only, and is called off when the period ends', async () => {
+  it('starts only within its period, and is cancelled at the end of the period', async () => {
     const { calls, reach, set } = await scheduled([aBucket('a')]);
     await set({ allowedTimePeriod: night });
     await reach(1, 59);
@@ -133,7 +133,7 @@ describe('auto-compaction', () => {
     await reach(23, 59);
     assert.equal(calls.length, 2);
     await reach(26, 1);
-    assert.deepEqual(calls.slice(2), ['compact uuid-a'], 'the next night it is tried again');
+    assert.deepEqual(calls.slice(2), ['compact uuid-a'], 'it is started again in the next night');
   });
 
   it('continues after its period unless the settings cancel it', async () => {
@@ -174,7 +174,7 @@ describe('auto-compaction', () => {
     assert.deepEqual(calls, []);
   });
 
-  it('pauses longer and longer when nothing is given back, and not after new settings', async () => {
+  it('retries with growing pauses if no space was released, and at once after new settings', async () => {
     const { calls, pass, end, set, warnings } = await scheduled([aBucket('a')]);
     const failAfter = async (ms: number) => {
       await pass(ms);
@@ -240,7 +240,7 @@ describe('auto-compaction', () => {
 });
 
 describe('the time of day', () => {
-  it('is the one on the wall, also when the clock is put forward or back', (t) => {
+  it('is local time, also when daylight saving time begins or ends', (t) => {
     const before = process.env['TZ'];
     t.after(() => {
       if (before === undefined) delete process.env['TZ'];

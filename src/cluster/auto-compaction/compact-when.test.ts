@@ -21,7 +21,7 @@ test('a bucket is due at the percentage, rounded, or at the size', () => {
   assert.equal(compactNow(when({ sizeBytes: 200 * mib }), files(199), noon), 'wait');
 });
 
-test('thresholds that are not set are never reached, and small files are left alone', () => {
+test('unset thresholds are never reached, and small files are not compacted', () => {
   assert.equal(compactNow(when({ percentage: null }), files(990), noon), 'wait');
   assert.equal(compactNow(when({ percentage: 2 }), files(3, 3.9), noon), 'wait');
   assert.equal(compactNow(when({ percentage: 2 }), files(3, 4), noon), 'compact');

@@ -54,7 +54,7 @@ describe('auto-failover settings', () => {
     });
   });
 
-  it('have fewer parameters and a longer shortest time in the community edition', async (t) => {
+  it('have fewer parameters and a higher minimum timeout in the community edition', async (t) => {
     await using target = await managerTarget({ edition: 'community' });
     await checkSettings(t, target, {
       ...{ write: path, read: path, base: { enabled: 'true' }, refusal: refusals.text },

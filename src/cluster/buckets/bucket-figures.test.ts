@@ -27,7 +27,7 @@ const published = [
   ),
 ];
 
-test('the samples of a bucket have the names that exporters ask for', async () => {
+test('the samples of a bucket have the names that the published exporter reads', async () => {
   assert.deepEqual(
     published.filter((name) => !Object.hasOwn(bucketFigures, name)),
     [],

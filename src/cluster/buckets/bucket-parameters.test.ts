@@ -1,4 +1,4 @@
-// Every parameter of a bucket: its edges, what lies past them, wrong types, and leaving it out, over restarts.
+// Every parameter of a bucket: the limits of its range, values beyond them, wrong types and omission, over restarts.
 import { test } from 'node:test';
 import {
   checkSettings,
@@ -10,13 +10,13 @@ import {
 
 const buckets = '/pools/default/buckets';
 const mib = 1024 * 1024;
-/** Without replicas, of which every refusal would warn. */
+/** Has no replicas, since every refusal would warn of them. */
 const least = { ramQuotaMB: '100', replicaNumber: '0' };
 const each = (sent: readonly string[], text: string) => sent.map((one) => [one, text] as const);
 
 type Fields = Record<string, string>;
 
-/** Refusals without the summary of what the bucket would take. */
+/** Refusals without the summaries of memory and disk. */
 function brief(target: SettingsTarget): SettingsTarget {
   return {
     restartAfter: target.restartAfter,
@@ -31,7 +31,7 @@ function brief(target: SettingsTarget): SettingsTarget {
 
 const bucketPath = (name: string): string => `${buckets}/${encodeURIComponent(name)}`;
 
-/** Each write makes a bucket, in place of the one before; what is read is the last. */
+/** Each write creates a bucket and deletes the previous one; reads show the last. */
 function creating(target: SettingsTarget): SettingsTarget {
   let last = '';
   let count = 0;
@@ -151,7 +151,7 @@ const fixed = (name: string, sent: string, reads: unknown, bad: Parameter['bad']
 const preview = 'Point in time recovery is only supported in developer preview mode';
 const history = 'History retention needs storage backend magma, which is not available in this version';
 
-test('parameters of a bucket on disk are changed inside their ranges, and kept', async (t) => {
+test('parameters of a native bucket change within their ranges, and are kept', async (t) => {
   await using target = await ofBucket({ bucketType: 'native' });
   await checkSettings(
     t,
@@ -189,7 +189,7 @@ test('parameters of a bucket on disk are changed inside their ranges, and kept',
   );
 });
 
-test('the least durability of a bucket is one that its type and copies can have', async (t) => {
+test('the minimum durability level of a bucket is one that its type and replicas allow', async (t) => {
   const levels = ['none', 'majority', 'majorityAndPersistActive', 'persistToMajority'];
   const list = "'none', 'majority', 'majorityAndPersistActive', or 'persistToMajority'";
   const both = (key: string, text: string) => ({
@@ -215,7 +215,7 @@ test('the least durability of a bucket is one that its type and copies can have'
   });
 });
 
-test('parameters of a bucket in memory have edges of their own', async (t) => {
+test('parameters of an ephemeral bucket have ranges of their own', async (t) => {
   await using target = await ofBucket({ bucketType: 'ephemeral' });
   const purge = 'metadata purge interval';
   await checkSettings(
@@ -264,7 +264,7 @@ test('thresholds of clock drift are kept by buckets that resolve conflicts by ti
   await checkSettings(t, target, table([drift('ahead'), drift('behind')]));
 });
 
-test('what is chosen once is judged at creation', async (t) => {
+test('parameters that are fixed at creation are validated then', async (t) => {
   await using target = creating(await managerTarget());
   const named = (name: string) => [name, name] as const;
   await checkSettings(t, target, {
@@ -327,7 +327,7 @@ test('what is chosen once is judged at creation', async (t) => {
   });
 });
 
-test('a bucket of an unknown storage engine is not made', async (t) => {
+test('a bucket of an unknown storage engine is refused', async (t) => {
   await using target = creating(await managerTarget());
   await checkSettings(t, target, {
     ...{ write: buckets, read: buckets, base: least, status: 202 },

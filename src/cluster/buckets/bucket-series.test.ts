@@ -1,4 +1,4 @@
-// Series over the zooms, against a store that holds what the test says.
+// Sample series of each zoom, from a store with the samples of the test.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { metricOf } from '#metrics/catalogue.ts';
@@ -111,7 +111,7 @@ test('reads longer zooms from the store, in their steps', async () => {
   }
 });
 
-test('gives charts about sixty samples of the same time', async () => {
+test('reduces the series of a zoom to about sixty samples for charts', async () => {
   const { series: one } = reader(
     sets(
       10_000,
@@ -135,7 +135,7 @@ test('omits timestamps without samples and figures that were not requested', asy
   assert.deepEqual((await one.read('other', minute)).timesMs, []);
 });
 
-test('is made of metrics that there are', () => {
+test('uses only metrics of the catalogue', () => {
   for (const name of [...bucketSources, ...nodeSources])
     assert.ok(metricOf(name) ?? metricOf(name.replace(/_(sum|count)$/, '')), name);
 });

@@ -116,7 +116,7 @@ describe('bucket records', () => {
     }
   });
 
-  it('begin and call off compactions, which the list of tasks shows', async () => {
+  it('start and cancel compactions, which the list of tasks shows', async () => {
     const { request, kv, clock } = await aBucket({});
     const { uuid } = (await request(`${buckets}/b`)).body;
     const call = (name: string) => request(`${buckets}/b/controller/${name}`, { method: 'POST' });
@@ -150,7 +150,7 @@ describe('bucket records', () => {
     assert.equal((await request(`${buckets}/none/controller/compactBucket`, { method: 'POST' })).status, 404);
   });
 
-  it('show own compaction settings, and nothing of it for buckets in memory', async () => {
+  it('show compaction settings of the bucket, and none for ephemeral buckets', async () => {
     const { request } = await aBucket({
       autoCompactionDefined: 'true',
       parallelDBAndViewCompaction: 'false',
@@ -180,7 +180,7 @@ describe('bucket records', () => {
 });
 
 describe('bucket requests', () => {
-  it('answer a creation with 202, an empty body and the place', async () => {
+  it('answer a creation with 202, an empty body and the location', async () => {
     const { created } = await aBucket();
     assert.equal(created.text, '');
     assert.equal(created.headers['location'], '/pools/default/buckets/b');
@@ -199,11 +199,11 @@ describe('bucket requests', () => {
   it('validate without a change', async () => {
     const { request } = await aManager();
     const form = { name: 'b', ramQuotaMB: 100 };
-    const judge = (query: string, more: object) =>
+    const validate = (query: string, more: object) =>
       request(`${buckets}?just_validate=1${query}`, { form: { ...form, ...more } });
-    const warned = await judge('', { replicaNumber: 1 });
+    const warned = await validate('', { replicaNumber: 1 });
     assert.deepEqual([warned.status, Object.keys(warned.body.errors)], [400, ['replicaNumber']]);
-    for (const fine of [await judge('&ignore_warnings=1', { replicaNumber: 1 }), await judge('', {})])
+    for (const fine of [await validate('&ignore_warnings=1', { replicaNumber: 1 }), await validate('', {})])
       assert.deepEqual([fine.status, fine.body.errors], [200, {}]);
     assert.deepEqual((await request(buckets)).body, []);
     await request(buckets, { form });
@@ -224,7 +224,7 @@ describe('bucket requests', () => {
     assert.equal((await request(`${buckets}/none`)).text, 'Requested resource not found.\r\n');
   });
 
-  it('are decided by the roles that the specification names', async () => {
+  it('are permitted to the roles that the specification names', async () => {
     const { request } = await aBucket({ replicaNumber: 0 });
     for (const [name, roles] of [
       ['ba', 'bucket_admin[b]'],
@@ -258,7 +258,7 @@ describe('bucket requests', () => {
     );
   });
 
-  it('delete, and report that the bucket is gone', async () => {
+  it('delete a bucket, and answer 404 for it afterwards', async () => {
     const { request } = await aBucket();
     const { status, text } = await request(`${buckets}/b`, { method: 'DELETE' });
     assert.deepEqual([status, text], [200, '']);
@@ -266,7 +266,7 @@ describe('bucket requests', () => {
     assert.equal((await request('/pools/default/b/b')).status, 404);
   });
 
-  it('refuse a flush that is not enabled, and make the data service forget when it is', async () => {
+  it('refuse a flush that is not enabled, and send an enabled one to the data service', async () => {
     const { request, kv } = await aBucket();
     const flush = () => request(`${buckets}/b/controller/doFlush`, { method: 'POST' });
     const refused = await flush();
@@ -276,7 +276,7 @@ describe('bucket requests', () => {
     assert.equal(kv.desired?.buckets[0]?.incarnation, 1);
   });
 
-  it('find some key, or report that there is none', async () => {
+  it('answer with a random key, or report that there is none', async () => {
     const { request, kv } = await aBucket();
     const none = await request(`${buckets}/b/localRandomKey`);
     assert.deepEqual([none.status, none.body], [404, { ok: false, error: 'fallback_to_all_docs' }]);
@@ -284,7 +284,7 @@ describe('bucket requests', () => {
     assert.deepEqual((await request(`${buckets}/b/localRandomKey`)).body, { ok: true, key: 'k' });
   });
 
-  it('answer what was sampled, and refuse unknown zooms', async () => {
+  it('answer with sample series, and refuse unknown zooms', async () => {
     const { request, kv, clock, sample } = await aBucket();
     const { op: empty } = (await request(`${buckets}/b/stats?zoom=hour`)).body;
     assert.deepEqual([empty.samples.timestamp, empty.samplesCount], [[], 0]);

@@ -98,7 +98,7 @@ describe('creating a bucket', () => {
       { name: 'b' },
       { ramQuotaMB: /^The RAM Quota must be specified and must be a positive integer\.$/ },
     ],
-    ['a quota in words', { name: 'b', ramQuota: 'much' }, { ramQuota: /must be a positive integer/ }],
+    ['a quota as a word', { name: 'b', ramQuota: 'much' }, { ramQuota: /must be a positive integer/ }],
     [
       'a negative quota',
       { name: 'b', ramQuotaMB: '-1' },
@@ -110,8 +110,8 @@ describe('creating a bucket', () => {
       { ramQuotaMB: /^RAM quota cannot be less than 100 MB$/ },
     ],
     ['a small quota by its other name', { name: 'b', ramQuota: '99' }, { ramQuota: /less than 100 MB$/ }],
-    ['more than there is', { name: 'b', ramQuotaMB: '1025' }, { ramQuotaMB: /too large to be provisioned/ }],
-    ['far more than there is', { name: 'b', ramQuotaMB: '999999999999' }, { ramQuotaMB: /too large/ }],
+    ['a too large quota', { name: 'b', ramQuotaMB: '1025' }, { ramQuotaMB: /too large to be provisioned/ }],
+    ['a huge quota', { name: 'b', ramQuotaMB: '999999999999' }, { ramQuotaMB: /too large/ }],
     [
       'four replicas',
       { ...wanted, replicaNumber: '4' },
@@ -128,12 +128,12 @@ describe('creating a bucket', () => {
       { replicaNumber: /not valid for memcached/ },
     ],
     [
-      'a foreign eviction policy',
+      'an eviction policy of another type',
       { ...wanted, evictionPolicy: 'noEviction' },
       { evictionPolicy: /'valueOnly' or 'fullEviction'/ },
     ],
     [
-      'a foreign eviction policy of memory',
+      'an eviction policy of another type for an ephemeral bucket',
       { ...wanted, bucketType: 'ephemeral', evictionPolicy: 'valueOnly' },
       { evictionPolicy: /'noEviction' or 'nruEviction'/ },
     ],
@@ -143,7 +143,7 @@ describe('creating a bucket', () => {
       { evictionPolicy: /cache buckets/ },
     ],
     [
-      'persistence without a disk',
+      'a persistence level of an ephemeral bucket',
       { ...wanted, bucketType: 'ephemeral', replicaNumber: '0', durabilityMinLevel: 'persistToMajority' },
       { durabilityMinLevel: /'none' or 'majority'/, durability_min_level: /ephemeral/ },
     ],
@@ -157,7 +157,7 @@ describe('creating a bucket', () => {
       { ...wanted, replicaNumber: '3', durabilityMinLevel: 'majority' },
       { durabilityMinLevel: /3 replicas/, durability_min_level: /3 replicas/ },
     ],
-    ['threads in words', { ...wanted, threadsNumber: 'eight' }, { threadsNumber: /must be an integer/ }],
+    ['threads as a word', { ...wanted, threadsNumber: 'eight' }, { threadsNumber: /must be an integer/ }],
     ['negative threads', { ...wanted, threadsNumber: '-1' }, { threadsNumber: /must be an integer/ }],
     [
       'an unknown compression',
@@ -172,7 +172,7 @@ describe('creating a bucket', () => {
       { ...wanted, conflictResolutionType: 'luck' },
       { conflictResolutionType: /'seqno' or 'lww'/ },
     ],
-    ['flush in words', { ...wanted, flushEnabled: 'true' }, { flushEnabled: /can only be 1 or 0/ }],
+    ['flush other than 0 or 1', { ...wanted, flushEnabled: 'true' }, { flushEnabled: /can only be 1 or 0/ }],
     [
       'another storage engine',
       { ...wanted, storageBackend: 'magma' },
@@ -195,7 +195,7 @@ describe('creating a bucket', () => {
       { 'databaseFragmentationThreshold[percentage]': /too small\. Allowed range is 2 - 100$/ },
     ],
     [
-      'an hour that no clock shows',
+      'an hour above 23',
       {
         ...wanted,
         autoCompactionDefined: 'true',
@@ -208,7 +208,7 @@ describe('creating a bucket', () => {
       },
     ],
     [
-      'a purge too often',
+      'a purge interval that is too short',
       {
         ...wanted,
         autoCompactionDefined: 'true',
@@ -304,7 +304,7 @@ describe('creating a bucket', () => {
     }
   });
 
-  it('keeps own compaction settings, sizes in megabytes', async () => {
+  it('stores compaction settings of the bucket, with sizes in megabytes', async () => {
     const { service } = await aService();
     const bucket = await service.create(
       {
@@ -353,7 +353,7 @@ describe('creating a bucket', () => {
   });
 });
 
-describe('judging without creating', () => {
+describe('validating without creating', () => {
   it('finds nothing wrong and creates nothing', async () => {
     const { service } = await aService();
     const judgement = await service.validateNew({ ...wanted, replicaNumber: '0' }, false);
@@ -384,7 +384,7 @@ describe('judging without creating', () => {
     assert.deepEqual(await refused(service.edit('b', { maxTTL: 'x' }, false)), ['maxTTL']);
   });
 
-  it('counts memory that the caller sets aside', async () => {
+  it('counts the assumed memory of other buckets', async () => {
     const { service } = await aService();
     const { fields } = await service.validateNew({ ...wanted, otherBucketsRamQuotaMB: '1000' }, true);
     assert.match(fields['ramQuotaMB'] as string, /too large/);
@@ -406,7 +406,7 @@ describe('editing a bucket', () => {
     assert.deepEqual(service.find('b'), { ...before, ramQuotaMb: 200, flushEnabled: true });
   });
 
-  it('refuses any conflict resolution type, and takes another policy of an ephemeral bucket', async () => {
+  it('refuses any conflict resolution type, and accepts another eviction policy of an ephemeral bucket', async () => {
     const { service } = await aService();
     await service.create({ ...wanted, bucketType: 'ephemeral' }, false);
     const form = { conflictResolutionType: 'seqno', evictionPolicy: 'valueOnly' };
@@ -417,7 +417,7 @@ describe('editing a bucket', () => {
     assert.equal(service.find('b')?.evictionPolicy, 'nruEviction');
   });
 
-  it('refuses a quota below what the documents take', async () => {
+  it('refuses a quota below the memory that the documents use', async () => {
     const { service, data } = await aService();
     const { uuid } = await service.create({ ...wanted, ramQuotaMB: '500' }, false);
     data.figures.set(uuid, figures({ memUsedBytes: 300 * 1024 ** 2 }));
@@ -426,7 +426,7 @@ describe('editing a bucket', () => {
     await service.edit('b', { ramQuotaMB: '350' }, true);
   });
 
-  it('gives own compaction settings up', async () => {
+  it('removes the compaction settings of the bucket', async () => {
     const { service } = await aService();
     const own = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false', purgeInterval: '1' };
     await service.create({ ...wanted, ...own }, false);
@@ -445,7 +445,7 @@ describe('editing a bucket', () => {
 });
 
 describe('flushing and deleting', () => {
-  it('raises the incarnation only where flush is allowed', async () => {
+  it('raises the incarnation only if flush is enabled', async () => {
     const { service } = await aService();
     await service.create(wanted, false);
     const error = await refusal(service.flush('b'));

@@ -8,21 +8,21 @@ const { certificate: chain, key } = JSON.parse(readFileSync(fixture, 'utf8')).no
 const end = '-----END CERTIFICATE-----\n';
 const certificate = chain.slice(0, chain.indexOf(end) + end.length);
 
-test('finds blocks wherever they stand, and none that has no end', () => {
+test('finds blocks anywhere in the text, and ignores blocks without an end', () => {
   const count = (text: string) => {
     const read = readCertificates(text);
     return 'value' in read ? read.value.length : read.problem;
   };
   assert.equal(count(`before\n${certificate}between\n${certificate}after`), 2);
   assert.equal(count(`-----BEGIN CERTIFICATE-----\n`), certificateProblem.malformed);
-  // What has no end is passed over.
+  // A block without an end is skipped.
   assert.equal(count(`-----BEGIN X509 CRL-----\n${certificate}`), 1);
   assert.ok('value' in readKey(`${key}-----BEGIN PRIVATE KEY-----\n`, null));
-  // One within another belongs to it.
+  // A block within another is a part of it.
   assert.deepEqual(readKey(`-----BEGIN PRIVATE KEY-----\n${key}`, null), { problem: keyProblem.malformed });
 });
 
-test('reads a text full of beginnings in one pass', () => {
+test('reads a text of many begin lines in one pass', () => {
   const beginnings = '-----BEGIN CERTIFICATE-----\n'.repeat(37_000);
   const others = Array.from({ length: 10_000 }, (_, at) => `-----BEGIN A${at}-----\n`).join('');
   const before = process.cpuUsage();

@@ -173,7 +173,7 @@ test('shows only public fields of authorities to callers without security permis
   assert.deepEqual(Object.keys(seen).sort(), ['id', 'notAfter', 'notBefore', 'pem', 'subject']);
 });
 
-test('forgets an authority that no node uses', async () => {
+test('removes an authority that no node uses', async () => {
   await using node = await aNode();
   using one = new OpensslAuthority();
   node.put({ 'CA/one.pem': one.certificate });
@@ -215,7 +215,7 @@ test('activates a chain and key of the inbox', async () => {
   assert.equal(tls?.certificate.match(/BEGIN CERTIFICATE/g)?.length, 2);
 });
 
-test('refuses a chain or key that does not fit, and keeps the certificate in use', async () => {
+test('refuses an invalid chain or key, and keeps the certificate in use', async () => {
   await using node = await aNode();
   using root = new OpensslAuthority('/CN=Root');
   using stranger = new OpensslAuthority('/CN=Stranger');
@@ -331,14 +331,14 @@ test('generates new certificates on request, and replaces loaded ones by default
   });
 });
 
-test('answers 404 for the certificate of a node that is not there', async () => {
+test('answers 404 for the certificate of an unknown node', async () => {
   await using node = await aNode();
   const { status, text } = await node.request('/pools/default/certificate/node/192.0.2.1%3A8091');
   assert.equal(status, 404);
   assert.match(text, /^Node is not found/);
 });
 
-test('leaves certificates to the enterprise edition', async () => {
+test('refuses requests about certificates in the community edition', async () => {
   const { request, manager } = await aManager({ edition: 'community' });
   const { status, headers } = await request('/pools/default/certificates');
   assert.deepEqual([status, headers['x-enterprise-edition-needed']], [400, '1']);
@@ -354,7 +354,11 @@ test('refuses cipher suites and certificates that would lock every client out', 
   const choose = (suite: string) =>
     node.request('/settings/security/data', { form: { cipherSuites: JSON.stringify([suite]) } });
   const unfit = 'data.cipherSuites - None of the cipher suites works with a certificate whose key is EC';
-  assert.equal((await choose('TLS_RSA_WITH_AES_128_GCM_SHA256')).status, 200, 'a generated one fits all');
+  assert.equal(
+    (await choose('TLS_RSA_WITH_AES_128_GCM_SHA256')).status,
+    200,
+    'a generated certificate works with all suites',
+  );
   const refused = await node.reload();
   assert.deepEqual([refused.status, refused.body], [400, unfit]);
   assert.equal((await choose('TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')).status, 200);

@@ -49,7 +49,7 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
   }
 }
 
-/** What a TLS client that trusts the authority sees when it asks for a name. */
+/** The certificate that a TLS client gets for a name; the client trusts the authority. */
 async function handshake(
   { service, root }: { service: CertificatesService; root: () => string },
   servername: string,
@@ -73,7 +73,7 @@ async function handshake(
 }
 
 describe('certificates', () => {
-  it('makes an authority and a certificate that TLS clients accept by the node names', () =>
+  it('generates an authority and a certificate that TLS clients accept under the names of the node', () =>
     withFolder(async (folder) => {
       const made = await aService(folder);
       await made.service.start();
@@ -118,7 +118,7 @@ describe('certificates', () => {
       assert.equal(existsSync(join(folder, 'certificates')), false);
     }));
 
-  it('makes a new one for the node under the same authority when its names change', () =>
+  it('generates a new node certificate under the same authority when the names change', () =>
     withFolder(async (folder) => {
       const made = await aService(folder);
       const { service, store } = made;

@@ -19,7 +19,7 @@ describe('scopes and collections', () => {
     });
   });
 
-  it('are created, changed and dropped, each change with a new uid that the data service learns', async () => {
+  it('are created, changed and dropped, each change with a new uid that the data service gets', async () => {
     const { request, kv } = await aBucket();
     assert.deepEqual((await request(scopes, { form: { name: 's' } })).body, { uid: '1' });
     const made = await request(`${scopes}/s/collections`, { form: { name: 'c', maxTTL: 60 } });
@@ -98,14 +98,14 @@ describe('scopes and collections', () => {
     assert.equal(errors.maxTTL, 'The value must be in range from 0 to 2147483647');
   });
 
-  it('lose the default collection for good', async () => {
+  it('lose the default collection forever', async () => {
     const { request } = await aBucket();
     const url = `${scopes}/_default/collections`;
     assert.equal((await request(`${url}/_default`, { method: 'DELETE' })).status, 200);
     assert.match((await request(url, { form: { name: '_default' } })).body.errors._, /not allowed/);
   });
 
-  it('are replaced as a whole, keeping the ids of what stays', async () => {
+  it('are replaced as a whole, keeping the ids of remaining ones', async () => {
     const { request } = await aBucket();
     await request(scopes, { form: { name: 's' } });
     await request(`${scopes}/s/collections`, { form: { name: 'c' } });
@@ -172,7 +172,7 @@ describe('scopes and collections', () => {
     assert.deepEqual([status, text], [400, 'Not allowed on this type of bucket']);
   });
 
-  it('wait for a manifest to be in force', async () => {
+  it('wait until the data service applies a manifest', async () => {
     const { request, clock } = await aBucket();
     await request(scopes, { form: { name: 's' } });
     const ensure = (uid: string) =>

@@ -83,7 +83,7 @@ const parameters: Parameter[] = [
 ];
 
 describe("the data service's settings", () => {
-  test('hold every edge, over restarts, and refuse what lies past it', async (t) => {
+  test('keep both limits of every range over restarts, and refuse values beyond them', async (t) => {
     await using target = await managerTarget();
     await checkSettings(t, target, {
       write: path,
@@ -94,7 +94,7 @@ describe("the data service's settings", () => {
     });
   });
 
-  test('of one node do too', async (t) => {
+  test('of one node keep both limits of every range too', async (t) => {
     await using target = await managerTarget();
     const own = `${base}/node/self`;
     await checkSettings(t, target, {
@@ -138,7 +138,7 @@ describe("the data service's settings", () => {
     assert.equal((await effective()).max_connections, 3000);
   });
 
-  it('are not there for nodes and names that are not', async () => {
+  it('answer 404 for unknown nodes and names', async () => {
     const { request } = await aManager();
     const paths = [
       'node/other',

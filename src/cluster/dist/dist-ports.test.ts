@@ -12,23 +12,23 @@ const aTls = async (): Promise<TlsSpec> => ({
   honorCipherOrder: true,
 });
 
-async function saidBy(socket: Socket): Promise<string> {
+async function textFrom(socket: Socket): Promise<string> {
   let text = '';
   for await (const chunk of socket.setEncoding('utf8')) text += chunk;
   return text;
 }
 
-it('greets on both ports and hangs up', async () => {
+it('sends the greeting on both ports and closes the connection', async () => {
   const certificate = await aTls();
   const ports = new DistPorts({ host: '127.0.0.1', port: 0, tlsPort: 0, greeting: 'Divan 7\r\n' });
   const plain = await ports.startPlain();
   const secure = await ports.startTls(certificate);
-  assert.equal(await saidBy(connect(plain, '127.0.0.1')), 'Divan 7\r\n');
+  assert.equal(await textFrom(connect(plain, '127.0.0.1')), 'Divan 7\r\n');
   const ca = certificate.certificate;
   const tls = connectTls({ port: secure, host: '127.0.0.1', ca, servername: 'localhost' });
-  assert.equal(await saidBy(tls), 'Divan 7\r\n');
+  assert.equal(await textFrom(tls), 'Divan 7\r\n');
   const noise = connect(secure, '127.0.0.1', () => noise.end('not TLS at all\r\n\r\n'));
-  await saidBy(noise).catch(() => {}); // hung up on, by whichever side
+  await textFrom(noise).catch(() => {}); // either side may close it first
   ports.replaceTls(await aTls());
   await ports.stop();
 });

@@ -118,7 +118,7 @@ test('shows values that are no JSON in base64, and attributes', async () => {
   assert.deepEqual(seen.body.xattrs, { tag: 7 });
 });
 
-test('admits to documents of a collection only who may have them', async () => {
+test('permits documents only to callers with the permission for their collection', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   const user = (name: string, roles: string) =>
@@ -149,7 +149,7 @@ test('admits to documents of a collection only who may have them', async () => {
   assert.equal((await request(docs, { as: null })).status, 401);
 });
 
-test('refuses what is wrong by its name, and changes nothing', async () => {
+test('refuses wrong fields by name, and changes nothing', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   for (const [query, name] of [
@@ -175,7 +175,7 @@ test('refuses what is wrong by its name, and changes nothing', async () => {
   assert.equal((await request(`${buckets}/b/scopes/a:b/collections/c]/docs/a`)).status, 404);
 });
 
-test('keeps values of documents out of the trail of changes', async () => {
+test('keeps values of documents out of the audit trail', async () => {
   await using cluster = await aCluster();
   const { request } = cluster;
   await request(`${docs}/a`, { form: { value: '{"iban":"very private"}' } });

@@ -97,7 +97,7 @@ describe('the network between nodes', () => {
     assert.deepEqual(await node(), [false, [plain]]);
   });
 
-  it('follows the addresses of a start, and writes nothing if they allow all of it', async () => {
+  it('adapts to the addresses of a start, and writes nothing if they allow the whole network', async () => {
     const { post, store, manager } = await aNetwork();
     await post('setupNetConfig', { afamilyOnly: 'true', nodeEncryption: 'on' });
     await manager.stop();
@@ -137,7 +137,7 @@ describe('the network between nodes', () => {
     assert.deepEqual(await node(), [false, [plain]]);
   });
 
-  it('is left alone while nodes are failed over on their own', async () => {
+  it('cannot be changed while auto-failover is enabled', async () => {
     const { request } = await aManager();
     const { status, body } = await request(at('setupNetConfig'), { form: { nodeEncryption: 'on' } });
     const _ = "Can't change network configuration when auto-failover is enabled.";
@@ -154,7 +154,7 @@ describe('the network between nodes', () => {
     assert.equal(body.nodeEncryption, false);
   });
 
-  it('is a matter of the enterprise edition', async () => {
+  it('needs the enterprise edition', async () => {
     const { post } = await aNetwork({ edition: 'community' });
     const nodeEncryption = 'Node encryption is not supported in community edition';
     assert.deepEqual(await post('setupNetConfig', { nodeEncryption: 'on' }), refused({ nodeEncryption }));
@@ -192,7 +192,7 @@ describe('the level of encryption in a cluster', () => {
     t.assert.equal((await request('/settings/security/clusterEncryptionLevel')).status, 404);
   });
 
-  it('is one of three, kept over restarts, and stays as it is when it is left out', async (t) => {
+  it('is one of three, kept over restarts, and unchanged if omitted', async (t) => {
     await using target = await managerTarget();
     await target.send('POST', '/settings/autoFailover', { enabled: 'false' });
     await target.send('POST', at('enableExternalListener'), { nodeEncryption: 'on' });

@@ -37,7 +37,7 @@ describe('refused requests', () => {
     assert.equal(told.length, 4);
   });
 
-  it('are bounded however many senders there are', () => {
+  it('are bounded for any number of senders', () => {
     const { clock, refusals, told } = aCounter();
     for (let sender = 0; sender < 10_000; sender++)
       refusals.note('login_failed', { user: null, from: `${sender}` });

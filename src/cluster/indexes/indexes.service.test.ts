@@ -8,7 +8,7 @@ import { IndexesService } from './indexes.service.ts';
 import { indexesKey, noIndexes } from './indexes-state.ts';
 import { noIndexService } from './no-index-service.ts';
 
-test('removes the definitions of a bucket that is gone, and stops only when it has', async () => {
+test('removes the definitions of a deleted bucket, and stops only after that', async () => {
   const store = new MemoryConfigStore();
   await store.put(indexesKey('gone'), noIndexes, 0);
   const view = {

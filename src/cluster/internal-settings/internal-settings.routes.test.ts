@@ -55,7 +55,7 @@ describe('the internal settings', () => {
     });
   });
 
-  test('hold every edge, over restarts, and refuse what lies past it', async (t) => {
+  test('keep both limits of every range over restarts, and refuse values beyond them', async (t) => {
     await using target = await managerTarget();
     await checkSettings(t, target, {
       ...{ write: path, read: path, refusal: refusals.list },
@@ -82,7 +82,7 @@ describe('the internal settings', () => {
     });
   });
 
-  test('have the number of indexers in a place of its own too', async (t) => {
+  test('have the number of indexers at a path of its own too', async (t) => {
     await using target = await managerTarget();
     const settings = '/settings/maxParallelIndexers';
     const refused = (why: string) => [`Invalid globalValue: ${why}`, '_'] as const;
@@ -146,7 +146,7 @@ describe('the internal settings', () => {
     assert.equal((await make('b')).status, 202);
   });
 
-  it('refuse requests of one kind of port and leave the other alone', async () => {
+  it('limit the requests of each kind of port separately', async () => {
     const { request, requestCapi } = await aManager();
     await request(path, { form: { capiRequestLimit: '0' } });
     assert.equal((await requestCapi('/')).status, 503);

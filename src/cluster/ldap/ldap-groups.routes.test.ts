@@ -15,7 +15,7 @@ describe('users of groups of the LDAP server', () => {
     return node;
   }
 
-  it('have the roles of the groups that refer to theirs, stored or not', async () => {
+  it('have the roles of groups that refer to their LDAP groups, with or without a stored account', async () => {
     const { request, whoami, put, kv } = await aGroup();
     assert.equal((await request(`${groups}/dba`)).body.ldap_group_ref, dba);
     await request('/settings/ldap', { form: on });
@@ -37,7 +37,7 @@ describe('users of groups of the LDAP server', () => {
     ]);
   });
 
-  it('are refused without such a group, with a wrong password, and when groups are off again', async () => {
+  it('are refused without such a group, with a wrong password, and after groups were disabled again', async () => {
     const { request, whoami, directory } = await aGroup();
     await request('/settings/ldap', { form: authorized });
     assert.deepEqual(await whoami('kim:kim-secret'), [401]);
@@ -50,7 +50,7 @@ describe('users of groups of the LDAP server', () => {
     assert.deepEqual(await whoami('jane:jane-secret'), [401]);
   });
 
-  it('lose their roles with the group here, with the one there, and after a while without an answer', async () => {
+  it('lose their roles with the group, with the LDAP group, and when the server does not answer for a while', async () => {
     const { request, whoami, directory, clock } = await aGroup();
     await request('/settings/ldap', { form: authorized });
     const may = async () => (await request('/pools/default', { as: 'jane:jane-secret' })).status === 200;
@@ -106,7 +106,7 @@ describe('users of groups of the LDAP server', () => {
     assert.match((await store('dba', undefined)).body.errors.ldap_group_ref, /distinguished name/);
   });
 
-  it('can be tried with settings that are not stored', async () => {
+  it('can be tested with settings that are not stored', async () => {
     const { request, directory } = await aDirectory();
     directory.memberOf = { jane: [dba] };
     const path = '/settings/ldap/validate/groupsQuery';

@@ -48,7 +48,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
     assert.equal(await kindOf(both), 'refused');
   });
 
-  it('are followed by the groups of the user: entries, values of an attribute, or groups of groups', async () => {
+  it('find the groups of the user: entries, values of an attribute, or nested groups', async () => {
     const bindsAs = { bindDN: server.administrator.dn, bindPass: server.administrator.password };
     const found = async (changes: Partial<LdapSettings>, name = 'jane') => {
       const outcome = await ldap.groups(settings({ ...bindsAs, ...changes }), name);

@@ -46,7 +46,7 @@ describe('external users', () => {
     assert.deepEqual(await whoami('jane:jane-secret'), [401]);
   });
 
-  it('never log in without a password, nor in the place of a local user of their name', async () => {
+  it('never log in without a password, nor as a local user of the same name', async () => {
     const { request, put, whoami, directory } = await aDirectory();
     await request('/settings/ldap', { form: on });
     await put('jane', 'admin');
@@ -241,7 +241,7 @@ describe('the LDAP settings', () => {
     assert.equal((await request('/settings/ldap')).body.port, 389);
   });
 
-  it('are of the enterprise edition', async () => {
+  it('need the enterprise edition', async () => {
     const { request } = await aManager({ edition: 'community' });
     assert.equal((await request('/settings/ldap')).status, 400);
     assert.equal((await request(`${users}/external/x`, { method: 'PUT', form: { roles: '' } })).status, 400);

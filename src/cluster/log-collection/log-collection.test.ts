@@ -60,7 +60,7 @@ describe('a support bundle', () => {
     assert.ok(![...files.keys()].some((name) => name.includes('/docs')));
   });
 
-  it('has the log, and the audit log for who asks and may read it', async (t) => {
+  it('has the log, and on request of a caller that may read it the audit log', async (t) => {
     const { request, folder, collected } = await collecting(t);
     // The manager's folder for logs is not this one: its file system is real.
     const logs = join(folder, 'own-logs');
@@ -97,7 +97,7 @@ describe('a support bundle', () => {
     assert.ok(!files.has('rest/settings/rbac/users.json'));
   });
 
-  it('is redacted on request, by a salt of its own or a given one, and by a default', async (t) => {
+  it('is redacted on request, with a random or a given salt, and by a default', async (t) => {
     const { request, collected } = await collecting(t);
     const form = { password: 'password', roles: 'ro_admin', name: 'Jane Kent' };
     await request('/settings/rbac/users/local/jane', { method: 'PUT', form });
@@ -173,7 +173,7 @@ describe('a support bundle', () => {
     );
   });
 
-  it('that cannot be written says why', async (t) => {
+  it('reports why it cannot be written', async (t) => {
     const { collected } = await collecting(t);
     await assert.rejects(collected({ ...all, logDir: '/no/such/folder' }));
   });
@@ -205,7 +205,7 @@ describe('the folder of bundles', () => {
     assert.ok(!readdirSync(join(folder, 'tmp')).some((name) => name.includes('zz')));
   });
 
-  it('gives the end of a log in whole lines', async (t) => {
+  it('reads the end of a log in whole lines', async (t) => {
     const { folder } = await collecting(t);
     writeFileSync(join(folder, 'node.log'), 'first line\nsecond line\nthird line\n');
     const tail = async (bytes: number) => {

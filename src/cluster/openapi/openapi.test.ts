@@ -1,4 +1,4 @@
-// The API document: valid, complete, and true of what a node answers.
+// The API document is valid and complete, and answers of a node match it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -12,7 +12,7 @@ type Node = Awaited<ReturnType<typeof aManager>>;
 
 const lastWriteWins = { conflictResolutionType: 'lww' };
 
-/** A node with one of everything that answers differ by. */
+/** A node with one object of each kind whose answers differ. */
 async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
   const node = await aManager(options);
   const created = [
@@ -69,7 +69,7 @@ function urlsOf({ id, path }: RouteDefinition): string[] {
     .map((url) => `/${url.replace(/^\//, '')}`);
 }
 
-/** What several reads also answer. */
+/** Further queries of some reads. */
 const variants: Record<string, string[]> = {
   'certificates.authority': ['?extended=true'],
   'pools.terse': ['?all=true'],
@@ -175,7 +175,7 @@ test('notices answers that are not as described', () => {
   assert.deepEqual(misfits([1], { type: 'array', items: { type: 'string' } }), ['$[0]: 1 is no string']);
 });
 
-test('is a page that needs no scripts and nothing from elsewhere, open to all', async () => {
+test('is a page without scripts and external files, open to all', async () => {
   const { request, manager } = await aManager({ provisioned: false });
   const { status, text, headers } = await request('/docs/api', { as: null });
   await manager.stop();

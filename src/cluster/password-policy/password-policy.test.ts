@@ -80,7 +80,7 @@ describe('the password policy', () => {
     }
   });
 
-  it('holds for every password set from then on, wherever, and leaves the old ones valid', async () => {
+  it('applies to every password set afterwards by any route, and leaves old ones valid', async () => {
     const { request } = await aManager();
     const put = (password: string) =>
       request('/settings/rbac/users/local/u', { method: 'PUT', form: { password, roles: 'admin' } });

@@ -8,8 +8,8 @@ const put = (form: Record<string, string>): [string, Sent] => [jane, { method: '
 
 const changes: Record<string, [string, Sent]> = {
   'the account is deleted': [jane, { method: 'DELETE' }],
-  'the password is another': [jane, { method: 'PATCH', form: { password: 'password2' } }],
-  'the roles are others': put({ roles: 'bucket_admin[*]' }),
+  'the password has changed': [jane, { method: 'PATCH', form: { password: 'password2' } }],
+  'the roles have changed': put({ roles: 'bucket_admin[*]' }),
 };
 
 describe('streams of the REST API', () => {
@@ -22,7 +22,7 @@ describe('streams of the REST API', () => {
         open.ended = true;
       });
       for (let turns = 0; turns < 20; turns++) await turn();
-      // Sent to somebody else's account, which ends nobody's stream.
+      // A change of another account ends no stream.
       await request('/settings/rbac/users/local/john', { method: 'PUT', form: { password: 'password1' } });
       for (let turns = 0; turns < 20; turns++) await turn();
       assert.equal(open.ended, false);

@@ -9,7 +9,7 @@ import { aManager } from '../../../test/support/manager.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { createUsers } from '../users/users.feature.ts';
 
-/** As a disk: other requests run between reading and writing, so that those at once overlap. */
+/** Lets other requests run between reading and writing, as a disk does, so that concurrent requests overlap. */
 class SlowStore extends MemoryConfigStore {
   override async put<T>(key: string, value: T, expectedRevision: number): Promise<number | null> {
     await new Promise((resolve) => setImmediate(resolve));
@@ -65,7 +65,7 @@ test('stores exactly one of several first credentials sent at once, by any route
   assert.deepEqual(await administratorBy(request, winner), [200, winner]);
 });
 
-/** Sends the head of a request, then waits until the server has judged it, which it shows by 100 Continue. */
+/** Sends the head of a request, then waits until the server has authorized it, which 100 Continue shows. */
 async function half(port: number, { path, as, body }: { path: string; as?: string; body: string }) {
   const socket = connect(port, '127.0.0.1');
   let received = '';

@@ -4,12 +4,13 @@ import { type BoundRoute, bind, type Context, type Form, reply } from '#contract
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NetworkService } from '../encryption/network.service.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
+import type { IndexSettings } from './index-settings.ts';
 import type { MemoryService } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import * as contract from './provisioning.contract.ts';
 import type { Administrators, ProvisioningService } from './provisioning.service.ts';
 import { readServices } from './service-names.ts';
-import type { IndexSettings, StatsSettings } from './small-settings.ts';
+import type { StatsSettings } from './stats-settings.ts';
 
 export interface ProvisioningRoutesDeps {
   view: ClusterView;

@@ -10,10 +10,11 @@ import { FormReader } from '../forms/form-reader.ts';
 import { portProblem } from '../forms/port-problem.ts';
 import type { Problems } from '../forms/problems.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
+import type { IndexSettings } from './index-settings.ts';
 import { type MemoryService, poolFields } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import { readServices } from './service-names.ts';
-import type { IndexSettings, StatsSettings } from './small-settings.ts';
+import type { StatsSettings } from './stats-settings.ts';
 
 /** The one administrator, in the user store. The cluster is provisioned once there is one. */
 export interface Administrators {

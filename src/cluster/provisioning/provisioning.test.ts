@@ -124,7 +124,7 @@ describe('services', () => {
     assert.deepEqual(body, { errors: { services: 'The value must be supplied' } });
   });
 
-  it('stay as they are once the node is provisioned', async () => {
+  it('cannot change once the node is provisioned', async () => {
     const { request } = await aManager();
     const { status, body } = await request('/node/controller/setupServices', { form: { services: 'kv' } });
     const services = 'cannot change node services after cluster is provisioned';
@@ -279,7 +279,7 @@ describe('one-call set-up', () => {
     assert.equal((await request('/settings/indexes')).body.storageMode, 'memory_optimized');
   });
 
-  it('changes nothing when the name cannot be had', async () => {
+  it('changes nothing if the name cannot be used', async () => {
     const { request } = await fresh();
     const before = (await request('/nodes/self', { as: null })).body.storage;
     const form = { indexPath: '/ours/i', hostname: 'elsewhere' };
@@ -313,7 +313,7 @@ describe('the node itself', () => {
     ]);
   });
 
-  it('shares its data folder with other services, and has none of theirs inside it', async () => {
+  it('accepts its data folder for other services, but no folder inside it', async () => {
     const { request } = await fresh();
     const url = '/nodes/self/controller/settings';
     const send = async (form: Record<string, string>) => (await request(url, post(form))).body;
@@ -369,7 +369,7 @@ describe('the node itself', () => {
     assert.match(provisioned.body[0], /^Node is already provisioned\. Joining a cluster is not available/);
   });
 
-  it('keeps small settings', async () => {
+  it('stores the settings of statistics and of the index service', async () => {
     const { request } = await aManager();
     assert.equal((await request('/settings/stats', { form: { sendStats: 'true' } })).status, 200);
     assert.deepEqual((await request('/settings/stats')).body, { sendStats: true });

@@ -1,5 +1,5 @@
-// Every parameter of the calls that set a node and its cluster up: edges, what lies past them, wrong types, and leaving
-// it out, over restarts.
+// Every parameter of the calls that set a node and its cluster up: limits of its range, values beyond them, wrong types and
+// omission, over restarts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
@@ -16,7 +16,7 @@ const supplied = 'The value must be supplied';
 const each = (sent: readonly string[], text: string) => sent.map((one) => [one, text] as const);
 const boolean = 'The value must be one of the following: [true,false]';
 
-test('name and memory of the cluster are changed inside their ranges, and kept', async (t) => {
+test('name and memory of the cluster change within their ranges, and are kept', async (t) => {
   await using target = await managerTarget();
   const untouched = { clusterName: 'a' };
   const tooLow = (service: string, sent: string, min: number, why = '') =>
@@ -74,7 +74,7 @@ test('name and memory of the cluster are changed inside their ranges, and kept',
   });
 });
 
-/** Goes on as whoever the administrator has become. */
+/** A target whose requests authenticate as the present administrator. */
 async function asAdministrator(): Promise<SettingsTarget> {
   let credentials = 'Administrator:password';
   const target = await managerTarget({ as: () => credentials });
@@ -99,7 +99,7 @@ test('the last accepted request sets the administrator, also after a restart', a
     'The port is fixed while the node runs (8091); start it with another --rest-port, or send SAME.';
   const characters =
     'Username must not contain spaces, control or any of ()<>,;:\\"/[]?={} characters and must be valid utf8';
-  /** Of a password is read that it opens the door. */
+  /** A password is read back by logging in with it. */
   const opens = (sent: string) => [sent, 'Administrator'] as const;
   await checkSettings(t, target, {
     ...{ write: '/settings/web', read: '/settings/web', base, refusal: refusals.fields },

@@ -23,7 +23,7 @@ async function aQueryPort() {
   return { seen, port, close: () => server.close() };
 }
 
-test('passes a statement on with the credentials of its caller, and answers what the query service does', async () => {
+test('forwards a statement with the credentials of its caller, and returns the answer of the query service', async () => {
   const service = await aQueryPort();
   const { request } = await aManager({
     queryPort: async () => ({ host: '127.0.0.1', port: service.port }),
@@ -35,7 +35,7 @@ test('passes a statement on with the credentials of its caller, and answers what
     assert.deepEqual([answer.status, answer.text], [409, '{"results":[]}']);
     assert.equal(answer.headers['content-type'], 'application/json; version=1');
     assert.equal(answer.headers['set-cookie'], undefined);
-    const [{ request: sent, body } = assert.fail('nothing was sent on')] = service.seen;
+    const [{ request: sent, body } = assert.fail('nothing was forwarded')] = service.seen;
     assert.deepEqual(
       [sent.method, sent.url, body],
       ['POST', '/query/service?pretty=true&args=%5B1%5D', 'statement=SELECT+1'],
@@ -48,7 +48,7 @@ test('passes a statement on with the credentials of its caller, and answers what
   }
 });
 
-test('refuses, and sends nothing on, without credentials of the caller itself or with too large a body', async () => {
+test('refuses, and forwards nothing, without credentials of the caller itself or with too large a body', async () => {
   const service = await aQueryPort();
   const { request } = await aManager({
     queryPort: async () => ({ host: '127.0.0.1', port: service.port }),
@@ -70,7 +70,7 @@ test('refuses, and sends nothing on, without credentials of the caller itself or
   }
 });
 
-test('says why where the query service does not run or answer', async () => {
+test('reports why if the query service does not run or answer', async () => {
   const raw = '{"statement":"SELECT 1"}';
   const without = await aManager();
   const refused = await without.request(path, { raw });

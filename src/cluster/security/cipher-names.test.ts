@@ -5,7 +5,7 @@ import { getCiphers } from 'node:tls';
 import { needs } from '../../../test/support/needs.ts';
 import { CipherNames, ianaName } from './cipher-names.ts';
 
-/** Suites whose server proves itself by something else than a certificate, or whose proofs are too short. */
+/** Suites that authenticate the server without a certificate, or with too short tags. */
 const unnamed = /psk|srp|ccm_?8|^a?null|adh|aecdh/i;
 
 describe('names of cipher suites', () => {

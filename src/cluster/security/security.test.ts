@@ -202,7 +202,7 @@ describe('security settings', () => {
     assert.equal((await request(path)).body.disableUIOverHttp, false);
   });
 
-  it('refuse suites that no allowed version has, however the two come together', async () => {
+  it('refuse suites that no allowed version has, whichever of the two changes', async () => {
     const { request } = await aManager();
     const list = JSON.stringify([gcm128]);
     const text =
@@ -215,7 +215,7 @@ describe('security settings', () => {
     assert.equal((await request(path, { form: { cipherSuites: mixed } })).status, 200);
   });
 
-  it('answer 404 to names that there are not, and refuse to reset everything at once', async () => {
+  it('answer 404 to unknown names, and refuse to reset everything at once', async () => {
     const { request } = await aManager();
     const answer = async (url: string, method: 'GET' | 'POST' | 'DELETE', form?: Record<string, string>) => {
       const { status, body } = await request(url, { method, ...(form && { form }) });
@@ -265,7 +265,7 @@ describe('security settings', () => {
     }
   });
 
-  it('leave TLS alone on the community edition', async () => {
+  it('refuse TLS settings in the community edition', async () => {
     const { request } = await aManager({ edition: 'community' });
     const { body } = await request(path, {
       form: { tlsMinVersion: 'tlsv1.1', 'data.honorCipherOrder': 'true' },

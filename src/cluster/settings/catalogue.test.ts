@@ -5,7 +5,7 @@ import { aManager } from '../../../test/support/manager.ts';
 import { catalogue } from './catalogue.ts';
 import { securitySettings } from './security-settings.ts';
 
-/** Users, groups, scopes, collections and documents are things, not settings; a refusal to join has nothing to set. */
+/** Routes whose fields are no settings: those of users, groups, scopes, collections and documents, and joining. */
 const things = /^(users|groups|collections|documents|collection_documents)\.|^provisioning\.join$/;
 
 const namesOf = (route: string): Set<string> =>
@@ -15,7 +15,7 @@ const namesOf = (route: string): Set<string> =>
       .flatMap(({ settings }) => settings.map(({ name }) => name)),
   );
 
-/** A form that notes which fields are asked for. */
+/** A form that records which fields are read. */
 function watched(fields: Record<string, string>, read: Set<string>): Record<string, string> {
   return new Proxy(fields, {
     get(target, name) {
@@ -27,7 +27,7 @@ function watched(fields: Record<string, string>, read: Set<string>): Record<stri
 
 const context = { may: () => true, localAddress: '127.0.0.1' } as unknown as Context;
 
-/** What the handler of a form asks for, whatever is wrong with it. */
+/** The fields that the handler of a form reads, also if it refuses the form. */
 async function fieldsRead(bound: BoundRoute, fields: Record<string, string>): Promise<Set<string>> {
   const read = new Set<string>();
   const params = { bucket: 'b', node: 'self' };
@@ -39,7 +39,7 @@ async function fieldsRead(bound: BoundRoute, fields: Record<string, string>): Pr
 }
 
 const compaction = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' };
-/** Forms that together lead handlers past what they check first. */
+/** Forms that together pass the first checks of all handlers. */
 const forms: Record<string, string>[] = [
   {},
   { afamily: 'ipv4' },
@@ -50,7 +50,7 @@ const forms: Record<string, string>[] = [
   { port: 'SAME', username: 'Administrator', password: 'password' },
 ];
 
-/** Reads whatever ports it is sent, so it is sent those that this version has. */
+/** The handler reads every sent port, so the form has the ports of this version. */
 const alternate = {
   hostname: 'h',
   mgmt: '8091',
@@ -61,7 +61,7 @@ const alternate = {
   capiSSL: '8096',
 };
 
-/** Takes keys by their paths, so it is sent all of them. */
+/** The handler reads keys by path, so the form has all of them. */
 const security = Object.fromEntries(
   securitySettings.flatMap(({ settings }) => settings.map(({ name }) => [name, 'x'])),
 );
@@ -109,7 +109,7 @@ describe('the settings catalogue', () => {
     }
   });
 
-  it('names only routes that there are', async () => {
+  it('names only existing routes', async () => {
     const ids = new Set((await aManager({ provisioned: false })).manager.routes.map(({ route }) => route.id));
     for (const { title, routes } of catalogue) {
       for (const route of routes) assert.ok(ids.has(route), `${title}: ${route}`);

@@ -1,5 +1,5 @@
-// Who may read and change what the alert, failover and event routes hold: written out by hand, so that a slip in a
-// declaration shows.
+// The roles that may read and change alerts, failover settings and events, written out by hand to detect mistakes in
+// declarations.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager, type Sent } from '../../../test/support/manager.ts';

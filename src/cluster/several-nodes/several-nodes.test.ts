@@ -33,7 +33,7 @@ test('checks permissions first', async () => {
   assert.deepEqual([await statusAs('reader:password'), await statusAs(null)], [403, 401]);
 });
 
-test('advertises none of it', async () => {
+test('advertises none of these calls', async () => {
   const { request } = await aManager();
   const pool = (await request('/pools/default')).body;
   assert.deepEqual(Object.keys(pool.controllers), ['setAutoCompaction', 'clusterLogsCollection']);

@@ -1,4 +1,4 @@
-// What is answered about accounts holds at the data port too.
+// Answered changes of accounts are in effect at the data port.
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
 import { aManager } from '../../../test/support/manager.ts';

@@ -16,7 +16,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { RoleTargets } from './role-targets.ts';
 import { createUsers } from './users.feature.ts';
 
-/** As quick as the tests want it. */
+/** A fast key derivation for tests. */
 const quickKdf: Kdf = {
   scrypt: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),
   pbkdf2: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),

@@ -16,7 +16,7 @@ function figuresOf(files: Record<string, string>): CgroupFigures {
   return figures;
 }
 
-test('reads version 2, where the tightest limit on the way up holds', () => {
+test('reads version 2, in which the lowest limit of all ancestors applies', () => {
   const group = 'sys/fs/cgroup/outer/inner';
   const figures = figuresOf({
     'proc/self/cgroup': '0::/outer/inner\n',

@@ -12,7 +12,7 @@ function scratch(): Disposable & { path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
 }
 
-test('makes a folder with all that lead to it', async () => {
+test('creates a folder with its parents', async () => {
   using folder = scratch();
   const deep = join(folder.path, 'a', 'b', 'c');
   assert.equal(await surroundings.usableFolder(deep), true);
@@ -35,7 +35,7 @@ test('refuses folders below one that denies new entries, at once', {
   assert.equal(await surroundings.usableFolder('/proc/divan/index'), false);
 });
 
-test('refuses paths that the system cannot have', async () => {
+test('refuses paths that are invalid for the system', async () => {
   assert.equal(await surroundings.usableFolder(`/${'a/'.repeat(100_000)}`), false);
   assert.equal(await surroundings.usableFolder('/tmp/nul\0byte'), false);
 });
@@ -55,7 +55,7 @@ test('follows links of the existing part of a path, and keeps the rest as writte
   assert.equal(await surroundings.physicalPath(long), long.slice(0, -1));
 });
 
-test('the name of a node must be an address that the node listens on', async () => {
+test('refuses the name of a node unless it resolves to an address that the node listens on', async () => {
   const loopback = new Surroundings('127.0.0.1');
   assert.equal(await loopback.nameProblem('127.0.0.1'), null);
   assert.equal(await loopback.nameProblem('localhost'), null);
@@ -72,7 +72,7 @@ test('the name of a node must be an address that the node listens on', async () 
   assert.equal(await new Surroundings('0.0.0.0').nameProblem('127.0.0.1'), null);
 });
 
-test('the name of a node must be a name', async () => {
+test('refuses a malformed host name as the name of a node', async () => {
   const surroundings = new Surroundings('0.0.0.0');
   assert.match((await surroundings.nameProblem('a b')) ?? '', /neither an address nor a domain name/);
   assert.match((await surroundings.nameProblem('no-such-host.invalid')) ?? '', /^Unable to resolve/);

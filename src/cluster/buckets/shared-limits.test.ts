@@ -1,4 +1,4 @@
-// Room that buckets share: memory and names.
+// Limits that buckets share: memory and names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
@@ -25,7 +25,7 @@ test('counts the memory of all buckets together, and to the last megabyte', asyn
   assert.equal(await grow(451), 400);
 });
 
-test('a name is taken in whatever case, and until its bucket is gone', async () => {
+test('a name is reserved in any case, until its bucket is deleted', async () => {
   const { request, kv } = await aManager();
   const create = (name: string) => request(buckets, { form: { name, ramQuota: 100, replicaNumber: 0 } });
   assert.equal((await create('Shop')).status, 202);

@@ -81,14 +81,6 @@ test('stores the storage mode of the community edition', async (t) => {
   });
 });
 
-test('keeps whether statistics may be shared', async (t) => {
-  await using target = await managerTarget();
-  await checkSettings(t, target, {
-    ...{ write: '/settings/stats', read: '/settings/stats', refusal: refusals.fields },
-    parameters: [{ name: 'sendStats', ...switched, missing: { text: 'The value must be supplied' } }],
-  });
-});
-
 test('keeps the settings of a node process that was killed', async (t) => {
   await using target = await processTarget();
   await checkSettings(t, target, {
