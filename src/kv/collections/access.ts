@@ -35,6 +35,11 @@ export class BucketAccess {
     return bits;
   }
 
+  /** Whether the privileges in the bucket as a whole show every collection, those of the system too. */
+  get seesAll(): boolean {
+    return seen(systemBits(this.wide)) !== 0;
+  }
+
   /** Privileges in a whole scope, whatever collections are added to it; 0 when the user has none there. */
   ofScope(scope: ScopeEntry): number {
     const id = scope.id.toString(16);

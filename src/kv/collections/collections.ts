@@ -14,6 +14,7 @@ export interface ScopeEntry {
   id: number;
   name: string;
   collections: CollectionEntry[];
+  byName: ReadonlyMap<string, CollectionEntry>;
 }
 
 const isSystemName = (name: string): boolean => name.startsWith('_') && name !== '_default';
@@ -22,11 +23,15 @@ export class Collections {
   readonly uid: string;
   readonly scopes: readonly ScopeEntry[];
   private readonly byId = new Map<number, CollectionEntry>();
+  private readonly scopesByName: ReadonlyMap<string, ScopeEntry>;
+  private whole: Buffer | null = null;
 
   constructor(manifest: Manifest) {
     this.uid = manifest.uid;
     this.scopes = manifest.scopes.map((scope) => {
-      const entry: ScopeEntry = { id: Number.parseInt(scope.uid, 16), name: scope.name, collections: [] };
+      const byName = new Map<string, CollectionEntry>();
+      const id = Number.parseInt(scope.uid, 16);
+      const entry: ScopeEntry = { id, name: scope.name, collections: [], byName };
       for (const collection of scope.collections) {
         const added: CollectionEntry = {
           id: Number.parseInt(collection.uid, 16),
@@ -36,14 +41,36 @@ export class Collections {
           maxTtl: collection.maxTTL,
         };
         entry.collections.push(added);
+        byName.set(added.name, added);
         this.byId.set(added.id, added);
       }
       return entry;
     });
+    this.scopesByName = new Map(this.scopes.map((scope) => [scope.name, scope]));
+  }
+
+  /** The manifest as clients read it that see all collections; encoded once. */
+  get manifest(): Buffer {
+    this.whole ??= this.manifestOf(this.scopes, () => true);
+    return this.whole;
+  }
+
+  /** The manifest with some of the scopes and collections only. */
+  manifestOf(scopes: readonly ScopeEntry[], isSeen: (entry: CollectionEntry) => boolean): Buffer {
+    const described = scopes.map(({ name, id, collections }) => ({
+      name,
+      uid: id.toString(16),
+      collections: collections.filter(isSeen).map(describe),
+    }));
+    return Buffer.from(JSON.stringify({ uid: this.uid, scopes: described }));
   }
 
   get(id: number): CollectionEntry | undefined {
     return this.byId.get(id);
+  }
+
+  get count(): number {
+    return this.byId.size;
   }
 
   all(): IterableIterator<CollectionEntry> {
@@ -51,6 +78,12 @@ export class Collections {
   }
 
   scope(name: string): ScopeEntry | undefined {
-    return this.scopes.find((scope) => scope.name === name);
+    return this.scopesByName.get(name);
   }
 }
+
+const describe = ({ name, id, maxTtl }: CollectionEntry) => ({
+  name,
+  uid: id.toString(16),
+  ...(maxTtl === undefined ? {} : { maxTTL: maxTtl }),
+});

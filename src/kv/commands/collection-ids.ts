@@ -8,24 +8,19 @@ const pathBytesMax = 2 * 251 + 1;
 /** Valid names of scopes and collections. */
 const namePattern = /^[A-Za-z0-9_%-]{1,251}$/;
 
+/** The description of one collection, and the question whether a user sees it, in bytes of work. */
+const collectionWork = 256;
+const visibleWork = 16;
+
 /** GET_MANIFEST. */
 export function getManifest(request: Request): Outcome {
   const { collections } = request.bucket;
-  const scopes = collections.scopes
-    .filter((scope) => isScopeVisible(request, scope))
-    .map((scope) => ({
-      name: scope.name,
-      uid: scope.id.toString(16),
-      collections: scope.collections.filter((entry) => isVisible(request, entry)).map(describe),
-    }));
-  return replyValue(request, Buffer.from(JSON.stringify({ uid: collections.uid, scopes })), Datatype.json);
+  if (request.session.access?.seesAll) return replyValue(request, collections.manifest, Datatype.json);
+  request.workBytes += collections.count * collectionWork;
+  const scopes = collections.scopes.filter((scope) => isScopeVisible(request, scope));
+  const manifest = collections.manifestOf(scopes, (entry) => isVisible(request, entry));
+  return replyValue(request, manifest, Datatype.json);
 }
-
-const describe = ({ name, id, maxTtl }: CollectionEntry) => ({
-  name,
-  uid: id.toString(16),
-  ...(maxTtl === undefined ? {} : { maxTTL: maxTtl }),
-});
 
 /** GET_COLLECTION_ID. */
 export function getCollectionId(request: Request): Status | Outcome {
@@ -37,7 +32,7 @@ export function getCollectionId(request: Request): Status | Outcome {
   }
   const scope = request.bucket.collections.scope(scopeName as string);
   if (!scope || !isScopeVisible(request, scope)) return request.refuse(Status.unknownScope, 'Unknown scope');
-  const entry = scope.collections.find((candidate) => candidate.name === collectionName);
+  const entry = scope.byName.get(collectionName as string);
   if (!entry || !isVisible(request, entry))
     return request.refuse(Status.unknownCollection, 'Unknown collection');
   return replyId(request, entry.id);
@@ -75,6 +70,8 @@ const isVisible = (request: Request, entry: CollectionEntry): boolean =>
   (request.session.access?.of(entry.id) ?? 0) !== 0;
 
 /** A scope is visible to users with a privilege in it or in one of its collections. */
-const isScopeVisible = (request: Request, scope: ScopeEntry): boolean =>
-  (request.session.access?.ofScope(scope) ?? 0) !== 0 ||
-  scope.collections.some((entry) => isVisible(request, entry));
+function isScopeVisible(request: Request, scope: ScopeEntry): boolean {
+  if ((request.session.access?.ofScope(scope) ?? 0) !== 0) return true;
+  request.workBytes += scope.collections.length * visibleWork;
+  return scope.collections.some((entry) => isVisible(request, entry));
+}

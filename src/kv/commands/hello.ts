@@ -4,6 +4,8 @@ import { beginReply } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
 const agentBytesMax = 250;
+/** Many times what there are. */
+const featuresMax = 1024;
 
 /** HELLO: the granted features replace those of an earlier HELLO. */
 export function hello(request: Request): Status | Outcome {
@@ -12,6 +14,8 @@ export function hello(request: Request): Status | Outcome {
   const bytes = frame.end - frame.valueStart;
   if (bytes % 2 !== 0)
     return request.refuse(Status.invalidArguments, 'Features must be a list of 16-bit codes');
+  if (bytes > 2 * featuresMax)
+    return request.refuse(Status.invalidArguments, `At most ${featuresMax} features can be requested`);
   if (frame.valueStart - frame.keyStart > agentBytesMax) {
     return request.refuse(Status.invalidArguments, 'Client name is too long');
   }

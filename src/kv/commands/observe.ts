@@ -39,6 +39,8 @@ const KeyState = { inMemory: 0x00, persisted: 0x01, notFound: 0x80, deleted: 0x8
 const stateBytes = 9;
 /** Limit of keys in one request: a frame has room for millions, which would block the data thread. */
 export const observeKeysMax = 4096;
+/** The search for one key, in bytes of work. */
+const keyWork = 128;
 
 /** OBSERVE: the state of each document that the value names. */
 export function observe(request: Request): Status | Outcome {
@@ -47,6 +49,7 @@ export function observe(request: Request): Status | Outcome {
   const count = countKeys(frame.buffer, valueStart, end);
   if (count < 0) return request.refuse(Status.invalidArguments, 'Invalid packet structure');
   if (count > observeKeysMax) return request.refuse(Status.invalidArguments, 'Too many keys');
+  request.workBytes += count * keyWork;
   const before = output.end;
   let to = beginReply(request, 0, 0, end - valueStart + count * stateBytes, 0, 0, 0);
   for (let at = valueStart; at < end; ) {
@@ -80,14 +83,15 @@ const state = Buffer.alloc(stateBytes);
 
 function observeOne(request: Request, vb: number, keyStart: number, keyEnd: number): Status {
   const { frame, documents, view, session } = request;
-  let key = Buffer.concat([Buffer.from([0]), frame.buffer.subarray(keyStart, keyEnd)]);
-  if (session.has(Feature.collections)) key = key.subarray(1);
-  const id = readCollectionId(key, 0, key.length);
-  if (id < 0 || key.length <= collectionIdBytes(id)) return Status.invalidArguments;
+  const hasId = session.has(Feature.collections);
+  const key = hasId ? frame.buffer : inDefault(request, keyStart, keyEnd);
+  const [start, end] = hasId ? [keyStart, keyEnd] : [0, keyEnd - keyStart + 1];
+  const id = end - start > observedKeyBytesMax ? -1 : readCollectionId(key, start, end);
+  if (id < 0 || end - start <= collectionIdBytes(id)) return Status.invalidArguments;
   const bits = session.access?.of(id) ?? 0;
   if (bits === 0) return Status.unknownCollection;
   if ((bits & Privilege.read) === 0) return Status.noAccess;
-  const status = documents.findMeta(vb, key, 0, key.length, view);
+  const status = documents.findMeta(vb, key, start, end, view);
   state.fill(0);
   state[0] = KeyState.notFound;
   if (status === Status.keyNotFound) return Status.success;
@@ -97,4 +101,14 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
   state.writeUInt32BE(shownCasHi(view), 1);
   state.writeUInt32BE(shownCasLo(view), 5);
   return Status.success;
+}
+
+/** The longest key with its collection id. */
+const observedKeyBytesMax = 255;
+
+/** The key of a client without collections, in the default collection. Too long ones are refused by their length. */
+function inDefault({ frame, keyScratch }: Request, keyStart: number, keyEnd: number): Buffer {
+  keyScratch[0] = 0;
+  frame.buffer.copy(keyScratch, 1, keyStart, keyEnd);
+  return keyScratch;
 }

@@ -31,6 +31,9 @@ export function getVbucket(request: Request): Status | Outcome {
   return replyValue(request, state);
 }
 
+/** The seqno of one vbucket, in bytes of work. */
+const vbucketWork = 32;
+
 /** GET_ALL_VB_SEQNOS. */
 export function getAllVbSeqnos(request: Request): Status | Outcome {
   const { frame, documents } = request;
@@ -44,6 +47,7 @@ export function getAllVbSeqnos(request: Request): Status | Outcome {
   if (state === VbucketState.alive || state === VbucketState.active) {
     for (let vb = 0; vb < documents.vbucketCount; vb++) if (documents.isActive(vb)) active.push(vb);
   }
+  request.workBytes += documents.vbucketCount * vbucketWork;
   let at = beginReply(request, 0, 0, active.length * 10, 0, 0, 0);
   const { buffer } = request.output;
   for (const vb of active) {

@@ -15,7 +15,7 @@ export function* statTotals(request: Request): Figures {
   yield ['curr_items_tot', report.items];
   yield ['vb_active_num', activeVbuckets(bucket.documents).length];
   yield ['vb_active_curr_items', report.items];
-  yield* statMemory(request);
+  yield* memoryFigures(request, report.memUsed);
   yield ['ep_num_non_resident', report.nonResident];
   yield ['vb_active_num_non_resident', report.nonResident];
   yield ['vb_active_perc_mem_resident', residentPercent(report)];
@@ -40,8 +40,10 @@ export function* statTotals(request: Request): Figures {
 }
 
 /** `memory`. */
-export function* statMemory({ bucket }: Request): Figures {
-  const { memUsed } = bucket.report();
+export const statMemory = (request: Request): Figures =>
+  memoryFigures(request, request.bucket.report().memUsed);
+
+function* memoryFigures({ bucket }: Request, memUsed: number): Figures {
   const { memory, memoryRefusals } = bucket.activity();
   const { quotaBytes, evictionPolicy } = bucket.spec;
   yield ['mem_used', memUsed];

@@ -50,6 +50,7 @@ export function stat(request: Request): Status | Outcome {
   // A copy: statistics may be written later, when the shared request object describes another request.
   const own: Request = Object.assign(Object.create(Object.getPrototypeOf(request)), request);
   own.frame = { ...request.frame };
+  request.workBytes += (request.session.bucket?.collections.count ?? 0) * collectionWork;
   const figures = group(own, space < 0 ? '' : text.slice(space + 1));
   if (typeof figures === 'number') return figures;
   const rest = figures[Symbol.iterator]();
@@ -61,8 +62,10 @@ export function stat(request: Request): Status | Outcome {
   return Outcome.later;
 }
 
+/** A collection in what a group adds up before its first packet, in bytes of work. */
+const collectionWork = 64;
 /** Statistics written per batch. */
-const figuresMax = 500;
+const figuresMax = 256;
 /** Above this many unsent bytes the next batch waits. */
 const unsentBytesMax = 1024 * 1024;
 const pauseMs = 10;

@@ -58,6 +58,9 @@ export function controlStreams(request: Request): Status {
   return request.refuse(Status.invalidArguments, 'Unknown option or invalid value');
 }
 
+/** Room for the ids of all collections that a filter may name. */
+const streamValueBytesMax = 64 * 1024;
+
 /** DCP_STREAM_REQ. */
 export function requestStream(request: Request): Status | Outcome {
   const producer = producerOf(request);
@@ -65,6 +68,11 @@ export function requestStream(request: Request): Status | Outcome {
   const { frame, session } = request;
   const source = request.bucket.engine?.changes;
   if (!source?.isActive(frame.vb)) return Status.notMyVbucket;
+  if (frame.end - frame.valueStart > streamValueBytesMax)
+    return request.refuse(
+      Status.invalidArguments,
+      `The description of the stream has more than ${streamValueBytesMax} bytes`,
+    );
   const value = parseStreamValue(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   if (!value)
     return request.refuse(

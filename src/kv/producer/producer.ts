@@ -18,6 +18,8 @@ import { ClientWatch } from './client-watch.ts';
 const producerLimits = {
   /** Bytes written at a time; afterwards other connections run. */
   batchBytes: 256 * 1024,
+  /** Messages written at a time: small ones cost more than their bytes. */
+  batchMessages: 1024,
   /** Above this many bytes that the operating system has not accepted, sending pauses. */
   unsentBytes: 1024 * 1024,
   /** Pages of changes that are being read from disk or sent. */
@@ -52,6 +54,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private readonly readyStreams = new Set<Stream>();
   private readonly waiting = new Set<Stream>();
   private batchLeft = 0;
+  private messagesLeft = 0;
   private isScheduled = false;
   private isClosed = false;
   private access: BucketAccess | null;
@@ -197,6 +200,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     figures.bytesSent += bytes;
     if (isDocument) figures.itemsSent++;
     this.batchLeft -= bytes;
+    this.messagesLeft--;
     if (controls.bufferBytes > 0) figures.bytesUnacked += bytes;
     return this.hasRoom;
   }
@@ -243,9 +247,18 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     return this.options.clock.monotonicMs();
   }
 
+  private get isBatchFull(): boolean {
+    return this.batchLeft <= 0 || this.messagesLeft <= 0;
+  }
+
+  private beginBatch(): void {
+    this.batchLeft = producerLimits.batchBytes;
+    this.messagesLeft = producerLimits.batchMessages;
+  }
+
   private get hasRoom(): boolean {
     const { controls, figures } = this;
-    if (this.batchLeft <= 0) return false;
+    if (this.isBatchFull) return false;
     return controls.bufferBytes === 0 || figures.bytesUnacked < controls.bufferBytes;
   }
 
@@ -265,11 +278,11 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.lastSent = this.nowMs();
     connection.send(() => this.fill());
     // If the client's buffer is full, its next acknowledgement continues; if the socket is full, `drained` does.
-    if (this.batchLeft <= 0) this.schedule();
+    if (this.isBatchFull) this.schedule();
   }
 
   private fill(): void {
-    this.batchLeft = producerLimits.batchBytes;
+    this.beginBatch();
     for (const stream of this.readyStreams) {
       if (!this.hasRoom) return;
       // Moved to the end of the set: round robin.
@@ -307,7 +320,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
       connection.destroy();
       return;
     }
-    this.batchLeft = producerLimits.batchBytes;
+    this.beginBatch();
     connection.send(() => {
       if (isNoopDue) this.writer.noop(this.watch.nextNoop(nowMs));
       for (const stream of this.streams.values()) if (this.hasRoom) stream.sendPosition();

@@ -28,7 +28,7 @@ export interface RandomSearchOptions {
 }
 
 /** Places of the index that are visited in one slice. */
-const stretchPlaces = 20_000;
+const stretchPlaces = 4_096;
 const timeoutMs = 5_000;
 
 /** Calls back before it returns when the first places have one. */

@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 
 export type Steps<Result> = Generator<void, Result>;
 
-const stepsPerTurn = 8;
+const stepsPerTurn = 3;
 
 export class SlicedWork {
   private readonly clock: Pick<Clock, 'soon'>;

@@ -1,0 +1,78 @@
+// Requests that cost more than their bytes say so: pipelined, they take several turns. On a clock on which each reading finds the time of a
+// turn over, turns count the readings, and so the work.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullGrants } from '#auth/grants.ts';
+import { Privilege } from '#auth/privileges.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { turnLimits } from '../turn-clock.ts';
+
+class HurriedClock extends ManualClock {
+  turns = 0;
+  private readings = 0;
+
+  override monotonicMs(): number {
+    return super.monotonicMs() + turnLimits.turnMs * this.readings++;
+  }
+
+  override soon(fire: () => void): void {
+    this.turns++;
+    super.soon(fire);
+  }
+}
+
+const collections = Array.from({ length: 1_000 }, (_, at) => ({ name: `c${at}`, uid: (at + 8).toString(16) }));
+const manifest = {
+  uid: '3',
+  scopes: [
+    { name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] },
+    { name: 'shop', uid: '8', collections },
+  ],
+};
+/** Sees one collection of the thousand, by a privilege in it. */
+const partial = {
+  ...fullGrants(),
+  node: 0,
+  buckets: { b: { privileges: 0, scopes: { 8: { privileges: 0, collections: { 8: Privilege.read } } } } },
+};
+const observed = Buffer.concat(
+  Array.from({ length: 512 }, () => Buffer.from([0, 1, 0, 2, 0, 'k'.charCodeAt(0)])),
+);
+
+/** Request, how many of them, and the least number of turns that they take. */
+const costly: readonly [string, RequestParts, number, number][] = [
+  ['OBSERVE of 512 keys', { opcode: 0x92, value: observed }, 100, 40],
+  ['all seqnos of a collection', { opcode: 0x48, extras: Buffer.alloc(8) }, 100, 25],
+  ['a manifest of a user with few rights', { opcode: 0xba }, 20, 10],
+  ['a statistic of many collections', { opcode: 0x10, key: Buffer.from('memory') }, 100, 40],
+];
+
+for (const [name, request, count, leastTurns] of costly) {
+  test(`${count} × ${name} take at least ${leastTurns} turns`, async () => {
+    const clock = new HurriedClock();
+    const users = [aUser('admin', 'password'), aUser('partial', 'password', partial)];
+    const buckets = [aBucket('b', { type: 'ephemeral', manifest })];
+    await using service = await startService(aDesired({ users, buckets }), { clock });
+    const client = await service.connect();
+    await client.hello([0x0b, 0x12]);
+    await client.plain(name.includes('few rights') ? 'partial' : 'admin', 'password');
+    await client.select('b');
+    assert.equal((await lastOf(client, [request])).status, Status.success);
+    const before = clock.turns;
+    assert.equal((await lastOf(client, new Array<RequestParts>(count).fill(request))).status, Status.success);
+    assert.ok(clock.turns - before >= leastTurns, `${clock.turns - before} turns`);
+  });
+}
+
+/** The last reply before that to a NOOP behind the requests. */
+async function lastOf(client: KvConnection, requests: RequestParts[]) {
+  client.send(...requests, { opcode: 0x0a });
+  let last = await client.next();
+  for (let reply = last; reply !== null && reply.opcode !== 0x0a; reply = await client.next()) last = reply;
+  if (last === null) throw new Error('the connection was closed');
+  return last;
+}
