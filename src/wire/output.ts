@@ -3,14 +3,47 @@ import { writeU32 } from './bytes.ts';
 import { headerBytes, Magic } from './frame.ts';
 import { durationFrameBytes } from './framing.ts';
 
+/** Bytes that are sent from the memory where they are, after the first `at` bytes of the buffer. */
+export interface Attachment {
+  at: number;
+  bytes: Buffer;
+}
+
 export class Output {
   buffer: Buffer;
   end = 0;
+  attachments: Attachment[] = [];
+  private attachedBytes = 0;
   private readonly initialBytes: number;
 
   constructor(initialBytes = 64 * 1024) {
     this.initialBytes = initialBytes;
     this.buffer = Buffer.allocUnsafeSlow(initialBytes);
+  }
+
+  /** Bytes to send, those of attachments too. */
+  get bytes(): number {
+    return this.end + this.attachedBytes;
+  }
+
+  /** Sends these bytes next, without a copy: they must not change any more. */
+  attach(bytes: Buffer): void {
+    this.attachments.push({ at: this.end, bytes });
+    this.attachedBytes += bytes.length;
+  }
+
+  /** Copies the bytes behind what was written. */
+  append(bytes: Buffer): void {
+    const at = this.reserve(bytes.length);
+    bytes.copy(this.buffer, at);
+    this.end += bytes.length;
+  }
+
+  /** Removes what was written from here on. A reply begins with a header, so its attachments are behind its start. */
+  rewind(end: number): void {
+    this.end = end;
+    while (this.attachments.length > 0 && (this.attachments.at(-1) as Attachment).at > end)
+      this.attachedBytes -= (this.attachments.pop() as Attachment).bytes.length;
   }
 
   /** Ensures room for `bytes` and returns its start. The caller advances `end` by what it wrote. */
@@ -21,7 +54,7 @@ export class Output {
 
   /**
    * Writes the header of a reply and reserves its body; returns the start of the extras, which key and value follow.
-   * A negative `duration` omits the duration frame.
+   * A negative `duration` omits the duration frame. The last `attachedBytes` of the value are attached by the caller.
    */
   reply(
     opcode: number,
@@ -34,10 +67,11 @@ export class Output {
     datatype: number,
     casHi: number,
     casLo: number,
+    attachedBytes = 0,
   ): number {
     const framingBytes = duration < 0 ? 0 : durationFrameBytes;
     const bodyBytes = framingBytes + extrasBytes + keyBytes + valueBytes;
-    const at = this.reserve(headerBytes + bodyBytes);
+    const at = this.reserve(headerBytes + bodyBytes - attachedBytes);
     const { buffer } = this;
     if (framingBytes === 0) {
       buffer[at] = Magic.response;
@@ -59,13 +93,15 @@ export class Output {
     writeU32(buffer, at + 12, opaque);
     writeU32(buffer, at + 16, casHi);
     writeU32(buffer, at + 20, casLo);
-    this.end = at + headerBytes + bodyBytes;
+    this.end = at + headerBytes + bodyBytes - attachedBytes;
     return at + headerBytes + framingBytes;
   }
 
   /** Empties the buffer. One that is still being sent, or has grown large, is replaced. */
   clear(stillInUse: boolean): void {
     this.end = 0;
+    if (this.attachments.length > 0) this.attachments = [];
+    this.attachedBytes = 0;
     if (stillInUse || this.buffer.length > this.initialBytes * 16) {
       this.buffer = Buffer.allocUnsafeSlow(this.initialBytes);
     }

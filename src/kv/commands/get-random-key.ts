@@ -4,7 +4,7 @@ import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
-import { notResident } from '../data/documents.ts';
+import { notResident, ownMemoryBytes } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { bodyOf, plainValue } from './values.ts';
@@ -68,10 +68,21 @@ function show(request: Request, found: FoundKey, query: KeyQuery): Status | Outc
   const seen = (session.has(Feature.json) ? Datatype.json : 0) | (query.withXattrs ? Datatype.xattr : 0);
   const { datatype } = view;
   const bytes = value.end - start;
-  const at = beginReply(request, 4, keyBytes, bytes, datatype & seen, shownCasHi(view), shownCasLo(view));
+  const attached = bytes < ownMemoryBytes ? 0 : bytes;
+  const at = beginReply(
+    request,
+    4,
+    keyBytes,
+    bytes,
+    datatype & seen,
+    shownCasHi(view),
+    shownCasLo(view),
+    attached,
+  );
   const { buffer } = request.output;
   buffer.writeUInt32BE(view.flags, at);
   view.buffer.copy(buffer, at + 4, keyStart, view.keyEnd);
-  value.buffer.copy(buffer, at + 4 + keyBytes, start, value.end);
+  if (attached > 0) request.output.attach(value.buffer.subarray(start, value.end));
+  else value.buffer.copy(buffer, at + 4 + keyBytes, start, value.end);
   return Outcome.replied;
 }

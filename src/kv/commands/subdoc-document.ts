@@ -3,6 +3,7 @@ import type { Random } from '#ports/random.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
 import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import type { Outcome, Request } from '../dispatch/request.ts';
 import { heavyBytes, type MutationStamp, type SubdocJob, sharedCopy } from '../heavy/jobs.ts';
@@ -68,7 +69,11 @@ export function isHeavy(request: Request, { value }: SubdocDocument, { specs }: 
 const workOf = (value: Buffer, specs: SubdocRequest['specs']): number =>
   value.length * specs.length + specs.reduce((sum, spec) => sum + spec.value.length, 0);
 
-/** Defers the operations to another thread, with a copy of the document. */
+/** The value in memory that another thread can read: its own if it has such, else a copy. */
+const sharedValue = (value: Buffer): Buffer =>
+  value.length >= ownMemoryBytes && value.buffer instanceof SharedArrayBuffer ? value : sharedCopy(value);
+
+/** Defers the operations to another thread, with the document as it is now. */
 export function workElsewhere(
   request: Request,
   kind: SubdocJob['kind'],
@@ -84,7 +89,7 @@ export function workElsewhere(
   const decoding = decodingOf(request);
   const stamp = randomStamp(request.environment.random);
   const context = { ...contextOf(request), ...stamp };
-  const copy = { ...found, value: sharedCopy(found.value) };
+  const copy = { ...found, value: sharedValue(found.value) };
   const { casHi, casLo, locked } = view;
   const document = found.exists ? { casHi, casLo, locked } : noDocument;
   return request.deferWork((own) => {

@@ -1,10 +1,11 @@
 // Commands that read parts of a document.
 import { Status } from '#wire/status.ts';
 import { DocFlag } from '#wire/subdoc-opcodes.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
 import { durationOf, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { executeLookup, type LookupOutcome } from '../subdoc/execute.ts';
-import { lookupReplyBytes, writeLookupReply } from '../subdoc/replies.ts';
+import { lookupReplyBytes, resultHeadBytes, writeLookupReply, writeResultHead } from '../subdoc/replies.ts';
 import type { SubdocRequest } from '../subdoc/request.ts';
 import { decodeMultiLookup, decodeSingle } from '../subdoc/specs.ts';
 import {
@@ -27,7 +28,10 @@ export function singleLookup(request: Request): Status | Outcome {
   const { status, results } = outcome;
   if (status !== Status.success && status !== Status.subdocSuccessDeleted) return status;
   const value = results[0]?.value ?? Buffer.alloc(0);
-  value.copy(request.output.buffer, begin(request, status, value.length));
+  const isAttached = value.length >= ownMemoryBytes;
+  const at = begin(request, status, value.length, isAttached ? value.length : 0);
+  if (isAttached) request.output.attach(value);
+  else value.copy(request.output.buffer, at);
   return Outcome.replied;
 }
 
@@ -37,8 +41,23 @@ export function multiLookup(request: Request): Status | Outcome {
   const outcome = lookUp(request, decoded);
   if (typeof outcome === 'number') return outcome;
   if (outcome.results.length === 0) return outcome.status;
-  const at = begin(request, outcome.status, lookupReplyBytes(outcome));
-  writeLookupReply(outcome, request.output.buffer, at);
+  const bytes = lookupReplyBytes(outcome);
+  if (bytes >= ownMemoryBytes) return replyInParts(request, outcome, bytes);
+  writeLookupReply(outcome, request.output.buffer, begin(request, outcome.status, bytes));
+  return Outcome.replied;
+}
+
+/** A large reply: long values are sent from where they are. */
+function replyInParts(request: Request, outcome: LookupOutcome, bytes: number): Outcome {
+  const { output } = request;
+  begin(request, outcome.status, bytes, bytes);
+  for (const { status, value } of outcome.results) {
+    const at = output.reserve(resultHeadBytes);
+    output.end += resultHeadBytes;
+    writeResultHead(status, value, output.buffer, at);
+    if (value.length >= ownMemoryBytes) output.attach(value);
+    else output.append(value);
+  }
   return Outcome.replied;
 }
 
@@ -58,7 +77,7 @@ function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcom
   return executeLookup(document, decoded, contextOf(request));
 }
 
-function begin(request: Request, status: Status, valueBytes: number): number {
+function begin(request: Request, status: Status, valueBytes: number, attachedBytes = 0): number {
   const { frame, output, view } = request;
   const duration = durationOf(request);
   const hi = shownCasHi(view);
@@ -73,5 +92,6 @@ function begin(request: Request, status: Status, valueBytes: number): number {
     0,
     hi,
     shownCasLo(view),
+    attachedBytes,
   );
 }

@@ -5,7 +5,7 @@ import { packedBytesMax, snappyInflate, snappyLength } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { Privilege } from '../admin.ts';
-import type { ItemView, StoredDocument } from '../data/documents.ts';
+import { type ItemView, ownMemoryBytes, type StoredDocument } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { heavyBytes } from '../heavy/jobs.ts';
@@ -57,11 +57,13 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
   }
   if (session.features[Feature.json] !== 1) datatype &= ~Datatype.json;
   const bytes = end - start;
-  const at = beginReply(request, 4, keyBytes, bytes, datatype, shownCasHi(view), shownCasLo(view));
+  const attached = bytes < ownMemoryBytes ? 0 : bytes;
+  const at = beginReply(request, 4, keyBytes, bytes, datatype, shownCasHi(view), shownCasLo(view), attached);
   const { output, frame } = request;
   writeU32(output.buffer, at, view.flags);
   if (keyBytes > 0) frame.buffer.copy(output.buffer, at + 4, frame.keyStart, frame.valueStart);
-  buffer.copy(output.buffer, at + 4 + keyBytes, start, end);
+  if (attached > 0) output.attach(buffer.subarray(start, end));
+  else buffer.copy(output.buffer, at + 4 + keyBytes, start, end);
   return Outcome.replied;
 }
 

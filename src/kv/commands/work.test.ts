@@ -25,7 +25,10 @@ class HurriedClock extends ManualClock {
   }
 }
 
-const collections = Array.from({ length: 1_000 }, (_, at) => ({ name: `c${at}`, uid: (at + 8).toString(16) }));
+const collections = Array.from({ length: 1_000 }, (_, at) => ({
+  name: `c${at}`,
+  uid: (at + 8).toString(16),
+}));
 const manifest = {
   uid: '3',
   scopes: [

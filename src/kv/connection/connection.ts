@@ -258,7 +258,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       ? dispatcher.rerun(this, held) !== AfterFrame.close
       : writeHeldReply(this, output, held);
     if (!isFine) this.close();
-    else if (output.end > connectionLimits.flushBytes) this.flush();
+    else if (output.bytes > connectionLimits.flushBytes) this.flush();
   }
 
   private get isBlocked(): boolean {
@@ -291,11 +291,11 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
         this.close();
         break;
       }
-      const before = output.end;
+      const before = output.bytes;
       request.workBytes = 0;
       const heavyBefore = this.heavyCount;
       const verdict = dispatcher.run(this, frame);
-      turns.spend(requestWork + frame.needed + output.end - before + request.workBytes);
+      turns.spend(requestWork + frame.needed + output.bytes - before + request.workBytes);
       if (this.roomBytes > 0 && verdict !== AfterFrame.wait) this.releaseFrameRoom(heavyBefore);
       if (verdict === AfterFrame.wait) {
         reader.unread(frame);
@@ -304,7 +304,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
         this.close();
         break;
       }
-      if (output.end > connectionLimits.flushBytes) this.flush();
+      if (output.bytes > connectionLimits.flushBytes) this.flush();
     }
     reader.keep();
     this.notePartialFrame();
@@ -351,12 +351,24 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   private flush(): void {
     const { output, traffic } = this.host;
     if (output.end === 0) return;
-    traffic.writtenBytes += output.end;
-    this.session.user?.meter?.sent(output.end);
-    const taken = this.closed || this.transport.write(output.buffer, output.end);
+    traffic.writtenBytes += output.bytes;
+    this.session.user?.meter?.sent(output.bytes);
+    const taken = this.closed || this.write(output);
     output.clear(!taken);
     if (!taken && this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
       this.stalledAtMs = this.host.nowMs();
     }
+  }
+
+  /** Returns whether the operating system has accepted everything. */
+  private write({ buffer, end, attachments }: Output): boolean {
+    let taken = true;
+    let from = 0;
+    for (const { at, bytes } of attachments) {
+      if (at > from) taken = this.transport.write(buffer.subarray(from, at), at - from);
+      taken = this.transport.write(bytes, bytes.length);
+      from = at;
+    }
+    return end > from ? this.transport.write(from === 0 ? buffer : buffer.subarray(from), end - from) : taken;
   }
 }

@@ -7,6 +7,12 @@
 import type { Status } from '#wire/status.ts';
 import type { CutItem } from './cut.ts';
 
+/**
+ * A value of this size has memory of its own, which is neither changed nor reused while anyone refers to it: it may be sent and worked on
+ * from there at any time. A smaller one must be copied before the view is used again.
+ */
+export const ownMemoryBytes = 512 * 1024;
+
 /** A stored item. `buffer` is the memory page; key and value are ranges of it. */
 export interface ItemView {
   buffer: Buffer;

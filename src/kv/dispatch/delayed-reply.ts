@@ -33,7 +33,7 @@ export function holdForDurability(request: Request, from: number): void {
 /** Holds the frame until its document is read from disk. The effects of the first run are undone. */
 export function holdForDisk(request: Request, before: number): AfterFrame {
   const { resumed, connection, counters, documents, environment, frame, output } = request;
-  output.end = before;
+  output.rewind(before);
   counters.gets = request.getsBefore;
   const nowMs = environment.clock.monotonicMs();
   if (resumed && !mayFetchAgain(resumed, nowMs)) return refuseForNow(request);
@@ -53,7 +53,7 @@ export function holdForDisk(request: Request, before: number): AfterFrame {
 /** Holds the frame until its heavy work is done in another thread. A connection has one piece of heavy work at a time. */
 export function holdForHeavyWork(request: Request, before: number): AfterFrame {
   const { resumed, connection, environment, frame, output, work } = request;
-  output.end = before;
+  output.rewind(before);
   request.work = null;
   if (work === null) throw new Error(`${request.command.name} returned Outcome.heavy without work`);
   if (connection.heavyCount > 0) return AfterFrame.wait;

@@ -99,7 +99,7 @@ export class Dispatcher {
       if (outcome === Status.locked) request.counters.lockErrors++;
       return outcome;
     } catch (error) {
-      request.output.end = before;
+      request.output.rewind(before);
       request.environment.log.error('command.failed', {
         opcode: request.frame.opcode,
         error: error instanceof Error ? error.stack : String(error),
@@ -154,7 +154,7 @@ export class Dispatcher {
     if (request.result.pending > 0 && (outcome === Outcome.replied || outcome === Status.success)) {
       holdForDurability(request, before);
     } else if (entry?.quietOnSuccess && (outcome === Outcome.replied || outcome === Status.success)) {
-      request.output.end = before;
+      request.output.rewind(before);
     }
     return AfterFrame.continue;
   }

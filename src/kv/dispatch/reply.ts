@@ -23,6 +23,7 @@ export function beginReply(
   datatype: number,
   casHi: number,
   casLo: number,
+  attachedBytes = 0,
 ): number {
   const { frame, output } = request;
   const duration = durationOf(request);
@@ -37,6 +38,7 @@ export function beginReply(
     datatype,
     casHi,
     casLo,
+    attachedBytes,
   );
 }
 

@@ -126,6 +126,14 @@ export class Heap {
     return units > maxClassUnits && largeUnits(units) === this.pageCarved[page];
   }
 
+  /**
+   * True when the item may be overwritten with `bytes`. Never for large items: replies are sent and heavy work is done from their
+   * memory, which stays as it is after the item was freed, as long as anyone refers to it.
+   */
+  mayOverwrite(address: number, bytes: number): boolean {
+    return this.pageClass[address >>> 16] !== large && this.fits(address, bytes);
+  }
+
   /** Bytes that become touched when `bytes` are allocated. */
   growth(bytes: number): number {
     const units = (bytes + unitBytes - 1) >>> 4;

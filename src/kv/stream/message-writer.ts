@@ -7,6 +7,7 @@ import { packedBytesMax, snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
 import { systemXattrs } from '../value/xattrs.ts';
 import { maxBodyBytes, maxSystemXattrBytes } from '../vbucket/drafts.ts';
 import type { EventForm } from './event-forms.ts';
@@ -69,7 +70,8 @@ export class MessageWriter {
     const hasTime = isExpired || form.deleteTimes || form.expiryOpcode;
     const extrasBytes = !isDeleted ? 31 : isExpired ? 20 : hasTime ? 21 : 18;
     const valueBytes = this.valueEnd - this.valueStart;
-    const at = this.begin(opcode, to, extrasBytes, keyBytes, valueBytes, this.datatype, item);
+    const attached = valueBytes < ownMemoryBytes ? 0 : valueBytes;
+    const at = this.begin(opcode, to, extrasBytes, keyBytes, valueBytes, this.datatype, item, attached);
     const { buffer } = this.output;
     buffer.fill(0, at + 16, at + extrasBytes);
     writeU64(buffer, at, item.seqno);
@@ -82,7 +84,8 @@ export class MessageWriter {
     }
     const keyAt = at + extrasBytes;
     item.buffer.copy(buffer, keyAt, keyStart, item.keyEnd);
-    if (valueBytes > 0) this.value.copy(buffer, keyAt + keyBytes, this.valueStart, this.valueEnd);
+    if (attached > 0) this.output.attach(this.value.subarray(this.valueStart, this.valueEnd));
+    else if (valueBytes > 0) this.value.copy(buffer, keyAt + keyBytes, this.valueStart, this.valueEnd);
   }
 
   marker(to: Address, marker: Marker): void {
@@ -140,11 +143,12 @@ export class MessageWriter {
     valueBytes: number,
     datatype: number,
     item: CutItem | null,
+    attachedBytes = 0,
   ): number {
     const { output } = this;
     const framingBytes = to.streamId === 0 ? 0 : streamIdBytes;
     const bodyBytes = framingBytes + extrasBytes + keyBytes + valueBytes;
-    const at = output.reserve(headerBytes + bodyBytes);
+    const at = output.reserve(headerBytes + bodyBytes - attachedBytes);
     const { buffer } = output;
     buffer[at] = framingBytes === 0 ? Magic.request : Magic.altRequest;
     buffer[at + 1] = opcode;
@@ -162,7 +166,7 @@ export class MessageWriter {
       buffer.writeUInt16BE(to.streamId, at + headerBytes + 1);
     }
     this.bytes = headerBytes + bodyBytes;
-    output.end = at + this.bytes;
+    output.end = at + this.bytes - attachedBytes;
     return at + headerBytes + framingBytes;
   }
 

@@ -7,17 +7,23 @@
 import { Status } from '#wire/status.ts';
 import type { LookupOutcome, MutationOutcome } from './execute.ts';
 
+/** Status and length of one result of a multi lookup. */
+export const resultHeadBytes = 6;
+
+export function writeResultHead(status: Status, value: Buffer, out: Buffer, at: number): number {
+  return out.writeUInt32BE(value.length, out.writeUInt16BE(status, at));
+}
+
 /** Size of a multi lookup's reply. */
 export function lookupReplyBytes(outcome: LookupOutcome): number {
-  return outcome.results.reduce((bytes, { value }) => bytes + 6 + value.length, 0);
+  return outcome.results.reduce((bytes, { value }) => bytes + resultHeadBytes + value.length, 0);
 }
 
 /** Writes a multi lookup's reply; returns the position after it. */
 export function writeLookupReply(outcome: LookupOutcome, out: Buffer, at: number): number {
   let to = at;
   for (const { status, value } of outcome.results) {
-    to = out.writeUInt16BE(status, to);
-    to = out.writeUInt32BE(value.length, to);
+    to = writeResultHead(status, value, out, to);
     to += value.copy(out, to);
   }
   return to;

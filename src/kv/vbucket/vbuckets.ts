@@ -122,7 +122,7 @@ export class Vbuckets {
     const { heap, items, rows } = this;
     const { row, address: old } = place;
     const bytes = draftBytes(draft);
-    const target = old !== 0 && heap.fits(old, bytes) ? old : heap.allocate(bytes);
+    const target = old !== 0 && heap.mayOverwrite(old, bytes) ? old : heap.allocate(bytes);
     if (target === 0) return false;
     const before = this.kind(old);
     const rev = this.nextRev(row, old);

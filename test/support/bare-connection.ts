@@ -1,0 +1,113 @@
+// A connection without a socket, on a bucket without a disk: frames in, replies out, in one call.
+import { fullGrants } from '../../src/auth/grants.ts';
+import { HashingQueue } from '../../src/auth/hashing-queue.ts';
+import { realKdf } from '../../src/auth/kdf.host.ts';
+import { LoginThrottle } from '../../src/auth/login-throttle.ts';
+import { noTraffic } from '../../src/kv/activity.ts';
+import { Bucket } from '../../src/kv/bucket/bucket.ts';
+import { handlers } from '../../src/kv/commands/index.ts';
+import { Connection, connectionLimits } from '../../src/kv/connection/connection.ts';
+import { InputBudget } from '../../src/kv/connection/input-budget.ts';
+import { Dispatcher } from '../../src/kv/dispatch/dispatcher.ts';
+import { HeavyQueue } from '../../src/kv/heavy/heavy-queue.ts';
+import { inlineHeavy } from '../../src/kv/heavy/inline.ts';
+import type { HeavyJob } from '../../src/kv/heavy/jobs.ts';
+import { Directory } from '../../src/kv/served/directory.ts';
+import { ServedBucket } from '../../src/kv/served/served-bucket.ts';
+import { TurnClock } from '../../src/kv/turn-clock.ts';
+import { Now } from '../../src/kv/vbucket/now.ts';
+import { realClock } from '../../src/ports/clock.ts';
+import { silentLog } from '../../src/ports/log.ts';
+import { realRandom } from '../../src/ports/random.ts';
+import { Output } from '../../src/wire/output.ts';
+import { aBucket, aUser } from './data-service.ts';
+
+const features = [0x04, 0x06, 0x07, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x15];
+
+export interface BareConnection extends AsyncDisposable {
+  connection: Connection;
+  /** What it gave to its socket: the memory of documents itself, the rest copied, because the output is reused. */
+  sent: Buffer[];
+  /** Heavy work that was begun. */
+  jobs: HeavyJob[];
+  /** Connections that have something to do. */
+  woken: Connection[];
+}
+
+/** A connection of an administrator on an ephemeral bucket, whose socket takes everything, and with `keepsSent` keeps it. */
+export async function aBareConnection({ keepsSent = false } = {}): Promise<BareConnection> {
+  const sent: Buffer[] = [];
+  const jobs: HeavyJob[] = [];
+  const woken: Connection[] = [];
+  const heavy = inlineHeavy(realClock);
+  const now = new Now();
+  const directory = new Directory();
+  const output = new Output();
+  const parts = { clock: realClock, random: realRandom, log: silentLog, kdf: realKdf };
+  const logins = { throttle: new LoginThrottle(realClock), hashingQueue: new HashingQueue() };
+  const environment = {
+    ...parts,
+    ...logins,
+    directory,
+    heavy: new HeavyQueue({
+      perform: (job) => {
+        jobs.push(job);
+        return heavy.perform(job);
+      },
+      stop: () => heavy.stop(),
+    }),
+    version: 'bare',
+    secret: Buffer.alloc(32),
+    startedMs: 0,
+    connections: () => [],
+    traffic: noTraffic(),
+    verifyExternal: async () => false,
+    loginRefused: () => {},
+    limits: () => ({}),
+  };
+  const spec = aBucket('b', { type: 'ephemeral' });
+  const rules = { quotaBytes: spec.quotaBytes, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 0 } as const;
+  const bucket = new Bucket({ type: 'ephemeral', rules, manifest: spec.manifest, now, ...parts });
+  await bucket.start();
+  const served = new ServedBucket(spec);
+  const { documents, changes } = bucket;
+  const figures = () => served.report();
+  const { compaction, keys, timings } = bucket;
+  const vbucketFigures = (vb: number) => bucket.vbucketFigures(vb);
+  const activity = () => bucket.activity();
+  served.open({ documents, changes, figures, activity, keys, timings, compaction, vbucketFigures });
+  const tick = () => now.set(realClock.wallMs(), realClock.monotonicMs());
+  const host = {
+    dispatcher: new Dispatcher(environment, output, handlers),
+    output,
+    input: new InputBudget(connectionLimits.input),
+    traffic: noTraffic(),
+    // Nothing ends a turn here.
+    turns: new TurnClock({ ...realClock, monotonicMs: () => 0 }),
+    tick,
+    nowMs: () => realClock.monotonicMs(),
+    wake: (connection: Connection) => void woken.push(connection),
+    forget: () => {},
+  };
+  const nothing = () => {};
+  const transport = {
+    write: (bytes: Buffer, length: number) => {
+      const isOwn = bytes.buffer instanceof SharedArrayBuffer;
+      if (keepsSent) sent.push(isOwn ? bytes.subarray(0, length) : Buffer.from(bytes.subarray(0, length)));
+      return true;
+    },
+    unsentBytes: 0,
+    authenticated: nothing,
+    pause: nothing,
+    resume: nothing,
+    end: nothing,
+    destroy: nothing,
+  };
+  const connection = new Connection(host, transport, 'bare');
+  connection.setAuthenticated(true);
+  connection.session.grant(features);
+  directory.replaceUsers([aUser('admin', 'password', fullGrants())]);
+  connection.session.authenticate(directory.user('admin')!, directory);
+  connection.session.select(served);
+  return { connection, sent, jobs, woken, [Symbol.asyncDispose]: () => bucket.destroy() };
+}
