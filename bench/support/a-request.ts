@@ -9,6 +9,7 @@ export const aRequest = (key: Buffer, valueBytes: number): MutationRequest => ({
   value: Buffer.alloc(valueBytes, 'v'),
   valueStart: 0,
   valueEnd: valueBytes,
+  memory: null,
   datatype: 0,
   flags: 0x02000000,
   expiry: 0,

@@ -11,7 +11,7 @@ import { InputBudget } from '../../src/kv/connection/input-budget.ts';
 import { Dispatcher } from '../../src/kv/dispatch/dispatcher.ts';
 import { HeavyQueue } from '../../src/kv/heavy/heavy-queue.ts';
 import { inlineHeavy } from '../../src/kv/heavy/inline.ts';
-import type { HeavyJob } from '../../src/kv/heavy/jobs.ts';
+import type { HeavyJob, HeavyResult } from '../../src/kv/heavy/jobs.ts';
 import { Directory } from '../../src/kv/served/directory.ts';
 import { ServedBucket } from '../../src/kv/served/served-bucket.ts';
 import { TurnClock } from '../../src/kv/turn-clock.ts';
@@ -28,8 +28,8 @@ export interface BareConnection extends AsyncDisposable {
   connection: Connection;
   /** What it gave to its socket: the memory of documents itself, the rest copied, because the output is reused. */
   sent: Buffer[];
-  /** Heavy work that was begun. */
-  jobs: HeavyJob[];
+  /** Heavy work that was done. */
+  jobs: { job: HeavyJob; result: HeavyResult }[];
   /** Connections that have something to do. */
   woken: Connection[];
 }
@@ -37,7 +37,7 @@ export interface BareConnection extends AsyncDisposable {
 /** A connection of an administrator on an ephemeral bucket, whose socket takes everything, and with `keepsSent` keeps it. */
 export async function aBareConnection({ keepsSent = false } = {}): Promise<BareConnection> {
   const sent: Buffer[] = [];
-  const jobs: HeavyJob[] = [];
+  const jobs: BareConnection['jobs'] = [];
   const woken: Connection[] = [];
   const heavy = inlineHeavy(realClock);
   const now = new Now();
@@ -50,9 +50,10 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
     ...logins,
     directory,
     heavy: new HeavyQueue({
-      perform: (job) => {
-        jobs.push(job);
-        return heavy.perform(job);
+      perform: async (job) => {
+        const result = await heavy.perform(job);
+        jobs.push({ job, result });
+        return result;
       },
       stop: () => heavy.stop(),
     }),

@@ -3,11 +3,10 @@ import { Datatype, Status } from '#wire/status.ts';
 import { type ItemView, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
-import { heavyBytes, isSameDocument } from '../heavy/jobs.ts';
+import { heavyBytes, isSameDocument, type JudgedValue, sharedValue } from '../heavy/jobs.ts';
 import { isJson } from '../value/json.ts';
-import type { Judgement } from '../value/judge.ts';
 import { bodyBytesLimit } from '../value/xattrs.ts';
-import { bodyOf, judge, plainValue, refusalOf } from './values.ts';
+import { bodyOf, itemRoom, judge, plainValue, refusalOf, setOwnValue, type ValueRange } from './values.ts';
 
 /** APPEND, APPENDQ. */
 export const append = (request: Request): Status | Outcome => concat(request, true);
@@ -37,11 +36,11 @@ function concat(request: Request, isBehind: boolean): Status | Outcome {
 
 /** Uses the value that was composed and validated as heavy work, if the document is unchanged; else returns null. */
 function takeComposed({ heavy, mutation, view }: Request): Status | null {
-  if (!heavy?.bytes || !isSameDocument(heavy, view)) return null;
-  mutation.value = heavy.bytes;
-  mutation.valueStart = 0;
-  mutation.valueEnd = heavy.bytes.length;
-  mutation.datatype = (heavy.result as Judgement).isJson ? Datatype.json : Datatype.raw;
+  if (!heavy?.result || !isSameDocument(heavy, view)) return null;
+  const { stored, isJson } = heavy.result as JudgedValue;
+  if (stored === null) return null;
+  setOwnValue(mutation, stored);
+  mutation.datatype = isJson ? Datatype.json : Datatype.raw;
   return Status.success;
 }
 
@@ -64,14 +63,11 @@ function compose(request: Request, view: ItemView, isBehind: boolean): Status | 
   const addedBytes = added.end - added.start;
   const bytes = oldBytes + addedBytes;
   if (bytes > bodyBytesLimit) return Status.tooBig;
-  const isHeavy = bytes > heavyBytes;
-  const user = request.session.user?.spec.name ?? '';
-  if (isHeavy && !request.environment.heavy.hasRoom(user, bytes))
-    return request.refuse(Status.temporaryFailure, 'Too much work on large documents is queued');
-  const body = isHeavy ? Buffer.from(new SharedArrayBuffer(bytes)) : request.scratch.room(bytes);
+  if (bytes > heavyBytes)
+    return joinElsewhere(request, view, value.buffer.subarray(start, value.end), added, isBehind);
+  const body = request.scratch.room(bytes);
   value.buffer.copy(body, isBehind ? 0 : addedBytes, start, value.end);
   added.buffer.copy(body, isBehind ? oldBytes : 0, added.start, added.end);
-  if (isHeavy) return judgeComposed(request, view, body);
   mutation.value = body;
   mutation.valueStart = 0;
   mutation.valueEnd = bytes;
@@ -79,8 +75,26 @@ function compose(request: Request, view: ItemView, isBehind: boolean): Status | 
   return Status.success;
 }
 
-function judgeComposed(request: Request, view: ItemView, bytes: Buffer): Outcome {
-  const { casHi, casLo, locked } = view;
-  const document = { casHi, casLo, locked };
-  return request.deferWork(() => ({ job: { kind: 'judge', bytes, typed: 0 }, document, bytes }));
+/** Joins and validates as heavy work. */
+function joinElsewhere(
+  request: Request,
+  { casHi, casLo, locked }: ItemView,
+  old: Buffer,
+  added: ValueRange,
+  isBehind: boolean,
+): Status | Outcome {
+  const { environment, frame, session } = request;
+  const user = session.user?.spec.name ?? '';
+  if (!environment.heavy.hasRoom(user, old.length + added.end - added.start))
+    return request.refuse(Status.temporaryFailure, 'Too much work on large documents is queued');
+  const shared = sharedValue(old);
+  const room = itemRoom(request);
+  // In the frame's own copy, or inflated before.
+  const from = added.buffer === frame.buffer ? frame.start : -1;
+  const { buffer, start, end } = added;
+  return request.deferWork((own) => {
+    const piece = from < 0 ? buffer.subarray(start, end) : own.subarray(start - from, end - from);
+    const parts = isBehind ? [shared, piece] : [piece, shared];
+    return { job: { kind: 'judge', parts, typed: 0, room }, document: { casHi, casLo, locked } };
+  });
 }

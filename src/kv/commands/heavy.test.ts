@@ -210,10 +210,12 @@ test('serves users round robin, and drops jobs of closed connections', async () 
   const queue = new HeavyQueue(gate);
   const order: string[] = [];
   const add = (user: string, name: string, isGone = false) =>
-    queue.run({ user, isGone: () => isGone }, { kind: 'judge', bytes: Buffer.from('1'), typed: 0 }).then(
-      () => order.push(name),
-      () => order.push(`${name} is gone`),
-    );
+    queue
+      .run({ user, isGone: () => isGone }, { kind: 'judge', parts: [Buffer.from('1')], typed: 0, room: 0 })
+      .then(
+        () => order.push(name),
+        () => order.push(`${name} is gone`),
+      );
   const all = [
     add('a', 'a1'),
     add('a', 'a2'),

@@ -5,6 +5,7 @@ import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { aBareConnection, type BareConnection } from '../../../test/support/bare-connection.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
+import type { MutationOutcome } from '../subdoc/execute.ts';
 
 const key = Buffer.from('\0k');
 const get = { opcode: 0x00, key };
@@ -15,9 +16,12 @@ function send({ connection }: BareConnection, ...requests: RequestParts[]): void
   connection.received(bytes, 0, bytes.length);
 }
 
-async function store(bare: BareConnection, value: Buffer): Promise<void> {
+const store = (bare: BareConnection, value: Buffer): Promise<void> =>
+  change(bare, { opcode: 0x01, key, extras: Buffer.alloc(8), value });
+
+async function change(bare: BareConnection, request: RequestParts): Promise<void> {
   const before = bare.sent.length;
-  send(bare, { opcode: 0x01, key, extras: Buffer.alloc(8), value });
+  send(bare, request);
   await eventually(() => {
     for (const connection of bare.woken.splice(0)) connection.resume();
     assert.equal(bare.sent.length, before + 1);
@@ -84,7 +88,6 @@ test('heavy work reads a large document where it is, and a long path is sent fro
   send(bare, get);
   const own = bare.sent.find(isShared) as Buffer;
   bare.sent.length = 0;
-  // Twice the whole document, and the first element's opening digits do not matter: a count of the root.
   const wholeDocument = Buffer.from([0x00, 0, 0, 0]);
   send(bare, {
     opcode: 0xd0,
@@ -95,7 +98,7 @@ test('heavy work reads a large document where it is, and a long path is sent fro
     for (const connection of bare.woken.splice(0)) connection.resume();
     assert.ok(bare.sent.length > 0);
   });
-  const job = bare.jobs.at(-1);
+  const job = bare.jobs.at(-1)?.job;
   assert.ok(job?.kind === 'lookup');
   assert.equal(job.document.value.buffer, own.buffer);
   assert.deepEqual(
@@ -113,4 +116,54 @@ test('heavy work reads a large document where it is, and a long path is sent fro
   assert.equal(whole.toString('latin1', at + headBytes, at + headBytes + countBytes), '1');
   at += headBytes + countBytes;
   assert.ok(whole.subarray(at + headBytes).equals(value));
+});
+
+/** The value of the last heavy work that the document could take over. */
+const made = ({ jobs }: BareConnection): Buffer => {
+  const result = jobs.at(-1)?.result;
+  return (result && 'stored' in result ? result.stored : (result as MutationOutcome).value) as Buffer;
+};
+
+/** Reads the document and returns the memory that it was sent from. */
+function read(bare: BareConnection): Buffer {
+  bare.sent.length = 0;
+  send(bare, get);
+  return bare.sent.find(isShared) as Buffer;
+}
+
+test('a large document is stored in the memory that heavy work made, whichever command changed it', async () => {
+  await using bare = await aBareConnection({ keepsSent: true });
+  const value = Buffer.from(`[1,${'4'.repeat(ownMemoryBytes)}]`);
+  await store(bare, value);
+  const stored = read(bare);
+  assert.equal(stored.buffer, made(bare).buffer);
+  assert.ok(stored.equals(value));
+
+  await change(bare, { opcode: 0x0e, key, value: Buffer.from(' ') });
+  const appended = read(bare);
+  const job = bare.jobs.at(-1)?.job;
+  assert.equal(job?.kind === 'judge' && job.parts[0]?.buffer, stored.buffer);
+  assert.equal(appended.buffer, made(bare).buffer);
+  assert.ok(appended.equals(Buffer.concat([value, Buffer.from(' ')])));
+
+  const replaceFirst = Buffer.from([0xca, 0, 0, 3, 0, 0, 0, 1, ...Buffer.from('[0]7')]);
+  await change(bare, { opcode: 0xd1, key, value: replaceFirst });
+  const edited = read(bare);
+  assert.equal(edited.buffer, made(bare).buffer);
+  assert.equal(edited.toString('latin1', 0, 3), '[7,');
+  assert.ok(stored.equals(value));
+});
+
+test('memory of another size, or with something else in front of the value, is copied', async () => {
+  await using bare = await aBareConnection({ keepsSent: true });
+  const attribute = Buffer.from([0, 0, 0, 8, 0, 0, 0, 4, ...Buffer.from('a\0' + '1\0')]);
+  await store(bare, json('4', ownMemoryBytes));
+  const withAttributes = { opcode: 0x01, key, datatype: 0x04, extras: Buffer.alloc(8) };
+  await change(bare, { ...withAttributes, value: Buffer.concat([attribute, json('5', ownMemoryBytes)]) });
+  // The attributes are kept in front of the new body.
+  const body = json('6', ownMemoryBytes);
+  await store(bare, body);
+  const stored = read(bare);
+  assert.notEqual(stored.buffer, made(bare).buffer);
+  assert.ok(stored.equals(body));
 });

@@ -3,14 +3,13 @@ import type { Random } from '#ports/random.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { ownMemoryBytes } from '../data/documents.ts';
 import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import type { Outcome, Request } from '../dispatch/request.ts';
-import { heavyBytes, type MutationStamp, type SubdocJob, sharedCopy } from '../heavy/jobs.ts';
+import { heavyBytes, type MutationStamp, type SubdocJob, sharedValue } from '../heavy/jobs.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { SubdocFeatures, SubdocRequest } from '../subdoc/request.ts';
 import type { DecodeContext } from '../subdoc/specs.ts';
-import { plainValue } from './values.ts';
+import { itemRoom, plainValue } from './values.ts';
 
 const noValue = Buffer.alloc(0);
 
@@ -69,10 +68,6 @@ export function isHeavy(request: Request, { value }: SubdocDocument, { specs }: 
 const workOf = (value: Buffer, specs: SubdocRequest['specs']): number =>
   value.length * specs.length + specs.reduce((sum, spec) => sum + spec.value.length, 0);
 
-/** The value in memory that another thread can read: its own if it has such, else a copy. */
-const sharedValue = (value: Buffer): Buffer =>
-  value.length >= ownMemoryBytes && value.buffer instanceof SharedArrayBuffer ? value : sharedCopy(value);
-
 /** Defers the operations to another thread, with the document as it is now. */
 export function workElsewhere(
   request: Request,
@@ -89,13 +84,14 @@ export function workElsewhere(
   const decoding = decodingOf(request);
   const stamp = randomStamp(request.environment.random);
   const context = { ...contextOf(request), ...stamp };
+  const room = itemRoom(request);
   const copy = { ...found, value: sharedValue(found.value) };
   const { casHi, casLo, locked } = view;
   const document = found.exists ? { casHi, casLo, locked } : noDocument;
   return request.deferWork((own) => {
     const extras = own.subarray(extrasStart, keyStart);
     const specs = own.subarray(valueStart);
-    return { job: { kind, opcode, extras, specs, decoding, document: copy, context }, document, stamp };
+    return { job: { kind, opcode, extras, specs, decoding, document: copy, context, room }, document, stamp };
   });
 }
 

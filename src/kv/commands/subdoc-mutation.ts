@@ -22,6 +22,7 @@ import {
   specsOf,
   workElsewhere,
 } from './subdoc-document.ts';
+import { setOwnValue } from './values.ts';
 
 /** The single-path mutations: the reply is the new value of a counter or empty, with the path's status in the header. */
 export function singleMutation(request: Request): Status | Outcome {
@@ -138,9 +139,9 @@ function store(
   outcome: MutationOutcome,
 ): Status {
   const mutation = beginMutation(request, modeOf(outcome));
-  mutation.value = outcome.value;
-  mutation.valueStart = 0;
-  mutation.valueEnd = outcome.value.length;
+  setOwnValue(mutation, outcome.value);
+  // Only heavy work makes memory for the item; a small result may be in that of another.
+  if (!request.heavy?.result) mutation.memory = null;
   mutation.datatype = outcome.datatype & (Datatype.json | Datatype.xattr);
   mutation.flags = outcome.flags;
   mutation.expiry = decoded.expiry;

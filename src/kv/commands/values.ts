@@ -5,10 +5,16 @@ import { packedBytesMax, snappyInflate, snappyLength } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { Privilege } from '../admin.ts';
-import { type ItemView, ownMemoryBytes, type StoredDocument } from '../data/documents.ts';
+import {
+  type ItemView,
+  type MutationRequest,
+  ownMemoryBytes,
+  type StoredDocument,
+} from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
-import { heavyBytes } from '../heavy/jobs.ts';
+import { heavyBytes, type JudgedValue } from '../heavy/jobs.ts';
+import { headerBytes } from '../memory/layout.ts';
 import { isJson } from '../value/json.ts';
 import { type Judgement, judgeValue, valueBytesMax } from '../value/judge.ts';
 
@@ -81,11 +87,12 @@ export function takeValue(request: Request, end = request.frame.end): Status | O
 
 function takeJudged(request: Request, typed: number, end: number): Status | Outcome {
   const { frame, mutation, bucket } = request;
-  const judgement = judge(request, typed, frame.valueStart, end);
+  const judgement = judge(request, typed, frame.valueStart, end, itemRoom(request));
   if (judgement === null) return Outcome.heavy;
   const refusal = refusalOf(request, judgement);
   if (refusal !== Status.success) return refusal;
   const json = judgement.isJson ? Datatype.json : Datatype.raw;
+  if (takeStored(mutation, judgement, json | (typed & ~Datatype.snappy))) return Status.success;
   const { plain } = judgement;
   const keepsBlock =
     plain !== null && plain.length <= packedBytesMax && bucket.spec.compressionMode !== 'off';
@@ -97,16 +104,43 @@ function takeJudged(request: Request, typed: number, end: number): Status | Outc
   return Status.success;
 }
 
-/** Validates a value in the frame. If it is large this is deferred as heavy work, and null is returned. */
-export function judge(request: Request, typed: number, start: number, end: number): Judgement | null {
+/** Room for header and key of the request's item in front of its value. */
+export const itemRoom = ({ keyStart, keyEnd }: Request): number => headerBytes + keyEnd - keyStart;
+
+/** Uses the value that heavy work has put into memory of its own; false if there is none. */
+function takeStored(mutation: MutationRequest, { stored }: JudgedValue, datatype: number): boolean {
+  if (stored === null) return false;
+  setOwnValue(mutation, stored);
+  mutation.datatype = datatype;
+  return true;
+}
+
+/** The value becomes that of the document, with its memory if that is prepared for it. */
+export function setOwnValue(mutation: MutationRequest, value: Buffer): void {
+  mutation.value = value;
+  mutation.valueStart = 0;
+  mutation.valueEnd = value.length;
+  mutation.memory = value.buffer instanceof SharedArrayBuffer ? value.buffer : null;
+}
+
+/**
+ * Validates a value in the frame. If it is large this is deferred as heavy work, and null is returned. With `room` the value is stored as it is.
+ */
+export function judge(
+  request: Request,
+  typed: number,
+  start: number,
+  end: number,
+  room = 0,
+): JudgedValue | null {
   const { frame } = request;
-  if (request.heavy?.result && request.heavy.bytes === null) return request.heavy.result as Judgement;
+  if (request.heavy?.result && request.heavy.document === null) return request.heavy.result as JudgedValue;
   const claimed = (typed & Datatype.snappy) !== 0 ? snappyLength(frame.buffer, start, end) : 0;
   const bytes = Math.max(end - start, claimed <= valueBytesMax ? claimed : 0);
-  if (bytes <= heavyBytes) return judgeValue(frame.buffer, start, end, typed);
+  if (bytes <= heavyBytes) return { ...judgeValue(frame.buffer, start, end, typed), stored: null };
   const from = start - frame.start;
   const to = end - frame.start;
-  request.deferWork((own) => ({ job: { kind: 'judge', bytes: own.subarray(from, to), typed } }));
+  request.deferWork((own) => ({ job: { kind: 'judge', parts: [own.subarray(from, to)], typed, room } }));
   return null;
 }
 

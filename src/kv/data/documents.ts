@@ -86,6 +86,8 @@ export interface MutationRequest {
   value: Buffer;
   valueStart: number;
   valueEnd: number;
+  /** Memory that holds nothing but `value`, with room for header and key in front: the document may take it over. Else null. */
+  memory: SharedArrayBuffer | null;
   datatype: number;
   flags: number;
   /** As on the wire: 0 never, up to 30 days relative, else absolute seconds. */
@@ -212,6 +214,7 @@ export const emptyMutation = (): MutationRequest => ({
   value: Buffer.alloc(0),
   valueStart: 0,
   valueEnd: 0,
+  memory: null,
   datatype: 0,
   flags: 0,
   expiry: 0,

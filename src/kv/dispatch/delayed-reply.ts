@@ -61,8 +61,8 @@ export function holdForHeavyWork(request: Request, before: number): AfterFrame {
   if (attempts > heavyAttemptsMax) return refuseForNow(request);
   const held = connection.holdReply(request, !mayBeOvertaken(request));
   held.frame = connection.takeFrame(frame);
-  const { job, document = null, stamp = null, bytes = null } = work(held.frame);
-  const answer: HeavyAnswer = { result: null, document, stamp, bytes, attempts };
+  const { job, document = null, stamp = null } = work(held.frame);
+  const answer: HeavyAnswer = { result: null, document, stamp, attempts };
   held.heavy = answer;
   connection.heavyCount++;
   const owner = {

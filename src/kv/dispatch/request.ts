@@ -124,6 +124,7 @@ export function beginMutation(request: Request, mode: StoreMode): MutationReques
   mutation.value = frame.buffer;
   mutation.valueStart = frame.valueStart;
   mutation.valueEnd = frame.end;
+  mutation.memory = null;
   mutation.datatype = 0;
   mutation.flags = 0;
   mutation.expiry = 0;

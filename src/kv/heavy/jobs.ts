@@ -1,5 +1,6 @@
 // Heavy work: validation and sub-document operations that would block the data thread. Another thread does it on memory that does not
 // change meanwhile, then the command is run again with the result.
+import { ownMemoryBytes } from '../data/documents.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { LookupOutcome, MutationOutcome } from '../subdoc/execute.ts';
 import type { DecodeContext } from '../subdoc/specs.ts';
@@ -10,8 +11,16 @@ export const heavyBytes = 64 * 1024;
 
 export interface JudgeJob {
   kind: 'judge';
-  bytes: Buffer;
+  /** The value, in parts that are joined. */
+  parts: readonly Buffer[];
   typed: number;
+  /** Room for header and key of the item in front of a value with memory of its own; 0 if the value is not stored as it is. */
+  room: number;
+}
+
+/** `stored` is the value if it was joined from parts or put into memory that the item can take over. */
+export interface JudgedValue extends Judgement {
+  stored: Buffer | null;
 }
 
 /** The request as it was sent, and its document. */
@@ -23,10 +32,12 @@ export interface SubdocJob {
   decoding: DecodeContext;
   document: SubdocDocument;
   context: SubdocContext;
+  /** As in `JudgeJob`. */
+  room: number;
 }
 
 export type HeavyJob = JudgeJob | SubdocJob;
-export type HeavyResult = Judgement | LookupOutcome | MutationOutcome;
+export type HeavyResult = JudgedValue | LookupOutcome | MutationOutcome;
 
 /** The client of a job. */
 export interface HeavyOwner {
@@ -62,7 +73,6 @@ export interface MadeWork {
   job: HeavyJob;
   document?: WorkedOn;
   stamp?: MutationStamp;
-  bytes?: Buffer;
 }
 
 /** The job's result, stored in the held reply. */
@@ -71,7 +81,6 @@ export interface HeavyAnswer {
   result: HeavyResult | null;
   readonly document: WorkedOn | null;
   readonly stamp: MutationStamp | null;
-  readonly bytes: Buffer | null;
   /** How often the job was run, because the document changed meanwhile. */
   readonly attempts: number;
 }
@@ -79,11 +88,15 @@ export interface HeavyAnswer {
 export const heavyAttemptsMax = 100;
 
 /** A copy in shared memory, which another thread can read without copying it again. */
-export function sharedCopy(bytes: Uint8Array): Buffer {
+function sharedCopy(bytes: Uint8Array): Buffer {
   const copy = Buffer.from(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
   return copy;
 }
+
+/** The value in memory that another thread can read: its own if it has such, else a copy. */
+export const sharedValue = (value: Buffer): Buffer =>
+  value.length >= ownMemoryBytes && value.buffer instanceof SharedArrayBuffer ? value : sharedCopy(value);
 
 /** Each change of a document assigns a new CAS, so an equal CAS means that it is unchanged. */
 export const isSameDocument = ({ document }: HeavyAnswer, now: { casHi: number; casLo: number }): boolean =>

@@ -1,18 +1,38 @@
 // Runs a job of heavy work.
+
 import { SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
+import { inItemMemory } from '../memory/item-memory.ts';
 import { executeLookup, executeMutation } from '../subdoc/execute.ts';
 import { decodeMultiLookup, decodeMultiMutation, decodeSingle } from '../subdoc/specs.ts';
 import { judgeValue } from '../value/judge.ts';
-import type { HeavyJob, HeavyResult, SubdocJob } from './jobs.ts';
+import type { HeavyJob, HeavyResult, JudgedValue, JudgeJob, SubdocJob } from './jobs.ts';
 
 export function perform(job: HeavyJob): HeavyResult {
-  if (job.kind === 'judge') return judgeValue(job.bytes, 0, job.bytes.length, job.typed);
+  if (job.kind === 'judge') return judge(job);
   const request = decode(job);
   if (typeof request === 'number') throw new Error('a request that was decoded before cannot be decoded');
   const { context, document } = job;
-  return job.kind === 'lookup'
-    ? executeLookup(document, request, context)
-    : executeMutation(document, request, context);
+  if (job.kind === 'lookup') return executeLookup(document, request, context);
+  const outcome = executeMutation(document, request, context);
+  return { ...outcome, value: ownMemory([outcome.value], job.room) ?? outcome.value };
+}
+
+function judge({ parts, typed, room }: JudgeJob): JudgedValue {
+  const joined = parts.length === 1 ? null : (ownMemory(parts, room) ?? Buffer.concat(parts));
+  const bytes = joined ?? (parts[0] as Buffer);
+  const { plain, ...judgement } = judgeValue(bytes, 0, bytes.length, typed);
+  const stored = judgement.fault === null ? (joined ?? ownMemory([plain ?? bytes], room)) : null;
+  return { ...judgement, plain: stored === null ? plain : null, stored };
+}
+
+/** A large value in memory that an item can take over; null if it is not large or not stored. */
+function ownMemory(parts: readonly Buffer[], room: number): Buffer | null {
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  if (room === 0 || bytes < ownMemoryBytes) return null;
+  const value = inItemMemory(parts, room);
+  if (value === null) throw new Error('the system gives no memory for a large value');
+  return value;
 }
 
 function decode({ opcode, extras, specs, decoding }: SubdocJob) {

@@ -2,6 +2,7 @@
 // size class. An address is a page number (high half) and an offset in units of 16 bytes; 0 is no address. A page whose last
 // chunk is freed is released. Larger items get a buffer of their own under one page number. The state word tells free chunks
 // from live ones, so that pages can be walked item by item.
+import { itemMemoryBytes, largeUnits, newMemory } from './item-memory.ts';
 import { headerBytes, Word } from './layout.ts';
 import {
   classCount,
@@ -16,7 +17,6 @@ import {
 const pageLimit = 65536;
 /** Class number of a page that is one large item. */
 const large = 255;
-const largeStep = 256;
 /** Empty pages kept for reuse: this many, or this share of all. The garbage collector frees the others, slowly. */
 const spareMin = 8;
 const spareShare = 1 / 8;
@@ -88,6 +88,16 @@ export class Heap {
     const sizeClass = classOf(units);
     const page = (this.classHead[sizeClass] as number) || this.addPage(sizeClass);
     return page === 0 ? 0 : this.takeChunk(page, unitsOf(sizeClass));
+  }
+
+  /**
+   * Takes over the memory as that of a large item of `bytes`; returns its address, or 0 if it has not the size of such an item. Nothing
+   * else may write to the memory afterwards.
+   */
+  adopt(memory: SharedArrayBuffer, bytes: number): number {
+    const units = (bytes + unitBytes - 1) >>> 4;
+    if (units <= maxClassUnits || memory.byteLength !== itemMemoryBytes(bytes)) return 0;
+    return this.takeLarge(memory, largeUnits(units));
   }
 
   /** As `allocate`, for a key alone: the page keeps its mark of having no values. */
@@ -252,7 +262,11 @@ export class Heap {
 
   private allocateLarge(units: number): number {
     const size = largeUnits(units);
-    const page = this.takeNumber(newMemory(size * unitBytes));
+    return this.takeLarge(newMemory(size * unitBytes), size);
+  }
+
+  private takeLarge(memory: SharedArrayBuffer | null, size: number): number {
+    const page = this.takeNumber(memory);
     if (page === 0) return 0;
     this.valueScanBefore = ValueScan.unknown;
     this.pageClass[page] = large;
@@ -304,20 +318,5 @@ export class Heap {
     if (previous === 0) this.classHead[sizeClass] = next;
     else this.pageNext[previous] = next;
     if (next !== 0) this.pagePrevious[next] = previous;
-  }
-}
-
-const largeUnits = (units: number): number => Math.ceil(units / largeStep) * largeStep;
-
-/**
- * Growable memory comes from the operating system and returns to it. Memory that cannot grow comes from the process's
- * allocator, which keeps freed buffers of this size for good. The system may refuse: then the bucket is full, no error is raised.
- */
-function newMemory(bytes: number): SharedArrayBuffer | null {
-  try {
-    return new SharedArrayBuffer(bytes, { maxByteLength: bytes });
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
   }
 }

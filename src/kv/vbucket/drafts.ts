@@ -26,6 +26,7 @@ export function draftOf(request: MutationRequest, draft: Draft): void {
   draft.value = request.value;
   draft.valueStart = request.valueStart;
   draft.valueEnd = request.valueEnd;
+  draft.memory = request.memory;
   draft.datatype = request.datatype;
   draft.flags = request.flags;
   draft.expiry = 0;

@@ -18,6 +18,8 @@ export interface Draft {
   value: Buffer;
   valueStart: number;
   valueEnd: number;
+  /** Of `value`, if the item may take it over (see `MutationRequest`). */
+  memory: SharedArrayBuffer | null;
   datatype: number;
   flags: number;
   /** Absolute; for a tombstone the time of deletion. */
@@ -37,6 +39,7 @@ export const emptyDraft = (): Draft => ({
   value: nothing,
   valueStart: 0,
   valueEnd: 0,
+  memory: null,
   datatype: 0,
   flags: 0,
   expiry: 0,
@@ -48,6 +51,14 @@ export const draftBytes = (draft: Draft): number =>
   (draft.keyEnd - draft.keyStart) +
   (draft.headEnd - draft.headStart) +
   (draft.valueEnd - draft.valueStart);
+
+/** The memory that an item of the draft may take over, null if it cannot: its value is where that of the item would be. */
+export function adoptedMemory(draft: Draft): SharedArrayBuffer | null {
+  const { memory, value, valueStart } = draft;
+  if (memory === null || value.buffer !== memory || draft.headEnd > draft.headStart) return null;
+  const valueAt = headerBytes + draft.keyEnd - draft.keyStart;
+  return value.byteOffset + valueStart === valueAt ? memory : null;
+}
 
 export class Items {
   private readonly heap: Heap;
@@ -170,9 +181,11 @@ export class Items {
     // Keys are short: a loop is faster than a call of a native copy.
     if (isNew) for (let i = 0; i < keyBytes; i++) page[keyAt + i] = key[keyStart + i] as number;
     if (headLength > 0) draft.head.copy(page, keyAt + keyBytes, draft.headStart, draft.headEnd);
-    if (valueLength > 0) {
-      draft.value.copy(page, keyAt + keyBytes + headLength, draft.valueStart, draft.valueEnd);
-    }
+    const valueAt = keyAt + keyBytes + headLength;
+    const { value, valueStart } = draft;
+    // It is there already if the item has taken over its memory.
+    const isThere = value.buffer === page.buffer && value.byteOffset + valueStart === valueAt;
+    if (valueLength > 0 && !isThere) value.copy(page, valueAt, valueStart, draft.valueEnd);
   }
 
   /** Copies header and key, and the value when `withValue`. */

@@ -11,7 +11,7 @@ import { Bit, maxRows, Word } from '../memory/layout.ts';
 import { advanceCas, raiseCas } from './cas-clock.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
 import { FailoverLogs } from './failover-logs.ts';
-import { type Draft, draftBytes, Items } from './items.ts';
+import { adoptedMemory, type Draft, draftBytes, Items } from './items.ts';
 import type { LiveCollections } from './live-collections.ts';
 import type { Now } from './now.ts';
 import { RecentChanges } from './recent-changes.ts';
@@ -122,7 +122,7 @@ export class Vbuckets {
     const { heap, items, rows } = this;
     const { row, address: old } = place;
     const bytes = draftBytes(draft);
-    const target = old !== 0 && heap.mayOverwrite(old, bytes) ? old : heap.allocate(bytes);
+    const target = old !== 0 && heap.mayOverwrite(old, bytes) ? old : this.memoryFor(draft, bytes);
     if (target === 0) return false;
     const before = this.kind(old);
     const rev = this.nextRev(row, old);
@@ -137,6 +137,12 @@ export class Vbuckets {
     if (target !== old) place.address = this.put(place, target);
     if (target !== old && old !== 0) heap.free(old);
     return true;
+  }
+
+  private memoryFor(draft: Draft, bytes: number): number {
+    const memory = adoptedMemory(draft);
+    draft.memory = null;
+    return (memory === null ? 0 : this.heap.adopt(memory, bytes)) || this.heap.allocate(bytes);
   }
 
   /** As `write`, for a version whose CAS and revision were made elsewhere. */
@@ -166,9 +172,9 @@ export class Vbuckets {
 
   /** Writes the draft as a pending version beside the one at `place`; false when there is no memory. */
   writePending(place: Place, draft: Draft, result: MutationResult): boolean {
-    const { heap, items, rows } = this;
+    const { items, rows } = this;
     const { row, address: old } = place;
-    const target = heap.allocate(draftBytes(draft));
+    const target = this.memoryFor(draft, draftBytes(draft));
     if (target === 0) return false;
     const rev = this.nextRev(row, old);
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
