@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 
 test('refuses a PLAIN login with another authorization identity', async () => {
   await using service = await startService(
@@ -18,4 +20,30 @@ test('refuses a PLAIN login with another authorization identity', async () => {
   }
   for (const ownId of ['', 'admin'])
     assert.equal(await login(`${ownId}\0admin\0password`), Status.success, ownId);
+});
+
+test('delays replies to wrong passwords longer each time, and authenticates others meanwhile', async () => {
+  const clock = new ManualClock();
+  await using service = await startService(undefined, { clock });
+  const guesses = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const guesser = await service.connect();
+      await guesser.hello(usualFeatures);
+      const key = Buffer.from('PLAIN');
+      guesser.send({ opcode: 0x21, key, value: Buffer.from('\0admin\0guess') });
+      return { guesser, told: guesser.next() };
+    }),
+  );
+  const client = await service.connect();
+  await client.hello(usualFeatures);
+  const login = { opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') };
+  const order: string[] = [];
+  const right = client.ask(login).then(({ status }) => order.push(`let in ${status}`));
+  const wrong = guesses.map(({ told }) => told.then((reply) => order.push(`told ${reply?.status}`)));
+  await right;
+  await eventually(() => {
+    clock.advance(100);
+    assert.equal(order.length, 1 + wrong.length);
+  });
+  assert.deepEqual(order, ['let in 0', ...Array(4).fill(`told ${Status.authError}`)]);
 });
