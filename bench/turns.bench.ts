@@ -1,6 +1,6 @@
 // The longest turn of the data thread while hostile clients send the most expensive requests: its processor time, its elapsed time, and how long
 // a read on another connection waits. No attack may hold the thread for more than `turnMaxMs` of processor time; the report ends with those
-// that did. The control shows what a quiet node and the measurement itself.
+// that did. The control measures an idle node.
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';

@@ -161,13 +161,13 @@ function checkImports(file: string, text: string): void {
 
 /** Checks import cycles between files, and between units: a folder of an area, or a file beside such folders. */
 function checkCycles(): void {
-  const rooms = new Map<string, string[]>();
+  const units = new Map<string, string[]>();
   for (const [file, targets] of imports) {
     if (file.endsWith('.test.ts')) continue;
-    const others = targets.map(unitOf).filter((room) => room !== unitOf(file));
-    rooms.set(unitOf(file), [...(rooms.get(unitOf(file)) ?? []), ...others]);
+    const others = targets.map(unitOf).filter((unit) => unit !== unitOf(file));
+    units.set(unitOf(file), [...(units.get(unitOf(file)) ?? []), ...others]);
   }
-  for (const graph of [imports, rooms]) {
+  for (const graph of [imports, units]) {
     for (const cycle of cyclesOf(graph)) problems.push(`an import cycle: ${cycle.join(' -> ')}`);
   }
 }
@@ -177,12 +177,12 @@ function unitOf(file: string): string {
 }
 
 function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
-  const circles: string[][] = [];
+  const cycles: string[][] = [];
   const done = new Set<string>();
   const way: string[] = [];
   const visit = (place: string): void => {
     const at = way.indexOf(place);
-    if (at >= 0) circles.push([...way.slice(at), place]);
+    if (at >= 0) cycles.push([...way.slice(at), place]);
     if (at >= 0 || done.has(place)) return;
     way.push(place);
     for (const next of graph.get(place) ?? []) visit(next);
@@ -190,7 +190,7 @@ function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
     done.add(place);
   };
   for (const place of graph.keys()) visit(place);
-  return circles;
+  return cycles;
 }
 
 function resolveImport(file: string, target: string): string | null {

@@ -1,11 +1,11 @@
-// Texts of advised indexes: keys as CREATE INDEX takes them, and names made of the keys.
+// Texts of advised indexes: keys in the syntax of CREATE INDEX, and index names derived from the keys.
 import { crc32 } from 'node:zlib';
 import type { Source } from '../plan/block.ts';
 import { replace } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Expression, RangeBinding } from '../tree/query.ts';
 
-/** The expression as an index of the source's keyspace has it: without the alias in front. */
+/** The expression as an index key: without the alias of the source. */
 export function ofDocument(node: Expression, source: Source): Expression {
   return replace(node, (part) => {
     if (part.kind === 'slot' && part.slot === source.slot) return { kind: 'self', at: part.at };
@@ -29,7 +29,7 @@ export function ofDocument(node: Expression, source: Source): Expression {
   });
 }
 
-/** As a key of its own: without brackets around all of it. */
+/** The expression as a whole key: without outer brackets. */
 export function keyText(node: Expression): string {
   switch (node.kind) {
     case 'arithmetic': {
@@ -52,7 +52,7 @@ const isSum = (operator: string): boolean => operator === '+' || operator === '-
 const isOperation = (node: Expression): boolean =>
   node.kind === 'arithmetic' || node.kind === 'concatenation';
 
-/** An item of an array: paths without any brackets, the lower side of a comparison first. */
+/** An item of an array: paths without brackets, the lower side of a comparison first. */
 function itemText(node: Expression): string {
   if (node.kind === 'field') {
     const { name } = node;

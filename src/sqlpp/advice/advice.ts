@@ -1,4 +1,4 @@
-// Which indexes would serve a statement: each keyspace for itself, keys in the order of their predicates' kinds.
+// Finds indexes that would serve a statement, for each keyspace separately, with keys in the order of their predicates' kinds.
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Source } from '../plan/block.ts';
 import { targetOf } from '../plan/build-change.ts';
@@ -18,7 +18,7 @@ import { documentSide, keyUseOf, slotsOf, type UnnestChain, unnestKey, withLet }
 export interface AdviceContext {
   readonly datastore: Directory;
   readonly queryContext?: QueryContext;
-  /** Whether `field = 'value'` names a kind of document, so that a partial index suits. */
+  /** Whether `field = 'value'` selects a kind of document, so that a partial index suits. */
   readonly isKind: (keyspace: Keyspace, field: string, value: string) => boolean;
 }
 
@@ -38,13 +38,13 @@ export function adviceFor(statement: PlainStatement, text: string, context: Advi
   return [{ ...advice, covering: advice.plain.length === 1 ? advice.plain[0] : undefined }];
 }
 
-/** Where a keyspace is read. */
+/** A keyspace that a statement reads. */
 interface Place {
   readonly select: LogicalSelect;
   readonly body: LogicalSubselect;
   readonly uses: Uses;
   readonly conditions: readonly Expression[];
-  /** Conditions of joins that read this keyspace first. */
+  /** Conditions of joins, in which this keyspace is read first. */
   readonly joined: readonly Expression[];
   readonly chain: UnnestChain['steps'];
 }
@@ -166,7 +166,7 @@ class Adviser {
     return sets && { sets, isComplete };
   }
 
-  /** No condition helps: a join's other side, or what is read in any case. */
+  /** Advice for a keyspace without usable conditions: the other side of a join, or a scan of all documents. */
   #unfiltered(
     made: Omit<Advice, 'plain' | 'covering'>,
     from: KeyspaceFrom,

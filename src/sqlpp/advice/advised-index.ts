@@ -1,12 +1,12 @@
-// What advice says of one keyspace of a statement.
+// The advice for one keyspace of a statement.
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { KeyUse } from './key-use.ts';
 
-/** One index that would help. */
+/** An index that would help. */
 export interface AdvisedIndex {
   readonly keys: readonly KeyUse[];
   readonly flavors: readonly KeyUse[];
-  /** The first key is of entries without it too. */
+  /** The index includes documents whose first key is MISSING. */
   readonly includesMissing: boolean;
   readonly rule: string;
   readonly property: string | undefined;
@@ -18,6 +18,6 @@ export interface Advice {
   readonly isExplicit: boolean;
   readonly plain: readonly AdvisedIndex[];
   readonly covering: AdvisedIndex | undefined;
-  /** Only a join's condition asks for it: listed after the others. */
+  /** Only the condition of a join uses the index: it is listed after the others. */
   readonly isDerived: boolean;
 }

@@ -1,4 +1,4 @@
-// What an index could do beside finding rows: groups, order and limits, with the order of keys that this needs.
+// Groups, order and limits that an index could provide in addition to finding rows, with the required order of keys.
 
 import type { Source } from '../plan/block.ts';
 import { readsAny } from '../plan/conjuncts.ts';
@@ -11,11 +11,11 @@ import { slotsOf } from './predicates.ts';
 
 export interface Arrangement {
   readonly keys: readonly KeyUse[];
-  /** Undefined: nothing beside finding. */
+  /** Undefined: the index only finds rows. */
   readonly property: string | undefined;
-  /** Groups are made of index entries alone: without covering it is nothing. */
+  /** Grouping requires a covering index. */
   readonly needsCovering: boolean;
-  /** Arguments of aggregates, in the order in which they stand behind the keys. */
+  /** Arguments of aggregates, in the order in which they follow the keys. */
   readonly last: readonly KeyUse[];
 }
 
@@ -26,7 +26,7 @@ interface Asked {
   readonly set: KeySet;
   /** Every condition is on a key. */
   readonly isComplete: boolean;
-  /** The key's order can be by META().id, which every entry ends with. */
+  /** The order can end with META().id, which is the last component of every entry. */
   readonly ordersById: boolean;
 }
 
@@ -56,7 +56,7 @@ export function arrangementOf(asked: Asked): Arrangement {
   };
 }
 
-/** Keys bound to one value, then those that lead, then the others. */
+/** Orders keys: those with one value, then `leading`, then the others. */
 function arranged(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUse[] {
   const texts = new Set(leading.map(({ text }) => text));
   const others = keys.filter(({ text }) => !texts.has(text));
@@ -78,7 +78,7 @@ function groupKeys({ body, source, set, isComplete }: Asked): readonly KeyUse[] 
   return keys;
 }
 
-/** Undefined: another order, or none that is asked for. */
+/** Undefined if the index has another order, or the statement needs none. */
 function orderKeys(
   { select, body, source, set, ordersById }: Asked,
   groups: readonly KeyUse[],

@@ -1,4 +1,4 @@
-// What an index must have behind its keys, so that no document is read.
+// The keys that an index needs in addition, so that it covers the statement.
 import type { Source } from '../plan/block.ts';
 import { readsAny, readsOnly } from '../plan/conjuncts.ts';
 import { childrenOf } from '../plan/walk.ts';
@@ -9,11 +9,11 @@ import { slotsOf } from './predicates.ts';
 
 interface Asked {
   readonly source: Source;
-  /** All that the statement reads. */
+  /** All expressions that the statement reads. */
   readonly expressions: readonly Expression[];
-  /** Keys and conditions that the index has already. */
+  /** Keys and conditions of the index. */
   readonly known: readonly KeyUse[];
-  /** Slots of elements of arrays, which only array keys answer. */
+  /** Slots of array elements, which only array keys can provide. */
   readonly elementSlots: ReadonlySet<number>;
 }
 
@@ -34,7 +34,7 @@ const parts = new Set<Expression['kind']>([
   'case',
 ]);
 
-/** Sorted by name; undefined: no index has it all. */
+/** The additional keys sorted by name; undefined if no index can cover the statement. */
 export function keysToCover({ source, expressions, known, elementSlots }: Asked): KeyUse[] | undefined {
   const own = slotsOf(source);
   const texts = new Set(known.map(({ text }) => text));

@@ -1,28 +1,28 @@
-// Predicates as uses of index keys, and the order of keys by the kind of their predicates.
+// Maps predicates to index keys, and orders keys by the kind of their predicates.
 import type { Expression } from '../tree/query.ts';
 
 export interface KeyUse {
-  /** As CREATE INDEX takes it; the same for the same key. */
+  /** The key in the syntax of CREATE INDEX; equal for equal keys. */
   readonly text: string;
   /** Its part of the index's name. */
   readonly name: string;
   readonly rank: number;
-  /** IS MISSING: no index entry has it in front, unless the test itself is the key. */
+  /** IS MISSING: such a key cannot lead, unless the test itself is the key. */
   readonly isMissing: boolean;
   /** `field = 'kind'`: the condition of a partial index. */
   readonly flavor: string | undefined;
   readonly isDescending?: boolean;
-  /** False: no predicate uses it, it only makes the index cover or order. */
+  /** False: the key only makes the index cover or order. */
   readonly isUsed?: boolean;
-  /** Of array keys: what else of the row the entry answers. */
+  /** For array keys: other expressions of the row that the entry provides. */
   readonly answers?: (node: Expression) => boolean;
 }
 
-/** A set of keys: an index. */
+/** The keys of one index. */
 export interface KeySet {
   readonly keys: readonly KeyUse[];
   readonly flavors: readonly KeyUse[];
-  /** How many of the first keys all sides of a disjunction share; 0: there is no disjunction. */
+  /** How many leading keys all sides of a disjunction share; 0 without a disjunction. */
   readonly shared: number;
 }
 
@@ -113,7 +113,7 @@ function groupsOf(sides: readonly (readonly KeyUse[])[]): (readonly KeyUse[])[][
   return groups;
 }
 
-/** Each key once, with the best of its predicates. */
+/** Removes duplicate keys; each keeps the best of its predicates. */
 function merged(uses: readonly KeyUse[]): KeyUse[] {
   const known = new Map<string, KeyUse>();
   for (const use of uses) {
@@ -135,7 +135,7 @@ function sorted(uses: readonly KeyUse[]): KeyUse[] {
 
 const sidesMax = 32;
 
-/** AND of OR as OR of AND. An OR that would make too many sides stays whole. */
+/** Converts to disjunctive normal form. An OR that would make too many sides is not expanded. */
 export function sidesOf(condition: Expression): Expression[][] {
   if (condition.kind === 'logical' && condition.operator === 'or') {
     const sides = condition.operands.flatMap(sidesOf);

@@ -1,4 +1,4 @@
-// Which key of which index a predicate can use.
+// Finds the index key that a predicate can use.
 import type { Source } from '../plan/block.ts';
 import { isStatic, readsAny } from '../plan/conjuncts.ts';
 import type { SlotBinding } from '../plan/logical.ts';
@@ -8,10 +8,10 @@ import type { Expression, Quantified } from '../tree/query.ts';
 import { bindingsText, keyText, namePart, ofDocument, withoutBrackets } from './advice-text.ts';
 import { type KeyUse, keySetsOf, ranks, sidesOf } from './key-use.ts';
 
-/** Tells whether documents of the keyspace are of a kind that the field names. */
+/** Whether the field distinguishes kinds of documents in the keyspace. */
 export type IsKind = (field: string, value: string) => boolean;
 
-/** What a predicate's sides may be: keys of documents, or of elements within them. */
+/** Decides which expressions can be keys: those of documents, or of array elements. */
 export interface KeySide {
   readonly isOwn: (node: Expression) => boolean;
   readonly isKey: (node: Expression) => boolean;
@@ -151,7 +151,7 @@ export interface UnnestChain {
   readonly steps: readonly { readonly source: Source; readonly expression: Expression }[];
 }
 
-/** The array key that serves the chain, made of the predicates on its elements. */
+/** The array key for the chain and the predicates on its elements. */
 export function unnestKey({ source, steps }: UnnestChain, sides: readonly (readonly Expression[])[]): KeyUse {
   const slots = new Set(steps.map((step) => step.source.slot));
   const isOwn = (node: Expression): boolean => readsAny(node, slots);
@@ -195,7 +195,7 @@ export function unnestKey({ source, steps }: UnnestChain, sides: readonly (reado
   };
 }
 
-/** The array as it is written, without the keyspace's alias. */
+/** The array's text without the alias of the keyspace. */
 function placeText(expression: Expression, source: Source): string {
   return withoutBrackets(formatExpression(expression)).replaceAll(`\`${source.alias}\`.`, '');
 }
@@ -206,7 +206,7 @@ function placeName(expression: Expression, source: Source, aliases: readonly str
     : namePart(formatExpression(expression));
 }
 
-/** LET variables replaced by what they stand for. */
+/** Replaces LET variables by their expressions. */
 export function withLet(node: Expression, bindings: readonly SlotBinding[]): Expression {
   if (bindings.length === 0) return node;
   return replace(node, (part) => {

@@ -1,24 +1,24 @@
-// What the engine needs of the data service: documents by key, all of a collection, and writes. Implemented by the query service over
-// the data port, and in memory for tests. Order of outcomes is the order of the input; one bad document never fails its neighbours.
+// The engine's interface to the data service: documents by key, all of a collection, and writes. Implemented by the query service over
+// the data port, and in memory for tests. Outcomes have the order of the input; a failed document does not affect others.
 import type { Keyspace } from './keyspace.ts';
 
 export interface StoredDocument {
   readonly id: string;
-  /** The body as it is stored, decompressed, without extended attributes. */
+  /** The uncompressed body without extended attributes. */
   readonly bytes: Uint8Array;
   readonly isJson: boolean;
   readonly cas: bigint;
   /** Seconds since 1970; 0: never. */
   readonly expiration: number;
   readonly flags: number;
-  /** By name, as JSON text; only those that were asked for. */
+  /** The requested attributes by name, as JSON text. */
   readonly xattrs?: ReadonlyMap<string, Uint8Array>;
 }
 
 export interface ReadOptions {
-  /** Names of extended attributes to read too, without `xattrs.` in front. */
+  /** Names of extended attributes to read, without the prefix `xattrs.`. */
   readonly xattrs?: readonly string[];
-  /** `expiration` is needed: without this it may be 0 for a document that has one, as reading it costs more. */
+  /** Reads `expiration`; without this flag it may be 0 for a document that has one, since reading it costs more. */
   readonly expiration?: boolean;
   readonly signal: AbortSignal;
 }
@@ -35,9 +35,9 @@ export interface DocumentWrite {
   readonly id: string;
   /** JSON text; empty for a deletion. */
   readonly bytes: Uint8Array;
-  /** Written only if the document still has this CAS; 0n: whatever it has. */
+  /** The document must still have this CAS; 0n: any. */
   readonly cas: bigint;
-  /** Of a deletion, which is done whatever the document has: the CAS that was read. */
+  /** The CAS that was read, for a deletion that does not require it. */
   readonly readCas?: bigint;
   /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
   readonly expiration: number | 'keep';
@@ -57,13 +57,13 @@ export type WriteOutcome =
   | { readonly status: 'failed'; readonly reason: string; readonly retryable: boolean };
 
 export interface Documents {
-  /** undefined: no such document. Rejects when the keyspace is gone or the data service does not answer. */
+  /** undefined for a missing document. Rejects when the keyspace was dropped or the data service does not answer. */
   read(
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
   ): Promise<(StoredDocument | undefined)[]>;
-  /** All documents as of the call, in no order, in batches. Leaving the loop early frees everything. */
+  /** All documents that exist at the call, unordered, in batches. Leaving the loop early frees all resources. */
   scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]>;
   count(keyspace: Keyspace, signal: AbortSignal): Promise<number>;
   write(keyspace: Keyspace, writes: readonly DocumentWrite[], options: WriteOptions): Promise<WriteOutcome[]>;

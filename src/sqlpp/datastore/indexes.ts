@@ -1,4 +1,4 @@
-// The index service as the engine uses it: the indexes of a keyspace, and scans over them. Implemented over index files by
+// The engine's interface to the index service: the indexes of a keyspace, and scans over them. Implemented over index files by
 // src/index, and in memory for tests.
 import type { Value } from '../values/value.ts';
 import type { StoredDocument } from './documents.ts';
@@ -7,18 +7,18 @@ import type { Keyspace } from './keyspace.ts';
 export type IndexState = 'deferred' | 'building' | 'online' | 'offline';
 
 export interface IndexKey {
-  /** The key's expression as text in canonical form, of the bare document (`self` is the document): `` `address`.`city` ``, `(distinct (array …))`. */
+  /** The key's expression as text in canonical form, over the document (`self`): `` `address`.`city` ``, `(distinct (array …))`. */
   readonly expression: string;
   readonly isDescending: boolean;
-  /** Rows whose leading key is MISSING are in the index too. */
+  /** The index has rows with a MISSING leading key. */
   readonly includesMissing: boolean;
-  /** An array key has an entry for each element (`all`), or for each different one (`distinct`). */
+  /** An array key has a row for each element (`all`), or for each distinct one (`distinct`). */
   readonly array?: 'all' | 'distinct';
 }
 
 /** The definition of CREATE INDEX. Stored, so only plain data. */
 export interface IndexDefinition {
-  /** 16 hexadecimal digits, never given twice. */
+  /** 16 hexadecimal digits; never reused. */
   readonly id: string;
   readonly name: string;
   readonly keyspace: Keyspace;
@@ -27,7 +27,7 @@ export interface IndexDefinition {
   readonly keys: readonly IndexKey[];
   /** WHERE of a partial index, canonical text. */
   readonly condition?: string;
-  /** PARTITION BY: stored and shown, without effect on one node. */
+  /** PARTITION BY: stored and shown; without effect on one node. */
   readonly partition?: { readonly expressions: readonly string[]; readonly partitions: number };
   readonly isDeferred: boolean;
   readonly replicas: number;
@@ -38,50 +38,50 @@ export interface IndexStatus {
   readonly state: IndexState;
   /** 0 to 100. */
   readonly progress: number;
-  /** Why it is offline, or what was left out. */
+  /** Why the index is offline, or which documents it lacks. */
   readonly message?: string;
   /** Milliseconds since 1970; 0: never. */
   readonly lastScanMs: number;
 }
 
-/** One bound of a key; left out: unbounded on that side. */
+/** One bound of a key; absent: unbounded on that side. */
 export interface Bound {
   readonly value: Value;
   readonly inclusive: boolean;
 }
 
-/** Bounds by key position, from the first on. Shorter than the index's keys: the others are unbounded. */
+/** Bounds by key position from the first on; further keys are unbounded. */
 export interface Span {
   readonly ranges: readonly { readonly low?: Bound; readonly high?: Bound }[];
 }
 
-/** What the index must have applied before a scan answers. */
+/** The changes that the index must include before a scan starts. */
 export type Consistency =
   | { readonly kind: 'not_bounded' }
-  /** By vbucket: at least this seqno of this history (uuid 0n: whatever history). */
+  /** By vbucket: at least this seqno of this history (uuid 0n: any). */
   | {
       readonly kind: 'at';
       readonly vector: ReadonlyMap<number, { readonly seqno: number; readonly uuid: bigint }>;
-      /** Reads the vector again when an index has another history. Rejects when the history that the request names no longer exists. */
+      /** Reads the vector again when an index has another history. Rejects when the history of the request's vector has ended. */
       readonly renew?: () => Promise<Consistency>;
     };
 
 export interface IndexScan {
   readonly index: IndexDefinition;
-  /** Rows in any of them; overlapping spans give a row once. Empty: all rows. */
+  /** The scan returns rows of any span, each once. Empty: all rows. */
   readonly spans: readonly Span[];
   readonly isReverse: boolean;
-  /** Positions of the keys that rows carry; empty: ids alone. */
+  /** Positions of the keys to return; empty: only ids. */
   readonly keys: readonly number[];
-  /** An id once, however many entries of an array key match. Needs no order. */
+  /** Returns each id once, even if several rows of an array key match. Then rows have no order. */
   readonly isDistinct: boolean;
   readonly offset: number;
   /** Infinity: all. */
   readonly limit: number;
   readonly consistency: Consistency;
-  /** How long to wait for consistency; 0: as long as the index service waits at most. Over it: IndexScanTimeout. */
+  /** Timeout for consistency; 0: that of the index service. Then fails with IndexScanTimeout. */
   readonly waitMs: number;
-  /** Documents that a transaction has changed, by id: their rows are made of these; null: it has none. */
+  /** Documents that a transaction has changed, by id, which replace the stored ones; null: removed. */
   readonly changed?: ReadonlyMap<string, StoredDocument | null>;
   readonly signal: AbortSignal;
 }
@@ -99,18 +99,18 @@ export interface IndexFigures {
 }
 
 export interface Indexes {
-  /** Of a keyspace, all states, newest state known. Synchronous: planning never waits. */
+  /** The indexes of a keyspace in all states, by the last report. Synchronous, since planning never waits. */
   of(keyspace: Keyspace): readonly IndexStatus[];
-  /** In index order, in batches. Leaving the loop early frees everything. */
+  /** Rows in index order, in batches. Leaving the loop early frees all resources. */
   scan(scan: IndexScan): AsyncIterable<readonly IndexRow[]>;
-  /** How many rows the spans have, without reading them where that is cheaper. */
+  /** The number of rows in the spans. */
   count(scan: Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>): Promise<number>;
   figures(index: IndexDefinition): Promise<IndexFigures>;
 }
 
 /** Changes of definitions: DDL. Errors are SqlErrors with the published codes (4300 exists, 12016 not found, …). */
 export interface IndexAdmin {
-  /** Resolves when the index is online (deferred ones: when it is known), or rejects. On abort it goes on in the background. */
+  /** Resolves when the index is online, or for a deferred one known. After an abort the build continues in the background. */
   create(
     definition: Omit<IndexDefinition, 'id'>,
     options: { ifNotExists: boolean; signal: AbortSignal },

@@ -1,4 +1,4 @@
-// Names of what a statement reads and writes.
+// Names of the keyspaces that a statement reads and writes.
 
 /** A collection, or a keyspace of the catalog (`system:` ones have no bucket and scope). */
 export interface KeyspaceName {
@@ -24,7 +24,7 @@ export interface Keyspace {
   readonly collectionId: number;
 }
 
-/** As error texts and plans name it: `default:travel`, or `default:travel.inventory.airline`. */
+/** The name in error texts and plans: `default:travel`, or `default:travel.inventory.airline`. */
 export function keyspaceText({ namespace, bucket, scope, collection }: KeyspaceName): string {
   if (namespace === 'system') return `system:${collection}`;
   const isDefault = scope === '_default' && collection === '_default';

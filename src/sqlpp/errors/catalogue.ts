@@ -1,5 +1,5 @@
-// Codes and texts of errors and warnings. Clients decide by the codes and some by words of the texts: neither changes, none is used
-// again for something else. `{}` stands for a part that the place of the error fills in.
+// Codes and texts of errors and warnings. Clients compare codes and some texts: neither changes, and no code is reused.
+// `{}` stands for a parameter.
 
 export const texts = {
   // Requests.
@@ -43,7 +43,7 @@ export const texts = {
   3080: "Ambiguous reference to field '{}'{}.",
   3081: 'Duplicate variable: {}{} already in scope.',
   3082: 'Formalizer internal error: {}',
-  // What a statement may not combine.
+  // Invalid combinations of clauses.
   3100: '{}',
   3110: '{} on {} cannot have join hint (USE HASH or USE NL).',
   3120: '{} on {} cannot have USE KEYS.',

@@ -2,7 +2,7 @@
 import { type ErrorCode, texts } from './catalogue.ts';
 
 export interface SqlErrorDetails {
-  /** What clients read to decide, as plain JSON: `reason` of 12009, `cause` of transactions. */
+  /** Details for clients as plain JSON: `reason` of 12009, `cause` of transactions. */
   readonly reason?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
   /** The same request may succeed later. */
@@ -22,13 +22,13 @@ export class SqlError extends Error {
     this.isRetryable = details.isRetryable ?? false;
   }
 
-  /** Of an answer whose first error this is, while nothing of it was sent. */
+  /** The HTTP status of an answer whose first error this is. */
   get status(): number {
     return httpStatusOf(this.code);
   }
 }
 
-/** The error of this code; the parts fill the places `{}` of its text in order. */
+/** Creates the error of this code; `parts` replace the `{}` of its text in order. */
 export function sqlError(code: ErrorCode, ...parts: readonly (string | number)[]): SqlError {
   return new SqlError(code, textOf(code, parts), {});
 }

@@ -1,4 +1,4 @@
-// Calls of functions: arguments are parsed and evaluated, what MISSING and NULL do is decided by the declaration.
+// Compiles function calls: evaluates the arguments; the declaration decides how MISSING and NULL propagate.
 
 import { sqlError } from '../errors/sql-error.ts';
 import { functionNamed } from '../functions/catalogue.ts';
@@ -24,7 +24,7 @@ export function compileCall(node: Call, compiler: Compiling): Evaluate {
   };
 }
 
-/** No argument decides. */
+/** Returned when no argument is MISSING or NULL. */
 const goOn = Symbol('go on');
 
 function propagated(values: readonly Value[]): null | undefined | typeof goOn {

@@ -1,5 +1,5 @@
-// Expressions to closures. Names are resolved before: aliases and fields are slots of the row, what identifiers are left are variables
-// of ANY, EVERY and comprehensions around them. A result may be JSON text that nobody parsed (`RawJson`).
+// Compiles expressions to closures. Names are resolved before: aliases and fields are slots of the row, remaining identifiers are variables
+// of ANY, EVERY and comprehensions around them. A result may be unparsed JSON text (`RawJson`).
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Expression, Subquery } from '../tree/query.ts';
@@ -36,7 +36,7 @@ class Compiler implements Compiling {
     this.variables = variables;
   }
 
-  /** With more variables in scope. */
+  /** A compiler with more variables in scope. */
   inner(variables: ReadonlyMap<string, Variable>): Compiler {
     return new Compiler(new Map([...this.variables, ...variables]));
   }
@@ -45,14 +45,14 @@ class Compiler implements Compiling {
     return expressions.map((expression) => this.compile(expression));
   }
 
-  /** The result is parsed: it can be compared and computed with. */
+  /** Compiles to a parsed result, which can be compared and computed with. */
   parsed(expression: Expression): Evaluate {
     const evaluate = this.compile(expression);
     if (!mayBeText(expression)) return evaluate;
     return (row, context) => resolve(evaluate(row, context));
   }
 
-  /** The result is parsed, and everything within it. */
+  /** Compiles to a result that is parsed completely, with all nested values. */
   whole(expression: Expression): Evaluate {
     const evaluate = this.compile(expression);
     if (!mayBeText(expression)) return evaluate;
@@ -159,7 +159,7 @@ class Compiler implements Compiling {
 
   private array(items: readonly Expression[]): Evaluate {
     const list = items.map((item) => this.whole(item));
-    // An item may be MISSING; as text it is null.
+    // A MISSING item becomes null in JSON text.
     return (row, context) => evaluateAll(list, row, context);
   }
 
@@ -169,7 +169,7 @@ class Compiler implements Compiling {
   }
 }
 
-/** Whether the value may be, or hold, JSON text that is not parsed. */
+/** Whether the value may be or contain unparsed JSON text. */
 function mayBeText({ kind }: Expression): boolean {
   switch (kind) {
     case 'slot':

@@ -5,7 +5,7 @@ import { isTrue } from '../values/types.ts';
 import { newObject, setMember } from '../values/value.ts';
 import type { Compiling, Evaluate } from './evaluate.ts';
 
-/** Members whose name is NULL or MISSING, or whose value is MISSING, are left out; another name that is no string gives NULL. */
+/** Omits members whose name is NULL or MISSING, or whose value is MISSING; any other name that is not a string gives NULL. */
 export function compileObject(node: ObjectConstruction, compiler: Compiling): Evaluate {
   const members = node.members.map(({ name, value }) => ({
     constant: name.kind === 'constant' && typeof name.value === 'string' ? name.value : undefined,

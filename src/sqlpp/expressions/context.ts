@@ -1,2 +1,2 @@
-// Stands with the functions, which need it too.
+// Defined in src/sqlpp/functions, which use it, too.
 export type { EvaluationContext } from '../functions/context.ts';

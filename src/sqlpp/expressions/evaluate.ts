@@ -1,14 +1,14 @@
-// What compiled expressions are, and what compiling parts of them needs.
+// The types of compiled expressions and of their compiler.
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
 
-/** A result may be JSON text that nobody parsed (`RawJson`). */
+/** A compiled expression. Its result may be unparsed JSON text (`RawJson`). */
 export type Evaluate = (row: readonly Value[], context: EvaluationContext) => Value;
 
 /**
- * Of ANY, EVERY and comprehensions. Evaluation is synchronous, so that one place for each will do; whoever sets it puts back what it
- * held, for functions that call themselves.
+ * A variable of ANY, EVERY or a comprehension. Since evaluation is synchronous, one object holds its value; the code that sets it restores
+ * the previous value, for recursive functions.
  */
 export interface Variable {
   value: Value;
@@ -17,11 +17,11 @@ export interface Variable {
 export interface Compiling {
   compile(expression: Expression): Evaluate;
   list(expressions: readonly Expression[]): Evaluate[];
-  /** The result is parsed: it can be compared and computed with. */
+  /** Compiles to a parsed result, which can be compared and computed with. */
   parsed(expression: Expression): Evaluate;
-  /** The result is parsed, and everything within it. */
+  /** Compiles to a result that is parsed completely, with all nested values. */
   whole(expression: Expression): Evaluate;
-  /** With more variables in scope. */
+  /** A compiler with more variables in scope. */
   inner(variables: ReadonlyMap<string, Variable>): Compiling;
 }
 

@@ -1,4 +1,4 @@
-// An evaluation context for tests: fixed time, counted randomness, nothing from elsewhere.
+// An evaluation context for tests: fixed time, deterministic random numbers, no subqueries and user functions.
 import type { EvaluationContext } from './context.ts';
 
 export function evaluationContext(given: Partial<EvaluationContext> = {}): EvaluationContext {

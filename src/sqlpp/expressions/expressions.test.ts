@@ -11,7 +11,7 @@ import { RawJson, type Value } from '../values/value.ts';
 import { compile } from './compile.ts';
 import { evaluationContext } from './evaluation-context.fixture.ts';
 
-/** Names but variables are fields of the document in slot 0. */
+/** Replaces names other than variables by fields of the document in slot 0. */
 function inDocument(node: Expression, variables: readonly string[] = []): Expression {
   const inner = (child: Expression): Expression => inDocument(child, variables);
   switch (node.kind) {
@@ -129,7 +129,7 @@ test('AND, OR and NOT have three values and MISSING', () => {
   ]);
 });
 
-test('comparisons with NULL and MISSING give them, between types they follow the order of types', () => {
+test('comparisons propagate NULL and MISSING, and order different types by type', () => {
   check([
     ['1 = 1.0', 'true'],
     ['1 != 2', 'true'],
@@ -287,7 +287,7 @@ test('CASE, objects, arrays, arithmetic and ||', () => {
   ]);
 });
 
-test('parameters are taken from the request, and a missing one is named', () => {
+test('reads parameters from the request, and names a missing one', () => {
   const context = evaluationContext({ named: new Map([['n', 5]]), positional: ['x'] });
   assert.equal(compile(parseExpression('$n + 1'))([], context), 6);
   assert.equal(compile(parseExpression('$1 || ?'))([], context), 'xx');
@@ -295,7 +295,7 @@ test('parameters are taken from the request, and a missing one is named', () => 
   assert.throws(() => compile(parseExpression('$2'))([], context), SqlError);
 });
 
-test('a function that calls itself finds its variables as they were', () => {
+test('a recursive function keeps the variables of its caller', () => {
   const expression = compile(parseExpression('ARRAY [v, f(v), v] FOR v IN $1 END'));
   const context = evaluationContext({ positional: [[2, 1]] });
   const result = expression([], {

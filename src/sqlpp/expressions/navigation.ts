@@ -1,4 +1,4 @@
-// Fields, elements, slices. What is neither an object nor an array has no fields and no elements: MISSING.
+// Fields, elements, slices. For values that are neither objects nor arrays the result is MISSING.
 import { arrayStar, itemsOfValue, membersOfValue } from '../functions/array-star.ts';
 import type { ArrayStar, Element, Expression, Field, Slice } from '../tree/query.ts';
 import { compareStrings } from '../values/collation.ts';
@@ -30,14 +30,14 @@ export function compileField(node: Field, compiler: Compiling): Evaluate {
   };
 }
 
-/** Of a parsed value. */
+/** A field of a parsed value. */
 function field(value: Value, name: string): Value {
   if (typeof value !== 'object' || value === null || isArray(value) || value instanceof Binary)
     return undefined;
   return (value as ValueObject)[name];
 }
 
-/** A member of exactly this name, else the first in order of names that differs in case only. */
+/** The member of this name, else the first in name order that differs only in case. */
 function fieldWithoutCase(value: Value, name: string): Value {
   const members = membersOfValue(value);
   const exact = members.find(([found]) => found === name);
@@ -101,7 +101,7 @@ export function compileArrayStar(node: ArrayStar, compiler: Compiling): Evaluate
   };
 }
 
-/** Everything in an array or an object, in all depths; undefined: it is neither. */
+/** All nested values of an array or an object; undefined for other values. */
 export function descendants(value: Value): Value[] | undefined {
   if (typeof value !== 'object' || value === null || value instanceof Binary) return undefined;
   const list: Value[] = [];

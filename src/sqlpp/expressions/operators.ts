@@ -53,7 +53,7 @@ function inverted(value: Value): Value {
   return value === undefined || value === null ? value : !isTrue(value);
 }
 
-/** Stops at the first operand that decides: false for AND, true for OR. */
+/** Short-circuits at the deciding value: false for AND, true for OR. */
 export function compileLogical(node: Logical, compiler: Compiling): Evaluate {
   const operands = node.operands.map((operand) => compiler.parsed(operand));
   return node.operator === 'and' ? allOf(operands) : anyOf(operands);
@@ -65,7 +65,7 @@ function allOf(operands: readonly Evaluate[]): Evaluate {
     for (let at = 0; at < operands.length; at++) {
       const value = (operands[at] as Evaluate)(row, context);
       if (value === true) continue;
-      // MISSING wins over NULL.
+      // MISSING takes precedence over NULL.
       if (value === undefined) result = undefined;
       else if (value === null) result = result === undefined ? undefined : null;
       else if (!isTrue(value)) return false;
@@ -80,7 +80,7 @@ function anyOf(operands: readonly Evaluate[]): Evaluate {
     for (let at = 0; at < operands.length; at++) {
       const value = (operands[at] as Evaluate)(row, context);
       if (value === false) continue;
-      // NULL wins over MISSING.
+      // NULL takes precedence over MISSING.
       if (value === null) result = null;
       else if (value === undefined) result = result === null ? null : undefined;
       else if (isTrue(value)) return true;
@@ -157,7 +157,7 @@ export function compileIs(node: IsTest, compiler: Compiling): Evaluate {
     case 'missing':
       return (row, context) => (of(row, context) === undefined) !== isNegated;
     case 'null':
-      // Of MISSING it is MISSING.
+      // For MISSING the result is MISSING.
       return (row, context) => {
         const value = of(row, context);
         return value === undefined ? undefined : (value === null) !== isNegated;
@@ -170,7 +170,7 @@ export function compileIs(node: IsTest, compiler: Compiling): Evaluate {
   }
 }
 
-/** Lists of constants from this length on are looked up by identity. */
+/** Lists of constants of at least this length are looked up in a set. */
 const hashedFrom = 8;
 
 export function compileMembership(node: Membership, compiler: Compiling): Evaluate {
@@ -198,7 +198,7 @@ function isStatic(list: Expression): boolean {
   );
 }
 
-/** Remembers the identities of the last list's items. */
+/** Caches the identities of the last list's items. */
 function hashed(): (value: Value, list: Value) => boolean | null | undefined {
   let known:
     | { readonly list: Value; readonly set: Set<string>; readonly others: boolean | null | undefined }
@@ -206,7 +206,7 @@ function hashed(): (value: Value, list: Value) => boolean | null | undefined {
   return (value, list) => {
     const items = itemsOfValue(list);
     if (items === undefined || items.length < hashedFrom || value === null) return isIn(value, list);
-    // An array of constants is made anew for each row: its items are the same.
+    // An array of constants is built for each row, with the same items.
     if (known === undefined || (known.list !== list && !isSameList(known.list, items))) {
       const set = new Set(items.filter((item) => item !== null && item !== undefined).map(identityOf));
       known = { list: items, set, others: noneOf(items) };
@@ -219,7 +219,7 @@ function hashed(): (value: Value, list: Value) => boolean | null | undefined {
   };
 }
 
-/** Equality of arrays and objects may be NULL, which identity does not tell. */
+/** Equality of arrays and objects can be NULL, which a lookup by identity cannot return. */
 function isPlain(value: Value): boolean {
   return typeof value !== 'object';
 }
@@ -247,7 +247,7 @@ function among(value: Value, items: readonly Value[]): boolean | null | undefine
   return noneOf(items);
 }
 
-/** The answer when no item is equal: NULL or MISSING among them could be. */
+/** The result when no item is equal: NULL or MISSING if an item is that. */
 function noneOf(items: readonly Value[]): boolean | null | undefined {
   if (items.includes(null)) return null;
   return items.includes(undefined) ? undefined : false;
@@ -268,5 +268,5 @@ export function compileConcatenation(node: Concatenation, compiler: Compiling): 
   };
 }
 
-/** Characters of a text that an expression makes. */
+/** The longest text that `||` creates. */
 const textMax = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-// ANY, EVERY and comprehensions. Several bindings go on side by side, as far as the shortest.
+// ANY, EVERY and comprehensions. Several bindings iterate in parallel, up to the end of the shortest.
 import { sqlError } from '../errors/sql-error.ts';
 import { itemsOfValue } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
@@ -9,7 +9,7 @@ import { newObject, type Value } from '../values/value.ts';
 import type { Compiling, Evaluate, Variable } from './evaluate.ts';
 import { descendants, sortedMembers } from './navigation.ts';
 
-/** What a binding goes over: the values, and for a position variable the positions or names. */
+/** The values that a binding iterates over, and for a position variable the positions or names. */
 interface Range {
   readonly values: readonly Value[];
   readonly positions: readonly Value[] | undefined;
@@ -24,7 +24,7 @@ interface CompiledRange {
 
 class Ranges {
   private readonly list: readonly CompiledRange[];
-  /** The compiler of what sees the variables. */
+  /** The compiler for expressions that see the variables. */
   readonly inner: Compiling;
 
   constructor(bindings: readonly RangeBinding[], compiler: Compiling) {
@@ -43,7 +43,7 @@ class Ranges {
     this.inner = compiler.inner(variables);
   }
 
-  /** The ranges of a row; NULL or MISSING where one of them is no array or object. */
+  /** The ranges of a row; NULL or MISSING if one of them is not an array or object. */
   of(row: readonly Value[], context: EvaluationContext): readonly Range[] | null | undefined {
     const ranges: Range[] = [];
     let isNull = false;
@@ -57,7 +57,7 @@ class Ranges {
     return isNull ? null : ranges;
   }
 
-  /** Calls `visit` with the variables set, until it answers true; puts back what they held. */
+  /** Calls `visit` with the variables set until it returns true; restores their previous values. */
   visit(ranges: readonly Range[], visit: () => boolean): void {
     const before = this.list.map(({ value, position }) => [value.value, position?.value] as const);
     const length = Math.min(...ranges.map(({ values }) => values.length));
@@ -165,7 +165,7 @@ function firstOf(ranges: Ranges, value: Evaluate, isWanted: IsWanted): Evaluate 
   };
 }
 
-/** A name that is MISSING gives MISSING, another that is no string NULL. */
+/** A MISSING name gives MISSING, any other name that is not a string NULL. */
 function objectOf(ranges: Ranges, name: Evaluate, value: Evaluate, isWanted: IsWanted): Evaluate {
   return (row, context) => {
     const found = ranges.of(row, context);

@@ -1,4 +1,4 @@
-// Aggregates as they gather values: add each, merge those of parts, ask for the result. NULL without values, COUNT 0.
+// The states of aggregates: add values, merge partial states, compute the result. Without values it is NULL, for COUNT 0.
 import type { Aggregate } from '../tree/query.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
@@ -8,16 +8,16 @@ import { isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 
 export interface AggregateState {
-  /** Of COUNT(*) whatever value. */
+  /** Adds a value; for COUNT(*) any value. */
   add(value: Value): void;
-  /** Takes over what another state of the same aggregate has gathered. */
+  /** Merges another state of the same aggregate. */
   merge(other: AggregateState): void;
   result(): Value;
-  /** How many values it keeps; absent: none. */
+  /** How many values the state stores; absent: none. */
   readonly kept?: number;
 }
 
-/** A new state of an aggregate, DISTINCT or not. FILTER is the caller's. */
+/** A new state of an aggregate, DISTINCT or not. The caller applies FILTER. */
 export function aggregateStateOf(
   aggregate: Pick<Aggregate, 'name' | 'arguments' | 'isDistinct'>,
 ): AggregateState {
@@ -164,7 +164,7 @@ class Extreme implements AggregateState {
   }
 }
 
-/** ARRAY_AGG: all but MISSING, in collation order. */
+/** ARRAY_AGG: all values except MISSING, in collation order. */
 class Gathered implements AggregateState {
   private readonly values: Value[] = [];
 
@@ -217,7 +217,7 @@ function median(values: readonly (number | bigint)[]): Value {
   return divide(add(sorted[middle - 1], sorted[middle]), 2);
 }
 
-/** `less` is taken off the number of values; `ofOne` is the variance of a single value. */
+/** `less` is subtracted from the number of values; `ofOne` is the variance of a single value. */
 function variance(values: readonly (number | bigint)[], less: 0 | 1, ofOne: 0 | null): number | null {
   if (values.length === 1) return ofOne;
   const numbers = values.map(Number);

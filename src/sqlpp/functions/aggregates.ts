@@ -1,9 +1,9 @@
-// Aggregates and window functions: which names there are, and what each may be combined with.
+// The aggregates and window functions, and the clauses that each allows.
 
 export interface AggregateRules {
   readonly minimum: number;
   readonly maximum: number;
-  /** May stand without OVER. */
+  /** Allowed without OVER. */
   readonly isPlain: boolean;
   readonly allowsDistinct: boolean;
   readonly allowsFilter: boolean;

@@ -1,4 +1,4 @@
-// Functions that take arrays for sets: items that collate equal count once. Results keep the order in which items first appear.
+// Functions that treat arrays as sets: items that collate equal count once. Results have the order of first appearance.
 import { identityOf } from '../values/identity.ts';
 import { isArray } from '../values/types.ts';
 import type { Value } from '../values/value.ts';

@@ -3,13 +3,13 @@ import { itemsOf, membersOf } from '../values/json-scan.ts';
 import { isArray } from '../values/types.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
-/** The items of an array, parsed or not; undefined: it is no array. */
+/** The items of an array, parsed or not; undefined for other values. */
 export function itemsOfValue(value: Value): readonly Value[] | undefined {
   if (value instanceof RawJson) return itemsOf(value);
   return isArray(value) ? value : undefined;
 }
 
-/** Names and values of an object, parsed or not; of anything else nothing. */
+/** Names and values of an object, parsed or not; empty for other values. */
 export function membersOfValue(value: Value): [name: string, value: Value][] {
   if (value instanceof RawJson) return membersOf(value) ?? [];
   if (typeof value !== 'object' || value === null || isArray(value) || value instanceof Binary) return [];

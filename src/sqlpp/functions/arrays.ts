@@ -1,4 +1,4 @@
-// Functions of arrays. What is no array gives NULL.
+// Functions of arrays. Other arguments give NULL.
 import { sqlError } from '../errors/sql-error.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
@@ -92,7 +92,7 @@ const replace: Implementation = ([items, searched, by, count = Infinity]) => {
 const remove = (items: Items, values: Items): Items =>
   items.filter((item) => !values.some((value) => equal(item, value) === true));
 
-/** Those that are not there yet. */
+/** The items that the array does not have yet. */
 const put = (items: Items, values: Items): Items => [
   ...items,
   ...values.filter((value) => !has(items, value)),

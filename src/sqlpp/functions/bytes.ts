@@ -1,4 +1,4 @@
-// Strings as the UTF-8 bytes that positions and lengths of the language count.
+// Strings as UTF-8 bytes, in which the language counts positions and lengths.
 
 const nonAscii = /[^\0-\x7f]/;
 

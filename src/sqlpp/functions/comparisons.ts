@@ -36,7 +36,7 @@ const between: Implementation = ([value, low, high]) => {
   return from === null || to === null ? null : from >= 0 && to <= 0;
 };
 
-/** The smallest value that collates behind. */
+/** The smallest value that collates after the argument. */
 function successor(value: Value): Value {
   switch (typeof value) {
     case 'undefined':
@@ -119,7 +119,13 @@ export const comparisons = new Declarations('comparison')
     extreme(-1),
     own,
   )
-  .add('successor', 'value', 'The smallest value that collates behind.', ([value]) => successor(value), own);
+  .add(
+    'successor',
+    'value',
+    'The smallest value that collates after the argument.',
+    ([value]) => successor(value),
+    own,
+  );
 
 export const operators = new Declarations('operator')
   .add('and', 'condition, condition [, condition …]', 'As the operator AND.', and, own)

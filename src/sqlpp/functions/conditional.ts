@@ -11,7 +11,7 @@ const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[]
   synonyms,
 });
 
-/** The first argument that will do, else NULL. */
+/** The first accepted argument, else NULL. */
 const first =
   (willDo: (value: Value) => boolean): Implementation =>
   (values) => {
@@ -21,7 +21,7 @@ const first =
       : found;
   };
 
-/** The first number that will do. What is no number before it gives NULL; with a MISSING among the others MISSING. */
+/** The first accepted number. An earlier argument that is not a number gives NULL; a MISSING argument gives MISSING. */
 const firstNumber =
   (willDo: (value: number) => boolean): Implementation =>
   (values) => {

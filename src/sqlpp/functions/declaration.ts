@@ -1,14 +1,14 @@
-// What a function declares: the parser checks names and numbers of arguments by it, expressions call it, the reference page lists it.
+// The declaration of a function: the parser checks names and argument counts, expressions call it, the reference page lists it.
 import type { Value } from '../values/value.ts';
 import type { EvaluationContext } from './context.ts';
 
 /**
- * What happens before the function sees its arguments. `propagate`: a MISSING argument gives MISSING, else a NULL one NULL. `missing`:
- * only MISSING is decided. `own`: the function decides all.
+ * How MISSING and NULL arguments are handled before the call. `propagate`: a MISSING argument gives MISSING, else a NULL one NULL. `missing`:
+ * only MISSING propagates. `own`: the function handles both.
  */
 export type NullRule = 'propagate' | 'missing' | 'own';
 
-/** Something that a place of call keeps between rows, such as a compiled pattern. */
+/** State that a call keeps between rows, such as a compiled pattern. */
 export interface Memo {
   key?: unknown;
   kept?: unknown;
@@ -17,16 +17,16 @@ export interface Memo {
 export type Implementation = (values: readonly Value[], context: EvaluationContext, memo: Memo) => Value;
 
 export interface FunctionDeclaration {
-  /** In lower case; others of the same meaning are synonyms. */
+  /** The name in lower case. */
   readonly name: string;
   readonly synonyms: readonly string[];
   readonly group: FunctionGroup;
   readonly minimum: number;
   readonly maximum: number;
   readonly nulls: NullRule;
-  /** Two calls with the same arguments may differ: never computed once for all rows, nor indexed. */
+  /** Calls with the same arguments may differ: not computed once for all rows, and not indexed. */
   readonly isVolatile: boolean;
-  /** The evaluation context answers it. */
+  /** The evaluation context implements the function. */
   readonly isSpecial: boolean;
   /** Arguments, as the reference page shows them: `array, value [, value …]`. */
   readonly signature: string;
@@ -51,7 +51,7 @@ export type FunctionGroup =
   | 'token'
   | 'type';
 
-/** As many as there are. */
+/** Any number of arguments. */
 export const many = 32_767;
 
 interface Options {

@@ -1,5 +1,5 @@
-// One call of each function. The reference page shows what it answers, and what it answers when an argument is NULL, MISSING or of
-// another type; so a change of any of that shows in the page.
+// One call of each function. The reference page shows its result, and the results when an argument is NULL, MISSING or of
+// another type, so that the page shows every change of them.
 
 export const examples: Readonly<Record<string, string>> = {
   abort: 'abort("no stock")',

@@ -25,7 +25,7 @@ const context: EvaluationContext = {
 
 const plain = declarations.filter(({ isSpecial }) => !isSpecial);
 
-/** As a call in a statement: NULL and MISSING are decided by the rule of the declaration. */
+/** Calls a function as a statement does: the declaration decides how NULL and MISSING propagate. */
 function call(declaration: FunctionDeclaration, values: readonly Value[]): Value {
   const { nulls } = declaration;
   if (nulls !== 'own' && values.includes(undefined)) return undefined;
@@ -82,7 +82,7 @@ for (const declaration of plain) {
   const { name, minimum, maximum, nulls } = declaration;
   const most = Math.min(maximum, minimum + 2);
   if (most === 0) continue;
-  test(`${name.toUpperCase()} takes NULL, MISSING and every type as declared`, () => {
+  test(`${name.toUpperCase()} handles NULL, MISSING and every type as declared`, () => {
     for (let count = Math.max(1, minimum); count <= most; count++) {
       for (const sample of samples) {
         for (let at = 0; at < count; at++) {
@@ -105,7 +105,7 @@ for (const declaration of plain) {
   });
 }
 
-/** Nothing but values of the language comes out. */
+/** Asserts that a result is a value of the language. */
 function assertValue(value: Value): void {
   if (Array.isArray(value)) for (const item of value) assertValue(item);
   else if (typeof value === 'object' && value !== null && !(value instanceof Binary)) {
@@ -118,7 +118,7 @@ function assertValue(value: Value): void {
     );
 }
 
-test('no function fails but with an error of the language, whatever it is given', () => {
+test('no argument makes a function fail with an error other than a SqlError', () => {
   const value = fc.letrec<{ value: Value }>((tie) => ({
     value: fc.oneof(
       { maxDepth: 2 },
@@ -157,7 +157,7 @@ test('no function fails but with an error of the language, whatever it is given'
   );
 });
 
-test('sizes that a function makes have a bound', () => {
+test('bounds the size of results', () => {
   const refused = (name: string, ...values: Value[]): void => {
     assert.throws(
       () => call(functionNamed(name) as FunctionDeclaration, values),
@@ -193,14 +193,14 @@ test('regular expressions are those of RE2', () => {
   assert.throws(() => new RegularExpression('a'.repeat(20_000)), /at most/);
 });
 
-test('a regular expression takes time by the text, however it is nested', () => {
+test('matches nested regular expressions in linear time', () => {
   const text = `${'a'.repeat(100_000)}!`;
   for (const pattern of ['(a+)+$', '(?i)(a+)+$', '(a|aa)+$', '(\\p{L}+)+$', '(a{1,30})+$'])
     assert.ok(!new RegularExpression(pattern).test(text), pattern);
   assert.throws(() => new RegularExpression('((a{1,100}){1,100}){1,100}'), SqlError);
 });
 
-test('matches follow each other as in Go', () => {
+test('finds consecutive matches like Go', () => {
   const of = (pattern: string, text: string) =>
     [...new RegularExpression(pattern).matches(text)].map((match) => match.text);
   assert.deepEqual(of('a*', 'baaac'), ['', 'aaa', '']);
@@ -209,7 +209,7 @@ test('matches follow each other as in Go', () => {
   assert.deepEqual(of('z', 'a'), []);
 });
 
-test('every function has an example, and no other name', () => {
+test('every function has an example, and every example a function', () => {
   const shown = plain
     .filter(({ name }) => name !== 'uuid' && !/^(?:clock|now)_/.test(name))
     .map(({ name }) => name);

@@ -36,7 +36,7 @@ const len: Implementation = ([value]) => {
   return polyLength([value], undefined as never, {});
 };
 
-/** A pair for each member in all depths, and one for each item of a member that is an array. */
+/** A pair for each nested member, and for each item of a member that is an array. */
 function pairs(value: Value, list: Value[]): Value[] {
   if (isArray(value)) for (const item of value) pairs(item, list);
   else if (isObject(value)) {

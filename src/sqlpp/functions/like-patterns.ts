@@ -6,7 +6,7 @@ type Piece =
   | { readonly kind: 'one' }
   | { readonly kind: 'any' };
 
-/** Characters, `_` for any one, `%` for any number; `escape` takes the meaning from what follows it. */
+/** Characters, `_` for any one, `%` for any number; `escape` makes the next character literal. */
 function likePieces(pattern: string, escape_: string): Piece[] {
   const pieces: Piece[] = [];
   let text = '';
@@ -31,7 +31,7 @@ function likePieces(pattern: string, escape_: string): Piece[] {
   return pieces;
 }
 
-/** Tests texts against a LIKE pattern, in time that grows with both lengths at most. */
+/** Tests texts against a LIKE pattern in time bounded by the product of both lengths. */
 export function likePattern(pattern: string, escape_: string): (text: string) => boolean {
   const pieces = likePieces(pattern, escape_);
   const [first, second, third] = pieces;
@@ -49,7 +49,7 @@ export function likePattern(pattern: string, escape_: string): (text: string) =>
   return (text) => matchesRuns(text, runs, startsFree, endsFree);
 }
 
-/** What stands between the `%`: characters, null for any one. */
+/** The parts between `%`: characters, null for any one. */
 type Run = readonly (string | null)[];
 
 function runsOf(pieces: readonly Piece[]): Run[] {
@@ -90,7 +90,7 @@ function runAt(characters: readonly string[], run: Run, start: number): boolean 
   return run.every((character, at) => character === null || character === characters[start + at]);
 }
 
-/** The text that everything matching a LIKE pattern begins with, and whether it is all of the pattern. */
+/** The literal prefix of a LIKE pattern, and whether it is the whole pattern. */
 export function likePrefix(
   pattern: string,
   escape_: string,

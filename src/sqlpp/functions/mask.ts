@@ -1,4 +1,4 @@
-// MASK: characters of a string replaced by those of a mask. A hole of the mask lets a character through, an injected one is added.
+// MASK: replaces characters of a string by those of a mask. A hole of the mask keeps the character, an injected character is added.
 
 import { isObject } from '../values/types.ts';
 import type { Value, ValueObject } from '../values/value.ts';
@@ -35,7 +35,7 @@ export const mask: Implementation = ([text, value], _, memo) => {
   return masked(text, options, Math.abs(anchor.at), anchor.isFromEnd || anchor.at < 0);
 };
 
-/** undefined: the text that the mask begins at is not there. */
+/** undefined if the string does not contain the anchor text of the mask. */
 function anchorOf(
   text: string,
   anchor: Value,
@@ -48,7 +48,7 @@ function anchorOf(
   return at < 0 || text === '' ? undefined : { at, isFromEnd: false };
 }
 
-/** From the end everything is turned round before and after. */
+/** A mask from the end reverses string and mask, and then the result. */
 function masked(text: string, options: Options, skipped: number, isFromEnd: boolean): string {
   const order = (characters: string[]): string[] => (isFromEnd ? characters.reverse() : characters);
   const source = order([...text]);

@@ -1,4 +1,4 @@
-// MD4, which Node's OpenSSL no longer offers. For HASHBYTES alone: it protects nothing.
+// MD4, which Node's OpenSSL no longer offers. Only for HASHBYTES: it is not secure.
 
 const rounds: readonly {
   readonly add: number;

@@ -27,7 +27,7 @@ const ofNumbers =
   ([value, other]) =>
     isNumber(value) && isNumber(other) ? of(Number(value), Number(other)) : null;
 
-/** Integers beyond doubles are what they are rounded to. */
+/** Integers beyond the precision of doubles are rounded. */
 const rounding =
   (of: (value: number, precision: number) => number): Implementation =>
   ([value, precision = 0]) => {
@@ -37,7 +37,7 @@ const rounding =
     return Object.is(result, -0) ? 0 : result;
   };
 
-/** Halves go to the even neighbour, or away from zero. */
+/** Rounds halves to even, or away from zero. */
 const rounded =
   (toEven: boolean) =>
   (value: number, precision: number): number => {

@@ -7,11 +7,11 @@ import { RegularExpression } from './regular-expressions.ts';
 
 interface Options {
   readonly isUnique: boolean;
-  /** Positions in brackets; else `[*]`. */
+  /** Lists positions of arrays; else `[*]`. */
   readonly hasPositions: boolean;
-  /** Objects and arrays themselves; else only what is in them. */
+  /** Lists objects and arrays; else only the values in them. */
   readonly composites: boolean;
-  /** As keys of indexes are written. */
+  /** The notation of index keys. */
   readonly isIndex: boolean;
   readonly matches: (path: string) => boolean;
 }
@@ -109,7 +109,7 @@ export const filtered: Implementation = ([value, given]) => {
   return result === undefined ? null : result;
 };
 
-/** undefined: nothing of it is left. */
+/** undefined if nothing remains of the value. */
 function filter(value: Value, options: Options, prefix: string, isStarred: boolean): Value {
   if (isArray(value)) {
     const items = value

@@ -1,4 +1,4 @@
-// Functions of objects. What is no object gives NULL.
+// Functions of objects. Other arguments give NULL.
 import { compareStrings, memberNames } from '../values/collation.ts';
 import { equal } from '../values/comparison.ts';
 import { isArray, isObject } from '../values/types.ts';
@@ -70,7 +70,7 @@ const replace: Implementation = ([object, searched, by]) => {
   return copy;
 };
 
-/** Arrays with one item that is not MISSING stand for the item. */
+/** Replaces arrays with a single item (not counting MISSING) by the item. */
 function inner(object: ValueObject): ValueObject {
   if (Object.keys(object).length === 1) return object;
   const copy = newObject();

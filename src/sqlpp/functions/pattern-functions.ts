@@ -51,7 +51,7 @@ const split = matching((text, expression) => {
   return start < text.length ? [...parts, text.slice(start)] : parts;
 });
 
-/** What stands behind all strings with this prefix; with the whole known, behind the string itself. */
+/** The lowest string after all strings with this prefix, or after the string itself if it is known completely. */
 function stopOf({ prefix, isWhole }: { readonly prefix: string; readonly isWhole: boolean }): Value {
   if (isWhole) return `${prefix}\0`;
   const last = prefix.codePointAt(prefix.length - 1);
@@ -72,7 +72,7 @@ const ofRegular =
   ([pattern]) =>
     typeof pattern === 'string' ? of(pattern) : null;
 
-/** The first rest that begins with text. */
+/** The part of the pattern from its first literal character on. */
 function likeSuffix(pattern: string, escape_: string): string {
   for (let rest = pattern; rest !== ''; rest = rest.slice(1))
     if (likePrefix(rest, escape_).prefix !== '') return rest;

@@ -1,5 +1,5 @@
-// Regular expressions of the language: those of RE2, matched in time that grows with the text however the pattern is nested. V8's own
-// backtrack: `(a+)+$` over forty characters would hold up every statement of the thread.
+// Regular expressions in the syntax of RE2, matched in time linear in the text. V8's regular expressions
+// backtrack: `(a+)+$` over forty characters would block every statement of the thread.
 import { RE2JS } from 're2js';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Memo } from './declaration.ts';
@@ -8,7 +8,7 @@ const patternMax = 10_000;
 
 interface Match {
   readonly text: string;
-  /** In UTF-16 units. */
+  /** Positions in UTF-16 units. */
   readonly start: number;
   readonly end: number;
 }
@@ -16,7 +16,7 @@ interface Match {
 export class RegularExpression {
   private readonly compiled: RE2JS;
 
-  /** @throws SqlError 5010 for a pattern that RE2 does not know, or a very long one */
+  /** @throws SqlError 5010 for a pattern that RE2 does not accept, or that is too long */
   constructor(pattern: string) {
     if (pattern.length > patternMax)
       throw sqlError(5010, `regular expression: at most ${patternMax} characters, has ${pattern.length}`);
@@ -44,7 +44,7 @@ export class RegularExpression {
     return matcher.find() ? matcher.start() : -1;
   }
 
-  /** Each behind the one before; an empty one that touches the one before is none, as in Go. */
+  /** Successive matches; an empty match next to the previous one does not count, as in Go. */
   *matches(text: string): Generator<Match> {
     const matcher = this.compiled.matcher(text);
     let before = -1;
@@ -66,12 +66,12 @@ export function regularExpression(pattern: string, memo: Memo): RegularExpressio
   return memo.kept as RegularExpression;
 }
 
-/** The text that every match begins with, and whether it is all of the expression. */
+/** The literal prefix of every match, and whether it is the whole expression. */
 export function regularPrefix(pattern: string): { readonly prefix: string; readonly isWhole: boolean } {
   new RegularExpression(pattern);
   const literal = /^(?:[^\\^$.*+?()[\]{}|]|\\[^A-Za-z0-9])*/.exec(pattern)?.[0] ?? '';
   const rest = pattern.slice(literal.length);
-  // The last character belongs to what repeats it; with an alternative nothing is certain.
+  // A repetition applies to the last character; an alternative has no common prefix.
   const kept = /^[*?{]/.test(rest) ? literal.replace(/(?:\\?[\s\S])$/, '') : literal;
   if (pattern.includes('|')) return { prefix: '', isWhole: false };
   return { prefix: kept.replaceAll(/\\([\s\S])/g, '$1'), isWhole: rest === '' };

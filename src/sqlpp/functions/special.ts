@@ -1,7 +1,7 @@
-// Functions that need more than their arguments: the row, the service, the request. Name resolution and the engine answer them.
+// Functions that need the row, the service or the request. Name resolution and the engine implement them.
 import { Declarations, type Implementation } from './declaration.ts';
 
-/** Never run: `isSpecial` leads to the evaluation context. */
+/** Never called: functions with `isSpecial` are called in the evaluation context. */
 const elsewhere: Implementation = () => null;
 
 const special = { nulls: 'own', isSpecial: true } as const;

@@ -5,14 +5,14 @@ import { byteLength, byteOffset, byteSlice, isAscii } from './bytes.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { mask } from './mask.ts';
 
-/** Times that something is repeated, items of a range. */
+/** The most repetitions, or items of a range. */
 export const repeatMax = 32_767;
-/** Bytes of a string that a function makes. */
+/** The longest string that a function creates, in bytes. */
 const textMax = 64 * 1024 * 1024;
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
-/** NULL for what is no string. */
+/** NULL for other arguments. */
 const ofText =
   (of: (text: string) => Value): Implementation =>
   ([text]) =>
@@ -23,7 +23,7 @@ const ofTexts =
   ([text, other]) =>
     typeof text === 'string' && typeof other === 'string' ? of(text, other) : null;
 
-/** Lower case first, then a capital where a word begins: a letter behind what is no letter, digit, underscore or quote. */
+/** Lower case with a capital at the start of each word: a letter after anything but a letter, digit, underscore or quote. */
 function title(text: string): string {
   return text
     .toLowerCase()
@@ -81,7 +81,7 @@ const replace: Implementation = ([text, searched, by, count]) => {
   const end = searched === '' ? parts.length - 1 : parts.length;
   if ((parts.length - 1) * by.length + text.length > textMax) throw sqlError(5035, 'REPLACE()');
   if (searched === '') {
-    // Before each character and behind the last.
+    // Before each character and after the last.
     const characters = [...text];
     return (
       characters.map((character, at) => (at < times ? by : '') + character).join('') +
@@ -93,7 +93,7 @@ const replace: Implementation = ([text, searched, by, count]) => {
   return result;
 };
 
-/** Characters with the marks that belong to them. */
+/** Characters with their combining marks. */
 export function reverse(text: string): string {
   if (isAscii(text)) return [...text].reverse().join('');
   return (text.match(/\P{M}\p{M}*|\p{M}+/gsu) ?? []).reverse().join('');
@@ -139,7 +139,7 @@ const concat: Implementation = (values) => {
   return values.join('');
 };
 
-/** Strings, and arrays of strings, with the first argument between them. */
+/** Joins strings and arrays of strings with the first argument as the separator. */
 const concat2: Implementation = (values) => {
   const [separator, ...others] = values;
   if (typeof separator !== 'string') return null;

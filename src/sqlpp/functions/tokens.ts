@@ -1,4 +1,4 @@
-// Functions that take texts, wherever in a value, apart into words.
+// Functions that split all texts of a value into words.
 
 import { collate } from '../values/collation.ts';
 import { identityOf } from '../values/identity.ts';
@@ -12,7 +12,7 @@ interface Options {
   readonly fold: (word: string) => string;
   readonly splits: boolean;
   readonly trims: boolean;
-  /** Words with signs in them, such as mail addresses, beside their parts. */
+  /** Also words with special characters, such as mail addresses. */
   readonly specials: boolean;
   readonly names: boolean;
 }
@@ -47,7 +47,7 @@ function* wordsOf(text: string, options: Options): Iterable<string> {
   }
 }
 
-/** Words of strings and names; numbers and the like as they are. */
+/** Words of strings and names; other values unchanged. */
 function* tokensOf(value: Value, options: Options): Iterable<Value> {
   if (typeof value === 'string') yield* wordsOf(value, options);
   else if (isArray(value)) for (const item of value) yield* tokensOf(item, options);

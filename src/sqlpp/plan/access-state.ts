@@ -1,4 +1,4 @@
-// What the planner knows while it plans one SELECT, and what scans take over from it.
+// The state of planning one SELECT, including the clauses that scans can apply.
 import type { Hints } from '../tree/query.ts';
 import type { Block } from './block.ts';
 import type { LogicalSelect, LogicalSubselect } from './logical.ts';
@@ -9,19 +9,19 @@ export interface Access {
   readonly planning: Planning;
   readonly block: Block;
   readonly uses: Uses;
-  /** Slots that the first row has. */
+  /** Slots that are set in the first row. */
   readonly seeds: ReadonlySet<number>;
-  /** Of a SELECT, for what scans can do of it. */
+  /** The SELECT whose clauses scans can apply. */
   readonly select: LogicalSelect | undefined;
   readonly body: LogicalSubselect | undefined;
   readonly hints: Hints | undefined;
-  /** The scan brings rows in the order of ORDER BY. */
+  /** The scan returns rows in the order of ORDER BY. */
   isOrdered: boolean;
-  /** The scan does LIMIT and OFFSET. */
+  /** The scan applies LIMIT and OFFSET. */
   isLimited: boolean;
-  /** Expressions that stand in slots because an index brought them, by their keys. */
+  /** Slots of expressions that a covering index provides, by expression key. */
   readonly covered: Map<string, number>;
 }
 
-/** `first`: the scan from which all rows come; `inner`: the right side of a join, `mutation`: keys are taken once. */
+/** `first`: the first scan of FROM; `inner`: the right side of a join; `mutation`: each key is returned once. */
 export type Role = 'first' | 'inner' | 'mutation';

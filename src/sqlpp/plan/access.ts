@@ -1,4 +1,4 @@
-// How the documents of one keyspace are found: by keys, by an index, by several, or by reading the collection.
+// Chooses the access path of one keyspace: keys, one or several indexes, or a scan of the collection.
 import type { IndexDefinition } from '../datastore/indexes.ts';
 import { keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
@@ -77,7 +77,7 @@ function hasLocals(node: Expression): boolean {
   return node.kind === 'identifier' || node.kind === 'self';
 }
 
-/** A primary index that is online, or leave to read collections without one. */
+/** An online primary index, or a sequential scan if those are allowed. */
 function canReadWhole(access: Access, from: KeyspaceFrom): boolean {
   return access.planning.sequentialScans || primaryOf(access, from) !== undefined;
 }
@@ -90,7 +90,7 @@ function primaryOf(access: Access, from: KeyspaceFrom): IndexDefinition | undefi
     .find((status) => status.definition.isPrimary && status.state === 'online')?.definition;
 }
 
-/** Names that USE INDEX or a hint allows; empty: all. */
+/** Index names that USE INDEX or a hint allows; empty: all. */
 function hintedIndexes(access: Access, from: KeyspaceFrom): ReadonlySet<string> {
   const names = from.use.indexes.map((ref) => ref.name).filter((name) => name !== undefined);
   for (const hint of access.hints?.hints ?? []) {
@@ -146,7 +146,7 @@ interface Candidate {
   readonly isCovering: boolean;
 }
 
-/** More bounded keys first, then more points, then an index that needs no documents, then the shorter one. */
+/** Prefers more bounded keys, then more points, then a covering index, then fewer keys. */
 function bestMatch(
   access: Access,
   from: KeyspaceFrom,
@@ -178,7 +178,7 @@ function bestMatch(
   }, undefined);
 }
 
-/** Documents that are changed are read. */
+/** Documents to be changed must be read. */
 function mayCover(access: Access, role: Role): boolean {
   return role !== 'mutation' && access.body !== undefined;
 }
@@ -378,7 +378,7 @@ function needsDocument(access: Access, source: Source): boolean {
 }
 
 function fetched(access: Access, from: KeyspaceFrom, input: Operator): Operator {
-  // A key that a caller gives may name no document: only reading tells.
+  // A given key may have no document: the document must be read.
   if (input.op !== 'key scan' && !needsDocument(access, from.source) && access.body) return input;
   return { op: 'fetch', input, source: from.source, keyspace: from.keyspace };
 }

@@ -1,4 +1,4 @@
-// Ranges of an array index's key: from ANY … SATISFIES, IN and WITHIN over the same array.
+// Computes ranges of an array index's key from ANY … SATISFIES, IN and WITHIN over the same array.
 import type { AllKeys, Comprehension, Expression, Quantified } from '../tree/query.ts';
 import { conjunctsOf } from './conjuncts.ts';
 import { sameExpression } from './expression-key.ts';
@@ -24,7 +24,7 @@ function bestOf(key: AllKeys, conjuncts: readonly Expression[], context: SargCon
   return undefined;
 }
 
-/** `value IN array` where the key has the array's elements as they are. */
+/** `value IN array` if the key has the array's elements unchanged. */
 function inArray(
   key: AllKeys,
   predicate: Extract<Expression, { kind: 'membership' }>,
@@ -75,7 +75,7 @@ function anyOf(key: AllKeys, predicate: Quantified, context: SargContext): Sarg 
   return undefined;
 }
 
-/** All conjuncts speak of the same element. */
+/** All conjuncts apply to the same element. */
 function conjoined(
   key: Expression,
   conjuncts: readonly Expression[],

@@ -1,5 +1,5 @@
-// Where the rows of one query block keep what: each alias, variable and computed value has a slot. What a block takes from the block
-// around it (correlation) is copied into slots of its own, so that a row never needs another one.
+// The row layout of a query block: each alias, variable and computed value has a slot. Values of the outer block
+// (correlation) are copied into slots of the inner block, so that a row is self-contained.
 import type { Expression, Slot } from '../tree/query.ts';
 
 /** An expression of the outer block that is evaluated before the inner block runs. */
@@ -41,21 +41,21 @@ function captureKey(outer: Expression): string {
   throw new Error(`only slots and variables are captured, not ${outer.kind}`);
 }
 
-/** What FROM binds: a keyspace, a subquery, an expression, an unnested array. */
+/** A FROM term: a keyspace, a subquery, an expression or an unnested array. */
 export interface Source {
   readonly alias: string;
   readonly isExplicit: boolean;
   readonly slot: number;
-  /** Of documents only: the key, and META(). */
+  /** Slots for documents: the key, and META(). */
   readonly idSlot: number | undefined;
   readonly metaSlot: number | undefined;
-  /** Of UNNEST: the position. */
+  /** Slot for UNNEST: the position. */
   readonly positionSlot: number | undefined;
   readonly kind: 'keyspace' | 'subquery' | 'expression' | 'unnest' | 'nest';
   /** Names of extended attributes that the statement reads. */
   readonly xattrs: Set<string>;
-  /** META() is used for more than the key. */
+  /** The statement uses META() for more than the key. */
   usesMeta: boolean;
-  /** The expiry is read: the data service tells it only when it is asked. */
+  /** The statement reads the expiry, which the data service returns only on request. */
   usesExpiration: boolean;
 }

@@ -123,7 +123,7 @@ export function planUpdate(resolver: Resolving, planning: Planning, node: Update
   };
 }
 
-/** The documents that WHERE and USE KEYS mean. */
+/** The documents that WHERE and USE KEYS select. */
 function foundPlan(
   resolver: Resolving,
   planning: Planning,
@@ -183,7 +183,7 @@ interface BoundFor {
   readonly for: ForPlan | undefined;
 }
 
-/** Variables of FOR stand in slots: assignments change what they point to. */
+/** Variables of FOR have slots; assignments change the values that they refer to. */
 function bindFor(resolver: Resolving, node: UpdateFor | undefined, scope: Scope): BoundFor {
   if (!node) return { scope, for: undefined };
   let inner = scope;
@@ -219,7 +219,7 @@ function pathTerm(resolver: Resolving, term: UnsetTerm, bound: BoundFor, source:
   return { path: pathOf(resolver.expression(term.path, bound.scope)), isMeta: false, for: bound.for };
 }
 
-/** `META(d).a.b`: the path is bare names. */
+/** `META(d).a.b`: a path of plain names. */
 function namesOf(resolver: Resolving, path: Expression, scope: Scope): PathStep[] {
   if (path.kind === 'identifier')
     return [{ kind: 'name', name: { kind: 'constant', value: path.name, at: path.at } }];

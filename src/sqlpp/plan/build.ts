@@ -1,4 +1,4 @@
-// From resolved queries to operators: FROM from left to right, each predicate as early as its names allow.
+// Plans resolved queries as operators: FROM terms from left to right, each predicate as early as its names allow.
 import type { Expression } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
@@ -29,7 +29,7 @@ export function planSelect(planning: Planning, select: LogicalSelect): QueryPlan
   return { block, ...plan };
 }
 
-/** Slots that the first row has: what the block captured, and WITH. */
+/** Slots that are set in the first row: captured values and WITH. */
 function seedSlots(select: LogicalSelect): Set<number> {
   return new Set([
     ...select.block.captures.map((capture) => capture.slot),
@@ -122,7 +122,7 @@ function finishSelect(
   return orderedPlan(distinct, order, limit, offset);
 }
 
-/** LET's expressions in the place of its variables where that costs nothing, so that indexes can serve them. */
+/** Replaces LET variables by cheap expressions, so that indexes can serve them. */
 function inlineLet(conjunct: Expression, bindings: readonly SlotBinding[]): Expression {
   if (bindings.length === 0) return conjunct;
   return replace(conjunct, (node) => {
@@ -143,7 +143,7 @@ function readsLet(conjunct: Expression, bindings: readonly SlotBinding[]): boole
   return reads;
 }
 
-/** Adds the predicates that can be evaluated by now, and takes them from `pending`. */
+/** Adds the predicates whose slots are set, and removes them from `pending`. */
 export function filterEarly(root: Operator, pending: Expression[], available: ReadonlySet<number>): Operator {
   const now = pending.filter((conjunct) => !isVolatile(conjunct) && readsOnly(conjunct, available));
   for (const conjunct of now) pending.splice(pending.indexOf(conjunct), 1);
@@ -155,7 +155,7 @@ export function filtered(root: Operator, conjuncts: readonly Expression[]): Oper
   return condition ? { op: 'filter', input: root, condition } : root;
 }
 
-/** Adds a source's slots to those that rows have. */
+/** Marks the slots of a source as set. */
 export function bindSlots(source: Source, available: Set<number>): void {
   for (const slot of [source.slot, source.idSlot, source.metaSlot, source.positionSlot]) {
     if (slot !== undefined) available.add(slot);

@@ -9,7 +9,7 @@ export type ChangePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan;
 interface Change {
   readonly block: Block;
   readonly target: KeyspaceRef;
-  /** The target's slots: RETURNING reads the new document there. */
+  /** The slots of the target, from which RETURNING reads the new document. */
   readonly source: Source;
   readonly returning: LogicalProjection | undefined;
   readonly covered: ReadonlyMap<string, number>;
@@ -22,7 +22,7 @@ export interface InsertPlan extends Change {
     | {
         readonly kind: 'query';
         readonly query: QueryPlan;
-        /** Where a result of the query stands. */
+        /** The slot of a result of the query. */
         readonly rowSlot: number;
         readonly values: InsertValues;
       };
@@ -30,7 +30,7 @@ export interface InsertPlan extends Change {
 
 export interface InsertValues {
   readonly key: Expression;
-  /** Left out: the whole result. */
+  /** Absent: the whole result. */
   readonly value: Expression | undefined;
   readonly options: Expression | undefined;
 }

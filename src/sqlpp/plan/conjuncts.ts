@@ -1,4 +1,4 @@
-// Parts of predicates, and what each of them reads.
+// Splits predicates into conjuncts, and finds the slots that each reads.
 import type { Expression } from '../tree/query.ts';
 import { childrenOf, visit } from './walk.ts';
 
@@ -53,14 +53,14 @@ const volatileCalls = new Set([
   'clock_local',
 ]);
 
-/** Evaluated twice it may differ, or it is dear: it is never copied to another place. */
+/** Whether the expression is volatile or expensive, so that it must not be duplicated. */
 export function isVolatile(node: Expression): boolean {
   if (node.kind === 'subquery' || node.kind === 'user call') return true;
   if (node.kind === 'call' && volatileCalls.has(node.name)) return true;
   return childrenOf(node).some(isVolatile);
 }
 
-/** Nothing of a row: constants, parameters and what is made of them. */
+/** Whether the expression reads no row: constants, parameters and combinations of them. */
 export function isStatic(node: Expression): boolean {
   if (node.kind === 'slot' || node.kind === 'identifier' || node.kind === 'self') return false;
   return !isVolatile(node) && childrenOf(node).every(isStatic);

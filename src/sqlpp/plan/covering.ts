@@ -1,4 +1,4 @@
-// Whether an index brings all that a query reads of a source, so that no document is read.
+// Checks whether an index covers a query: it provides all expressions of a source, so that no document is read.
 import type { Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
 import type { Access } from './access-state.ts';
@@ -12,7 +12,7 @@ export interface Cover {
   readonly key: string;
   readonly expression: Expression;
   readonly slot: number;
-  /** Of the index key; below 0: every entry has the same value. */
+  /** The position of the index key; below 0: a constant by the condition of the index. */
   readonly position: number;
   readonly constant?: Value;
 }
@@ -47,7 +47,7 @@ export function coverage(
   }));
 }
 
-/** What the condition of a partial index says of all its entries: `type = "order"`. */
+/** Expressions that the condition of a partial index fixes to one value: `type = "order"`. */
 function constantsOf({ condition }: BoundIndex): [string, Omit<Cover, 'key' | 'slot'>][] {
   return condition.flatMap((each) => {
     const known = constantOf(each);
@@ -63,7 +63,7 @@ function constantOf(condition: Expression): { expression: Expression; constant: 
   if (condition.kind !== 'comparison' || condition.operator !== '=') return undefined;
   const { left, right } = condition;
   const [constant, expression] = left.kind === 'constant' ? [left, right] : [right, left];
-  // A number may be written in several ways, 1 and 1.0, that are equal.
+  // Equal numbers can have several notations, 1 and 1.0.
   const isPlain =
     constant.kind === 'constant' &&
     (typeof constant.value === 'string' || typeof constant.value === 'boolean');

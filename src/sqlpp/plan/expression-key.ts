@@ -1,5 +1,5 @@
-// A text that two expressions share if and only if they mean the same: positions in the statement do not count, and variables of ranges
-// count by where they are bound, not by their names.
+// A text that is equal for equivalent expressions only: it ignores positions in the statement, and identifies variables of ranges
+// by their binding, not by their names.
 import type { Expression } from '../tree/query.ts';
 import { mapChildren } from './walk.ts';
 
@@ -44,7 +44,7 @@ function write(node: Expression, names: Names): string {
 let subqueries = 0;
 const subqueryNumbers = new WeakMap<object, number>();
 
-/** Kind, the words that are not expressions, then the children. */
+/** The kind, the attributes, then the children. */
 function writePlain(node: Expression, names: Names): string {
   const children: string[] = [];
   mapChildren(node, (child) => {
@@ -90,7 +90,7 @@ function wordsOf(node: Expression): string {
   }
 }
 
-/** Two subqueries are never the same, a subquery is the same as itself. */
+/** A subquery equals only itself. */
 function subqueryNumber(select: object): number {
   let number = subqueryNumbers.get(select);
   if (number === undefined) subqueryNumbers.set(select, (number = ++subqueries));

@@ -1,5 +1,5 @@
-// GROUP BY, aggregates and window functions of one SELECT: after grouping a row holds keys, aggregates and what LETTING names, and
-// nothing else; expressions are rewritten to read those.
+// GROUP BY, aggregates and window functions of one SELECT: after grouping a row has only keys, aggregates and LETTING
+// variables; expressions are rewritten to read those.
 import { sqlError } from '../errors/sql-error.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Aggregate, Expression, Subselect, WindowSpecification } from '../tree/query.ts';
@@ -18,7 +18,7 @@ export interface Lifted {
 }
 
 export class GroupResolution {
-  /** Names for what comes after grouping. */
+  /** The scope after grouping. */
   readonly scope: Scope;
   readonly #resolver: Resolving;
   readonly #node: Subselect;
@@ -70,7 +70,7 @@ export class GroupResolution {
     this.#named.set(name, this.#merge(window));
   }
 
-  /** A window that refines a named one has that one's parts too. */
+  /** Adds the clauses of the named window that this one refines. */
   #merge(window: WindowSpecification): WindowSpecification {
     if (window.base === undefined) return window;
     const base = this.#named.get(window.base);

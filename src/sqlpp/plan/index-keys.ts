@@ -15,9 +15,9 @@ export interface BoundIndex {
 
 export interface BoundKey {
   readonly key: IndexKey;
-  /** Of an array key the node `all keys`. */
+  /** For an array key the node `all keys`. */
   readonly expression: Expression;
-  /** Which of the definition's keys it is of: FLATTEN_KEYS makes several of one, all of the same element. */
+  /** The position of the definition's key; FLATTEN_KEYS makes several keys of one, all of the same element. */
   readonly group: number;
 }
 
@@ -34,7 +34,7 @@ export function boundIndex(planning: Planning, definition: IndexDefinition, sour
   };
 }
 
-/** A key for each part of FLATTEN_KEYS, as the index has columns. */
+/** One key per component of the index: each argument of FLATTEN_KEYS is one. */
 function expanded(key: IndexKey, expression: Expression): Omit<BoundKey, 'group'>[] {
   const parts = flattened(expression);
   if (!parts) return [{ key, expression }];
@@ -50,7 +50,7 @@ function flattened(node: Expression): readonly KeyTerm[] | undefined {
   return node.kind === 'comprehension' ? flattened(node.value) : undefined;
 }
 
-/** Bare names are fields of the document, SELF is the document. */
+/** Binds plain names to fields of the document, and SELF to the document. */
 export function overSource(
   node: Expression,
   source: Source,

@@ -1,4 +1,4 @@
-// How an index serves predicates: the spans to scan, and how good that is.
+// Matches an index with predicates: the spans to scan, and how selective they are.
 import type { Expression } from '../tree/query.ts';
 import { arraySarg } from './array-sarg.ts';
 import type { Source } from './block.ts';
@@ -12,18 +12,18 @@ import { replace } from './walk.ts';
 export interface IndexMatch {
   readonly index: BoundIndex;
   readonly spans: readonly PlanSpan[];
-  /** The spans say everything that the predicates say. */
+  /** The spans are equivalent to the predicates. */
   readonly isExact: boolean;
-  /** Keys with bounds, from the first on without a gap. */
+  /** The number of bounded keys from the first on without a gap. */
   readonly depth: number;
-  /** Keys with bounds at all; none: every document has entries, as the first key includes MISSING. */
+  /** The number of bounded keys; 0 is possible if the first key includes MISSING. */
   readonly bounded: number;
   readonly points: number;
-  /** An array key: a document may come several times. */
+  /** The index has an array key: a document may be returned several times. */
   readonly isArray: boolean;
 }
 
-/** What a source's UNNEST terms bind: predicates on them are predicates on elements. */
+/** The UNNEST terms of a source: predicates on them are predicates on array elements. */
 export interface UnnestBinding {
   readonly source: Source;
   readonly expression: Expression;
@@ -140,7 +140,7 @@ function scalarSarg(
   return merged;
 }
 
-/** Two predicates may hold for different elements of an array: all keys of an element take their ranges from one. */
+/** Two predicates may hold for different elements of an array: all keys of FLATTEN_KEYS take their ranges from one ANY. */
 function addArraySargs(
   index: BoundIndex,
   sargs: (Sarg | undefined)[],
@@ -201,7 +201,7 @@ function unnestSarg(
   return undefined;
 }
 
-/** The key's expression with the unnested element in the place of its variable. */
+/** The key's expression over the unnested element instead of its variable. */
 function elementKey(
   of: Expression,
   unnest: UnnestBinding,
@@ -250,7 +250,7 @@ function trimmed(row: readonly PlanRange[]): PlanRange[] {
   return row.slice(0, last + 1);
 }
 
-/** Whether rows that fulfil all conjuncts fulfil the conditions too. */
+/** Whether the conjuncts imply the conditions. */
 function implies(
   conjuncts: readonly Expression[],
   conditions: readonly Expression[],

@@ -1,4 +1,4 @@
-// Joins and nests: which algorithm, and what the right side reads.
+// Plans joins and nests: the algorithm, and the access path of the right side.
 import type { Expression } from '../tree/query.ts';
 import { accessTo } from './access.ts';
 import type { Access } from './access-state.ts';
@@ -45,7 +45,7 @@ export function joinPlan(
   return { op: 'join', ...join, right: right.plan, isLookup: right.isLookup, isConstant };
 }
 
-/** ON KEYS gives the right side's keys. */
+/** ON KEYS: the left row has the right side's keys. */
 function sideOf({ right, on }: JoinFrom | NestFrom): JoinSide {
   return right.kind === 'keyspace' && on.kind === 'keys' ? { ...right, keys: on.keys } : right;
 }
@@ -63,7 +63,7 @@ function conditionOf(from: JoinFrom | NestFrom): Expression | undefined {
   return { kind: 'comparison', operator: '=', left: on.key, right: left, at: on.key.at };
 }
 
-/** Every row of the right side, with the matches of the left one: an outer join the other way round. */
+/** RIGHT OUTER JOIN: every right row with its matches from the left side. */
 function rightJoin(
   access: Access,
   from: JoinFrom,
@@ -91,7 +91,7 @@ function slotsOfSource(source: Source): number[] {
   );
 }
 
-/** Equal pairs of an expression of the right side and one of the left: what a hash join looks up. */
+/** Equality conditions between an expression of the right side and one of the left, for a hash join. */
 function equalities(
   condition: Expression | undefined,
   right: ReadonlySet<number>,
@@ -153,7 +153,7 @@ export function subqueryPlan(
   const { slots } = access.uses;
   const isRead =
     source.usesMeta || [source.idSlot, source.metaSlot].some((slot) => slot !== undefined && slots.has(slot));
-  // What reads it may be no expression of a SELECT: MERGE has its own.
+  // MERGE has readers that are not expressions of a SELECT.
   const origin = isRead || !access.body ? from.origin : undefined;
   if (origin) origin.usesMeta = true;
   return { op: 'subquery scan', source, plan: planSelect(access.planning, from.select), origin };

@@ -17,7 +17,7 @@ export interface LogicalWith {
   readonly alias: string;
   readonly slot: number;
   readonly expression: Expression;
-  /** WITH RECURSIVE: the part that reads the rows of the last step. */
+  /** WITH RECURSIVE: the part that reads the rows of the previous step. */
   readonly recursive?: { readonly isAll: boolean; readonly step: LogicalSelect };
 }
 
@@ -27,13 +27,13 @@ export interface LogicalSetOperation {
   readonly kind: 'set operation';
   readonly operator: 'union' | 'intersect' | 'except';
   readonly isAll: boolean;
-  /** Blocks of their own; their outer block is that of the SELECT around. */
+  /** The operands, each in its own block; their outer block is that of the enclosing SELECT. */
   readonly left: LogicalSelect;
-  /** undefined: a query in brackets, alone. */
+  /** undefined for a single query in brackets. */
   readonly right: LogicalSelect | undefined;
-  /** Where this block's rows hold the result. */
+  /** The slot of the result in this block's rows. */
   readonly resultSlot: number;
-  /** Names of the result's fields, with their slots, where ORDER BY uses them. */
+  /** Slots of result fields that ORDER BY uses, by name. */
   readonly fields: ReadonlyMap<string, number>;
 }
 
@@ -76,7 +76,7 @@ export interface LogicalProjection {
   readonly isRaw: boolean;
   readonly terms: readonly ProjectionTerm[];
   readonly exclude: readonly Expression[];
-  /** Where the result stands once it is computed. */
+  /** The slot of the computed result. */
   readonly resultSlot: number;
 }
 
@@ -94,7 +94,7 @@ export type ProjectionTerm =
 export interface OrderTerm {
   readonly expression: Expression;
   readonly isDescending: boolean | Expression;
-  /** NULL and MISSING first or last; left out: as the direction has them. */
+  /** NULL and MISSING first or last; absent: the default of the direction. */
   readonly nulls: 'first' | 'last' | Expression | undefined;
 }
 
@@ -125,10 +125,10 @@ export interface KeyspaceFrom {
   readonly use: Use;
 }
 
-/** A keyspace that is there, or one whose name a parameter holds. */
+/** A keyspace that exists, or one whose name is a parameter. */
 export interface KeyspaceRef {
   readonly name: KeyspaceName;
-  /** undefined: of the catalog. */
+  /** undefined for a keyspace of the catalog. */
   readonly keyspace: Keyspace | undefined;
 }
 
@@ -153,7 +153,7 @@ export interface NestFrom {
   readonly join: 'inner' | 'left';
   readonly left: LogicalFrom;
   readonly right: JoinSide;
-  /** Where the right side's rows stand one by one; `right.source.slot` gets the array. */
+  /** The slot of the single rows of the right side; `right.source.slot` gets the array. */
   readonly on: JoinOn;
   readonly source: Source;
 }

@@ -1,5 +1,5 @@
-// The operators of a plan, as plain data. Each makes rows of its block out of its input's rows; without an input it begins with the
-// block's first row, which holds what the block captured. The right side of a join begins with the left side's row.
+// The operators of a plan, as plain data. Each computes rows of its block from its input's rows; without an input it starts with the
+// block's first row, which has the captured values. The right side of a join starts with the left row.
 import type { IndexDefinition } from '../datastore/indexes.ts';
 import type { Aggregate, Expression } from '../tree/query.ts';
 import type { Value } from '../values/value.ts';
@@ -61,19 +61,19 @@ export interface IndexScan {
   readonly source: Source;
   readonly keyspace: KeyspaceRef;
   readonly index: IndexDefinition;
-  /** Empty: everything. */
+  /** Empty: the whole index. */
   readonly spans: readonly PlanSpan[];
   readonly isReverse: boolean;
   readonly isDistinct: boolean;
-  /** Key positions that rows bring, with their slots. */
+  /** Key positions to return, with their slots. */
   readonly covers: readonly {
     readonly position: number;
     readonly slot: number;
     readonly expression: Expression;
   }[];
-  /** Of a covering scan: all keys, as the statement names them. */
+  /** For a covering scan: all keys in the notation of the statement. */
   readonly keyExpressions: readonly Expression[];
-  /** Expressions that have the same value in every entry, by the condition of a partial index. */
+  /** Expressions that the condition of a partial index fixes to one value. */
   readonly constants: readonly {
     readonly slot: number;
     readonly expression: Expression;
@@ -83,11 +83,11 @@ export interface IndexScan {
   readonly isCovering: boolean;
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
-  /** Rows come in the order that ORDER BY wants. */
+  /** Rows have the order of ORDER BY. */
   readonly isOrdered: boolean;
 }
 
-/** Keys of any (union) or all (intersect) of the scans, each once. */
+/** Document keys of any (union) or all (intersect) scans, each once. */
 export interface UnionScan {
   readonly op: 'union scan';
   readonly isIntersect: boolean;
@@ -96,7 +96,7 @@ export interface UnionScan {
   readonly scans: readonly IndexScan[];
 }
 
-/** Reads the collection itself; bodies come along unless only keys are needed. */
+/** Scans the collection; reads bodies unless only keys are needed. */
 export interface CollectionScan {
   readonly op: 'collection scan';
   readonly source: Source;
@@ -122,7 +122,7 @@ export interface CountScan {
   readonly index: IndexDefinition | undefined;
   readonly spans: readonly PlanSpan[];
   readonly isDistinct: boolean;
-  /** Aggregates that are this count. */
+  /** The aggregates whose result is this count. */
   readonly slots: readonly number[];
   readonly aggregate: Aggregate;
 }
@@ -146,7 +146,7 @@ export interface Join {
   /** NEST: the matches become one array in this slot. */
   readonly nestSlot: number | undefined;
   readonly isLookup: boolean;
-  /** The right side does not depend on the left row: it runs once, and its rows are kept. */
+  /** The right side does not depend on the left row: it runs once, and its rows are cached. */
   readonly isConstant: boolean;
 }
 
@@ -175,7 +175,7 @@ export interface Order {
   readonly op: 'order';
   readonly input: Operator;
   readonly terms: readonly OrderTerm[];
-  /** Only so many of the first rows are kept. */
+  /** Keeps only this number of first rows. */
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
 }
@@ -197,11 +197,11 @@ export interface WithPlan {
   readonly recursive: { readonly isAll: boolean; readonly step: QueryPlan } | undefined;
 }
 
-/** A SELECT: its result rows stand in `resultSlot` of the rows of `root`. */
+/** A SELECT: `resultSlot` of the rows of `root` has the results. */
 export interface QueryPlan {
   readonly block: Block;
   readonly root: Operator;
   readonly resultSlot: number;
-  /** Expressions that stand in slots because an index brought them, by their keys. */
+  /** Slots of expressions that a covering index provides, by expression key. */
   readonly covered: ReadonlyMap<string, number>;
 }

@@ -1,14 +1,14 @@
-// What the planner asks of its surroundings.
+// The planner's dependencies.
 import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Expression } from '../tree/query.ts';
 
 export interface Planning {
   indexesOf(keyspace: Keyspace): readonly IndexStatus[];
-  /** An index key's or condition's text as a tree; parsed once. */
+  /** Parses the text of an index key or condition; results are cached. */
   parse(text: string): Expression;
   readonly sequentialScans: boolean;
-  /** Value of an expression that reads no row, where it is known by now. */
+  /** The value of an expression that reads no row, if it is known at planning. */
   constantOf(expression: Expression): { readonly value: unknown } | undefined;
   /** Collation order of two values. */
   compare(a: unknown, b: unknown): number;

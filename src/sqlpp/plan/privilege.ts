@@ -1,7 +1,7 @@
-// What a statement needs the right to do.
+// The privileges that a statement requires.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 
-/** What a statement needs the right to do, and where. */
+/** An action and the keyspace that it requires. */
 export interface Privilege {
   readonly action:
     | 'select'
@@ -15,6 +15,6 @@ export interface Privilege {
     | 'function'
     | 'execute function'
     | 'transaction';
-  /** Left out: nothing narrower than the cluster. `collection` is empty for a scope. */
+  /** Absent: the whole cluster. `collection` is empty for a scope. */
   readonly keyspace?: KeyspaceName;
 }

@@ -1,4 +1,4 @@
-// What a scan does of ORDER BY, LIMIT and OFFSET.
+// Pushes ORDER BY, LIMIT and OFFSET down to a scan.
 
 import type { Expression } from '../tree/query.ts';
 import type { Access } from './access-state.ts';
@@ -29,14 +29,14 @@ export function pushDown(access: Access, match: IndexMatch, conjuncts: readonly 
   return { isReverse: isOrdered && direction === 'reverse', isOrdered, isLimited };
 }
 
-/** Joins and UNNEST go through the left side's rows in their order. */
+/** Joins and UNNEST preserve the order of the left side's rows. */
 function keepsOrder(from: LogicalFrom): boolean {
   if (from.kind === 'keyspace') return true;
   if (from.kind === 'unnest') return keepsOrder(from.left);
   return false;
 }
 
-/** Whether the terms are the index's keys from the first on, leaving out those that have one value only. */
+/** Whether the terms are the leading keys of the index, ignoring keys with a single value. */
 function orderOf(order: readonly OrderTerm[], match: IndexMatch): 'forward' | 'reverse' | undefined {
   let direction: 'forward' | 'reverse' | undefined;
   let at = 0;

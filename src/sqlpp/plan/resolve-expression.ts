@@ -69,7 +69,7 @@ function resolveField(resolver: Resolving, node: Field, scope: Scope): Expressio
   return metaField({ ...node, of: resolveMeta(resolver, of, scope, isPlain) }, scope);
 }
 
-/** META() of an alias reads the slot beside the document's. */
+/** META() of an alias reads the metadata slot of its source. */
 function resolveMeta(resolver: Resolving, node: Call, scope: Scope, isPlain = false): Expression {
   const [argument] = node.arguments;
   if (!argument) {
@@ -92,7 +92,7 @@ function metaOf(source: Source, node: Call, scope: Scope, owner: Scope, isPlain:
   return scope.bring(slotOf(source.metaSlot, node), owner);
 }
 
-/** `META(a).id` reads the key's slot; every other member needs META() as a whole. */
+/** `META(a).id` reads the key's slot; every other member reads the META() object. */
 function metaField(node: Expression, scope: Scope): Expression {
   if (node.kind !== 'field' || node.of.kind !== 'slot') return node;
   const { slot } = node.of;
@@ -121,7 +121,7 @@ function resolveRange(
   return { ...rest, bindings } as Expression;
 }
 
-/** A scope with the variables of ranges. Ranges do not see each other's variables. */
+/** A scope with the variables of ranges. A range does not see the variables of the others. */
 function bindRanges(resolver: Resolving, bindings: readonly RangeBinding[], scope: Scope, at: number): Scope {
   const inner = scope.inner();
   for (const { name, position } of bindings) {

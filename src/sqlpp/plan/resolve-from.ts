@@ -1,4 +1,4 @@
-// FROM: binds aliases to slots, one term after the other, and tells keyspaces from expressions.
+// FROM: binds aliases to slots, term by term, and distinguishes keyspaces from expressions.
 import { sqlError } from '../errors/sql-error.ts';
 import { aliasOf } from '../tree/alias.ts';
 import type {
@@ -15,7 +15,7 @@ import type { JoinOn, JoinSide, LogicalFrom, LogicalSelect } from './logical.ts'
 import { near, type Resolving } from './resolving.ts';
 import type { Scope } from './scope.ts';
 
-/** How messages call a term: by the operation it stands in. */
+/** The name of a term in messages: its operation. */
 type Role = 'FROM' | 'JOIN' | 'NEST';
 
 export function resolveFrom(
@@ -31,7 +31,7 @@ export function resolveFrom(
   return from;
 }
 
-/** Joins by ON and joins by ON KEYS do not stand in one FROM. */
+/** Refuses joins by ON and joins by ON KEYS in one FROM. */
 function checkMixed(term: FromTerm): void {
   const joins: (Join | Nest)[] = [];
   for (let at = term; at.kind === 'join' || at.kind === 'nest' || at.kind === 'unnest'; at = at.left) {
@@ -54,7 +54,7 @@ function aliasOfTerm(term: SimpleTerm): string {
   return term.alias ?? (term.kind === 'keyspace' ? term.path.parts.at(-1) : undefined) ?? '';
 }
 
-/** A hint says how to join with what stands before: nothing does before the first term. */
+/** Refuses a join hint at the first term, which has nothing to join with. */
 export function refuseFirstHint(term: FromTerm): void {
   let first = term;
   while (first.kind === 'join' || first.kind === 'nest' || first.kind === 'unnest') first = first.left;
@@ -108,7 +108,7 @@ function nestTerm(resolver: Resolving, term: Nest, scope: Scope, sources: Source
   return { kind: 'nest', join: term.join, left, right, on, source: right.source };
 }
 
-/** `ON KEYS` names the left side only. */
+/** `ON KEYS` may reference only the left side. */
 function leftKeys(resolver: Resolving, term: Join | Nest, scope: Scope): JoinOn | undefined {
   if (term.on.kind !== 'on keys') return undefined;
   return { kind: 'keys', keys: resolver.expression(term.on.keys, scope) };
@@ -167,7 +167,7 @@ function simpleTerm(
   return keyspaceTerm(resolver, term, scope, sources, role);
 }
 
-/** META() of a subquery's rows is that of the documents that they come from. */
+/** META() of a subquery's rows is that of their source documents. */
 function originOf({ body }: LogicalSelect): Source | undefined {
   if (body.kind !== 'subselect' || body.group) return undefined;
   const [first] = body.sources;

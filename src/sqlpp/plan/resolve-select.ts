@@ -138,7 +138,7 @@ function wrap(body: SelectBody): Select {
   };
 }
 
-/** Names of the first operand's result; later ones have the same or are not sorted by. */
+/** The result names of the first operand, which ORDER BY of a set operation uses. */
 function resultNames(body: SelectBody): string[] {
   if (body.kind === 'set operation') return resultNames(body.left);
   if (body.kind === 'nested select') return resultNames(body.select.body);
@@ -216,7 +216,7 @@ export function projectionTerms(
   });
 }
 
-/** Of every term: its alias, the last name of its path, or `$1`, `$2`, …; empty for stars. */
+/** The name of every term: its alias, the last name of its path, or `$1`, `$2`, …; empty for stars. */
 export function namesOf(projection: Projection): string[] {
   let unnamed = 0;
   return projection.terms.map((term) => {
@@ -225,7 +225,7 @@ export function namesOf(projection: Projection): string[] {
   });
 }
 
-/** ORDER BY sees explicit aliases of results before all other names. */
+/** In ORDER BY explicit aliases of results take precedence over all other names. */
 function aliasScope(terms: readonly ProjectionTerm[], scope: Scope): Scope {
   const inner = scope.inner();
   for (const term of terms) {

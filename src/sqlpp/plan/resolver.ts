@@ -11,13 +11,13 @@ import { resolveSelect } from './resolve-select.ts';
 import { type InlineFunction, near, type Resolving } from './resolving.ts';
 import { Scope } from './scope.ts';
 
-/** What name resolution asks of the datastore. */
+/** The part of the datastore for name resolution. */
 export interface Directory {
   find(name: KeyspaceName): Keyspace | 'no bucket' | 'no scope' | 'no collection';
   readonly catalog: { has(collection: string): boolean };
 }
 
-/** Functions that users defined. */
+/** User-defined functions. */
 export interface Functions {
   find(path: readonly string[]):
     | {
@@ -25,13 +25,13 @@ export interface Functions {
         readonly isVariadic: boolean;
         readonly language: 'inline' | 'javascript';
         readonly body: string;
-        /** Of a function of one scope. */
+        /** The scope of the function; absent for a global one. */
         readonly place?: { readonly bucket: string; readonly scope: string };
       }
     | undefined;
 }
 
-/** Value of an expression that reads no row, where it is known. */
+/** The value of an expression that reads no row, if it is known. */
 export type ConstantOf = (expression: Expression) => { readonly value: unknown } | undefined;
 
 export interface QueryContext {
@@ -41,9 +41,9 @@ export interface QueryContext {
 
 export class Resolver implements Resolving {
   readonly text: string;
-  /** All keyspaces that the statement names, by their text. */
+  /** All keyspaces of the statement, by their text. */
   readonly keyspaces = new Map<string, KeyspaceRef>();
-  /** What it does with them. */
+  /** The required privileges. */
   readonly privileges = new Map<string, Privilege>();
   readonly #directory: Directory;
   readonly queryContext: QueryContext | undefined;

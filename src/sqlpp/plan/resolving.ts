@@ -1,4 +1,4 @@
-// What the steps of name resolution share.
+// The interface that the steps of name resolution share.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 import { nearText } from '../text/positions.ts';
 import type { Expression, KeyspacePath, Select, Subquery, UserCall } from '../tree/query.ts';
@@ -13,9 +13,9 @@ export interface Resolving {
   select(select: Select, scope: Scope): LogicalSelect;
   keyspace(path: KeyspacePath, action?: Privilege['action']): KeyspaceRef;
   keyspaceName(path: KeyspacePath): KeyspaceName;
-  /** The path of a keyspace that a parameter names. */
+  /** The keyspace path in the value of a parameter. */
   namedPath(name: Expression): KeyspacePath | undefined;
-  /** The body of a function that a user defined in SQL++, with its parameters in slots; undefined: it is in another language. */
+  /** The body of a user-defined SQL++ function, with its parameters in slots; undefined for another language. */
   inlineFunction(call: UserCall): InlineFunction | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface InlineFunction {
   readonly body: Expression;
 }
 
-/** A call whose function's body is resolved. */
+/** A call with the resolved body of its function. */
 export interface InlineCall extends UserCall {
   readonly inline: InlineFunction;
 }
@@ -36,7 +36,7 @@ export function isInline(node: UserCall): node is InlineCall {
   return 'inline' in node;
 }
 
-/** A subquery whose names are resolved. `correlation` gives, in the outer block, the values of the inner block's captures. */
+/** A resolved subquery. `correlation` has the outer expressions of the values that the inner block captures. */
 export interface ResolvedSubquery extends Subquery {
   readonly logical: LogicalSelect;
   readonly correlation: readonly Expression[];
@@ -46,7 +46,7 @@ export function isResolved(node: Subquery): node is ResolvedSubquery {
   return 'logical' in node;
 }
 
-/** ` (near line 1, column 8)`, as messages end; nothing for what is not in the text. */
+/** The suffix ` (near line 1, column 8)` of messages; empty for nodes that are not in the text. */
 export function near(text: string, at: number): string {
   return at < 0 ? '' : nearText(text, at);
 }

@@ -1,4 +1,4 @@
-// Ranges of an index key that a predicate allows (search arguments). A range may be wider than the predicate: the predicate is
+// Computes the ranges of an index key that a predicate allows (search arguments). A range may be wider than the predicate: the predicate is
 // evaluated again, unless the range is exact.
 import type { Expression, RangeBinding } from '../tree/query.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
@@ -7,15 +7,15 @@ import { everything, isEverything, type PlanBound, type PlanRange } from './span
 import { childrenOf, mapChildren } from './walk.ts';
 
 export interface Sarg {
-  /** Any of them. */
+  /** A union of ranges. */
   readonly ranges: readonly PlanRange[];
   readonly isExact: boolean;
 }
 
 export interface SargContext {
-  /** Slots of the source that is scanned: bounds must not read them. */
+  /** Slots of the scanned source, which bounds must not read. */
   readonly own: ReadonlySet<number>;
-  /** Slots that have no value yet when the scan begins. */
+  /** Slots that are not set yet when the scan begins. */
   isReadable(expression: Expression): boolean;
   constantOf(expression: Expression): { readonly value: unknown } | undefined;
   /** Collation order. */
@@ -158,7 +158,7 @@ function like(
   };
 }
 
-/** Nothing but a prefix and one `%` at the end. */
+/** A pattern of a prefix and a final `%`. */
 function isPrefixPattern(pattern: unknown): boolean {
   return typeof pattern === 'string' && /^[^%_\\]*%$/.test(pattern);
 }
@@ -206,7 +206,7 @@ function negation(key: Expression, of: Expression): Sarg | undefined {
   return undefined;
 }
 
-/** Both at once. Where two bounds of one side cannot be compared now, the first stays and the result is wider. */
+/** The intersection. If two bounds of one side cannot be compared at planning, it keeps the first, and the result is wider. */
 export function intersect(a: Sarg, b: Sarg): Sarg {
   if (a.ranges.length === 1 && isEverything(a.ranges[0] as PlanRange)) return b;
   if (b.ranges.length === 1 && isEverything(b.ranges[0] as PlanRange)) return a;
@@ -236,7 +236,7 @@ function isPoint(range: PlanRange): boolean {
   );
 }
 
-/** A point is above NULL in any case: comparisons with NULL are never true. */
+/** A point is always above NULL, since comparisons with NULL are never true. */
 function isImplied(_point: PlanRange, other: PlanRange): boolean {
   return other.kind === 'range' && !other.high && (!other.low || isNullBound(other.low));
 }
@@ -300,7 +300,7 @@ const passesNull = new Set([
   'tonumber',
 ]);
 
-/** Whether the expression is NULL or MISSING, and so never true in a comparison, when the key is. */
+/** Whether the expression is NULL or MISSING if the key is, so that a comparison is never true. */
 function rejectsNull(key: Expression, node: Expression): boolean {
   if (sameExpression(key, node)) return true;
   switch (node.kind) {
@@ -322,7 +322,7 @@ function rejectsNull(key: Expression, node: Expression): boolean {
 
 const rejectsMissing = rejectsNull;
 
-/** The variables of one range renamed to those of another, so that their expressions compare. */
+/** Renames the variables of one range to those of another, so that their expressions can be compared. */
 export function renameRange(
   node: Expression,
   from: readonly RangeBinding[],

@@ -1,19 +1,19 @@
-// Names in scope, and what they stand for in a block's rows.
+// Names in scope, and their slots or expressions in a block's rows.
 import type { Expression, Slot } from '../tree/query.ts';
 import type { Block, Source } from './block.ts';
 
 export type NameBinding =
   | { readonly kind: 'source'; readonly source: Source }
-  /** LET, LETTING, WITH and aliases of groups: the expression reads a slot, or stands in for the name. */
+  /** LET, LETTING, WITH and aliases of groups: the expression that replaces the name. */
   | { readonly kind: 'variable'; readonly expression: Expression; readonly isWith: boolean }
-  /** Of ANY, ARRAY …: stays an identifier, for the compiler. */
+  /** A variable of ANY, ARRAY …: remains an identifier for the compiler. */
   | { readonly kind: 'local' };
 
 export class Scope {
   readonly block: Block;
   readonly parent: Scope | undefined;
   readonly names = new Map<string, NameBinding>();
-  /** Names that are nowhere bound are fields of this one. */
+  /** The source whose fields unbound names are. */
   defaultSource: Source | undefined;
 
   constructor(block: Block, parent: Scope | undefined) {
@@ -22,7 +22,7 @@ export class Scope {
     if (parent?.block === block) this.defaultSource = parent.defaultSource;
   }
 
-  /** A scope within, in the same block. */
+  /** A nested scope in the same block. */
   inner(): Scope {
     return new Scope(this.block, this);
   }
@@ -43,13 +43,13 @@ export class Scope {
     this.names.set(name, { kind: 'variable', expression, isWith });
   }
 
-  /** Whether a first name of FROM is this alias or variable rather than a keyspace. */
+  /** Whether the first name of a FROM path is an alias or variable, not a keyspace. */
   isAlias(name: string): boolean {
     const found = this.find(name)?.binding;
     return found !== undefined && (found.kind !== 'source' || found.source.isExplicit);
   }
 
-  /** What an expression of the scope `from`, further out, is in this scope's block. */
+  /** Translates an expression of the outer scope `from` to this scope's block, by capturing it. */
   bring(expression: Expression, from: Scope): Expression {
     if (from.block === this.block) return expression;
     const way: Block[] = [];

@@ -1,4 +1,4 @@
-// The answer's signature: the type of each result term, as far as the expression tells.
+// The answer's signature: the type of each result term, if the expression determines it.
 import type { Expression } from '../tree/query.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { LogicalProjection, LogicalSelect } from './logical.ts';

@@ -1,4 +1,4 @@
-// Bounds of index scans as expressions: they are evaluated when the scan begins, with the row that it begins with.
+// Bounds of index scans as expressions, which are evaluated with the first row when the scan begins.
 import type { Expression } from '../tree/query.ts';
 
 export type PlanRange =
@@ -20,7 +20,7 @@ export interface PlanBound {
 /** Ranges by key position, from the first key on. */
 export interface PlanSpan {
   readonly ranges: readonly PlanRange[];
-  /** Every row in it fulfils the predicates it was made of. */
+  /** Every row in the span fulfils its predicates. */
   readonly isExact: boolean;
 }
 

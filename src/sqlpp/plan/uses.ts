@@ -1,4 +1,4 @@
-// What a SELECT reads: which slots, and which expressions as a whole (a covering index must have each).
+// Finds the slots and whole expressions that a SELECT reads; a covering index must provide each.
 import type { Expression } from '../tree/query.ts';
 import { slotsOf } from './conjuncts.ts';
 import type { JoinOn, LogicalFrom, LogicalSelect, LogicalSubselect } from './logical.ts';
@@ -49,7 +49,7 @@ export function usesOfExpressions(
   return { slots, expressions };
 }
 
-/** `META(a).xattrs.name`: the names that are to be read. */
+/** The names of `META(a).xattrs.name` to read. */
 function noteXattrs(expression: Expression, metaSlot: number | undefined, into: Set<string>): void {
   if (metaSlot === undefined) return;
   visit(expression, (node) => {

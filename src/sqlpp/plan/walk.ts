@@ -1,4 +1,4 @@
-// Visits and rebuilds expression trees. Of a subquery only what it takes from the outer row is visited.
+// Visits and rebuilds expression trees. Of a subquery it visits only the captured outer expressions.
 import type {
   Aggregate,
   Expression,
@@ -13,7 +13,7 @@ import { isResolved } from './resolving.ts';
 
 export type Mapper = (expression: Expression) => Expression;
 
-/** The same node over mapped children; the node itself where nothing changed. */
+/** Maps the children; returns the node itself if nothing changed. */
 export function mapChildren(node: Expression, map: Mapper): Expression {
   switch (node.kind) {
     case 'constant':
@@ -166,12 +166,12 @@ export function rewrite(node: Expression, change: Mapper): Expression {
   return change(mapChildren(node, (child) => rewrite(child, change)));
 }
 
-/** Top down: where `change` answers a node, its children are not visited. */
+/** Top down: if `change` returns a node, its children are not visited. */
 export function replace(node: Expression, change: (node: Expression) => Expression | undefined): Expression {
   return change(node) ?? mapChildren(node, (child) => replace(child, change));
 }
 
-/** Whether the node or one below it is such a one. */
+/** Whether the node or one below it fulfils the condition. */
 export function some(node: Expression, test: (node: Expression) => boolean): boolean {
   return test(node) || childrenOf(node).some((child) => some(child, test));
 }

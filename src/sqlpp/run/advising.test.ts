@@ -1,4 +1,4 @@
-// ADVISE: what it recommends, and that the planner takes what it recommends.
+// ADVISE: its recommendations, and that the planner uses the recommended indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { query } from '../../../test/support/engine-run.ts';
@@ -49,14 +49,14 @@ async function advised(
 }
 
 const table: readonly [statement: string, plain: readonly string[], covering: readonly string[]][] = [
-  // The field that names a document's kind becomes the condition, other texts stay keys.
+  // A field that distinguishes kinds of documents becomes the condition, others remain keys.
   [
     'SELECT * FROM shop WHERE type = "order" AND price > 3',
     ["adv_price_type ON `shop`(`price`) WHERE `type` = 'order'"],
     [],
   ],
   ['SELECT * FROM shop WHERE city = "c1" AND price > 3', ['adv_city_price ON `shop`(`city`,`price`)'], []],
-  // The same text in every document tells nothing apart.
+  // A field with the same text in every document distinguishes nothing.
   [
     'SELECT city FROM shop WHERE tenant = "one" AND price > 3',
     ["adv_price_tenant ON `shop`(`price`) WHERE `tenant` = 'one'"],
@@ -88,7 +88,7 @@ const table: readonly [statement: string, plain: readonly string[], covering: re
     ['adv_ALL_tags_weight ON `shop`(ALL ARRAY `g`.`weight` FOR g IN `tags` END)'],
     [],
   ],
-  // Order and groups decide where keys stand.
+  // Order and groups decide the order of keys.
   [
     'SELECT city FROM shop WHERE price = 2 ORDER BY city DESC LIMIT 2',
     ['adv_price ON `shop`(`price`)'],
@@ -128,14 +128,14 @@ test('ADVISE recommends indexes by predicates, elements, order and groups', asyn
     assert.deepEqual(await advised(statement), { plain, covering }, statement);
 });
 
-/** The store in memory has no FLATTEN_KEYS, and an IS MISSING key is for the index alone. */
+/** Excluded: the store in memory has no FLATTEN_KEYS, and no query can use an IS MISSING key. */
 function isPlanned(statement: string, [first = '']: readonly string[]): boolean {
   return (
     statement.startsWith('SELECT') && !/nowhere|IS MISSING/.test(statement) && !/^No |FLATTEN/.test(first)
   );
 }
 
-test('the planner uses each index that ADVISE recommends, and rows stay the same', async () => {
+test('the planner uses each recommended index, and returns the same rows', async () => {
   for (const [statement, plain, covering] of table) {
     if (!isPlanned(statement, plain)) continue;
     const before = await query(aStore(), statement);
@@ -156,7 +156,7 @@ test('the planner uses each index that ADVISE recommends, and rows stay the same
   }
 });
 
-test('ADVISE says when the indexes in use are those that it would recommend', async () => {
+test('ADVISE reports that the used indexes are already optimal', async () => {
   const datastore = aStore();
   await query(datastore, "CREATE INDEX mine ON shop(price) WHERE type = 'order'");
   const plain = await advise('SELECT * FROM shop WHERE type = "order" AND price > 3', datastore);
@@ -178,7 +178,7 @@ test('an index that serves several aliases is recommended once, with the rule of
   assert.deepEqual(Object.keys(entry?.recommending_rule as object), ['shop_b', 'shop_c']);
 });
 
-test('long names are cut and stay different', async () => {
+test('truncates long names and keeps them unique', async () => {
   const fields = (last: string): string =>
     [...Array.from({ length: 12 }, (_, at) => `long_field_${at} = ${at}`), `${last} = 1`].join(' AND ');
   const names = await Promise.all(
@@ -190,7 +190,7 @@ test('long names are cut and stay different', async () => {
   for (const name of names) assert.ok(name && name.length <= 74, name);
 });
 
-test('an OR of very many sides is advised in bounded time', async () => {
+test('advises an OR of many sides in bounded time', async () => {
   const ors = Array.from({ length: 20 }, (_, at) => `(f${at} = 1 OR g${at} = 2)`).join(' AND ');
   assert.ok((await advised(`SELECT * FROM shop WHERE price = 1 AND ${ors}`)).plain[0]?.includes('`price`'));
 });

@@ -11,7 +11,7 @@ import { parseJson } from '../values/json-parse.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
 
-/** `now`: what the statement would use without advice. */
+/** `now`: the indexes that the statement uses. */
 export async function adviseRow(
   tree: Advise,
   now: Prepared,
@@ -28,7 +28,7 @@ export async function adviseRow(
   return row;
 }
 
-/** Keyspaces that are not there are advised too, and no index is needed for it. */
+/** Resolves missing keyspaces, and plans without existing indexes. */
 export function adviseContext(context: PrepareContext): PrepareContext {
   const { catalog, documents, indexes } = context.datastore;
   const find: PrepareContext['datastore']['find'] = (name) => {
@@ -49,7 +49,7 @@ export function adviseContext(context: PrepareContext): PrepareContext {
   };
 }
 
-/** Advises twice: first to learn which fields may name the kind of a document, which documents then tell. */
+/** Advises twice: the first pass finds fields that may distinguish kinds of documents, and a sample of documents decides. */
 async function adviceOf(tree: Advise, context: PrepareContext, execution: ExecuteContext): Promise<Advice[]> {
   const asked = new Map<Keyspace, Set<string>>();
   const ask = (isKind: (keyspace: Keyspace, field: string, value: string) => boolean): Advice[] =>
@@ -141,7 +141,7 @@ function entriesOf(advice: readonly Advice[]): { readonly plain: Entry[]; readon
     if (before?.property === made.property || !before)
       entries.set(made.text, before ? { ...before, rules: new Map([...before.rules, ...made.rules]) } : made);
   };
-  // Covering indexes stand in the order of the statement.
+  // Covering indexes are listed in the order of the statement.
   for (const each of advice.toSorted((a, b) => Number(b.isDerived) - Number(a.isDerived)))
     if (each.covering) add(covering, each, each.covering);
   for (const each of advice) for (const index of each.plain) add(plain, each, index);
@@ -169,7 +169,7 @@ function entryOf({ keyspace, alias, isExplicit }: Advice, index: AdvisedIndex): 
   };
 }
 
-/** Names of keys, of the condition's fields behind the keys that predicates use. */
+/** The index name: names of the keys that predicates use, then the fields of the condition. */
 function namesOf({ keys, flavors }: AdvisedIndex): string[] {
   const name = (key: AdvisedIndex['keys'][number], at: number): string =>
     `${key.name}${at === 0 && key.isMissing ? 'ISMISSING' : ''}${key.isDescending === true ? 'DESC' : ''}`;

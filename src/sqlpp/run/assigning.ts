@@ -1,4 +1,4 @@
-// SET and UNSET: changes a copy of the document. Expressions see the document as it was.
+// SET and UNSET: change a copy of the document. Expressions read the original document.
 import type {
   DocumentChanges,
   ForPlan,
@@ -16,7 +16,7 @@ import type { Run } from './run.ts';
 
 type Mutable = Record<string, Value> | Value[];
 
-/** The new document, and what META() was set to. */
+/** The new document, and the assigned metadata. */
 export interface Assigned {
   readonly document: Value;
   readonly meta: Readonly<Record<string, Value>>;
@@ -57,7 +57,7 @@ function compileUnset(book: CodeBook, term: UnsetPlan): Change {
   return term.for ? compileFor(book, term.for, unset) : unset;
 }
 
-/** Runs a change for each combination of FOR; the row sees the document as it was, the copy as it is by now. */
+/** Runs a change for each combination of FOR. Expressions read the original document; assignments change the copy. */
 function compileFor(book: CodeBook, node: ForPlan, change: Change): Change {
   const when = node.when && book.code(node.when);
   const dimensions = node.dimensions.map((bindings) =>
@@ -83,7 +83,7 @@ interface BoundRange {
   readonly code: Code;
 }
 
-/** All ranges go on together, up to the shortest. */
+/** The ranges iterate in parallel, up to the end of the shortest. */
 function combine(run: Run, row: Row, bindings: readonly BoundRange[]): Row[] {
   const ranges = bindings.map(({ code, isDeep }) =>
     pairsOf(run.resolve(code.run(row, run.evaluation)), isDeep),
@@ -137,7 +137,7 @@ function memberAt(value: Value, step: Value): Value {
   return typeof step === 'string' ? (value as ValueObject)[step] : undefined;
 }
 
-/** Only members of objects and places that arrays have are set; all else is left as it is. */
+/** Sets only members of objects and existing positions of arrays; other paths have no effect. */
 function assign(target: Value, step: Value, value: Value): void {
   if (typeof target !== 'object' || target === null) return;
   const mutable = target as Mutable;

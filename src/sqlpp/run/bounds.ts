@@ -1,4 +1,4 @@
-// Bounds of index scans, evaluated with the row that the scan begins with.
+// Evaluates the bounds of index scans with the first row of the scan.
 import type { Bound, Span } from '../datastore/indexes.ts';
 import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
 import type { Value } from '../values/value.ts';
@@ -8,7 +8,7 @@ import type { Run } from './run.ts';
 
 type Range = Span['ranges'][number];
 
-/** The ranges of one key; none: nothing fulfils the predicate. */
+/** The ranges of one key; empty if no value fulfils the predicate. */
 type RangeCode = (run: Run, row: Row) => Range[];
 
 export type SpansCode = (run: Run, row: Row) => Span[];
@@ -52,7 +52,7 @@ function compilePlain(book: CodeBook, low: PlanBound | undefined, high: PlanBoun
   };
 }
 
-/** A comparison with NULL or MISSING is never true; the planner's own NULL marks the end of the values. */
+/** A comparison with NULL or MISSING is never true; NULL as a bound of the planner (`at` < 0) is not a comparison, but the end of the values. */
 function compileBound(book: CodeBook, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
   const { inclusive } = bound;
   if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at < 0) {
@@ -60,7 +60,7 @@ function compileBound(book: CodeBook, bound: PlanBound): (run: Run, row: Row) =>
   }
   const code = book.code(bound.value);
   return (run, row) => {
-    // An array or object of a document is text until here, and no index has bounds of text.
+    // An array or object of a document may be unparsed text, which cannot be a bound.
     const value = run.resolveDeep(code.run(row, run.evaluation));
     return value === null || value === undefined ? 'never' : { value, inclusive };
   };
@@ -101,7 +101,7 @@ export function likePrefix(pattern: string, mark: string): { text: string; isWho
   return { text, isWhole: true };
 }
 
-/** The first string after all that begin so; undefined: there is none. */
+/** The lowest string after all strings with this prefix, or undefined. */
 function stringAfter(prefix: string): string | undefined {
   const points = [...prefix].map((letter) => letter.codePointAt(0) as number);
   while (points.length > 0) {

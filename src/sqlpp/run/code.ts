@@ -1,5 +1,5 @@
-// Compiled expressions of one block. They are gathered first and compiled together: only then it is known which fields of a document
-// are read, and which expressions a covering index brought.
+// Compiled expressions of one block. They are collected first and compiled together, when it is known which fields of a document
+// are read, and which expressions a covering index provides.
 import { compile, type Evaluate } from '../expressions/compile.ts';
 import type { Block, Source } from '../plan/block.ts';
 import { expressionKey } from '../plan/expression-key.ts';
@@ -18,7 +18,7 @@ export class Code {
   }
 }
 
-/** A field of a document that is read into a slot of its own. */
+/** A field of a document that has its own slot. */
 export interface FieldPath {
   readonly names: readonly string[];
   readonly slot: number;
@@ -26,11 +26,11 @@ export interface FieldPath {
 
 export class CodeBook {
   readonly block: Block;
-  /** Results go to the answer and nowhere else. */
+  /** Results are only sent to the client, so that they may remain unparsed. */
   readonly isOutermost: boolean;
   readonly #covered: ReadonlyMap<string, number>;
   readonly #codes: Code[] = [];
-  /** Documents whose fields may be taken out one by one, with the paths to take. */
+  /** Sources whose documents may be read field by field, with the paths. */
   readonly #fields = new Map<number, Map<string, FieldPath>>();
   readonly #whole = new Set<number>();
   #isFinished = false;
@@ -52,7 +52,7 @@ export class CodeBook {
     return expressions.map((expression) => this.code(expression));
   }
 
-  /** The scan of this source takes single fields out of documents where nobody needs more. */
+  /** The scan of this source extracts only the used fields of documents. */
   extractFields(source: Source): void {
     if (!this.#fields.has(source.slot)) this.#fields.set(source.slot, new Map());
   }
@@ -61,14 +61,14 @@ export class CodeBook {
     this.#whole.add(slot);
   }
 
-  /** The fields to take out; undefined: the whole document is needed. */
+  /** The fields to extract; undefined if the whole document is needed. */
   fieldsOf(source: Source): readonly FieldPath[] | undefined {
     if (this.#whole.has(source.slot)) return undefined;
     const fields = this.#fields.get(source.slot);
     return fields && [...fields.values()];
   }
 
-  /** Compiles all; answers the expressions, whose subqueries are compiled next. */
+  /** Compiles all expressions and returns them; their subqueries are compiled next. */
   finish(): Expression[] {
     this.#isFinished = true;
     for (const code of this.#codes) this.#noteFields(code.expression);

@@ -10,9 +10,9 @@ import type { Row } from './row.ts';
 import { firstRow, type Pull, type Run } from './run.ts';
 import { matchingValues } from './set-matching.ts';
 
-/** A query of a block of its own, begun with a row of this block. */
+/** A query in its own block, started with a row of this block. */
 export interface Part {
-  /** In this block, the values of the part's captures. */
+  /** The expressions of this block that the part captures. */
   readonly captures: readonly Code[];
   readonly block: Block;
   readonly pull: Pull;
@@ -124,7 +124,7 @@ export function withTerms(_book: CodeBook, input: Pull, terms: readonly WithCode
   };
 }
 
-/** Runs the step over the rows of the last one until there are none. */
+/** Runs the step over the rows of the previous one until there are none. */
 async function recurse(run: Run, row: Row, term: WithPlan, step: Part): Promise<Value> {
   const isAll = term.recursive?.isAll ?? false;
   const seen = new Set<string>();

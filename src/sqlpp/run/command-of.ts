@@ -1,4 +1,4 @@
-// Statements of the query service as commands: with resolved names.
+// Converts statements that the query service runs to commands with resolved names.
 import { type KeyspaceName, scopeKeyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { Resolver } from '../plan/resolver.ts';
@@ -127,7 +127,7 @@ function grantOf(resolver: Resolver, tree: GrantRoles): Command {
   };
 }
 
-/** A bucket, a scope or a collection: roles hold for as much as is named. */
+/** The target of a role: a bucket, a scope or a collection. */
 function targetOf(resolver: Resolver, path: KeyspacePath): KeyspaceName {
   const [bucket = '', scope = '', collection = ''] = path.parts;
   if (path.parts.length === 1 && resolver.queryContext && path.namespace === undefined)

@@ -1,11 +1,11 @@
-// Statements that the engine does not run itself but hands to the query service: scopes and collections, roles, functions,
-// transactions. Names are resolved and parameters evaluated before.
+// Commands: statements that the engine passes to the query service. They concern scopes and collections, roles, functions and
+// transactions; their names are resolved and parameters evaluated.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 import type { Value } from '../values/value.ts';
 
 export interface RoleGrant {
   readonly roles: readonly string[];
-  /** Keyspaces, scopes (`collection` empty) and buckets (`scope` empty) the roles hold for; empty: everywhere. */
+  /** Keyspaces, scopes (`collection` empty) and buckets (`scope` empty) of the roles; empty: all. */
   readonly targets: readonly KeyspaceName[];
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -13,7 +13,7 @@ export interface RoleGrant {
 
 export interface FunctionName {
   readonly namespace: string;
-  /** Empty: a function of the whole cluster. */
+  /** Empty for a global function. */
   readonly bucket: string;
   readonly scope: string;
   readonly name: string;

@@ -1,4 +1,4 @@
-// Statements that change indexes, and those that the query service runs: names are resolved here, the rest is done there.
+// Prepares statements that change indexes, and resolves names of statements that the query service runs.
 import type { IndexDefinition, IndexKey } from '../datastore/indexes.ts';
 import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';

@@ -1,5 +1,5 @@
-// Rows without those whose keys came before. Above the request's share of memory, rows with keys that are not known yet wait in scratch
-// files, so that they come after the others.
+// DISTINCT: removes rows with known keys. Above the request's memory share, rows with unknown keys are written to scratch
+// files and returned after the others.
 import type { Value } from '../values/value.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import type { Run } from './run.ts';
@@ -22,7 +22,7 @@ export class DistinctRows {
     this.#level = level;
   }
 
-  /** Those of the rows that are known to be new; others may come with `rest`. */
+  /** Returns the rows that are known to be new; others may follow from `rest`. */
   async fresh<T extends readonly Value[]>(rows: readonly T[]): Promise<T[]> {
     const before = this.#bytes;
     const fresh = rows.filter((row) => this.#isNew(row));
@@ -31,7 +31,7 @@ export class DistinctRows {
     return fresh;
   }
 
-  /** The rows of the files, when all rows have been seen. */
+  /** The rows of the scratch files, after the end of the input. */
   async *rest(): AsyncGenerator<Value[][]> {
     this.#forget();
     for (let part = 0; this.#waiting && part < partitions; part++) {

@@ -1,4 +1,4 @@
-// Puts documents into rows: whole, or only the fields that the query reads.
+// Writes documents into rows: whole, or only the fields that the query reads.
 import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
 import type { Source } from '../plan/block.ts';
 import { extractFields, type FieldTree, fieldTree } from '../values/json-scan.ts';

@@ -1,4 +1,4 @@
-// Random documents and statements: indexes, spilling and preparing change how rows are found, never which.
+// Random documents and statements: indexes, spilling and preparing must not change results.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';

@@ -1,4 +1,4 @@
-// Statements over a datastore in memory: what they answer, change and refuse.
+// Statements over a datastore in memory: results, changes and errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';
@@ -100,7 +100,7 @@ test('subqueries, set operations and WITH', async () => {
   );
 });
 
-test('changes answer the documents as they are then', async () => {
+test('RETURNING has the changed documents', async () => {
   const datastore = aStore();
   await answers(
     'INSERT INTO t (KEY, VALUE) VALUES ("k", {"a": 100}) RETURNING META().id, a',
@@ -126,7 +126,7 @@ test('changes answer the documents as they are then', async () => {
   );
 });
 
-test('a row that fails is noted, and the others go on', async () => {
+test('reports a failed row and continues with the others', async () => {
   const errors: Error[] = [];
   const statement = 'INSERT INTO t (KEY, VALUE) VALUES ("t1", {}), ("new", {}) RETURNING RAW META().id';
   assert.deepEqual(await query(aStore(), statement, { errors }), ['new']);
@@ -187,7 +187,7 @@ test('parameters can name a keyspace when the statement runs', async () => {
   assert.deepEqual(await runPrepared(datastore, prepared, { positional: ['default:t', 't3'] }), [{ a: 3 }]);
 });
 
-test('a statement ends with its signal, and over its memory quota', async () => {
+test('a statement ends when aborted, and above its memory quota', async () => {
   const datastore = aStore();
   const aborted = AbortSignal.abort(new Error('cancelled'));
   await assert.rejects(query(datastore, 'SELECT * FROM t', { signal: aborted }), /cancelled/);
@@ -197,7 +197,7 @@ test('a statement ends with its signal, and over its memory quota', async () => 
   );
 });
 
-test('leaving the loop early ends the operators below', async () => {
+test('leaving the loop early ends all operators', async () => {
   const datastore = aStore();
   const prepared = prepareOn(datastore, 'SELECT t.a FROM t UNNEST ARRAY_RANGE(0, 10000) AS x');
   const execution = prepared.program.run(prepared, contextOf(datastore));

@@ -1,4 +1,4 @@
-// The seam between the query service and the engine: what a statement is prepared and run with, and what comes of it. The engine is
+// The interface between the query service and the engine: inputs and results of preparing and running a statement. The engine is
 // pure: documents, indexes, time, randomness, pauses and scratch files are arguments.
 import type { Documents, Durability } from '../datastore/documents.ts';
 import type { Consistency, IndexAdmin, Indexes } from '../datastore/indexes.ts';
@@ -9,9 +9,9 @@ import type { PlainCommand } from './commands.ts';
 
 export type { Privilege } from '../plan/privilege.ts';
 
-/** What statements read and write. A transaction's statements get one of their own, which sees the transaction's writes. */
+/** The data that statements read and write. Statements of a transaction get a datastore that includes the transaction's writes. */
 export interface Datastore {
-  /** Synchronous: planning never waits. A text: which part of the name does not exist. */
+  /** Synchronous, since planning never waits. A text names the part of the name that does not exist. */
   find(name: KeyspaceName): Keyspace | 'no bucket' | 'no scope' | 'no collection';
   readonly documents: Documents;
   readonly indexes: Indexes;
@@ -24,24 +24,24 @@ export interface CatalogRow {
   readonly value: Value;
 }
 
-/** The `system:` keyspaces. Rows hold only what the request's user may see. */
+/** The `system:` keyspaces, limited to rows that the request's user may see. */
 export interface Catalog {
   has(collection: string): boolean;
   scan(collection: string, execution: ExecuteContext): AsyncIterable<readonly CatalogRow[]>;
-  /** DELETE FROM system:…: rejects with an SqlError where that is not possible. */
+  /** DELETE FROM system:…; rejects with an SqlError for keyspaces that do not support it. */
   remove(collection: string, ids: readonly string[], execution: ExecuteContext): Promise<void>;
 }
 
 export interface PrepareContext {
   readonly datastore: Datastore;
-  /** Of `query_context`; names of one part are collections of this scope. */
+  /** The scope of `query_context`, to which one-part names belong. */
   readonly queryContext?: { readonly bucket: string; readonly scope: string };
-  /** Keyspaces without a usable index are read whole; off: error 4000 as in 7.1. */
+  /** Whether keyspaces without a usable index are scanned; false: error 4000 as in 7.1. */
   readonly sequentialScans: boolean;
-  /** Values known already let spans and plans be exact; a prepared statement leaves them out. */
+  /** Known values of parameters make spans and plans exact; absent for a prepared statement. */
   readonly positional?: readonly Value[];
   readonly named?: ReadonlyMap<string, Value>;
-  /** Functions that CREATE FUNCTION made. */
+  /** User-defined functions (CREATE FUNCTION). */
   readonly userFunctions?: UserFunctions;
   readonly isInTransaction?: boolean;
 }
@@ -51,9 +51,9 @@ export interface UserFunction {
   readonly isVariadic: boolean;
   readonly language: 'inline' | 'javascript';
   readonly body: string;
-  /** Of a function of one scope. */
+  /** The scope of the function; absent for a global one. */
   readonly place?: { readonly bucket: string; readonly scope: string };
-  /** Of a function in JavaScript. */
+  /** Source of a function in JavaScript. */
   call?(args: readonly Value[]): Promise<Value>;
 }
 
@@ -88,17 +88,17 @@ export interface Prepared {
   /** The answer's `signature`; undefined: null. */
   readonly signature: Value;
   readonly privileges: readonly Privilege[];
-  /** Keyspaces read or written, for consistency vectors and checks that they still exist. */
+  /** Keyspaces that the statement reads or writes, for consistency vectors and existence checks. */
   readonly keyspaces: readonly Keyspace[];
-  /** Ids of the indexes its plan scans: prepare again when one is gone. */
+  /** Ids of the indexes in the plan; the statement must be prepared again when one was dropped. */
   readonly indexIds: readonly string[];
   /** The operator tree as EXPLAIN shows it. */
   readonly explain: Value;
   /** Names of the parameters, without `$`; positional ones as numbers from 1. */
   readonly parameters: readonly string[];
-  /** Of EXECUTE: the prepared statement's name. The service looks it up and runs it with `using`. */
+  /** For EXECUTE: the name of the prepared statement, which the service runs with `using`. */
   readonly execute?: { readonly name: string; readonly using: Value };
-  /** The engine's own form. */
+  /** The compiled program, opaque for the service. */
   readonly program: Program;
 }
 
@@ -108,7 +108,7 @@ export interface Program {
 }
 
 export interface ScratchFile {
-  /** Appends and answers where it lies. Rejects with an SqlError when the folder's quota is used up. */
+  /** Appends bytes and returns their position. Rejects with an SqlError when the folder's quota is used up. */
   append(bytes: Uint8Array): Promise<{ readonly offset: number; readonly length: number }>;
   read(at: { readonly offset: number; readonly length: number }): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -119,44 +119,44 @@ export interface ExecuteContext {
   readonly positional: readonly Value[];
   /** Names without `$`. */
   readonly named: ReadonlyMap<string, Value>;
-  /** Milliseconds since 1970 when the request came; NOW_… answer it. */
+  /** The time of the request in milliseconds since 1970, which NOW_… return. */
   readonly startedMs: number;
-  /** Milliseconds since 1970 now; CLOCK_… answer it. */
+  /** The current time in milliseconds since 1970, which CLOCK_… return. */
   clockMs(): number;
-  /** Grows steadily, for time slices and timings. */
+  /** A monotonic clock, for time slices and timings. */
   monotonicMs(): number;
   /** From 0 to below 1. */
   random(): number;
   uuid(): string;
-  /** Resolves after the thread has served others: called between time slices. */
+  /** Yields to other requests; called between time slices. */
   pause(): Promise<void>;
   scratch(): Promise<ScratchFile>;
-  /** 0: none of its own. */
+  /** 0: no limit. */
   readonly memoryQuotaBytes: number;
-  /** Sorts, groups and joins that hold more than this spill. */
+  /** Sorts, groups and joins spill to disk above this memory. */
   readonly spillBytes: number;
   /** DML and DDL are refused. */
   readonly isReadonly: boolean;
   readonly preserveExpiry: boolean;
   readonly durability: Durability;
   readonly consistency: (keyspace: Keyspace) => Promise<Consistency> | Consistency;
-  /** 0: no end of its own. */
+  /** 0: no timeout. */
   readonly scanWaitMs: number;
   /** A request ends after this many failed rows. */
   readonly errorLimit: number;
   readonly signal: AbortSignal;
   readonly queryContext?: { readonly bucket: string; readonly scope: string };
   readonly userFunctions?: UserFunctions;
-  /** IANA name; left out: UTC. */
+  /** IANA name; absent: UTC. */
   readonly timeZone?: string;
-  /** VERSION(), NODE_NAME(), CURRENT_USERS() and the like, by name in lower case. */
+  /** Calls VERSION(), NODE_NAME(), CURRENT_USERS() and similar, by name in lower case. */
   special?(name: string, values: readonly Value[]): Value;
   readonly users: readonly string[];
   /** Time is taken for phases and operators. */
   readonly isProfiled?: boolean;
-  /** Runs what the engine does not. */
+  /** Runs a command that the engine passes to the service. */
   command(command: Command, context: ExecuteContext): AsyncIterable<readonly Value[]>;
-  /** Whether the request may see what a statement that it names itself (ADVISE, EXECUTE FUNCTION, a subquery text) needs. */
+  /** Checks the privileges of a nested statement (ADVISE, EXECUTE FUNCTION, a text of ADVISOR). */
   authorize(privileges: readonly Privilege[]): void | Promise<void>;
 }
 
@@ -166,21 +166,21 @@ export interface Phase {
   ms: number;
 }
 
-/** Filled while the rows are taken; complete when they end. */
+/** Updated while rows are read; complete when they end. */
 export interface Outcome {
   mutations: number;
   /** Rows that went through a sort. */
   sorted: number;
   usedBytes: number;
-  /** Rows that failed while the others went on. */
+  /** Errors of rows that failed while the statement continued. */
   readonly errors: Error[];
   readonly warnings: Error[];
-  /** By the original's names: `primaryScan`, `indexScan`, `fetch`, `filter`, `project`, `sort`, … */
+  /** Phases by their published names: `primaryScan`, `indexScan`, `fetch`, `filter`, `project`, `sort`, … */
   readonly phases: Map<string, Phase>;
 }
 
 export interface Execution {
-  /** In batches. Rejects with an SqlError. Leaving the loop early ends the statement and frees everything. */
+  /** Result rows in batches. Rejects with an SqlError. Leaving the loop early ends the statement and frees all resources. */
   readonly rows: AsyncIterable<readonly Value[]>;
   readonly outcome: Outcome;
   /** The plan with `#stats` for `profile=timings`. */
@@ -189,11 +189,11 @@ export interface Execution {
 
 export interface PrepareCommand {
   readonly kind: 'PREPARE';
-  /** Left out: the service makes one of the text. */
+  /** Absent: the service generates a name from the text. */
   readonly name?: string;
   readonly isForced: boolean;
   readonly prepared: Prepared;
 }
 
-/** What the engine hands to the service. */
+/** A statement that the engine passes to the service. */
 export type Command = PlainCommand | PrepareCommand;

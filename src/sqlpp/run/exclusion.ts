@@ -1,4 +1,4 @@
-// EXCLUDE: leaves paths out of result objects.
+// EXCLUDE: removes paths from result objects.
 import type { Expression } from '../tree/query.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import type { Run } from './run.ts';

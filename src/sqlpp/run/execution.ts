@@ -1,4 +1,4 @@
-// Runs a compiled statement: makes its Run, and ends it once, however it ends.
+// Runs a compiled statement: creates its Run, and ends it exactly once.
 
 import type { EvaluationContext } from '../expressions/context.ts';
 import type { Value } from '../values/value.ts';
@@ -49,7 +49,7 @@ export function selectStatement({ block, pull, resultSlot }: SubqueryProgram): S
   };
 }
 
-/** What expressions see of a request. */
+/** The evaluation context of a request's expressions. */
 function evaluationOf(run: Run): EvaluationContext {
   const { context } = run;
   return {

@@ -1,4 +1,4 @@
-// Parts of plans as EXPLAIN shows them: nodes, their members and spans of index scans.
+// Parts of EXPLAIN's output: nodes, their members and spans of index scans.
 import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Expression } from '../tree/query.ts';

@@ -1,4 +1,4 @@
-// Plans as EXPLAIN shows them: with the published names of operators.
+// EXPLAIN's output for plans, with the published names of operators.
 
 import type { Source } from '../plan/block.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
@@ -32,7 +32,7 @@ function explainQuery({ root }: QueryPlan, statsOf: StatsOf): Value {
   const after: Value[] = [];
   let top = root;
   const isAfter = (op: Operator['op']): boolean => op === 'order' || op === 'offset' || op === 'limit';
-  // Rows are sorted before they are projected; the published plans show it the other way round.
+  // The engine sorts before it projects; published plans show the reverse order.
   let projected: Value | undefined;
   if (top.op === 'project' && isAfter(top.input.op)) {
     [projected] = counted([projectNode(top.projection)], statsOf(top));
@@ -64,7 +64,7 @@ const scans = new Set([
   'With',
 ]);
 
-/** Scans and reads of documents stand alone, what follows them in a `Parallel`. */
+/** Wraps the operators after scans and fetches in a `Parallel`. */
 function parallel(steps: readonly Value[]): Value {
   const nameOf = (step: Value): string => String((step as Record<string, Value>)['#operator']);
   const first = steps.findIndex((step) => !scans.has(nameOf(step)));
@@ -79,7 +79,7 @@ function sequence(children: readonly Value[]): Value {
     : node('Sequence', { '~children': children });
 }
 
-/** Steps of an operator and all before it, in the order in which rows go through. */
+/** The nodes of an operator and its inputs, in the order of processing. */
 function stepsOf(operator: Operator, statsOf: StatsOf): Value[] {
   if ('input' in operator)
     return [...stepsOf(operator.input, statsOf), ...counted(ownSteps(operator, statsOf), statsOf(operator))];

@@ -1,4 +1,4 @@
-// Operators that look at one row or one batch at a time: filter, let, project, distinct, offset, limit, unnest, fetch.
+// Streaming operators: filter, let, project, distinct, offset, limit, unnest, fetch.
 import type { StoredDocument } from '../datastore/documents.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { LogicalProjection, SlotBinding } from '../plan/logical.ts';
@@ -145,7 +145,7 @@ export function fetchDocuments(book: CodeBook, input: Pull, node: Fetch): Pull {
   };
 }
 
-/** The rows whose documents are there, with them. */
+/** Adds documents to rows; drops rows without a document. */
 export async function readRows(
   run: Run,
   reader: DocumentReader,

@@ -1,4 +1,4 @@
-// GROUP BY and aggregates. A group's row holds its keys and aggregates, and what the block captured.
+// GROUP BY and aggregates. The row of a group has its keys and aggregates, and the captured values of the block.
 
 import { aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
@@ -84,7 +84,7 @@ export function compileAfter(book: CodeBook, node: Pick<LogicalGroup, 'letting' 
   };
 }
 
-/** Evaluates a row's keys and inputs before anything changes: a subquery may make the row come again. */
+/** Evaluates a row's keys and inputs before any change, because a subquery may cause the row to be processed again. */
 class GroupInputs {
   readonly #keys: readonly Code[];
   readonly #aggregates: readonly AggregateCode[];

@@ -1,5 +1,5 @@
-// The groups of GROUP BY. Above the request's share of memory rows of further groups go to scratch files, by hash of their keys; each
-// file is grouped by itself when the input has ended.
+// The groups of GROUP BY. Above the request's memory share, rows of further groups are written to scratch files by hash of their keys; each
+// file is grouped separately after the end of the input.
 import type { AggregateState } from '../functions/aggregate-states.ts';
 import type { Value } from '../values/value.ts';
 import type { Code } from './code.ts';
@@ -21,7 +21,7 @@ export interface GroupState {
   readonly rows: Value[] | undefined;
 }
 
-/** What one row adds to its group. */
+/** The contribution of one row to its group. */
 export interface GroupInput {
   readonly keys: readonly Value[];
   readonly values: readonly Value[];
@@ -61,7 +61,7 @@ export class Groups {
     await this.#overflow?.flush();
   }
 
-  /** undefined: there is no room for another group, the row goes to a file. */
+  /** undefined if there is no memory for another group: the row is spilled. */
   #stateOf(input: GroupInput, key: string): GroupState | undefined {
     if (input.keys.length === 0) return this.ensureOne();
     const known = this.#groups.get(key);
@@ -105,7 +105,7 @@ export class Groups {
     return this.#only;
   }
 
-  /** The groups in memory, then those of each file. */
+  /** Yields the groups in memory, then those of each file. */
   async *parts(): AsyncGenerator<Iterable<GroupState>> {
     yield this.#only ? [this.#only] : this.#groups.values();
     this.#forget();

@@ -1,5 +1,5 @@
-// Hash joins: rows of the right side by their keys. Above the request's share of memory, right rows with keys that the table does not
-// have yet wait in scratch files with the left rows that may meet them, and each part is joined by itself.
+// Hash joins: a table of the right side's rows by key. Above the request's memory share, right rows with keys that the table does not
+// have are written to scratch files with the left rows that may match them, and each partition is joined separately.
 import type { HashJoin } from '../plan/operators.ts';
 import type { Value } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
@@ -61,7 +61,7 @@ async function* joined(
   }
 }
 
-/** Of left rows with the right ones found; undefined: the left row waits. */
+/** Joins a left row with its matches; undefined if the left row was spilled. */
 async function* pairsOf(
   run: Run,
   probe: Probe,
@@ -130,7 +130,7 @@ class JoinTable {
   }
 }
 
-/** undefined: NULL and MISSING equal nothing. */
+/** undefined for NULL and MISSING, which equal nothing. */
 async function keysOf(run: Run, codes: readonly Code[], rows: Batch): Promise<(string | undefined)[]> {
   const keys: (string | undefined)[] = [];
   await run.each(rows, (row, at) => {

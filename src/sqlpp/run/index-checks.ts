@@ -1,4 +1,4 @@
-// What CREATE INDEX refuses: keys that an index cannot hold.
+// Checks of CREATE INDEX: refuses keys that an index cannot have.
 import { sqlError } from '../errors/sql-error.ts';
 import { near } from '../plan/resolving.ts';
 import { some } from '../plan/walk.ts';
@@ -38,7 +38,7 @@ const changing = new Set([
   'curl',
 ]);
 
-/** The same for the same document, and made of the document. */
+/** Whether the expression depends only on the document and is deterministic. */
 function isIndexable(node: Expression): boolean {
   if (
     !some(

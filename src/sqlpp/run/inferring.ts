@@ -1,4 +1,4 @@
-// INFER: flavours of documents, from a sample of a keyspace.
+// INFER: finds flavours (similar schemas) of documents in a sample of a keyspace.
 
 import type { StoredDocument } from '../datastore/documents.ts';
 import { sqlError } from '../errors/sql-error.ts';
@@ -64,7 +64,7 @@ function optionsOf(value: Value): InferOptions {
   };
 }
 
-/** Documents at random places of one pass over the keyspace. */
+/** A random sample from one scan of the keyspace. */
 async function sampleOf(
   keyspace: NonNullable<ReturnType<Resolver['keyspace']>['keyspace']>,
   size: number,
@@ -87,7 +87,7 @@ async function sampleOf(
   return kept.map((document) => parseJson(document.bytes));
 }
 
-/** What one place of the documents holds. */
+/** The types and values of one field. */
 class Schema {
   count = 0;
   readonly types = new Map<string, TypeStatistics>();
@@ -131,7 +131,7 @@ interface Flavor {
   readonly schema: Schema;
 }
 
-/** Documents whose names agree well enough are of one flavour. */
+/** Groups documents with similar field names into flavours. */
 function inferred(documents: readonly Value[], options: InferOptions): Value {
   const flavors: Flavor[] = [];
   for (const document of documents) {
@@ -165,7 +165,7 @@ function flavorRow({ schema }: Flavor, options: InferOptions): Value {
   return row;
 }
 
-/** Fields that have few values tell flavours apart. */
+/** Fields with few distinct values, which characterize a flavour. */
 function flavorText(object: TypeStatistics, count: number, _options: InferOptions): string {
   const fixed: string[] = [];
   for (const [name, member] of object.members) {

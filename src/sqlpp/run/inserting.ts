@@ -65,7 +65,7 @@ const codes = {
   upsert: { key: 5072, value: 5075, keyType: 5078, optionsType: 5079 },
 } as const;
 
-/** undefined: the row cannot be written, and its error is noted. */
+/** undefined if the row is invalid; its error is recorded. */
 export function writeOf(
   run: Run,
   kind: 'insert' | 'upsert',

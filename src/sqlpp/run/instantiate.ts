@@ -1,4 +1,4 @@
-// From operators to functions that make rows. Everything that can be is compiled once, when the statement is prepared.
+// Compiles operators to functions that produce rows, once when the statement is prepared.
 import type { Operator, QueryPlan } from '../plan/operators.ts';
 import { type InlineCall, isInline, isResolved } from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
@@ -30,7 +30,7 @@ export interface Planner {
 export class Instantiation {
   /** Programs of the statement's subqueries. */
   readonly programs = new Map<object, SubqueryProgram>();
-  /** Functions that users defined in SQL++, by name. */
+  /** User-defined SQL++ functions by name. */
   readonly functions = new Map<string, FunctionProgram>();
   readonly #planner: Planner;
 
@@ -165,7 +165,7 @@ const pullStart: Pull = async function* pullOne(_run, seed) {
 
 const pullNothing: Pull = async function* pullNone() {};
 
-/** The scan counted already: only LETTING and HAVING remain. */
+/** The scan has counted: only LETTING and HAVING remain. */
 function counted(book: CodeBook, input: Pull, node: Extract<Operator, { op: 'group' }>['group']): Pull {
   const after = compileAfter(book, node);
   return async function* pullCounted(run, seed) {

@@ -10,7 +10,7 @@ import type { Pull, Run } from './run.ts';
 import { keysOf } from './scans.ts';
 import { sizeOfRow } from './size.ts';
 
-/** What a join does with the matches of one left row. */
+/** Combines one left row with its matches. */
 export type Emit = (left: Row, matches: readonly Row[]) => readonly Row[];
 
 export function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'>): Emit {
@@ -23,7 +23,7 @@ export function emitter({ isOuter, nestSlot }: Pick<Join, 'isOuter' | 'nestSlot'
   };
 }
 
-/** Right rows begin as the block does: what they have beside that is theirs. */
+/** Adds the slots of a right row to a left row. Both started from the block's first row. */
 export function merged(left: Row, right: Row): Row {
   const row = left.slice();
   for (let slot = 0; slot < right.length; slot++) {
@@ -122,7 +122,7 @@ async function gather(run: Run, pull: Pull, seed: Row): Promise<{ rows: Row[]; b
   return { rows: kept, bytes };
 }
 
-/** Left rows give the keys: documents of a whole batch are read at once. */
+/** Lookup join: left rows have the keys; reads the documents of a batch at once. */
 export function lookupJoin(book: CodeBook, input: Pull, scan: KeyScan, join: Join): Pull {
   const condition = join.condition && book.code(join.condition);
   const keys = book.code(scan.keys);

@@ -43,7 +43,7 @@ export function merge(book: CodeBook, plan: MergePlan, found: Pull): Statement {
   };
 }
 
-/** What rows before the one that failed do is done. */
+/** Writes the changes of the rows before a failed one. */
 async function failureOf(work: Promise<void>): Promise<unknown> {
   try {
     await work;
@@ -80,7 +80,7 @@ async function lookUp(
 }
 
 interface MergeState {
-  /** Documents that were updated or deleted. */
+  /** Documents that this MERGE has updated or deleted. */
   readonly changed: Set<string>;
   readonly inserted: Set<string>;
 }

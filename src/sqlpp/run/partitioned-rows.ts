@@ -1,11 +1,11 @@
-// Rows in a scratch file, divided by a hash of their keys. An operator that holds more than its share goes on with one part at a time.
+// Rows in a scratch file, partitioned by a hash of their keys. An operator above its memory share processes one partition at a time.
 import type { Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
 import { decodeRows, encodeRows } from './row-codec.ts';
 import type { Run } from './run.ts';
 
 export const partitions = 16;
-/** Parts of parts of …: what still does not fit stays in memory, up to the request's quota. */
+/** The limit of recursive partitioning: then rows stay in memory, up to the request's quota. */
 export const deepestLevel = 4;
 const spilledRows = 256;
 
@@ -25,7 +25,7 @@ export class PartitionedRows {
     (this.#waiting[hashOf(key, this.#level) % partitions] as (readonly Value[])[]).push(row);
   }
 
-  /** Writes what there is much of. */
+  /** Writes the large partitions. */
   flush(): Promise<void> {
     return this.#write(spilledRows);
   }
@@ -54,7 +54,7 @@ export class PartitionedRows {
   }
 }
 
-/** FNV-1a; another one on each level, so that a part is divided further. */
+/** FNV-1a with another seed on each level, so that a partition is divided further. */
 function hashOf(text: string, level: number): number {
   let hash = 0x811c9dc5 ^ Math.imul(level + 1, 0x9e3779b1);
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

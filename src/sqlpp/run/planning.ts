@@ -1,4 +1,4 @@
-// The input of the planner besides the statement itself.
+// Implements the planner's dependencies.
 import type { IndexDefinition, IndexStatus } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { QueryPlan } from '../plan/operators.ts';
@@ -49,7 +49,7 @@ export function constantOf(expression: Expression, context: PrepareContext): { v
 const texts = new Map<string, Expression>();
 const keptTexts = 4096;
 
-/** Keys and conditions of indexes are few and the same for all statements. */
+/** Parsed keys and conditions of indexes, cached for all statements. */
 export function parsed(text: string): Expression {
   let tree = texts.get(text);
   if (!tree) {

@@ -61,7 +61,7 @@ function prepareTree(tree: StatementTree, text: string, context: PrepareContext)
   }
 }
 
-/** A parameter without a value by now names a keyspace. */
+/** A parameter without a value names a keyspace: the statement cannot be planned yet. */
 function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boolean {
   const isUnknown = (node: Expression): boolean =>
     (node.kind === 'named parameter' || node.kind === 'positional parameter') && !constantOf(node, context);
@@ -78,7 +78,7 @@ function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boole
   return visit(tree);
 }
 
-/** Planned when it runs, with the parameters of the run. */
+/** A statement that is planned when it runs, with the parameters of the run. */
 function prepareLater(tree: StatementTree, text: string, context: PrepareContext): Prepared {
   const kind = tree.kind.toUpperCase() as StatementKind;
   return {
@@ -129,7 +129,7 @@ function prepareSelect(tree: Select, text: string, context: PrepareContext): Pre
   });
 }
 
-/** Plans of subqueries are made when the block around them is compiled, and kept for EXPLAIN. */
+/** Plans subqueries when the enclosing block is compiled, and keeps the plans for EXPLAIN. */
 function instantiationOf(planning: StatementPlanning): Instantiation {
   return new Instantiation({
     planOf: (logical): QueryPlan => {

@@ -29,7 +29,7 @@ export function compileProjection(book: CodeBook, projection: LogicalProjection)
   return (run, row) => without(run, evaluate(run, row) as ValueObject);
 }
 
-/** Objects that the statement goes on with hold parsed values only; those of the answer may hold text. */
+/** Objects that the statement processes further have only parsed values; those of the answer may have text. */
 function compileTerm(book: CodeBook, term: ProjectionTerm, isParsed: boolean): AddTerm {
   if (term.kind === 'all') {
     const members = term.members.map(({ name, expression }) => ({ name, code: book.code(expression) }));

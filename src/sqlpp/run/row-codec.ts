@@ -1,4 +1,4 @@
-// Rows as bytes for scratch files: every kind of value comes back as what it was, also documents that nobody parsed.
+// Encodes rows for scratch files. Every kind of value is restored, including unparsed documents.
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
 const tags = {
@@ -24,7 +24,7 @@ export function encodeRows(rows: readonly Value[]): Uint8Array {
   return writer.bytes();
 }
 
-/** What `encodeRows` was given. */
+/** Decodes the result of `encodeRows`. */
 export function decodeRows(bytes: Uint8Array): Value[][] {
   return new Reader(bytes).value() as unknown as Value[][];
 }

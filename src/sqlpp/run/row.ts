@@ -1,4 +1,4 @@
-// Rows of a query block: a value for each slot. Operators own the rows that they hand on.
+// Rows of a query block: a value for each slot. Rows belong to the operator that receives them.
 import type { Value } from '../values/value.ts';
 
 export type Row = Value[];
@@ -11,11 +11,11 @@ export function emptyRow(size: number): Row {
   return new Array<Value>(size).fill(undefined);
 }
 
-/** Gathers rows into batches. */
+/** Collects rows into batches. */
 export class Batcher {
   #rows: Batch = [];
 
-  /** A full batch, when this row made it so. */
+  /** Returns the batch when this row fills it. */
   add(row: Row): Batch | undefined {
     this.#rows.push(row);
     if (this.#rows.length < batchRows) return undefined;

@@ -14,7 +14,7 @@ import { Meter } from './meter.ts';
 import { type Batch, emptyRow, type Row } from './row.ts';
 import { sizeOf } from './size.ts';
 
-/** An expression needs the rows of a subquery that nobody ran yet: the operator runs it and evaluates the expression again. */
+/** Thrown when an expression needs a subquery that has not run: the operator runs it and evaluates the expression again. */
 class SubqueryNeeded {
   readonly node: ResolvedSubquery;
   readonly values: readonly Value[];
@@ -44,7 +44,7 @@ export interface FunctionProgram {
   readonly code: Code;
 }
 
-/** What expressions of a statement run beside themselves. */
+/** The subqueries and user functions of a statement. */
 export interface Programs {
   readonly programs: ReadonlyMap<object, SubqueryProgram>;
   readonly functions: ReadonlyMap<string, FunctionProgram>;
@@ -54,7 +54,7 @@ export function functionKey({ parts }: FunctionName): string {
   return parts.join('.');
 }
 
-/** Makes an operator's rows, beginning with this row. Leaving the loop early ends all operators below. */
+/** Produces an operator's rows, starting with this row. Leaving the loop early ends all its inputs. */
 export type Pull = (run: Run, seed: Row) => AsyncIterable<Batch>;
 
 /** The operator's rows, counted where the request asks for a profile. */
@@ -70,7 +70,7 @@ export interface SubqueryProgram {
 
 const sliceMs = 4;
 const keptSubqueries = 10_000;
-/** What a request without a quota of its own may hold, about. */
+/** The approximate memory limit of a request without a quota. */
 const heldMax = 768 * 1024 * 1024;
 const maximumDepth = 100;
 
@@ -102,7 +102,7 @@ export class Run {
     this.evaluation = evaluation(this);
   }
 
-  /** Called once a batch: gives the thread to others when the slice is used up, and ends when the request does. */
+  /** Call once per batch: yields when the time slice is used up, and throws when the request is aborted. */
   async breathe(): Promise<void> {
     this.context.signal.throwIfAborted();
     if (this.context.monotonicMs() - this.#sliceStart < sliceMs) return;
@@ -132,7 +132,7 @@ export class Run {
     return phase;
   }
 
-  /** For expressions: the rows of a subquery, or `SubqueryNeeded`. */
+  /** For expressions: returns the rows of a subquery, or throws `SubqueryNeeded`. */
   subquery(node: Subquery, values: readonly Value[]): Value {
     const resolved = node as ResolvedSubquery;
     const key = values.length === 0 ? '' : valueKey(values);
@@ -141,7 +141,7 @@ export class Run {
     throw new SubqueryNeeded(resolved, values, key);
   }
 
-  /** For expressions: a function that a user defined. */
+  /** For expressions: calls a user-defined function. */
   userCall(name: FunctionName, values: readonly Value[]): Value {
     const key = functionKey(name);
     const program = this.#programs.functions.get(key);
@@ -160,7 +160,7 @@ export class Run {
     }
   }
 
-  /** In another language: the call waits, so that the expression is evaluated again. */
+  /** A function in another language is asynchronous, so the expression is evaluated again with its result. */
   #foreignCall(key: string, name: FunctionName, values: readonly Value[]): Value {
     const call = `${key} ${valueKey(values)}`;
     if (this.#calls.has(call)) return this.#calls.get(call);
@@ -185,7 +185,7 @@ export class Run {
     this.hold(sizeOf(rows));
   }
 
-  /** Answers of correlated subqueries only: the others are few. */
+  /** Limits the cached results of correlated subqueries; there are few others. */
   #forget(): void {
     for (const answers of this.#answers.values()) {
       for (const [key, value] of answers) {
@@ -210,7 +210,7 @@ export class Run {
   }
 
   /**
-   * Does something with each row. `work` may throw SubqueryNeeded before it changes anything: the subquery is run and the row comes
+   * Calls `work` for each row. It may throw SubqueryNeeded before it changes anything: the subquery then runs and `work` is called
    * again.
    */
   async each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> {
@@ -226,7 +226,7 @@ export class Run {
     }
   }
 
-  /** A value with its text parsed. */
+  /** Parses a value that is text. */
   resolve(value: Value): Value {
     return resolve(value);
   }
@@ -236,7 +236,7 @@ export class Run {
     return resolveDeep(value);
   }
 
-  /** LIMIT or OFFSET: a whole number; below zero is zero. */
+  /** LIMIT or OFFSET: a whole number; negative ones count as zero. */
   async count(code: Code, row: Row, clause: 'LIMIT' | 'OFFSET'): Promise<number> {
     const value = await this.value(() => resolve(code.run(row, this.evaluation)));
     if (typeof value === 'number' && Number.isInteger(value)) return Math.max(0, value);
@@ -244,7 +244,7 @@ export class Run {
     throw sqlError(5030, `Invalid ${clause} value ${value === undefined ? 'missing' : jsonText(value)}.`);
   }
 
-  /** A value that may need subqueries. */
+  /** Evaluates an expression that may need subqueries. */
   async value(evaluate: () => Value): Promise<Value> {
     let result: Value;
     await this.each([0], () => {
@@ -254,7 +254,7 @@ export class Run {
   }
 }
 
-/** The row that a block begins with: what it captured. */
+/** The first row of a block: its captured values. */
 export function firstRow(block: Block, values: readonly Value[]): Row {
   const row = emptyRow(block.size);
   block.captures.forEach((capture, at) => {

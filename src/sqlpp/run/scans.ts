@@ -1,4 +1,4 @@
-// Where rows come from: keys, indexes, collections, the catalog, expressions and subqueries.
+// Sources of rows: keys, indexes, collections, the catalog, expressions and subqueries.
 import type { IndexRow, IndexScan as StoredScan } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Source } from '../plan/block.ts';
@@ -32,7 +32,7 @@ export function keyScan(book: CodeBook, scan: KeyScan): Pull {
   };
 }
 
-/** A string or an array of strings; everything else names no document. */
+/** The keys in a string or an array of strings; other values have none. */
 export async function keysOf(run: Run, code: Code, row: Row, isDistinct: boolean): Promise<string[]> {
   const value = run.resolve(await run.value(() => code.run(row, run.evaluation)));
   const list = Array.isArray(value) ? (value as Value[]) : [value];
@@ -122,7 +122,7 @@ async function limits(
   };
 }
 
-/** Each key once: of any of the scans, or of all. */
+/** The union or intersection of the scans' keys. */
 export function unionScan(book: CodeBook, union: UnionScan): Pull {
   const scans = union.scans.map((scan) => indexScan(book, scan));
   const idSlot = union.source.idSlot as number;

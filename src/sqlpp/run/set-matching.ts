@@ -1,5 +1,5 @@
-// INTERSECT and EXCEPT: how often the right side has each value, in memory; above the request's share, values that are not counted yet
-// wait in scratch files with those of the left side that may meet them.
+// INTERSECT and EXCEPT: counts the values of the right side in memory. Above the request's memory share, values without a count
+// are written to scratch files with the values of the left side that may match them.
 import type { Value } from '../values/value.ts';
 import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
@@ -7,7 +7,7 @@ import type { Run } from './run.ts';
 
 export interface SetRule {
   readonly isIntersect: boolean;
-  /** Each value of the right side meets one of the left. */
+  /** ALL: each value of the right side matches one of the left. */
   readonly isAll: boolean;
 }
 
@@ -15,7 +15,7 @@ type Values = AsyncIterable<readonly Value[]>;
 
 const entryBytes = 64;
 
-/** Values of the left side that stay; without ALL they may come several times. */
+/** The remaining values of the left side; without ALL they may be repeated. */
 export async function* matchingValues(
   run: Run,
   rule: SetRule,
@@ -78,7 +78,7 @@ class RightCounts {
     return this.#counts.has(key);
   }
 
-  /** Whether the right side has the value, with ALL once more than it was taken. */
+  /** Whether the right side has the value; with ALL, whether it has an unmatched one. */
   take(key: string, isAll: boolean): boolean {
     const count = this.#counts.get(key) ?? 0;
     if (isAll && count > 0) this.#counts.set(key, count - 1);

@@ -1,4 +1,4 @@
-// About how much memory values take, for quotas and spilling.
+// Estimates the memory of values, for quotas and spilling.
 import { Binary, RawJson, type Value } from '../values/value.ts';
 
 export function sizeOf(value: Value): number {

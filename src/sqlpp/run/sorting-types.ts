@@ -1,4 +1,4 @@
-// A row with the values that it is sorted by.
+// A row with its sort values.
 import type { Value } from '../values/value.ts';
 import type { Row } from './row.ts';
 

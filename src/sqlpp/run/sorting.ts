@@ -1,4 +1,4 @@
-// ORDER BY: sorts in memory, keeps the first rows only where a LIMIT follows, and spills sorted runs above the request's share.
+// ORDER BY: sorts in memory, keeps only the first rows if a LIMIT follows, and spills sorted runs above the request's memory share.
 
 import type { OrderTerm } from '../plan/logical.ts';
 import type { Order } from '../plan/operators.ts';
@@ -45,7 +45,7 @@ export function order(book: CodeBook, input: Pull, node: Order): Pull {
   };
 }
 
-/** Direction and place of NULLs may be parameters. */
+/** Direction and position of NULLs may be parameters. */
 export function compileRules(
   book: CodeBook,
   terms: readonly OrderTerm[],
@@ -92,9 +92,9 @@ function comparator(rules: readonly TermRules[]): CompareKeys {
   };
 }
 
-/** Rows that are sorted at once: a few milliseconds of work. */
+/** Rows sorted in one step: a few milliseconds of work. */
 const chunkRows = 2048;
-/** Up to this many first rows the others are dropped while rows come in. */
+/** Up to this limit other rows are dropped while rows arrive. */
 const mostKept = 20_000;
 
 class Sorter {

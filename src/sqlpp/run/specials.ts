@@ -76,7 +76,7 @@ function explainStatement(text: string, inner: Prepared, innerText: string): Pre
   };
 }
 
-/** The service runs the prepared statement that it names. */
+/** EXECUTE: the service runs the named prepared statement. */
 function executeStatement(tree: Execute, text: string): Prepared {
   const name = nameOf(tree);
   const using: Value = tree.using && staticValue(tree.using)?.value;

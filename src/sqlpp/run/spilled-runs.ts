@@ -32,7 +32,7 @@ export class SpilledRuns {
     this.#runs.push(places);
   }
 
-  /** All runs and these sorted ones, in order. */
+  /** Merges all runs and the given sorted rows. */
   async *merge(inMemory: readonly (readonly SortedRow[])[]): AsyncGenerator<Row[]> {
     const heads: RunHead[] = this.#runs.map((places) => new RunHead(this.#file as ScratchFile, places));
     for (const rows of inMemory) heads.push(new RunHead(undefined, [], rows));
@@ -61,7 +61,7 @@ export class SpilledRuns {
   }
 }
 
-/** Runs by their next rows, the least one first: a binary heap. */
+/** A binary heap of runs by their next rows. */
 class HeadHeap {
   readonly #heads: RunHead[];
   readonly #compare: (a: SortedRow, b: SortedRow) => number;
@@ -75,7 +75,7 @@ class HeadHeap {
     return this.#heads[0];
   }
 
-  /** The least run went on: puts it where it belongs by now, or takes it out at its end. */
+  /** Restores the heap after the first run has advanced, or removes it at its end. */
   moveLeast(): void {
     const heads = this.#heads;
     const last = heads.length - 1;

@@ -1,4 +1,4 @@
-// UPDATE and DELETE: documents are written with the CAS that was read, and no document twice.
+// UPDATE and DELETE: write documents with the CAS that was read, and each document once.
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { sqlError } from '../errors/sql-error.ts';
 import type { DeletePlan, UpdatePlan } from '../plan/change-plans.ts';
@@ -30,7 +30,7 @@ export function update(book: CodeBook, plan: UpdatePlan, found: Pull): Statement
   };
 }
 
-/** A scan may bring a document again that the statement changed: it is left alone. */
+/** A scan may return a document again that the statement has changed: it is skipped. */
 function firstTime(rows: readonly Row[], idSlot: number, seen: Set<string>): Row[] {
   return rows.filter((row) => {
     const id = row[idSlot] as string;

@@ -1,4 +1,4 @@
-// Frames: which rows of a partition a row's window function sees.
+// Frames: the rows of a partition over which a row's window function is computed.
 import { sqlError } from '../errors/sql-error.ts';
 import type { FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
 import { collate } from '../values/collation.ts';
@@ -10,14 +10,14 @@ import type { CompareKeys } from './sorting.ts';
 
 export interface Partition {
   readonly rows: readonly Row[];
-  /** Values of ORDER BY. */
+  /** The values of ORDER BY. */
   readonly keys: readonly (readonly Value[])[];
   readonly compare: CompareKeys;
-  /** Numbers of groups of equal rows. */
+  /** The peer group number of each row. */
   readonly peers: readonly number[];
 }
 
-/** Rows from `start` to `end`, both in the frame; none if start is above end. */
+/** Rows from `start` to `end`, inclusive; empty if start is above end. */
 export interface Frame {
   readonly start: number;
   readonly end: number;
@@ -25,7 +25,7 @@ export interface Frame {
 }
 
 export interface FrameCode {
-  /** The frame never ends before the current row's group: values go on from row to row. */
+  /** The frame ends with the current row's peers: the aggregate continues from row to row. */
   readonly isRunning: boolean;
   readonly isWhole: boolean;
   prepare(run: Run, partition: Partition): Promise<(at: number) => Frame>;
@@ -130,7 +130,7 @@ function groupPlace({ peers }: Partition, group: number, side: 'start' | 'end'):
   return peers.findLastIndex((each) => each <= group);
 }
 
-/** Rows whose value of ORDER BY lies within the distance. NULLs and other types are near their equals only. */
+/** RANGE: rows whose ORDER BY value is within the distance. NULLs and other types are near only their equals. */
 function rangePlace(
   { keys, peers }: Partition,
   at: number,
@@ -141,12 +141,12 @@ function rangePlace(
   const value = Number(keys[at]?.[0]);
   const current = keys[at]?.[0];
   const isNumber = typeof current === 'number' || typeof current === 'bigint';
-  // Nothing is at a distance from what is no number.
+  // A value that is not a number has no distance.
   if (!isNumber && current !== null && current !== undefined) return side === 'start' ? keys.length : -1;
   if (!isNumber)
     return side === 'start' ? peers.indexOf(peers[at] as number) : peers.lastIndexOf(peers[at] as number);
   const edge = value + distance;
-  // Values of other types stand before or behind all numbers.
+  // Values of other types sort before or after all numbers.
   const isIn = (key: Value): boolean => {
     const order = collate(key, edge);
     return (side === 'start') !== isDescending ? order >= 0 : order <= 0;

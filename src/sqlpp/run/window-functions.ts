@@ -21,7 +21,7 @@ export function compileWindowFunction(book: CodeBook, node: WindowColumn['node']
   return (byName[node.name] ?? overFrame)(book, node);
 }
 
-/** By the row's place alone. */
+/** Functions of the row's position alone. */
 function ranked(rankOf: (partition: Partition, at: number) => number): Compile {
   return () => async (_run, partition, slot) => {
     for (let at = 0; at < partition.rows.length; at++)

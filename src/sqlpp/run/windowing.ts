@@ -1,4 +1,4 @@
-// Window functions: rows by partition, sorted, and for each row the frame that its value is computed over.
+// Window functions: partitions and sorts rows, and computes the frame of each row.
 
 import { expressionKey } from '../plan/expression-key.ts';
 import type { WindowColumn } from '../plan/logical.ts';
@@ -17,7 +17,7 @@ interface ColumnCode {
   readonly order: readonly Code[];
   readonly rules: (run: Run, seed: Row) => Promise<CompareKeys>;
   readonly evaluate: WindowFunction;
-  /** Columns of the same partitions and order share their sort. */
+  /** Window functions with the same partitions and order share the sort. */
   readonly sortKey: string;
 }
 
@@ -106,7 +106,7 @@ async function partitionsOf(
   return partitions;
 }
 
-/** Of each row the number of its group of equal rows. Without an order all are equal. */
+/** The peer group number of each row. Without an order all rows are peers. */
 function peersOf(members: readonly { keys: Value[] }[], compare: CompareKeys, isOrdered: boolean): number[] {
   let group = 0;
   return members.map(({ keys }, at) => {

@@ -1,4 +1,4 @@
-// Writes of a statement: batches to the data service, outcomes to errors, counts and RETURNING.
+// Writes documents in batches, and converts outcomes to errors, counts and RETURNING rows.
 import type { DocumentWrite, WriteOutcome } from '../datastore/documents.ts';
 import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '../errors/sql-error.ts';
@@ -29,7 +29,7 @@ export class Writer {
     this.#returning = returning && compileProjection(book, returning);
   }
 
-  /** RETURNING's results of the writes that were done. */
+  /** RETURNING rows of the successful writes. */
   async write(run: Run, writes: readonly RowWrite[]): Promise<Value[]> {
     if (writes.length === 0) return [];
     const { documents } = run.context.datastore;
@@ -68,7 +68,7 @@ export class Writer {
   }
 
   #fail(run: Run, write: DocumentWrite, outcome: Exclude<WriteOutcome, { status: 'done' }>): void {
-    // A document that is gone already is what DELETE wants.
+    // DELETE succeeds for a document that is deleted already.
     if (write.kind === 'delete' && outcome.status === 'not found') return;
     failRow(run, this.#errorOf(write, outcome));
   }
@@ -127,7 +127,7 @@ function writtenMeta(write: DocumentWrite, cas: bigint, before: Value): Value {
   return meta;
 }
 
-/** A row that failed: the others go on, up to the request's limit. */
+/** Records a failed row; the statement continues up to the request's error limit. */
 export function failRow(run: Run, error: SqlError): void {
   run.outcome.errors.push(error);
   if (run.outcome.errors.length >= run.context.errorLimit && run.context.errorLimit > 0) throw sqlError(1195);

@@ -1,4 +1,4 @@
-// Calls: functions, aggregates with what may stand behind them, functions that users defined.
+// Parses calls: functions, aggregates with their clauses, user-defined functions.
 import { sqlError } from '../errors/sql-error.ts';
 import { type AggregateRules, aggregateNamed } from '../functions/aggregates.ts';
 import { functionNamed } from '../functions/catalogue.ts';
@@ -7,7 +7,7 @@ import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';
 import { WindowParser } from './window-parser.ts';
 
-/** Where a call's name stands: as written, and the offset that messages name. */
+/** A call's name as written, and its offset for messages. */
 interface Name {
   readonly text: string;
   readonly at: number;
@@ -26,7 +26,7 @@ export class CallParser {
     this.windows = new WindowParser(tokens, expressions);
   }
 
-  /** Whether the identifier that stands next is the name of a function, with its namespace or without. */
+  /** Whether the next identifier is the name of a function, with or without a namespace. */
   isCall(): boolean {
     const { tokens } = this;
     const follower = tokens.peek(1);
@@ -153,11 +153,11 @@ export class CallParser {
     return sqlError(3000, `${what} is not valid for function ${name.text}${this.tokens.near(name.at)}.`);
   }
 
-  /** What stands behind the arguments. */
+  /** Parses the clauses after the arguments. */
   private modifiers(lower: string): Modifiers {
     const { tokens } = this;
     const filter = tokens.take('filter') ? this.filter() : undefined;
-    // FROM belongs to this function only: for others it begins the query's FROM.
+    // Only for NTH_VALUE: after other functions FROM begins the query's FROM.
     const isFromLast = lower === 'nth_value' && tokens.take('from') ? this.isLast() : false;
     const nulls = tokens.kind === 'respect' || tokens.kind === 'ignore' ? tokens.kind : undefined;
     if (nulls !== undefined) {

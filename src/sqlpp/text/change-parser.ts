@@ -50,7 +50,7 @@ export class ChangeParser {
   private source(): InsertSource {
     const { tokens } = this;
     if (tokens.kind === '(') {
-      // `(KEY, VALUE)` before VALUES says nothing; `(KEY x, VALUE y)` stands before a query.
+      // `(KEY, VALUE)` before VALUES has no effect; `(KEY x, VALUE y)` precedes a query.
       const keyAt = tokens.peek(1) === 'primary' ? 2 : 1;
       if (tokens.peek(keyAt) !== 'key') throw this.keyMissing();
       if (tokens.peek(keyAt + 1) === ',' && this.isValuesHeader(keyAt + 2)) this.skipValuesHeader();
@@ -262,7 +262,7 @@ export class ChangeParser {
   private updateFor(): UpdateFor | undefined {
     const { tokens } = this;
     if (tokens.kind !== 'for') return undefined;
-    // The last one written is the outermost.
+    // The last dimension is the outermost.
     const dimensions: (readonly RangeBinding[])[] = [];
     while (tokens.take('for')) dimensions.unshift(this.expressions.rangeBindings());
     const when = tokens.take('when') ? this.expressions.expression() : undefined;
@@ -360,7 +360,7 @@ export class ChangeParser {
     return { key: undefined, value: this.expressions.expression(), options: undefined };
   }
 
-  /** A comma stands in the outermost brackets, and no query. */
+  /** Whether the brackets contain a comma and no query. */
   private isPair(): boolean {
     let depth = 0;
     for (let at = 0; ; at++) {

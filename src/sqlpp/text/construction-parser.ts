@@ -1,4 +1,4 @@
-// Arrays, objects, CASE, ANY and EVERY, comprehensions.
+// Parses arrays, objects, CASE, ANY and EVERY, comprehensions.
 import { aliasOf } from '../tree/alias.ts';
 import type { Expression, RangeBinding } from '../tree/query.ts';
 import type { ExpressionGrammar } from './grammar.ts';

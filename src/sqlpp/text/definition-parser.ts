@@ -1,4 +1,4 @@
-// Statements about indexes, scopes, collections, functions, roles, statistics; INFER.
+// Parses statements about indexes, scopes, collections, functions, roles and statistics, and INFER.
 import { sqlError } from '../errors/sql-error.ts';
 import type {
   AlterIndex,
@@ -166,7 +166,7 @@ export class DefinitionParser {
     return list;
   }
 
-  /** `WITH value`: known without running anything. */
+  /** `WITH value`: a constant. */
   private with(): Value {
     const { tokens } = this;
     if (!tokens.take('with')) return undefined;
@@ -355,7 +355,7 @@ export class DefinitionParser {
     return { kind: 'infer', keyspace, with: this.with() };
   }
 
-  /** Behind UPDATE: `STATISTICS …`. */
+  /** `STATISTICS …` after UPDATE. */
   updateStatistics(): UpdateStatistics {
     const { tokens } = this;
     tokens.expect('statistics');

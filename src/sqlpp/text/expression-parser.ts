@@ -1,5 +1,5 @@
-// Expressions, by operator precedence. From weak to strong: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
-// + -, * / %, unary minus, and what stands behind a value (`.name`, `[index]`). Comparisons do not chain: `a = b = c` is refused.
+// Parses expressions by operator precedence. From weak to strong: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
+// + -, * / %, unary minus, and navigation (`.name`, `[index]`). Comparisons do not chain: `a = b = c` is refused.
 import { sqlError } from '../errors/sql-error.ts';
 import type {
   Expression,
@@ -58,10 +58,10 @@ const strengthOf: ReadonlyMap<TokenKind, number> = new Map(
   Object.entries(strengths) as [TokenKind, number][],
 );
 
-/** Operators and navigation steps in a row, without brackets. */
+/** The most operators and navigation steps in sequence, without brackets. */
 const chainMax = 2000;
 
-/** What an expression needs of the rest of the grammar. */
+/** The other parsers that expressions call. */
 export interface QueryGrammar {
   /** A query without its brackets. */
   select(): Select;
@@ -92,7 +92,7 @@ export class ExpressionParser {
     return list;
   }
 
-  /** An operand and the operators behind it that bind at least this strongly. */
+  /** Parses an operand and the following operators of at least this precedence. */
   private operators(minimum: number): Expression {
     const { tokens } = this;
     tokens.enter();
@@ -176,7 +176,7 @@ export class ExpressionParser {
     return { kind: 'concatenation', operands, at: left.at };
   }
 
-  /** `left NOT IN …` and the like; NOT elsewhere begins something else. */
+  /** `left NOT IN …` and similar operators. */
   private negated(left: Expression): Expression | undefined {
     const follower = this.tokens.peek(1);
     if (follower !== 'in' && follower !== 'within' && follower !== 'like' && follower !== 'between')
@@ -215,7 +215,7 @@ export class ExpressionParser {
     return { kind: 'is', of: left, what, isNegated: isNegated !== inverts, at };
   }
 
-  /** A value with what stands behind it, or a prefix operator with its operand. */
+  /** A value with its navigation, or a prefix operator with its operand. */
   private operand(): Expression {
     const { tokens } = this;
     switch (tokens.kind) {
@@ -251,7 +251,7 @@ export class ExpressionParser {
     for (let chain = 0; ; chain++) {
       if (chain > chainMax) throw this.tooLong();
       if (tokens.kind === '[') of = this.element(of);
-      // `of.*` is a projection's.
+      // `of.*` belongs to the projection.
       else if (tokens.kind === '.' && tokens.peek(1) !== '*') of = this.field(of);
       else return of;
     }
@@ -416,7 +416,7 @@ export class ExpressionParser {
     return this.subquery(this.queries.setOperation(inner.select, inner.at));
   }
 
-  /** Named by the place of its closing bracket. */
+  /** Positioned at its closing bracket. */
   private subquery(select: Select): Expression {
     return { kind: 'subquery', select, at: this.tokens.at };
   }

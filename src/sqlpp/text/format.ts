@@ -1,4 +1,4 @@
-// Trees of expressions and queries to canonical text, which parses to the same tree. Index keys are stored and compared in this form:
+// Formats trees of expressions and queries as canonical text, which parses to the same tree. Index keys are stored and compared in it:
 // lower-case words, names in backticks, all operators in brackets.
 import type {
   Aggregate,
@@ -28,10 +28,10 @@ import type {
 import { jsonText } from '../values/json-text.ts';
 import { quoteName } from './strings.ts';
 
-/** Writes `correlated ` before subqueries that are; only for messages, as the parser does not take it. */
+/** Writes `correlated ` before correlated subqueries; only for messages, since the parser does not accept it. */
 export interface FormatOptions {
   readonly isCorrelated?: (select: Select) => boolean;
-  /** The namespace of keyspaces that name none. */
+  /** The namespace for keyspaces without one. */
   readonly namespace?: string;
 }
 
@@ -147,7 +147,7 @@ class Formatter {
     }
   }
 
-  /** What a name or an index stands behind: `-1[0]` would be read as `-(1[0])`. */
+  /** Formats the operand of a navigation: `-1[0]` would be parsed as `-(1[0])`. */
   private base(expression: Expression): string {
     const text = this.of(expression);
     return text.startsWith('-') ? `(${text})` : text;
@@ -321,7 +321,7 @@ class Formatter {
     }
   }
 
-  /** In brackets where it would otherwise be read as a keyspace. */
+  /** In brackets if it would otherwise be parsed as a keyspace. */
   private expressionTerm(expression: Expression): string {
     const text = this.of(expression);
     return expression.kind === 'identifier' ? `(${text})` : text;

@@ -1,4 +1,4 @@
-// FROM clauses, and names of keyspaces everywhere else.
+// Parses FROM clauses, and names of keyspaces in other clauses.
 import { sqlError } from '../errors/sql-error.ts';
 import type {
   Expression,
@@ -76,7 +76,7 @@ export class FromParser {
     }
   }
 
-  /** One more JOIN, NEST or UNNEST, if there is one. */
+  /** Parses the next JOIN, NEST or UNNEST, if any. */
   private joined(left: FromTerm): FromTerm | undefined {
     const { tokens } = this;
     const { kind, at } = tokens;
@@ -188,7 +188,7 @@ export class FromParser {
     return { kind: 'keyspace', path, expression: undefined, alias: this.alias(), use: this.use(), at };
   }
 
-  /** MERGE INTO and the like: a keyspace's path with an alias and USE. */
+  /** The target of MERGE INTO and similar: a keyspace's path with an alias and USE. */
   target(): KeyspaceTerm {
     return this.keyspaceTerm(this.tokens.at);
   }

@@ -1,4 +1,4 @@
-// What the parsers of parts need of expressions.
+// The interface of the expression parser for the other parsers.
 import type { Expression, NamedParameter, PositionalParameter, RangeBinding } from '../tree/query.ts';
 
 export interface ExpressionGrammar {

@@ -1,5 +1,5 @@
-// Optimizer hints: `INDEX(keyspace index …) USE_NL(keyspace) ORDERED`, or the same as a JSON object. A hint that is wrong changes
-// nothing: it is kept with its problem, for EXPLAIN.
+// Parses optimizer hints: `INDEX(keyspace index …) USE_NL(keyspace) ORDERED`, or the same as a JSON object. An invalid hint has no
+// effect; it is kept with its problem for EXPLAIN.
 import type { Hint, Hints } from '../tree/query.ts';
 
 const hintsMax = 100;
@@ -24,7 +24,7 @@ function fromWords(text: string): Hint[] {
   return hints;
 }
 
-/** Names with backticks or without; `a / BUILD` is `a/BUILD`. */
+/** Names with or without backticks; `a / BUILD` is `a/BUILD`. */
 function wordsOf(text: string): string[] {
   const words = text.match(/`[^`]*`(?:\s*\/\s*\w+)?|[^\s,`/]+(?:\s*\/\s*\w+)?/g) ?? [];
   return words.map((word) => word.replaceAll('`', '').replaceAll(/\s*\/\s*/g, '/'));

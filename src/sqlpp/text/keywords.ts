@@ -1,4 +1,4 @@
-// The reserved words. A name that is one of them stands in backticks; after a dot too.
+// The reserved words. A name that equals one needs backticks, also after a dot.
 
 const words = [
   'advise',
@@ -211,7 +211,7 @@ const words = [
 
 export type Keyword = (typeof words)[number];
 
-/** By the word as it is written most often, so that most look-ups need no lower-case copy. */
+/** By lower-case and upper-case word, so that most lookups need no lower-case copy. */
 const byWord: ReadonlyMap<string, Keyword> = new Map(
   words.flatMap((word): [string, Keyword][] => [
     [word, word],

@@ -5,7 +5,7 @@ import type { Expression } from '../tree/query.ts';
 import { formatExpression } from './format.ts';
 import { parseExpression, parseStatement } from './parser.ts';
 
-/** How brackets stand says how strongly operators bind. */
+/** The canonical text, whose brackets show the precedence of operators. */
 function canonical(text: string): string {
   return formatExpression(parseExpression(text));
 }
@@ -58,7 +58,7 @@ test('chains of AND and OR are one node, however long and however nested', () =>
   assert.equal(canonical('a AND (b AND c)'), '(`a` and `b` and `c`)');
 });
 
-test('messages name line, column, what stands before and the word', () => {
+test('messages have line, column, the preceding text and the word', () => {
   assert.match(refusal("this isn't a query"), /^syntax error - line 1, column 6, near 'this', at: isn;/);
   assert.match(refusal('SELECT * FROM'), /^syntax error - at end of input; expected an expression$/);
   assert.match(refusal('SELECT a.* AS d'), /column 12, near 'SELECT a.\*', at: AS \(reserved word\)/);
@@ -75,12 +75,12 @@ test('messages name line, column, what stands before and the word', () => {
   assert.match(refusal(''), /at end of input; expected a statement/);
 });
 
-test('END at the end of the text is not taken for the end of the text', () => {
+test('distinguishes the word END from the end of the text', () => {
   assert.match(refusal('SELECT ANY v IN a SATISFIES v'), /at end of input; expected END/);
   parseStatement('SELECT ANY v IN a SATISFIES v END');
 });
 
-test('messages name what was parsed by the place behind it, as clients know it', () => {
+test('messages have the published position, after the parsed part', () => {
   const { select } = { select: parseStatement('SELECT  META() FROM a AS b') };
   assert.equal(select.kind, 'select');
   const at = (text: string): number => parseExpression(text).at;
@@ -89,7 +89,7 @@ test('messages name what was parsed by the place behind it, as clients know it',
   assert.equal(at('12'), 0);
 });
 
-test('depth has a bound that is named', () => {
+test('names the limit of nesting', () => {
   assert.match(refusal(`SELECT ${'('.repeat(10_000)}1`), /at most 400 levels deep/);
   assert.match(refusal(`SELECT ${'NOT '.repeat(10_000)}1`), /at most 400 levels deep/);
   assert.match(refusal(`SELECT ${'['.repeat(10_000)}1`), /at most 400 levels deep/);
@@ -200,7 +200,7 @@ test('a FROM path without a namespace may be a keyspace or an expression', () =>
   assert.equal(from('a RIGHT JOIN b ON true'), 'join');
 });
 
-test('what stands in a wrong place is named', () => {
+test('names the unexpected word', () => {
   assert.match(
     refusal('SELECT 1 FROM (SELECT 1)'),
     /^Subquery \(near line 1, column \d+\) in FROM clause must have an alias\.$/,
@@ -231,7 +231,7 @@ test('what stands in a wrong place is named', () => {
   assert.match(refusal('CREATE INDEX i ON a(b) WITH c'), /^WITH value must be static/);
 });
 
-test('hints are kept, wrong ones with their problem', () => {
+test('keeps hints, invalid ones with their problem', () => {
   const statement = parseStatement('SELECT /*+ INDEX(a i) USE_HASH(b/BUILD c) FAST use_nl ORDERED */ 1');
   assert.ok(statement.kind === 'select' && statement.body.kind === 'subselect');
   assert.deepEqual(
@@ -247,7 +247,7 @@ test('hints are kept, wrong ones with their problem', () => {
   );
 });
 
-test('known functions are calls, others are functions of users', () => {
+test('parses unknown functions as user-defined ones', () => {
   assert.equal(parseExpression('LOWER(a)').kind, 'call');
   assert.equal(parseExpression('replace(a, b, c)').kind, 'call');
   assert.equal(parseExpression('mine(a)').kind, 'user call');

@@ -1,4 +1,4 @@
-// Text to trees: whole statements, and expressions by themselves (keys of stored indexes).
+// Parses statements, and single expressions (keys of stored indexes).
 import { sqlError } from '../errors/sql-error.ts';
 import type { Expression } from '../tree/query.ts';
 import type {
@@ -16,10 +16,10 @@ import { DefinitionParser } from './definition-parser.ts';
 import { QueryParser } from './query-parser.ts';
 import { TokenReader } from './token-reader.ts';
 
-/** Characters of a statement. */
+/** The longest statement in characters. */
 export const statementMax = 1_048_576;
 
-/** Refuses with 3000, naming line, column and word. `at` of the tree counts in `text.trim()`. */
+/** Throws SqlError 3000 with line, column and word. `at` of nodes is an offset in `text.trim()`. */
 export function parseStatement(text: string): Statement {
   if (text.length > statementMax) {
     throw sqlError(3000, `Statement has ${text.length} characters; at most ${statementMax} are allowed`);
@@ -27,7 +27,7 @@ export function parseStatement(text: string): Statement {
   return new StatementParser(text.trim()).whole();
 }
 
-/** An expression by itself; may begin with ALL or DISTINCT. */
+/** Parses a single expression; it may begin with ALL or DISTINCT. */
 export function parseExpression(text: string): Expression {
   const queries = new QueryParser(new TokenReader(text.trim()));
   const expression = queries.expressions.keyExpression();
@@ -231,7 +231,7 @@ class StatementParser {
     for (const word of ['isolation', 'level', 'read', 'committed'] as const) this.tokens.expect(word);
   }
 
-  /** Refuses text that begins no statement, at the first word that does not fit: an expression by itself is no statement. */
+  /** Refuses text that is not a statement at the first unexpected word: an expression alone is not a statement. */
   private noStatement(): Error {
     const { tokens } = this;
     if (tokens.kind === 'end of input') return tokens.unexpected('a statement');

@@ -1,4 +1,4 @@
-// Places in a statement as messages name them.
+// Positions in a statement for messages.
 
 /** Line and column of an offset, both from 0. */
 export function placeOf(text: string, offset: number): { readonly line: number; readonly column: number } {
@@ -11,7 +11,7 @@ export function placeOf(text: string, offset: number): { readonly line: number; 
   return { line, column: offset - lineStart };
 }
 
-/** ` (near line 1, column 7)`: behind the name of what is wrong. */
+/** The suffix ` (near line 1, column 7)` of messages. */
 export function nearText(text: string, offset: number): string {
   const { line, column } = placeOf(text, offset);
   return ` (near line ${line + 1}, column ${column})`;

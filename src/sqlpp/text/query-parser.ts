@@ -1,4 +1,4 @@
-// SELECT and set operations.
+// Parses SELECT and set operations.
 import { sqlError } from '../errors/sql-error.ts';
 import type {
   Binding,
@@ -39,7 +39,7 @@ export class QueryParser {
     return this.selectTail(terms, this.setOperations(this.firstBody()), at);
   }
 
-  /** What is behind a query in brackets: UNION and so on. */
+  /** Parses the set operations after a query in brackets. */
   setOperation(left: Select, at: number): Select {
     return this.selectTail(undefined, this.setOperations({ kind: 'nested select', select: left }), at);
   }
@@ -86,7 +86,7 @@ export class QueryParser {
     return kind === 'union' || kind === 'intersect' || kind === 'except';
   }
 
-  /** Operators of one strength, from left to right. */
+  /** Operators of one precedence, left-associative. */
   private setOperations(first: SelectBody): SelectBody {
     const { tokens } = this;
     let left = first;

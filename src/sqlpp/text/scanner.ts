@@ -1,4 +1,4 @@
-// Text to tokens. It never fails: what cannot be a token becomes an `error` token, which the parser refuses where it stands.
+// Splits text into tokens. It never fails: invalid text becomes an `error` token, which the parser refuses at its position.
 import { type Keyword, keywordOf } from './keywords.ts';
 import { unquote } from './strings.ts';
 
@@ -47,7 +47,7 @@ export interface Tokens {
   readonly kinds: TokenKind[];
   readonly starts: number[];
   readonly ends: number[];
-  /** Of identifiers, strings, numbers, parameters and hints; of an error the reason. */
+  /** The value of identifiers, strings, numbers, parameters and hints; for an error the reason. */
   readonly values: (string | undefined)[];
 }
 
@@ -108,7 +108,7 @@ class Scanner implements Tokens {
     const end = this.wordEnd(this.at + 1);
     const word = this.text.slice(this.at, end);
     const keyword = keywordOf(word);
-    // The word of a keyword is kept: the name of the function REPLACE.
+    // The text of a keyword is kept for functions such as REPLACE.
     this.add(keyword ?? 'identifier', end, word);
   }
 
@@ -121,7 +121,7 @@ class Scanner implements Tokens {
     return end;
   }
 
-  /** `0`, `12`, `1.5`, `2e-3`; digits after a leading zero are a number of their own. */
+  /** `0`, `12`, `1.5`, `2e-3`; digits after a leading zero are a separate number. */
   private number(): void {
     let end = this.text.charCodeAt(this.at) === 48 ? this.at + 1 : this.digitsEnd(this.at);
     if (this.text.charCodeAt(end) === 46 && this.isDigit(end + 1)) end = this.digitsEnd(end + 1);
@@ -211,7 +211,7 @@ class Scanner implements Tokens {
 
   private quotedName(): void {
     const end = this.quotedEnd(96, true);
-    // `i` right behind, and no word goes on with it.
+    // An `i` follows directly and is not the start of a word.
     const ignoresCase = this.text[end] === 'i' && this.wordEnd(end) === end + 1;
     if (ignoresCase)
       this.quoted('identifier without case', end, end + 1, 'invalid case insensitive identifier');
@@ -224,7 +224,7 @@ class Scanner implements Tokens {
     else this.add('error', end, `${problem} - ${value.problem}`);
   }
 
-  /** Behind the closing quote, or the end of the text. A doubled quote is a quote where `doubles`. */
+  /** The position after the closing quote, or the end of the text. With `doubles` a doubled quote is a literal one. */
   private quotedEnd(quote: number, doubles: boolean): number {
     const { text } = this;
     for (let at = this.at + 1; at < text.length; at++) {
@@ -265,7 +265,7 @@ class Scanner implements Tokens {
     else this.comment(close, close + 2);
   }
 
-  /** Hints have a plus behind the opening; every other comment is space. */
+  /** A comment with a plus after its opening is a hint; all others count as space. */
   private comment(textEnd: number, end: number): void {
     if (this.text[this.at + 2] === '+') this.add('hints', end, this.text.slice(this.at + 3, textEnd));
     else this.at = end;

@@ -1,4 +1,4 @@
-// The value of an expression that depends on nothing: literals, and arrays and objects of them.
+// The value of a constant expression: literals, and arrays and objects of them.
 import type { Expression } from '../tree/query.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
 

@@ -13,7 +13,7 @@ const simple: Readonly<Record<string, string>> = {
   '`': '`',
 };
 
-/** What stands between the quotes at `start` and `end - 1`. */
+/** Unescapes the text between the quotes at `start` and `end - 1`. */
 export function unquote(text: string, start: number, end: number): string | { readonly problem: string } {
   const quote = text[start] as string;
   if (end - start < 2) return { problem: 'invalid string' };
@@ -33,7 +33,7 @@ function unescapeSlowly(inner: string, quote: string): string | { readonly probl
       continue;
     }
     const next = inner[++at];
-    // The quote behind it was taken for the closing one.
+    // The text ends with a backslash: it escaped the closing quote.
     if (next === undefined) return { problem: 'missing closing quote' };
     if (next === 'u') {
       const unit = hexOf(inner.slice(at + 1, at + 5));

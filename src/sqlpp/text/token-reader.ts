@@ -1,10 +1,10 @@
-// Where the parser stands in the tokens, and how it refuses one.
+// The parser's position in the tokens, and its errors.
 import { type SqlError, sqlError } from '../errors/sql-error.ts';
 import { keywordOf } from './keywords.ts';
 import { nearText, placeText } from './positions.ts';
 import { scan, type TokenKind, type Tokens } from './scanner.ts';
 
-/** Brackets, subqueries, functions and the like within each other. */
+/** The limit of nested brackets, subqueries and functions. */
 const depthMax = 400;
 
 export class TokenReader {
@@ -13,7 +13,7 @@ export class TokenReader {
   private index = 0;
   private depth = 0;
   private questionMarks = 0;
-  /** Of the token that stands next. */
+  /** The kind of the next token. */
   kind: TokenKind;
 
   constructor(text: string) {
@@ -27,7 +27,7 @@ export class TokenReader {
     return this.tokens.starts[this.index] as number;
   }
 
-  /** Offset behind the token before the next. */
+  /** The offset after the previous token. */
   get lastEnd(): number {
     return this.index === 0 ? 0 : (this.tokens.ends[this.index - 1] as number);
   }
@@ -36,7 +36,7 @@ export class TokenReader {
     return this.tokens.values[this.index] as string;
   }
 
-  /** The kind of the token that stands `count` behind the next. */
+  /** The kind of the token `count` positions after the next. */
   peek(count: number): TokenKind {
     return this.tokens.kinds[Math.min(this.index + count, this.tokens.kinds.length - 1)] as TokenKind;
   }
@@ -49,7 +49,7 @@ export class TokenReader {
     this.kind = this.tokens.kinds[++this.index] as TokenKind;
   }
 
-  /** Where the compiler would hold `kind` for unchanged. */
+  /** The kind of the next token, after calls that TypeScript assumes not to change `kind`. */
   is(kind: TokenKind): boolean {
     return this.kind === kind;
   }
@@ -65,7 +65,7 @@ export class TokenReader {
     this.next();
   }
 
-  /** A word that is no reserved one, in any case: RECURSIVE. */
+  /** Consumes a word that is not reserved, in any case: RECURSIVE. */
   isWord(word: string): boolean {
     return this.kind === 'identifier' && this.value.toLowerCase() === word && this.text[this.at] !== '`';
   }
@@ -82,7 +82,7 @@ export class TokenReader {
     return value === '0' ? ++this.questionMarks : Number(value);
   }
 
-  /** Runs one level deeper. */
+  /** Runs `parse` one nesting level deeper. */
   enter(): void {
     if (++this.depth > depthMax) {
       throw sqlError(
@@ -100,7 +100,7 @@ export class TokenReader {
     return placeText(this.text, this.at, this.tokens.ends[this.index] as number);
   }
 
-  /** The next token does not belong here. */
+  /** The error for an unexpected next token. */
   unexpected(expected?: string): SqlError {
     const reason = this.kind === 'error' ? this.tokens.values[this.index] : undefined;
     const word = this.text.slice(this.at, this.tokens.ends[this.index]);
@@ -116,7 +116,7 @@ export class TokenReader {
     );
   }
 
-  /** A problem that is known at the next token. */
+  /** An error at the next token. */
   problem(text: string): SqlError {
     return sqlError(3000, `${text}${this.place()}`);
   }

@@ -1,4 +1,4 @@
-// ORDER BY terms and windows.
+// Parses ORDER BY terms and windows.
 import type { FrameBound, SortTerm, WindowFrame, WindowSpecification } from '../tree/query.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';
@@ -42,7 +42,7 @@ export class WindowParser {
     return this.expressions.parameter();
   }
 
-  /** Behind OVER: a name, or a window in brackets. */
+  /** The part after OVER: a name, or a window in brackets. */
   over(): WindowSpecification {
     const { tokens } = this;
     if (tokens.kind !== 'identifier') return this.specification();

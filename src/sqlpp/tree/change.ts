@@ -18,7 +18,7 @@ export interface Target {
   readonly alias: string | undefined;
 }
 
-/** INSERT and UPSERT differ in what an existing key means. */
+/** INSERT fails for an existing key, UPSERT replaces its document. */
 export interface Insert {
   readonly kind: 'insert' | 'upsert';
   readonly into: Target;
@@ -80,7 +80,7 @@ export interface UnsetTerm {
   readonly for: UpdateFor | undefined;
 }
 
-/** `FOR a IN b FOR c IN d WHEN e END`: the outermost dimension stands first. */
+/** `FOR a IN b FOR c IN d WHEN e END`: the outermost dimension is first. */
 export interface UpdateFor {
   readonly dimensions: readonly (readonly RangeBinding[])[];
   readonly when: Expression | undefined;

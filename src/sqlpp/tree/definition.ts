@@ -4,7 +4,7 @@ import type { Expression, FunctionName, IndexUsing, KeyspacePath, KeyTerm } from
 
 export interface CreateIndex {
   readonly kind: 'create index';
-  /** Left out for a primary index: `#primary`. */
+  /** Absent for a primary index without a name: `#primary`. */
   readonly name: string | undefined;
   readonly keyspace: KeyspacePath;
   readonly isPrimary: boolean;
@@ -75,7 +75,7 @@ export interface FlushCollection {
 export interface CreateFunction {
   readonly kind: 'create function';
   readonly name: FunctionName;
-  /** undefined: `(...)`, any number, as the array `args`. */
+  /** undefined for `(...)`: any number of arguments, as the array `args`. */
   readonly parameters: readonly string[] | undefined;
   readonly body: FunctionBody;
   readonly isReplacing: boolean;

@@ -1,5 +1,5 @@
-// The syntax tree of expressions and queries. They contain each other, so they share a file. Trees are plain data that nobody changes
-// after parsing; `at` is the offset of a node's first character in the statement, for messages, and says nothing about its meaning.
+// The syntax tree of expressions and queries. They contain each other, so they share a file. Trees are immutable plain data
+// after parsing; `at` is the offset of a node's first character in the statement, for messages only.
 import type { Value } from '../values/value.ts';
 
 // ---------- expressions
@@ -179,7 +179,7 @@ export interface Like {
   readonly at: number;
 }
 
-/** `of IN list`; `of WITHIN list` looks into all depths. */
+/** `of IN list`; `of WITHIN list` includes nested values. */
 export interface Membership {
   readonly kind: 'membership';
   readonly operator: 'in' | 'within';
@@ -219,7 +219,7 @@ export interface ArrayConstruction {
   readonly at: number;
 }
 
-/** `name IN of`, `position : name IN of`, with WITHIN for all depths. */
+/** `name IN of`, `position : name IN of`; WITHIN includes nested values. */
 export interface RangeBinding {
   readonly name: string;
   /** The variable of the position in an array or the name in an object. */
@@ -239,7 +239,7 @@ export interface Quantified {
 export interface Comprehension {
   readonly kind: 'comprehension';
   readonly result: 'array' | 'first' | 'object';
-  /** Of an object's member. */
+  /** The name of an object's member. */
   readonly name: Expression | undefined;
   readonly value: Expression;
   readonly bindings: readonly RangeBinding[];
@@ -271,7 +271,7 @@ export interface Aggregate {
   readonly at: number;
 }
 
-/** A function that a user defined. */
+/** A call of a user-defined function. */
 export interface UserCall {
   readonly kind: 'user call';
   readonly name: FunctionName;
@@ -288,7 +288,7 @@ export interface FunctionName {
 export interface Subquery {
   readonly kind: 'subquery';
   readonly select: Select;
-  /** Never parsed: what name resolution found that the query takes from the row around it. */
+  /** Not parsed: name resolution adds the expressions that the query captures from the outer row. */
   readonly correlation?: readonly Expression[];
   readonly at: number;
 }
@@ -314,7 +314,7 @@ export interface KeyTerm {
   readonly includesMissing: boolean;
 }
 
-/** Never parsed: the planner puts it where the value of `original` already stands in the row (covers, aggregates, group keys). */
+/** Not parsed: the planner replaces an expression by the slot that has its value (covers, aggregates, group keys). */
 export interface Slot {
   readonly kind: 'slot';
   readonly slot: number;
@@ -325,7 +325,7 @@ export interface Slot {
 // ---------- windows
 
 export interface WindowSpecification {
-  /** The window of the WINDOW clause that this one refines, or is (`isReference`). */
+  /** The named window that this one refines, or with `isReference` equals. */
   readonly base: string | undefined;
   /** `OVER name`, without brackets. */
   readonly isReference: boolean;
@@ -406,7 +406,7 @@ export interface Binding {
 }
 
 export interface Group {
-  /** Empty: LETTING or HAVING without GROUP BY. */
+  /** Empty for LETTING or HAVING without GROUP BY. */
   readonly by: readonly { readonly expression: Expression; readonly alias: string | undefined }[];
   /** GROUP AS name. */
   readonly as: string | undefined;
@@ -426,7 +426,7 @@ export interface Projection {
   /** RAW, ELEMENT, VALUE: exactly one term, the row is its value. */
   readonly isRaw: boolean;
   readonly terms: readonly ResultTerm[];
-  /** EXCLUDE: paths left out of each row. */
+  /** EXCLUDE: paths to remove from each row. */
   readonly exclude: readonly Expression[];
 }
 
@@ -435,13 +435,13 @@ export type ResultTerm =
   | { readonly kind: 'star'; readonly of: Expression | undefined; readonly at: number }
   | { readonly kind: 'term'; readonly expression: Expression; readonly alias: string | undefined };
 
-/** The text of `/*+ … *\/` after its plus, and what it says. */
+/** The text of `/*+ … *\/` after its plus, and the parsed hints. */
 export interface Hints {
   readonly text: string;
   readonly hints: readonly Hint[];
 }
 
-/** A hint that nobody knows or that is not formed right has `problem`. */
+/** An unknown or malformed hint has `problem`. */
 export interface Hint {
   /** In lower case. */
   readonly name: string;
@@ -466,7 +466,7 @@ export interface KeyspaceTerm {
   readonly kind: 'keyspace';
   readonly path: KeyspacePath;
   /**
-   * Only where the path has no namespace and no brackets: the same as an expression, which it is if its first name is an alias or a
+   * Only for a path without namespace and brackets: the same as an expression, which applies if its first name is an alias or a
    * variable in scope.
    */
   readonly expression: Expression | undefined;

@@ -21,7 +21,7 @@ import type { Expression, Select } from './query.ts';
 
 export type Statement = PlainStatement | Explain | Advise | Prepare | Execute;
 
-/** What EXPLAIN, ADVISE and PREPARE take. */
+/** The statements that EXPLAIN, ADVISE and PREPARE accept. */
 export type PlainStatement =
   | Select
   | Insert
@@ -49,7 +49,7 @@ export type PlainStatement =
   | Savepoint
   | SetTransactionIsolation;
 
-/** `text` is the statement's without what stands before it. */
+/** `text` is that of the inner statement. */
 export interface Explain {
   readonly kind: 'explain';
   readonly statement: PlainStatement;

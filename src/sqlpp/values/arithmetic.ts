@@ -1,11 +1,11 @@
-// Arithmetic: MISSING on a side gives MISSING, what is no number NULL. Integers stay exact within 64 bits; beyond them the result is
+// Arithmetic: a MISSING operand gives MISSING, one that is not a number NULL. Integers are exact within 64 bits; beyond them the result is
 // the nearest double.
 import type { Value } from './value.ts';
 
 const integerMax = 2n ** 63n - 1n;
 const integerMin = -(2n ** 63n);
 
-/** An integer as values hold it: a number where a double holds it exactly. */
+/** Converts an integer to its value: a number if a double represents it exactly, else a bigint. */
 export function integerValue(integer: bigint): number | bigint {
   const number = Number(integer);
   if (Number.isSafeInteger(number)) return number;
@@ -13,7 +13,7 @@ export function integerValue(integer: bigint): number | bigint {
   return BigInt(number) === integer ? number : integer;
 }
 
-/** Doubles from here on may be integers that another operation made inexact. */
+/** Doubles from here on may be rounded integers. */
 const exactMax = Number.MAX_SAFE_INTEGER;
 
 function isExact(value: number): boolean {
@@ -107,7 +107,7 @@ function isNumeric(value: Value): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-/** The result of doubles is beyond what they hold exactly: integers are computed again. */
+/** Recomputes with bigints when the result exceeds the exact integers of doubles. */
 function exactly(a: number, b: number, inexact: number, of: (a: bigint, b: bigint) => bigint): Value {
   const operands = integers(a, b);
   if (operands === undefined) return inexact;

@@ -4,7 +4,7 @@ import { resolve } from './json-parse.ts';
 import { binaryRank, objectRank, rankOf } from './types.ts';
 import { type Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
-/** Negative: `a` stands before `b`; 0: they are equal. */
+/** Negative if `a` sorts before `b`; 0 if they are equal. */
 export function collate(a: Value, b: Value): number {
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
   if (typeof a === 'number' && typeof b === 'number') return compareNumbers(a, b);
@@ -19,17 +19,17 @@ export function collate(a: Value, b: Value): number {
   return rank === binaryRank ? compareBytes((a as Binary).bytes, (b as Binary).bytes) : 0;
 }
 
-/** NaN stands first, then negative infinity. */
+/** NaN sorts first, then negative infinity. */
 export function compareNumbers(a: number | bigint, b: number | bigint): number {
   if (a < b) return -1;
   if (a > b) return 1;
   if (a === b) return 0;
-  // What neither compares nor equals is NaN on one side at least (bigints are never equal to numbers).
+  // Only NaN neither compares nor equals (bigints are never equal to numbers).
   const [isNaNa, isNaNb] = [Number.isNaN(a), Number.isNaN(b)];
   return Number(isNaNb) - Number(isNaNa);
 }
 
-/** By code points, which is the order of UTF-8 bytes: surrogates stand behind all other units. */
+/** By code points, which is the order of UTF-8 bytes: surrogates sort after all other units. */
 export function compareStrings(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
@@ -58,7 +58,7 @@ function compareObjects(a: ValueObject, b: ValueObject): number {
   if (names.length !== others.length) return names.length - others.length;
   for (let at = 0; at < names.length; at++) {
     const name = names[at] as string;
-    // The object with the smaller name stands first: the other lacks it.
+    // The object with the smaller name sorts first: the other lacks it.
     const order = compareStrings(name, others[at] as string) || collate(a[name], b[name]);
     if (order !== 0) return order;
   }

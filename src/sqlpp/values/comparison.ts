@@ -1,5 +1,5 @@
-// Comparison operators: three-valued. MISSING on a side gives MISSING, else NULL gives NULL. Values of different types are unequal and
-// stand in the order of their types.
+// Comparison operators with three-valued logic. A MISSING operand gives MISSING, else a NULL one NULL. Values of different types are unequal and
+// sort by type.
 import { collate, compareNumbers, compareStrings } from './collation.ts';
 import { resolve } from './json-parse.ts';
 import { isArray, isObject, rankOf } from './types.ts';
@@ -40,7 +40,7 @@ function equalObjects(a: ValueObject, b: ValueObject): boolean | null {
   return result;
 }
 
-/** Of `<` and its kin: negative, 0 or positive, else NULL or MISSING. */
+/** The order for `<` and similar operators: negative, 0 or positive, else NULL or MISSING. */
 export function compare(a: Value, b: Value): number | null | undefined {
   if (typeof a === 'number' && typeof b === 'number') return compareNumbers(a, b);
   if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);

@@ -1,4 +1,4 @@
-// A text for each value such that two values have the same text exactly if they collate equal: keys of maps for DISTINCT, GROUP BY,
+// A text per value that is equal exactly for values that collate equal: the keys of maps for DISTINCT, GROUP BY,
 // hash joins and set operations.
 import { memberNames } from './collation.ts';
 import { resolve } from './json-parse.ts';
@@ -26,7 +26,7 @@ export function identityOf(value: Value): string {
 
   function append(part: Value): void {
     if (typeof part === 'string') {
-      // The length in front: no character of a string can be taken for the end of it.
+      // The length prefix delimits the string.
       text += `"${part.length}:${part}`;
     } else if (part instanceof RawJson) append(resolve(part));
     else if (Array.isArray(part)) {

@@ -1,8 +1,8 @@
-// JSON text to values: integers of 64 bits stay exact, objects inherit nothing, of members with the same name the first counts.
+// Parses JSON text to values: preserves 64-bit integers, creates objects without a prototype, and takes the first of duplicate members.
 import { numberLiteral } from './number-literal.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from './value.ts';
 
-/** Arrays and objects within each other. */
+/** The limit of nested arrays and objects. */
 const depthMax = 2000;
 
 const decoder = new TextDecoder();
@@ -14,7 +14,7 @@ export class JsonError extends Error {
   override name = 'JsonError';
 }
 
-/** Parses the whole of `bytes[start, end)`; throws JsonError if it is no JSON value. */
+/** Parses the whole of `bytes[start, end)`; throws JsonError if it is not a JSON value. */
 export function parseJson(bytes: Uint8Array, start = 0, end = bytes.length): Value {
   return new Parser(bytes, start, end).whole();
 }
@@ -23,12 +23,12 @@ export function parseJsonText(text: string): Value {
   return parseJson(new TextEncoder().encode(text));
 }
 
-/** A value that can be compared and computed with: JSON text is parsed, everything else is returned as it is. */
+/** Parses JSON text, so that the value can be compared and computed with; returns other values unchanged. */
 export function resolve(value: Value): Value {
   return value instanceof RawJson ? parseJson(value.bytes, value.start, value.end) : value;
 }
 
-/** As `resolve`, with everything within arrays and objects. What holds no JSON text is returned as it is. */
+/** Like `resolve`, including nested values. Values without JSON text are returned unchanged. */
 export function resolveDeep(value: Value): Value {
   if (typeof value !== 'object' || value === null || value instanceof Binary) return value;
   if (value instanceof RawJson) return resolve(value);
@@ -60,7 +60,7 @@ function resolveMembers(object: ValueObject): Value {
   return copy ?? object;
 }
 
-/** The string whose quotes stand at `start` and `end - 1`. */
+/** The string with its quotes at `start` and `end - 1`. */
 export function parseString(bytes: Uint8Array, start: number, end: number): string {
   let isPlain = true;
   for (let at = start + 1; at < end - 1; at++) {

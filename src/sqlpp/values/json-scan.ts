@@ -1,5 +1,5 @@
-// Fields of JSON text found by a scan over its bytes, without parsing what stands around them. The text is valid JSON, as the data
-// service stores it; of anything else the result is MISSING or arbitrary, but every loop ends. Of members with the same name the first
+// Finds fields of JSON text by a scan over its bytes, without parsing the rest. The text must be valid JSON, as the data
+// service stores it; for other text the result is MISSING or arbitrary, but every loop ends. Of duplicate members the first
 // counts.
 import { parseNumber, parseString } from './json-parse.ts';
 import { RawJson, type Value } from './value.ts';
@@ -9,12 +9,12 @@ const backslash = 0x5c;
 
 const encoder = new TextEncoder();
 
-/** A name as it stands in JSON text without escapes. */
+/** The bytes of a name in JSON text without escapes. */
 export function nameBytes(name: string): Uint8Array {
   return encoder.encode(name);
 }
 
-/** The value of a member of an object; MISSING if there is none, or if the text is no object. */
+/** The value of a member; MISSING without the member, or if the text is not an object. */
 export function memberOf(raw: RawJson, name: Uint8Array): Value {
   const { bytes, end } = raw;
   let at = skipSpace(bytes, raw.start, end);
@@ -32,7 +32,7 @@ export function memberOf(raw: RawJson, name: Uint8Array): Value {
   return undefined;
 }
 
-/** The quote of the next name, or `end` behind the last. */
+/** The position of the next name's quote, or `end` after the last. */
 function nextName(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && bytes[at] !== quote) {
@@ -42,14 +42,14 @@ function nextName(bytes: Uint8Array, start: number, end: number): number {
   return at;
 }
 
-/** From behind a name to its value. */
+/** Skips from the end of a name to its value. */
 function valueStart(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && bytes[at] !== 0x3a) at++;
   return skipSpace(bytes, at + 1, end);
 }
 
-/** The item of an array; negative positions count from the end. MISSING if there is none, or if the text is no array. */
+/** The item of an array; negative positions count from the end. MISSING without the item, or if the text is not an array. */
 export function itemOf(raw: RawJson, position: number): Value {
   if (position < 0) {
     const items = itemsOf(raw);
@@ -67,7 +67,7 @@ export function itemOf(raw: RawJson, position: number): Value {
   return undefined;
 }
 
-/** All items of an array, not parsed further; undefined if the text is no array. */
+/** All items of an array, nested values unparsed; undefined if the text is not an array. */
 export function itemsOf(raw: RawJson): Value[] | undefined {
   const { bytes, end } = raw;
   let at = skipSpace(bytes, raw.start, end);
@@ -83,7 +83,7 @@ export function itemsOf(raw: RawJson): Value[] | undefined {
   return items;
 }
 
-/** Names and values of an object, not parsed further; undefined if the text is no object. */
+/** Names and values of an object, nested values unparsed; undefined if the text is not an object. */
 export function membersOf(raw: RawJson): [name: string, value: Value][] | undefined {
   const { bytes, end } = raw;
   let at = skipSpace(bytes, raw.start, end);
@@ -107,7 +107,7 @@ export function membersOf(raw: RawJson): [name: string, value: Value][] | undefi
   return members;
 }
 
-/** A scalar parsed, an object or an array as text. */
+/** A parsed scalar, or an object or array as text. */
 export function valueAt(bytes: Uint8Array, start: number, end: number): Value {
   switch (bytes[start]) {
     case quote:
@@ -126,14 +126,14 @@ export function valueAt(bytes: Uint8Array, start: number, end: number): Value {
   }
 }
 
-/** Behind the value that begins at `start`. */
+/** The position after the value that begins at `start`. */
 export function valueEnd(bytes: Uint8Array, start: number, end: number): number {
   const first = bytes[start];
   if (first === quote) return stringEnd(bytes, start, end);
   return first === 0x7b || first === 0x5b ? containerEnd(bytes, start, end) : scalarEnd(bytes, start, end);
 }
 
-/** One loop for everything within: this is where the time of a scan goes. */
+/** One loop over all nested values: it takes most of the time of a scan. */
 function containerEnd(bytes: Uint8Array, start: number, end: number): number {
   let depth = 0;
   let at = start;
@@ -161,7 +161,7 @@ function scalarEnd(bytes: Uint8Array, start: number, end: number): number {
   return at;
 }
 
-/** Behind the closing quote of the string that begins at `start`. */
+/** The position after the closing quote of the string that begins at `start`. */
 function stringEnd(bytes: Uint8Array, start: number, end: number): number {
   for (let at = start + 1; at < end; at++) {
     const byte = bytes[at];
@@ -182,12 +182,12 @@ function isName(bytes: Uint8Array, start: number, end: number, name: Uint8Array)
   const written = end - start;
   if (written < length) return false;
   if (written > length) {
-    // With an escape a name is longer than what it stands for.
+    // An escaped name is longer than its unescaped form.
     return hasEscape(bytes, start, end) && isEscapedName(bytes, start, end, name);
   }
   let at = 0;
   while (at < length && bytes[start + at] === name[at]) at++;
-  // Equal bytes with an escape among them stand for another name.
+  // Equal bytes that contain an escape are another name.
   return at === length && !hasEscape(bytes, start, end);
 }
 
@@ -201,14 +201,14 @@ function isEscapedName(bytes: Uint8Array, start: number, end: number, name: Uint
   return written.length === name.length && written.every((byte, at) => byte === name[at]);
 }
 
-/** Fields to take out of documents in one scan: a slot of its own for each path. */
+/** Fields to extract from documents in one scan: one slot per path. */
 export class FieldTree {
-  /** One entry for each member that is wanted, itself or something within. */
+  /** One entry per wanted member, or member with wanted fields. */
   readonly names: readonly Uint8Array[];
-  /** Left out: only fields within are wanted. */
+  /** Absent: only nested fields are wanted. */
   readonly slots: readonly (number | undefined)[];
   readonly within: readonly (FieldTree | undefined)[];
-  /** 1 for each length of a name; longer ones share the last. Most names of a document are passed over by this alone. */
+  /** 1 for each length of a wanted name; longer ones share the last. This check alone skips most names of a document. */
   readonly lengths: Uint8Array;
 
   constructor(paths: readonly FieldPath[]) {
@@ -237,7 +237,7 @@ export function fieldTree(paths: readonly FieldPath[]): FieldTree {
   return new FieldTree(paths);
 }
 
-/** Writes the value of each path into its slot of the row; slots of fields that are MISSING are set so. */
+/** Writes the value of each path into its slot of the row, MISSING for absent fields. */
 export function extractFields(raw: RawJson, tree: FieldTree, row: Value[]): void {
   clear(tree, row);
   extract(raw.bytes, raw.start, raw.end, tree, row);
@@ -258,7 +258,7 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
   at++;
   const { lengths } = tree;
   const { length: count } = tree.names;
-  // A bit for each of the first 31 members that was found: of several with the same name the first counts.
+  // A bit for each of the first 31 found members: of duplicates the first counts.
   let found = 0;
   for (let missing = count; missing > 0; ) {
     at = nextName(bytes, at, end);
@@ -286,7 +286,7 @@ function extract(bytes: Uint8Array, start: number, end: number, tree: FieldTree,
   }
 }
 
-/** Which of the members this is the name of; -1: none. */
+/** The index of the member with this name, or -1. */
 function wanted(bytes: Uint8Array, start: number, end: number, { names }: FieldTree): number {
   for (let which = 0; which < names.length; which++) {
     if (isName(bytes, start, end, names[which] as Uint8Array)) return which;
@@ -294,7 +294,7 @@ function wanted(bytes: Uint8Array, start: number, end: number, { names }: FieldT
   return -1;
 }
 
-/** Answers where the value ends. */
+/** Returns the position after the value. */
 function take(
   tree: FieldTree,
   which: number,
@@ -311,7 +311,7 @@ function take(
   return next;
 }
 
-/** The value that is all of `bytes[start, end)`. */
+/** The value in `bytes[start, end)`. */
 function valueWithin(bytes: Uint8Array, start: number, end: number): Value {
   const first = bytes[start];
   if (first === quote) return parseString(bytes, start, end);

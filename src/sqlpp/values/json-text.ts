@@ -1,5 +1,5 @@
-// Values to JSON text, in the form of the published answers: members in collation order of their names, numbers shortest, integers
-// of 64 bits exact, NaN and infinities as strings, `<`, `>` and `&` as they are. MISSING is left out of objects and `null` elsewhere.
+// Formats values as JSON text like published servers: members in collation order of their names, shortest numbers, integers
+// of 64 bits exact, NaN and infinities as strings, `<`, `>` and `&` unescaped. MISSING is omitted from objects and `null` elsewhere.
 import { memberNames } from './collation.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
@@ -49,7 +49,7 @@ function stringText(text: string): string {
     : quoted;
 }
 
-/** Integers of 64 bits in full; else the shortest digits that give the number back, never with an exponent. */
+/** 64-bit integers in full; other numbers with the fewest digits that parse to the same number, without an exponent. */
 export function numberText(value: number): string {
   if (value === 0) return '0';
   if (Number.isFinite(value)) {

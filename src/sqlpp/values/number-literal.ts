@@ -1,9 +1,9 @@
-// Number literals to values.
+// Parses number literals.
 
 const integerMax = 2n ** 63n - 1n;
 const integerMin = -(2n ** 63n);
 
-/** Digits with a sign, a fraction or an exponent. Integers of 64 bits stay exact, larger ones become the nearest double. */
+/** Digits with a sign, a fraction or an exponent. 64-bit integers are exact, larger ones become the nearest double. */
 export function numberLiteral(text: string): number | bigint {
   const number = Number(text);
   if (Number.isSafeInteger(number) || !/^-?[0-9]+$/.test(text)) return number;

@@ -31,7 +31,7 @@ export function rankOf(value: Value): number {
   return objectRank;
 }
 
-/** By the first character: nothing else is needed of JSON text. */
+/** The type of JSON text, by its first character. */
 function rawRank({ bytes, start }: RawJson): number {
   switch (bytes[start]) {
     case 0x7b:
@@ -54,7 +54,7 @@ const names = ['', 'missing', 'null', 'boolean', 'number', 'string', 'array', 'o
 
 export type TypeName = Exclude<(typeof names)[number], ''>;
 
-/** As TYPE() answers. */
+/** The result of TYPE(). */
 export function typeName(value: Value): TypeName {
   return names[rankOf(value)] as TypeName;
 }
@@ -67,12 +67,12 @@ export function isNumber(value: Value): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-/** Of parsed values. */
+/** The type of a parsed value. */
 export function isObject(value: Value): value is ValueObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Binary);
 }
 
-/** What WHERE takes: true, numbers but 0 and NaN, and what is not empty. */
+/** Whether WHERE accepts the value: true, numbers except 0 and NaN, and non-empty strings, arrays and objects. */
 export function isTrue(value: Value): boolean {
   if (value === true) return true;
   switch (typeof value) {

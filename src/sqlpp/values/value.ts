@@ -1,6 +1,6 @@
-// The values of the language, and how JavaScript holds them. MISSING is `undefined`. Integers that a double cannot hold exactly are
-// bigints (within 64 bits, signed); every other number is a number. An object keeps its own members only: make one with `newObject`
-// and write with `setMember`, which are safe for every name a document can have (`__proto__` too).
+// The values of the language and their JavaScript representation. MISSING is `undefined`. Integers that a double cannot hold exactly are
+// bigints (within 64 bits, signed); every other number is a number. Objects have no prototype: create them with `newObject`
+// and write with `setMember`, which are safe for every member name (`__proto__` too).
 
 export type Value =
   | undefined
@@ -18,7 +18,7 @@ export interface ValueObject {
   readonly [name: string]: Value;
 }
 
-/** A document that is not JSON. It equals itself byte for byte and answers as base64 text. */
+/** A document that is not JSON. It is compared by its bytes and formatted as base64 text. */
 export class Binary {
   readonly bytes: Uint8Array;
 
@@ -28,7 +28,7 @@ export class Binary {
 }
 
 /**
- * JSON text that nobody has parsed yet: `bytes[start, end)` holds one value without space around it. Only navigation and
+ * Unparsed JSON text: `bytes[start, end)` is one value without surrounding space. Only navigation and
  * projection accept it; everything else calls `resolve` first.
  */
 export class RawJson {
@@ -43,7 +43,7 @@ export class RawJson {
   }
 }
 
-/** Objects of it inherit nothing, so every name of a document is safe, and V8 keeps them as compact as other objects. */
+/** Creates objects without inherited members, so that every name is safe; V8 stores them as compactly as other objects. */
 const EmptyObject = function EmptyObject() {} as unknown as new () => Record<string, Value>;
 EmptyObject.prototype = Object.create(null);
 
@@ -51,7 +51,7 @@ export function newObject(): Record<string, Value> {
   return new EmptyObject();
 }
 
-/** Sets an own member. A MISSING value removes it. */
+/** Sets a member; a MISSING value removes it. */
 export function setMember(object: Record<string, Value>, name: string, value: Value): void {
   if (value === undefined) delete object[name];
   else object[name] = value;

@@ -23,7 +23,7 @@ import { Binary, newObject, RawJson, setMember, type Value } from './value.ts';
 
 fc.configureGlobal({ seed: printedSeed(console.log) });
 
-/** Everything a document can hold, and MISSING and binary beside it. */
+/** Random values: all JSON, MISSING and binary. */
 const scalars = fc.oneof(
   fc.constant<Value>(undefined),
   fc.constant<Value>(null),
@@ -53,7 +53,7 @@ function rawOf(text: string): RawJson {
   return new RawJson(bytes, 2, bytes.length - 1);
 }
 
-/** As JSON.parse has it, for comparison with deepEqual. */
+/** The representation of JSON.parse, for deepEqual. */
 function plain(value: Value): unknown {
   if (value instanceof RawJson) return plain(resolve(value));
   if (Array.isArray(value)) return value.map(plain);
@@ -85,7 +85,7 @@ test('values collate equal exactly if they have the same identity', () => {
   );
 });
 
-test('types stand in the published order, strings by code points, objects by size first', () => {
+test('orders types as published, strings by code points, objects by size first', () => {
   const object = (members: Record<string, Value>): Value => Object.assign(newObject(), members);
   const ordered: Value[] = [
     undefined,
@@ -121,7 +121,7 @@ test('types stand in the published order, strings by code points, objects by siz
   }
 });
 
-test('MISSING and NULL decide comparisons, MISSING first', () => {
+test('comparisons propagate MISSING and NULL, MISSING first', () => {
   assert.equal(equal(undefined, null), undefined);
   assert.equal(equal(null, 1), null);
   assert.equal(equal(1, '1'), false);
@@ -133,7 +133,7 @@ test('MISSING and NULL decide comparisons, MISSING first', () => {
   assert.equal(compare(2n ** 60n + 1n, 2n ** 60n + 1n), 0);
 });
 
-test('JSON is parsed as JSON.parse does, and no other text', () => {
+test('parses JSON like JSON.parse and refuses other text', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), (text) => {
       assert.deepEqual(
@@ -167,7 +167,7 @@ test('JSON is parsed as JSON.parse does, and no other text', () => {
   assert.throws(() => parseJsonText('['.repeat(100_000)), /at most 2000 levels/);
 });
 
-test('integers of 64 bits are exact from text to text', () => {
+test('preserves 64-bit integers from text to text', () => {
   for (const text of ['9223372036854775807', '-9223372036854775808', '9007199254740993', '0', '-1', '1e2']) {
     assert.equal(jsonText(parseJsonText(text)), text === '1e2' ? '100' : text);
   }
@@ -176,7 +176,7 @@ test('integers of 64 bits are exact from text to text', () => {
   assert.equal(jsonText([Number.NaN, Infinity, -Infinity, -0]), '["NaN","+Infinity","-Infinity",0]');
 });
 
-test('names that objects would inherit are members like others', () => {
+test('names of inherited properties are ordinary members', () => {
   const value = parseJsonText('{"__proto__": 1, "constructor": 2, "a": 3, "a": 4}') as Record<string, Value>;
   assert.deepEqual(
     ['__proto__', 'constructor', 'a', 'toString'].map((name) => value[name]),
@@ -185,7 +185,7 @@ test('names that objects would inherit are members like others', () => {
   assert.deepEqual(memberNames(value), ['__proto__', 'a', 'constructor']);
 });
 
-test('a scan finds what parsing finds', () => {
+test('a scan finds the same fields as parsing', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), fc.boolean(), (text, isSpaced) => {
       const parsed = JSON.parse(text) as unknown;
@@ -212,7 +212,7 @@ test('a scan finds what parsing finds', () => {
   );
 });
 
-test('a scan of bytes that are no JSON ends', () => {
+test('a scan of invalid JSON ends', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), (random) => {
       for (const start of [[], [0x7b], [0x5b], [0x7b, 0x22]]) {
@@ -235,7 +235,7 @@ test('a scan of bytes that are no JSON ends', () => {
   );
 });
 
-test('escaped names are found by what they mean', () => {
+test('finds escaped names by their unescaped form', () => {
   const raw = rawOf(String.raw`{"a\u0062": 1, "\"": 2, "ä": 3}`);
   assert.deepEqual(
     ['ab', '"', 'ä', 'a\\u0062'].map((name) => memberOf(raw, nameBytes(name))),
@@ -286,7 +286,7 @@ test('every value has one type', () => {
   assert.equal(parseJson(new TextEncoder().encode('[1]'), 1, 2), 1);
 });
 
-test('one scan for several fields finds what a scan for each finds', () => {
+test('one scan for several fields finds the same as a scan for each', () => {
   const names = fc.constantFrom('a', 'b', 'ab', '__proto__', 'ä', '"', '');
   const { object: objects } = fc.letrec<{ object: unknown }>((tie) => ({
     object: fc.dictionary(

@@ -13,7 +13,7 @@ const at = (text: string): NonNullable<ReturnType<typeof readDate>> => {
   return moment;
 };
 
-test('texts without a format are read in the known layouts, and nothing else is a date', () => {
+test('parses texts without a format in the known layouts only', () => {
   const cases: [string, string | undefined][] = [
     ['2026-11-22T12:30:15.250Z', '2026-11-22T12:30:15.250Z'],
     ['2026-11-22T12:30:15+05:30', '2026-11-22T07:00:15.000Z'],
@@ -34,7 +34,7 @@ test('texts without a format are read in the known layouts, and nothing else is 
   }
 });
 
-test('the same date is written in all styles of formats', () => {
+test('formats a date in all styles of formats', () => {
   const moment = at('2026-11-22T15:04:05.25Z');
   const cases: [string, string][] = [
     ['', '2026-11-22T15:04:05.25Z'],
@@ -55,7 +55,7 @@ test('the same date is written in all styles of formats', () => {
   );
 });
 
-test('what is written in a format is read in it', () => {
+test('parses what it has formatted', () => {
   const formats = [
     '',
     '2006-01-02T15:04:05.000Z07:00',
@@ -103,7 +103,7 @@ test('parts of dates', () => {
   assert.throws(() => datePart(moment, 'fortnight'), /Unsupported date part fortnight/);
 });
 
-test('adding months goes over into the next, calendar months stop at the last day', () => {
+test('adding months overflows into the next, adding calendar months stops at the last day', () => {
   const added = (text: string, count: number, part: string): string | undefined => {
     const result = addToDate(at(text), count, part);
     return result && new Date(result.ms).toISOString().slice(0, 10);
@@ -117,7 +117,7 @@ test('adding months goes over into the next, calendar months stop at the last da
   assert.equal(added('2021-01-15', 1e9, 'year'), undefined);
 });
 
-test('cutting and differences', () => {
+test('truncation and differences', () => {
   const cut = (part: string): string =>
     new Date(truncateDate(at('2021-08-18T14:05:06Z'), part).ms).toISOString().slice(0, 16);
   assert.equal(cut('century'), '2000-01-01T00:00');
@@ -135,13 +135,13 @@ test('cutting and differences', () => {
   assert.equal(difference('2021-03-01T01:00:00', '2021-02-28T23:00:00', 'hour'), 2);
 });
 
-test('fields and moments are inverse in zones with rules', () => {
+test('converts between fields and moments in zones with daylight saving time', () => {
   const zone = zoneNamed('Europe/Berlin') ?? utc;
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4e12 }), (ms) => {
       const fields = fieldsOf({ ms, zone });
       const back = momentOf(fields, zone).ms;
-      // The hour that comes twice is the same fields twice.
+      // The repeated hour has the same fields twice.
       assert.ok(back === ms || Math.abs(back - ms) === 3_600_000);
     }),
   );

@@ -1,4 +1,4 @@
-// Functions of dates, as milliseconds since 1970 and as texts. A text that is no date gives NULL.
+// Functions of dates, as milliseconds since 1970 and as texts. A text that is not a date gives NULL.
 import { sqlError } from '../../errors/sql-error.ts';
 import { integerOf, integerValue } from '../../values/arithmetic.ts';
 import { isNumber } from '../../values/types.ts';
@@ -13,7 +13,7 @@ import { addToDate, dateDifference, datePart, truncateDate } from './parts.ts';
 import { readDate, readKnown } from './read.ts';
 import { writeDate, writeLayout } from './write.ts';
 
-/** Looked up once while the name stays the same. */
+/** Caches the zone while the name stays the same. */
 function zoneOf(name: string, memo: Memo): Zone | undefined {
   if (memo.key !== name) {
     memo.kept = zoneNamed(name);
@@ -42,7 +42,7 @@ function atMillis(value: Value, zone: Zone): Moment | undefined {
 type ZoneFrom = (context: EvaluationContext) => Zone;
 const inUtc: ZoneFrom = () => utc;
 
-/** A text in the same style as another, with other digits. */
+/** Formats a moment in the layout of another text. */
 function exampleOf(text: string): string {
   return text.replaceAll(/\d/g, '1');
 }
@@ -122,7 +122,7 @@ const textToZone: Implementation = ([text, name, format], context, memo) => {
   return zone === undefined ? null : inZone(text, format, zone, context);
 };
 
-/** The zone of the text is left out and put back. */
+/** Computes without the zone of the text and appends it again. */
 const truncateText: Implementation = ([text, part]) => {
   if (typeof text !== 'string' || typeof part !== 'string') return null;
   const found = readKnown(text, utc);
@@ -166,7 +166,7 @@ const difference =
     return isAbsolute ? Math.abs(found) : found;
   };
 
-/** Dates from the first to before the second, so many parts apart. */
+/** Dates from the first to before the second at an interval of parts. */
 function range(
   name: string,
   from: MomentFrom,

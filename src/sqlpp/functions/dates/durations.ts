@@ -11,7 +11,7 @@ const unitNs: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
-/** Nanoseconds; undefined: it is no duration. */
+/** Nanoseconds; undefined if the text is not a duration. */
 export function readDuration(text: string): bigint | undefined {
   if (text === '0' || text === '+0' || text === '-0') return 0n;
   const match = /^([+-]?)((?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.exec(text);

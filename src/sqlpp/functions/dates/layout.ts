@@ -1,11 +1,11 @@
-// Formats of dates. Three styles say the same: a layout that shows 2 January 2006, 15:04:05; percent signs; letters such as YYYY.
-// All become a list of elements, by which dates are read and written.
+// Formats of dates in three styles: a layout that shows 2 January 2006, 15:04:05; percent signs; letters such as YYYY.
+// All are compiled to a list of elements, with which dates are parsed and formatted.
 
 export type Pad = 'zero' | 'space' | 'none';
 
 export type Element =
   | { readonly kind: 'text'; readonly text: string }
-  /** A space, which any character stands for when read. */
+  /** A space; when parsing it matches any character. */
   | { readonly kind: 'space' }
   | NumberElement
   | {
@@ -34,20 +34,20 @@ export interface NumberElement {
     | 'minute'
     | 'second'
     | 'epoch';
-  /** Digits to write. */
+  /** Digits when formatting. */
   readonly width: number;
   readonly pad: Pad;
-  /** Digits to read, at least and at most. */
+  /** Minimum and maximum digits when parsing. */
   readonly minimum: number;
   readonly maximum: number;
-  /** Not only digits count: hours of a half day begin at 1. */
+  /** Parsing also requires the minimum, such as 1 for hours of a half day. */
   readonly isStrict?: boolean;
 }
 
 export interface FractionElement {
   readonly kind: 'fraction';
   readonly digits: number;
-  /** Zeros at the end, and a point before nothing, are left out; when read it need not be there. */
+  /** Omits trailing zeros and an empty fraction; when parsing the fraction is optional. */
   readonly isTrimmed: boolean;
   readonly hasPoint: boolean;
 }
@@ -89,7 +89,7 @@ const zone = (style: ZoneElement['style'], hasColon: boolean, isZulu: boolean): 
   isZulu,
 });
 
-/** By what stands in the layout, longer before shorter. */
+/** Elements by their text in the layout, longer before shorter. */
 const layoutElements: readonly (readonly [pattern: RegExp, element: (match: string) => Element])[] = [
   [/January/y, () => name('month', false)],
   [/Jan/y, () => name('month', true)],
@@ -277,7 +277,7 @@ export function letterFormat(format: string): Element[] {
 
 export const defaultLayout = '2006-01-02T15:04:05.999Z07:00';
 
-/** What texts without a format may look like. */
+/** The layouts of texts without a format. */
 export const knownLayouts: readonly string[] = [
   defaultLayout,
   '2006-01-02 15:04:05.999Z07:00',

@@ -1,6 +1,6 @@
-// Points in time with the zone that they are shown in.
+// Points in time with a time zone.
 
-/** A fixed distance from UTC, or rules that change it over the year. */
+/** A fixed offset from UTC, or a zone with daylight saving time. */
 export type Zone =
   | { readonly kind: 'fixed'; readonly minutes: number; readonly label: string }
   | { readonly kind: 'named'; readonly name: string; readonly format: Intl.DateTimeFormat };
@@ -26,7 +26,7 @@ export interface Fields {
 
 export const dayMs = 86_400_000;
 
-/** Milliseconds since 1970 that a date can be; beyond them results are NULL. */
+/** The range of dates in milliseconds since 1970; beyond it results are NULL. */
 const msMax = 8.64e15;
 
 export function isDate(ms: number): boolean {
@@ -43,10 +43,10 @@ export function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** By its IANA name; undefined: there is none such. */
+/** The zone of an IANA name, or undefined. */
 export function zoneNamed(name: string): Zone | undefined {
   if (name === 'UTC' || name === '') return utc;
-  // Offsets are no names here.
+  // Offsets are not accepted as names.
   if (!/^[A-Za-z][\w+/-]*$/.test(name)) return undefined;
   try {
     const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
@@ -92,10 +92,10 @@ export function fieldsOf({ ms, zone }: Moment): Fields {
   };
 }
 
-/** Fields beyond their ranges go over into the next: 31 February is 3 March. */
+/** Fields beyond their ranges overflow: 31 February is 3 March. */
 export function momentOf(fields: Fields, zone: Zone): Moment {
   const { year, month, day, hour, minute, second, millisecond } = fields;
-  // Date.UTC takes years below 100 for others.
+  // Date.UTC maps years below 100 to 1900 and later.
   const local = new Date(Date.UTC(2000, month - 1, day, hour, minute, second, millisecond));
   const shift = local.getTime() - Date.UTC(2000, 0, 1);
   const start = new Date(0);

@@ -1,4 +1,4 @@
-// Parts of dates: reading them, adding to them, cutting behind them, and differences.
+// Parts of dates: extraction, addition, truncation and differences.
 import { sqlError } from '../../errors/sql-error.ts';
 import {
   dayMs,
@@ -104,7 +104,7 @@ const msOf: Readonly<Record<string, number>> = {
   millisecond: 1,
 };
 
-/** undefined: beyond what dates can be. */
+/** undefined beyond the range of dates. */
 export function addToDate(moment: Moment, count: number, part: string): Moment | undefined {
   const name = part.toLowerCase();
   const months = monthsOf[name];
@@ -128,7 +128,7 @@ function addDays(moment: Moment, months: number, days: number): Moment {
   return momentOf({ ...fields, month: fields.month + months, day: fields.day + days }, moment.zone);
 }
 
-/** The last day of a month leads to the last day of another, no other beyond it. */
+/** Adds months; the last day of a month stays the last day, and days do not overflow. */
 function addCalendarMonths(moment: Moment, count: number): Moment {
   if (count === 0) return moment;
   const fields = fieldsOf(moment);
@@ -174,7 +174,7 @@ function cut({ ms, zone }: Moment, unit: number): Moment {
   return { ms: Math.floor(ms / unit) * unit, zone };
 }
 
-/** How much later the first is than the second. */
+/** The difference of the first date minus the second. */
 export function dateDifference(first: Moment, second: Moment, part: string): number {
   const sign = first.ms < second.ms ? -1 : 1;
   const [later, earlier] = sign < 0 ? [second, first] : [first, second];

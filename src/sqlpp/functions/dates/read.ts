@@ -1,4 +1,4 @@
-// Texts to dates.
+// Parses dates.
 import {
   type Element,
   type FractionElement,
@@ -14,7 +14,7 @@ import {
 import { daysInMonth, fixedZone, isDate, type Moment, momentOf, type Zone, zoneNamed } from './moment.ts';
 import { months, weekdays } from './names.ts';
 
-/** By a format, or without one as any of the known layouts. undefined: it is no such date. */
+/** Parses by a format, or without one by the known layouts; undefined if none matches. */
 export function readDate(text: string, format: string, local: Zone): Moment | undefined {
   switch (styleOf(format)) {
     case 'default':
@@ -48,7 +48,7 @@ export function readKnown(
   return undefined;
 }
 
-/** The known layout that an example stands for: the one that comes closest in length. */
+/** The known layout of an example: the one nearest in length. */
 export function readClosest(example: string, local: Zone): string | undefined {
   let closest: string | undefined;
   for (let at = 0; at < knownLayouts.length; at++) {

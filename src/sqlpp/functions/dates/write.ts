@@ -1,4 +1,4 @@
-// Dates to texts.
+// Formats dates.
 import {
   defaultLayout,
   type Element,
@@ -23,7 +23,7 @@ import {
 import { months, weekdays } from './names.ts';
 import { readClosest } from './read.ts';
 
-/** An empty format is the default one; an example that is no date too. */
+/** An empty format and an example that is not a date select the default format. */
 export function writeDate(moment: Moment, format: string): string {
   return write(moment, elementsOf(format));
 }
