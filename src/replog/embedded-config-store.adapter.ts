@@ -56,6 +56,10 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 
   async list<T>(prefix: string): Promise<Entry<T>[]> {
+    return this.#list<T>(prefix);
+  }
+
+  #list<T>(prefix: string): Entry<T>[] {
     const rows = this.#statements.list.all(prefix) as unknown as EntryRow[];
     return rows.filter((row) => row.key.startsWith(prefix)).map((row) => entryOf<T>(row));
   }
@@ -87,7 +91,8 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 
   async watch(prefix: string, changed: (key: string, entry: Entry | null) => void) {
-    for (const entry of await this.list(prefix)) changed(entry.key, entry);
+    // Without a pause, in which a change would be missed.
+    for (const entry of this.#list(prefix)) changed(entry.key, entry);
     return this.#watchers.add(prefix, changed);
   }
 

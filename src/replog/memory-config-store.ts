@@ -17,6 +17,10 @@ export class MemoryConfigStore implements ConfigStore {
   }
 
   async list<T>(prefix: string): Promise<Entry<T>[]> {
+    return this.#list<T>(prefix);
+  }
+
+  #list<T>(prefix: string): Entry<T>[] {
     const keys = [...this.#entries.keys()].filter((key) => key.startsWith(prefix)).sort();
     return keys.map((key) => this.#read<T>(key) as Entry<T>);
   }
@@ -38,7 +42,7 @@ export class MemoryConfigStore implements ConfigStore {
   }
 
   async watch(prefix: string, changed: (key: string, entry: Entry | null) => void) {
-    for (const entry of await this.list(prefix)) changed(entry.key, entry);
+    for (const entry of this.#list(prefix)) changed(entry.key, entry);
     return this.#watchers.add(prefix, changed);
   }
 

@@ -120,6 +120,18 @@ export function configStoreSuite(name: string, { make, isShared, skip = false }:
       },
     );
 
+    check('shows a new watcher every change, also those made while it begins to watch', async (store) => {
+      for (let round = 0; round < 20; round++) {
+        const seen = new Set<string>();
+        const writing = store.put(`w/${round}/a`, 1, 0);
+        const turn = Promise.resolve().then(() => store.put(`w/${round}/b`, 1, 0));
+        const watching = store.watch(`w/${round}/`, (key) => seen.add(key));
+        await Promise.all([writing, turn, watching]);
+        await eventually(() => assert.deepEqual([...seen].sort(), [`w/${round}/a`, `w/${round}/b`]));
+        (await watching).stop();
+      }
+    });
+
     check('lets concurrent updates of one key all take effect', async (store) => {
       await Promise.all(
         Array.from({ length: 20 }, () => update<number>(store, 'count', 0, (value) => value + 1)),

@@ -62,6 +62,7 @@ const lateMaxMs = 6_000;
 export class FaultyConfigLink implements ConfigLink {
   readonly name = 'the simulated servers';
   readonly memory = 'records';
+  readonly keepsDeletions = true;
   readonly #servers: SimulatedServers;
   readonly #clock: SimulatedClock;
   readonly #random: Random;

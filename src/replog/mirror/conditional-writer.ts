@@ -74,6 +74,8 @@ export class ConditionalWriter {
       if (clock.monotonicMs() + pauseMs > untilMs) throw this.#gaveUp(attempt);
       await clock.sleep(pauseMs * (0.5 + random.bytes(1).readUInt8() / 512));
       if (!(await this.#options.untilReady(untilMs))) throw this.#gaveUp(attempt);
+      // Servers that forgot the first attempt could make it twice.
+      if (attempt.isSent && link.memory !== attempt.memory) throw this.#gaveUp(attempt);
     }
   }
 

@@ -32,6 +32,8 @@ export interface ConfigLink {
   readonly name: string;
   /** Of the records' `writes`: another text than before means that the servers forgot those of earlier. */
   readonly memory: string;
+  /** Deleted keys have a record; false: what is absent was deleted. */
+  readonly keepsDeletions: boolean;
   /** @throws FinalError where trying again will not help. */
   head(): Promise<StoreHead>;
   follow(feed: RecordFeed): Promise<{ stop(): void }>;

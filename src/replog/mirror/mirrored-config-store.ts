@@ -224,7 +224,7 @@ export class MirroredConfigStore implements ConfigStore {
         }),
       );
       await within(this.pace.clock, resyncMs, whole.promise);
-      await this.#checkState(state);
+      await this.#checkState(state, head);
       const records = [...state.values()].sort((a, b) => a.revision - b.revision);
       state = null;
       for (const record of records) this.#take(record);
@@ -260,8 +260,13 @@ export class MirroredConfigStore implements ConfigStore {
       throw new Error(wentBack(`its newest revision is ${revision}, and was ${this.#records.revision}`));
   }
 
-  async #checkState(state: ReadonlyMap<string, StoredRecord>): Promise<void> {
+  async #checkState(state: Map<string, StoredRecord>, head: StoreHead): Promise<void> {
     for (const record of this.#records.missingFrom(state)) {
+      if (!this.#link.keepsDeletions && (record.json === null || record.revision < head.revision)) {
+        const revision = Math.max(record.revision, head.revision);
+        state.set(record.key, { key: record.key, json: null, revision, writes: null });
+        continue;
+      }
       const found = await within(this.pace.clock, requestMs, this.#link.read(record.key));
       if (state.has(record.key) || found !== null) continue;
       if (record.json !== null) throw new Error(wentBack(`"${record.key}" is missing`));

@@ -46,6 +46,7 @@ export class NatsConfigLink implements ConfigLink {
   readonly name: string;
   /** The ids are stored with the records. */
   readonly memory = 'records';
+  readonly keepsDeletions = true;
   readonly #options: NatsLinkOptions;
   readonly #stream: string;
   #open: OpenConnection | null = null;

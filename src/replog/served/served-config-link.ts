@@ -1,0 +1,129 @@
+// The way to a configuration that the founder of the cluster serves.
+import {
+  type ConfigLink,
+  FinalError,
+  NotSentError,
+  type RecordFeed,
+  type StoredRecord,
+  type StoreHead,
+} from '../mirror/config-link.ts';
+import type { Channel, FounderReply, FounderRequest } from './channel.ts';
+
+type Question = FounderRequest extends infer R ? (R extends FounderRequest ? Omit<R, 'id'> : never) : never;
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(reason: Error): void;
+}
+
+export class ServedConfigLink implements ConfigLink {
+  readonly name: string;
+  /** A deleted key is absent, because the founder's answers are never stale. */
+  readonly keepsDeletions = false;
+  readonly #connect: () => Promise<Channel>;
+  #memory = '';
+  #channel: Channel | null = null;
+  #connecting: Promise<Channel> | null = null;
+  #isClosed = false;
+  #lastId = 0;
+  readonly #waiting = new Map<number, Waiting>();
+  #feed: RecordFeed | null = null;
+
+  /** `connect` resolves with a channel to the founder that both sides have authenticated. */
+  constructor(name: string, connect: () => Promise<Channel>) {
+    this.name = name;
+    this.#connect = connect;
+  }
+
+  /** The founder forgets at its end which writes it made. */
+  get memory(): string {
+    return this.#memory;
+  }
+
+  async head(): Promise<StoreHead> {
+    await this.#connected();
+    const { memory, ...head } = (await this.#ask({ ask: 'head' })) as StoreHead & { memory: string };
+    this.#memory = memory;
+    return head;
+  }
+
+  async follow(feed: RecordFeed): Promise<{ stop(): void }> {
+    await this.#connected();
+    this.#feed = feed;
+    await this.#ask({ ask: 'follow' });
+    // A channel carries one feed.
+    return { stop: () => this.#drop('the feed was stopped') };
+  }
+
+  async read(key: string): Promise<StoredRecord | null> {
+    return (await this.#ask({ ask: 'read', key })) as StoredRecord | null;
+  }
+
+  async write({ key, json, writes }: Omit<StoredRecord, 'revision'>, expectedRevision: number) {
+    return (await this.#ask({ ask: 'write', key, json, writes: writes ?? [], expectedRevision })) as
+      | number
+      | null;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#drop('it is closed');
+    (await this.#connecting?.catch(() => null))?.close();
+  }
+
+  #ask(question: Question): Promise<unknown> {
+    const channel = this.#channel;
+    if (channel === null) return Promise.reject(new NotSentError('there is no connection'));
+    const id = ++this.#lastId;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, { resolve, reject });
+    channel.send({ id, ...question });
+    return promise;
+  }
+
+  #connected(): Promise<Channel> {
+    if (this.#channel !== null) return Promise.resolve(this.#channel);
+    this.#connecting ??= this.#open().finally(() => {
+      this.#connecting = null;
+    });
+    return this.#connecting;
+  }
+
+  async #open(): Promise<Channel> {
+    const channel = await this.#connect();
+    if (this.#isClosed) {
+      channel.close();
+      throw new NotSentError('it is closed');
+    }
+    this.#channel = channel;
+    channel.receive({
+      message: (reply) => this.#take(reply as FounderReply),
+      closed: (reason) => {
+        if (this.#channel === channel) this.#drop(reason);
+      },
+    });
+    return channel;
+  }
+
+  #take(reply: FounderReply): void {
+    if ('feed' in reply) {
+      if (reply.feed === 'record') this.#feed?.changed(reply.record as StoredRecord);
+      else this.#feed?.complete();
+      return;
+    }
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ('value' in reply) waiting?.resolve(reply.value);
+    else waiting?.reject(reply.isFinal ? new FinalError(reply.error) : new Error(reply.error));
+  }
+
+  #drop(reason: string): void {
+    const feed = this.#feed;
+    this.#channel?.close();
+    this.#channel = null;
+    this.#feed = null;
+    for (const { reject } of this.#waiting.values()) reject(new Error(reason));
+    this.#waiting.clear();
+    feed?.lost(reason);
+  }
+}

@@ -1,0 +1,218 @@
+// The configuration that a founder serves: its embedded store, over mutually authenticated TLS.
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { realClock } from '#ports/clock.ts';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { configStoreSuite } from '../../../test/contract/config-store.ts';
+import { makeCertificate } from '../../../test/support/certificate.ts';
+import { counting } from '../../../test/support/counting.ts';
+import { KeptInMemory } from '../../../test/support/nats-store.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { type ConfigStore, update } from '../config-store.ts';
+import { EmbeddedConfigStore } from '../embedded-config-store.adapter.ts';
+import { MirroredConfigStore } from '../mirror/mirrored-config-store.ts';
+import { ServedConfigLink } from './served-config-link.ts';
+import { StoreServer } from './store-server.ts';
+import { TlsChannel } from './tls-channel.adapter.ts';
+import { connectToFounder } from './tls-connect.adapter.ts';
+
+const pair = await makeCertificate();
+const own = { ca: pair.certificate, cert: pair.certificate, key: pair.key };
+
+/** A founder with a data folder and a port of its own, which it keeps over restarts. */
+class Founder {
+  readonly folder = mkdtempSync(join(tmpdir(), 'divan-founder-'));
+  readonly sockets = new Set<TLSSocket>();
+  store: EmbeddedConfigStore | null = null;
+  port = 0;
+  private serving: StoreServer | null = null;
+  private listening: Server | null = null;
+
+  static async start(): Promise<Founder> {
+    const founder = new Founder();
+    await founder.start();
+    return founder;
+  }
+
+  async start(): Promise<void> {
+    const store = new EmbeddedConfigStore(join(this.folder, 'config.db'));
+    const serving = new StoreServer({ store, identity: 'the cluster', bootId: realRandom.uuid() });
+    await serving.start();
+    const options = { ...own, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const;
+    const listening = createServer(options, (socket) => {
+      this.sockets.add(socket);
+      socket.on('close', () => this.sockets.delete(socket));
+      serving.serve(new TlsChannel(socket));
+    });
+    listening.listen(this.port, '127.0.0.1');
+    await new Promise((resolve) => listening.once('listening', resolve));
+    this.port = (listening.address() as AddressInfo).port;
+    Object.assign(this, { store, serving, listening });
+  }
+
+  async stop(): Promise<void> {
+    this.serving?.stop();
+    const closed = new Promise((resolve) => this.listening?.close(resolve));
+    this.cutOff();
+    await closed;
+    await this.store?.[Symbol.asyncDispose]();
+  }
+
+  cutOff(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** The access of another node. */
+  async node(seen = new KeptInMemory()): Promise<MirroredConfigStore> {
+    const address = { host: '127.0.0.1', port: this.port, servername: 'localhost' };
+    const store = new MirroredConfigStore({
+      link: new ServedConfigLink('the founder', () => connectToFounder(address, own)),
+      ...{ seen, clock: realClock, random: realRandom, log: silentLog, patienceMs: 3_000 },
+    });
+    await store.start();
+    return store;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true });
+  }
+}
+
+configStoreSuite('served by a founder', {
+  isShared: true,
+  async make() {
+    const founder = await Founder.start();
+    return { open: () => founder.node(), close: () => founder[Symbol.asyncDispose]() };
+  },
+});
+
+describe('configuration served by a founder', () => {
+  it('lets the founder and other nodes change the same keys', async () => {
+    await using founder = await Founder.start();
+    await using node = await founder.node();
+    const count = async (store: ConfigStore): Promise<void> => {
+      for (let i = 0; i < 40; i++) {
+        await update<number>(store, 'count', 0, (value) => value + 1);
+        // The embedded store never waits for anything: the other node gets its turn here.
+        await new Promise((resolve) => realClock.soon(() => resolve(null)));
+      }
+    };
+    await Promise.all([count(founder.store as ConfigStore), count(node)]);
+    assert.equal((await founder.store?.get('count'))?.value, 80);
+    await eventually(async () => assert.equal((await node.get('count'))?.value, 80));
+  });
+
+  it('makes each acknowledged change once while connections break before the answer', async () => {
+    await using founder = await Founder.start();
+    await using a = await founder.node();
+    await using b = await founder.node();
+    let changes = 0;
+    await founder.store?.watch('count', () => {
+      if (++changes % 5 === 0) founder.cutOff();
+    });
+    const load = counting([a, b]);
+    await eventually(() => assert.ok(load.outcome.done > 40));
+    const { done, unknown } = await load.stop();
+    const value = (await founder.store?.get<number>('count'))?.value ?? 0;
+    // Unknown: the other node wrote more often meanwhile than the founder remembers.
+    assert.ok(
+      value >= done && value <= done + unknown && unknown < done / 4,
+      `${value} of ${done} + ${unknown}`,
+    );
+  });
+
+  it('does not make a key again that was deleted before the answer to its maker was lost', async () => {
+    await using founder = await Founder.start();
+    await using node = await founder.node();
+    await founder.store?.watch('k', (_, entry) => {
+      if (entry === null) return;
+      founder.cutOff();
+      void founder.store?.delete('k', entry.revision);
+    });
+    assert.equal(await node.put('k', 1, 0), 1);
+    assert.equal(await node.get('k'), null);
+    assert.equal(await founder.store?.get('k'), null);
+    assert.equal(founder.store?.revision(), 2);
+  });
+
+  it('catches up with what changed and was deleted while it was cut off or the founder was restarted', async () => {
+    await using founder = await Founder.start();
+    await using node = await founder.node();
+    const seen: [string, unknown][] = [];
+    for (const key of ['a', 'b', 'c']) await node.put(key, 1, 0);
+    await node.watch('', (key, entry) => seen.push([key, entry?.value ?? null]));
+    seen.length = 0;
+    founder.cutOff();
+    await founder.store?.delete('a', 1);
+    await founder.store?.put('c', 2, 3);
+    await eventually(() => assert.equal(node.revision(), 5));
+    assert.deepEqual(seen.splice(0), [
+      ['a', null],
+      ['c', 2],
+    ]);
+    assert.equal(await node.put('a', 'again', 0), 6);
+    seen.length = 0;
+    await founder.stop();
+    assert.equal((await node.get('a'))?.value, 'again');
+    await assert.rejects(
+      node.put('a', 'x', 6),
+      /the configuration is stored by the founder, which cannot be used now|The change may be lost/,
+    );
+    const alone = new EmbeddedConfigStore(join(founder.folder, 'config.db'));
+    await alone.delete('b', 2);
+    await alone[Symbol.asyncDispose]();
+    await founder.start();
+    await eventually(async () => assert.equal(await node.get('b'), null));
+    assert.deepEqual(seen, [['b', null]]);
+    assert.ok(await node.put('b', 'again', 0));
+  });
+
+  it('refuses an older state put back', async () => {
+    await using founder = await Founder.start();
+    await using node = await founder.node();
+    await node.put('a', 1, 0);
+    await founder.stop();
+    const copy = `${founder.folder}-copy`;
+    cpSync(founder.folder, copy, { recursive: true });
+    await founder.start();
+    // The first attempt may be the one that notices the lost connection.
+    await eventually(() => update(node, 'a', 0, () => 2));
+    await founder.stop();
+    rmSync(founder.folder, { recursive: true });
+    cpSync(copy, founder.folder, { recursive: true });
+    rmSync(copy, { recursive: true });
+    await founder.start();
+    await eventually(() => assert.match(node.problem ?? '', /went back to an older state/));
+    assert.equal((await node.get('a'))?.value, 2);
+  });
+
+  it('serves nobody without a certificate of the authority, and connects to nobody without one', async () => {
+    await using founder = await Founder.start();
+    const stranger = await makeCertificate();
+    const address = { host: '127.0.0.1', port: founder.port, servername: 'localhost' };
+    const asStranger = { ca: pair.certificate, cert: stranger.certificate, key: stranger.key };
+    const link = new ServedConfigLink('the founder', () => connectToFounder(address, asStranger));
+    await assert.rejects(link.head());
+    assert.equal(founder.sockets.size, 0);
+    await assert.rejects(connectToFounder(address, { ...own, ca: stranger.certificate }), /self-signed/);
+    await link[Symbol.asyncDispose]();
+  });
+
+  it('answers a change that the founder cannot make with its reason', async () => {
+    await using founder = await Founder.start();
+    await using node = await founder.node();
+    await node.put('a', 1, 0);
+    rmSync(join(founder.folder, 'config.db'));
+    await assert.rejects(
+      node.put('a', 2, 1),
+      /^UnwritableError: Nothing was changed: .*was removed or replaced while it was open\.$/,
+    );
+  });
+});

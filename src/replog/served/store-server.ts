@@ -1,0 +1,149 @@
+// The founder's side: serves its configuration store to the other nodes of the cluster, one channel each. It remembers the ids of the last
+// writes of each key since its start, so that a node whose answer was lost finds out what became of its write.
+import { UnwritableError } from '#base/unwritable-error.ts';
+import type { ConfigStore, Entry } from '../config-store.ts';
+import type { StoredRecord } from '../mirror/config-link.ts';
+import type { Channel, FounderReply, FounderRequest } from './channel.ts';
+
+export interface StoreServerOptions {
+  /** It must write and call its watchers before `put` returns its promise, as the embedded store does. */
+  store: ConfigStore;
+  /** Names the store among all others. */
+  identity: string;
+  /** Another one at each start. */
+  bootId: string;
+}
+
+const writesMax = 16;
+const nothing = 'Nothing was changed: ';
+
+export class StoreServer {
+  readonly #options: StoreServerOptions;
+  /** Of the keys that changed since the start. */
+  readonly #changed = new Map<string, StoredRecord & { writes: readonly string[] }>();
+  readonly #channels = new Set<Channel>();
+  #watch: { stop(): void } | null = null;
+  /** Of the write that is under way for another node. */
+  #writing: readonly string[] | null = null;
+
+  constructor(options: StoreServerOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    let isStarting = true;
+    this.#watch = await this.#options.store.watch('', (key, entry) => {
+      if (!isStarting) this.#note(key, entry);
+    });
+    isStarting = false;
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+    for (const channel of this.#channels) channel.close();
+  }
+
+  /** Serves one node, which must have proved that it is one. */
+  serve(channel: Channel): void {
+    this.#channels.add(channel);
+    const stops: { stop(): void }[] = [];
+    let isClosed = false;
+    channel.receive({
+      message: (message) =>
+        void this.#answer(channel, message as FounderRequest, (watch) => {
+          if (isClosed) watch.stop();
+          else stops.push(watch);
+        }),
+      closed: () => {
+        isClosed = true;
+        this.#channels.delete(channel);
+        for (const watch of stops) watch.stop();
+      },
+    });
+  }
+
+  async #answer(
+    channel: Channel,
+    request: FounderRequest,
+    keep: (watch: { stop(): void }) => void,
+  ): Promise<void> {
+    const send = (reply: FounderReply): void => channel.send(reply);
+    const { id } = request;
+    try {
+      if (request.ask === 'follow') keep(await this.#follow(send, id));
+      else if (request.ask === 'head') send({ id, value: this.#head() });
+      else if (request.ask === 'read') send({ id, value: await this.#read(request.key) });
+      else if (request.ask === 'write') send({ id, value: await this.#write(request) });
+      else send({ id, error: 'an unknown request', isFinal: true });
+    } catch (error) {
+      const { message } = error as Error;
+      const isFinal = error instanceof UnwritableError && message.startsWith(nothing);
+      send({ id, error: isFinal ? message.slice(nothing.length).replace(/\.$/, '') : message, isFinal });
+    }
+  }
+
+  #head() {
+    const { store, identity, bootId } = this.#options;
+    return { identity, revision: store.revision(), memory: bootId };
+  }
+
+  async #follow(send: (reply: FounderReply) => void, id: number): Promise<{ stop(): void }> {
+    send({ id, value: null });
+    const watch = await this.#options.store.watch('', (key, entry) => {
+      const record = entry === null ? this.#changed.get(key) : this.#recordOf(entry);
+      if (record !== undefined) send({ feed: 'record', record });
+    });
+    for (const record of this.#changed.values()) if (record.json === null) send({ feed: 'record', record });
+    send({ feed: 'complete' });
+    return watch;
+  }
+
+  async #read(key: string): Promise<StoredRecord | null> {
+    const entry = await this.#options.store.get(key);
+    return this.#changed.get(key) ?? (entry === null ? null : this.#recordOf(entry));
+  }
+
+  /** Null: refused, or made before; the node reads the key to find out. */
+  async #write(request: FounderRequest & { ask: 'write' }): Promise<number | null> {
+    const { store } = this.#options;
+    const { key, json, writes, expectedRevision } = request;
+    const known = this.#changed.get(key);
+    if (known?.writes.includes(writes[0] as string)) return null;
+    const isDeleted = known?.json === null;
+    if (isDeleted && expectedRevision !== known.revision && expectedRevision !== 0) return null;
+    // A deleted key is at the revision of its deletion there, and absent here.
+    const isAbsent = isDeleted || (await store.get(key)) === null;
+    if (isAbsent && expectedRevision > store.revision()) return null;
+    return this.#change(key, json, isAbsent ? 0 : expectedRevision, writes);
+  }
+
+  async #change(key: string, json: string | null, expectedRevision: number, writes: readonly string[]) {
+    const { store } = this.#options;
+    this.#writing = writes;
+    const changing =
+      json === null
+        ? store.delete(key, expectedRevision)
+        : store.put(key, JSON.parse(json), expectedRevision);
+    this.#writing = null;
+    const outcome = await changing;
+    if (outcome === null || outcome === false) return null;
+    return outcome === true ? (this.#changed.get(key)?.revision ?? null) : outcome;
+  }
+
+  #note(key: string, entry: Entry | null): void {
+    const before = this.#changed.get(key)?.writes ?? [];
+    const [id = 'of the founder'] = this.#writing ?? [];
+    // A watcher of the founder may change something in turn.
+    this.#writing = null;
+    const revision = entry?.revision ?? this.#options.store.revision();
+    const json = entry === null ? null : JSON.stringify(entry.value);
+    this.#changed.set(key, { key, json, revision, writes: [id, ...before].slice(0, writesMax) });
+  }
+
+  #recordOf({ key, value, revision }: Entry): StoredRecord {
+    const known = this.#changed.get(key);
+    return known?.revision === revision
+      ? known
+      : { key, json: JSON.stringify(value), revision, writes: null };
+  }
+}

@@ -1,0 +1,69 @@
+// Messages over a TLS connection: four bytes of length, then JSON.
+import type { TLSSocket } from 'node:tls';
+import type { Channel } from './channel.ts';
+
+/** The configuration as a whole is smaller. */
+const messageMax = 32 * 1024 * 1024;
+/** What may wait for a slow receiver. */
+const unsentMax = 128 * 1024 * 1024;
+const lengthBytes = 4;
+
+export class TlsChannel implements Channel {
+  readonly #socket: TLSSocket;
+  #received: Buffer[] = [];
+  #receivedBytes = 0;
+  #reason = 'the connection was closed';
+
+  constructor(socket: TLSSocket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('error', (error) => {
+      this.#reason = `the connection was lost: ${error.message}`;
+    });
+  }
+
+  send(message: object): void {
+    const body = Buffer.from(JSON.stringify(message));
+    const length = Buffer.alloc(lengthBytes);
+    length.writeUInt32BE(body.length);
+    this.#socket.write(Buffer.concat([length, body]));
+    if (this.#socket.writableLength > unsentMax) this.#end('the receiver is too slow');
+  }
+
+  receive({ message, closed }: Parameters<Channel['receive']>[0]): void {
+    this.#socket.on('data', (chunk: Buffer) => {
+      this.#received.push(chunk);
+      this.#receivedBytes += chunk.length;
+      try {
+        for (let one = this.#next(); one !== undefined; one = this.#next()) message(one);
+      } catch (error) {
+        this.#end((error as Error).message);
+      }
+    });
+    this.#socket.on('close', () => closed(this.#reason));
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #end(reason: string): void {
+    this.#reason = reason;
+    this.#socket.destroy();
+  }
+
+  /** Undefined until a whole one is there. */
+  #next(): unknown {
+    if (this.#receivedBytes < lengthBytes) return undefined;
+    const [first = Buffer.alloc(0)] = this.#received;
+    const head = first.length >= lengthBytes ? first : Buffer.concat(this.#received);
+    const length = head.readUInt32BE(0);
+    if (length > messageMax) throw new Error(`a message of ${length} bytes; at most ${messageMax} are taken`);
+    if (this.#receivedBytes < lengthBytes + length) return undefined;
+    const all = Buffer.concat(this.#received);
+    const rest = all.subarray(lengthBytes + length);
+    this.#received = rest.length === 0 ? [] : [rest];
+    this.#receivedBytes = rest.length;
+    return JSON.parse(all.subarray(lengthBytes, lengthBytes + length).toString()) as unknown;
+  }
+}
