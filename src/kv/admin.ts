@@ -5,6 +5,7 @@ import type { UserSpec } from '#auth/privileges.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.ts';
+import type { VbucketStateName } from './data/vbucket-state.ts';
 
 export {
   type BucketGrant,
@@ -38,6 +39,15 @@ export interface Manifest {
   scopes: { name: string; uid: string; collections: { name: string; uid: string; maxTTL?: number }[] }[];
 }
 
+/** What this node does with one shard of a bucket. */
+export interface ShardSpec {
+  readonly state: VbucketStateName;
+  /** Rises each time that another copy becomes active. */
+  readonly epoch: number;
+  /** Ids of the nodes that are to have a copy. */
+  readonly replicas: readonly string[];
+}
+
 export interface BucketSpec {
   name: string;
   uuid: string;
@@ -57,6 +67,10 @@ export interface BucketSpec {
   compressionMode: 'off' | 'passive' | 'active';
   conflictResolution: 'seqno' | 'lww';
   manifest: Manifest;
+  /**
+   * By shard: one is the vbuckets that have its number as remainder modulo the number of shards. Omitted: every vbucket is active.
+   */
+  shards?: readonly ShardSpec[];
   /** Terse bucket configuration as JSON text, sent unchanged by GET_CLUSTER_CONFIG and with NOT_MY_VBUCKET. */
   clusterConfig: { revEpoch: number; rev: number; json: string };
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { BucketType, EvictionPolicy, Manifest } from '../admin.ts';
+import type { BucketType, EvictionPolicy, Manifest, ShardSpec } from '../admin.ts';
 import { type BucketFiles, fileOf } from '../data/disk-engine.ts';
 import { Cutter } from '../vbucket/cutter.ts';
 import { EventRecorder } from '../vbucket/event-recorder.ts';
@@ -38,6 +38,8 @@ export interface BucketOptions {
   expiryPagerSeconds?: number;
   /** The collections at start; without it only the default collection. */
   manifest?: Manifest;
+  /** At start; without them every vbucket is active. */
+  shards?: readonly ShardSpec[] | undefined;
   /** Native buckets only. */
   storage?: Storage;
   vbucketCount?: number;

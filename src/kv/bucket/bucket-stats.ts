@@ -1,5 +1,6 @@
 // What a bucket's engine counts.
 import type { EngineActivity, MemoryFigures } from '../activity.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import { headerBytes } from '../memory/layout.ts';
 import type { LiveCollections } from '../vbucket/live-collections.ts';
 import type { VbucketRows } from '../vbucket/rows.ts';
@@ -7,6 +8,7 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { Timings } from './timings.ts';
 
 export interface BucketStats {
+  /** In active vbuckets. */
   items: number;
   tombstones: number;
   memUsed: number;
@@ -29,7 +31,7 @@ export function countsOf(
 ): Pick<BucketStats, 'items' | 'tombstones' | 'dirtyItems' | 'collectionItems'> {
   const counts = [...collections.itemCounts()].map(([id, count]) => [id.toString(16), count] as const);
   return {
-    items: Math.max(sum(rows.items), expectedItems),
+    items: Math.max(sumOfActive(rows, rows.items), expectedItems),
     tombstones: sum(rows.tombstones),
     dirtyItems: sum(rows.dirtyCount),
     collectionItems: Object.fromEntries(counts),
@@ -68,6 +70,12 @@ function memoryOf(
     meta: Math.max(resident, 0) * headerBytes + index.bytes,
     overhead: Math.max(used - heap.usedBytes, 0),
   };
+}
+
+function sumOfActive({ state }: VbucketRows, column: Uint32Array): number {
+  let total = 0;
+  for (let i = 0; i < column.length; i++) if (state[i] === VbucketState.active) total += column[i] as number;
+  return total;
 }
 
 /** Called for every bucket at every report: the array's own `reduce` takes five times as long. */

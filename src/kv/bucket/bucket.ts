@@ -3,7 +3,7 @@
 import { assert } from '#base/assert.ts';
 import { Status } from '#wire/status.ts';
 import type { EngineActivity } from '../activity.ts';
-import type { EvictionPolicy, Manifest, WarmUpReport } from '../admin.ts';
+import type { EvictionPolicy, Manifest, ShardSpec, WarmUpReport } from '../admin.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../data/disk-engine.ts';
 import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
 import { type BucketOptions, BucketParts } from './bucket-parts.ts';
@@ -13,6 +13,7 @@ import type { MemoryDocuments } from './documents/memory-documents.ts';
 import type { BucketKeys } from './keys/bucket-keys.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
 import type { BucketRules } from './rules.ts';
+import { ShardStates } from './shard-states.ts';
 import type { Timings } from './timings.ts';
 import type { Compaction } from './upkeep/compaction.ts';
 import { addFailoverEntry, type WarmUp } from './warm-up.ts';
@@ -30,6 +31,7 @@ export class Bucket {
   private failedCommits = 0;
   private readonly options: BucketOptions;
   private readonly parts: BucketParts;
+  private readonly shards: ShardStates;
   private files: BucketFiles | null;
   private isOpen = false;
   private isServing = false;
@@ -51,6 +53,7 @@ export class Bucket {
       onDiskFailure: (reason) => this.loseDisk(reason),
       onDiskFull: (reason) => this.noteFull(reason),
     });
+    this.shards = this.makeShards();
     this.documents = this.parts.documents;
     this.changes = this.parts.changes;
     this.keys = this.parts.keys;
@@ -105,6 +108,11 @@ export class Bucket {
     this.serve();
   }
 
+  /** Brings the shards to these states, one after the other; resolves with whether one changed. */
+  followShards(shards: readonly ShardSpec[]): Promise<boolean> {
+    return this.shards.follow(shards);
+  }
+
   /** Changes rules from the next operation on. */
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
@@ -156,6 +164,25 @@ export class Bucket {
     return figuresOf(this.parts.vbuckets.rows, vb);
   }
 
+  private makeShards(): ShardStates {
+    const { changes, durableWrites, vbuckets } = this.parts;
+    return new ShardStates({
+      ...{ vbuckets, random: this.options.random, shards: this.options.shards },
+      activated: () => this.recordManifest(),
+      written: (rows) => this.writeStates(rows),
+      deposed: (row) => durableWrites.resolveAmbiguousOf(row),
+      changed: (row) => changes.stateChanged(row),
+    });
+  }
+
+  /** Writes the state of vbuckets whose documents are served. */
+  private async writeStates(rows: readonly number[]): Promise<void> {
+    const { flusher } = this.parts;
+    await flusher?.pause();
+    await flusher?.writeStates(rows);
+    if (this.isServing) flusher?.resume();
+  }
+
   private get expectedItems(): number {
     return this.state === 'warmup' ? (this.parts.warmUp?.expectedItems ?? 0) : 0;
   }
@@ -191,7 +218,7 @@ export class Bucket {
 
   private serve(): void {
     this.recordManifest();
-    for (const row of this.readable) this.parts.vbuckets.rows.refusal[row] = Status.success;
+    this.shards.open(this.readable);
     this.parts.flusher?.resume();
     this.parts.keeper.start();
     this.parts.background.start();
@@ -246,9 +273,10 @@ export class Bucket {
     this.parts.persistence.failWaits();
   }
 
-  /** Records the manifest's changes as system events. Caches keep no history. */
+  /** Records the manifest's changes as system events of active vbuckets. Caches keep no history. */
   private recordManifest(): void {
-    if (this.options.type !== 'cache') this.parts.events.record(this.readable, manifestState(this.manifest));
+    if (this.options.type === 'cache') return;
+    this.parts.events.record(this.shards.active(this.readable), manifestState(this.manifest));
   }
 
   private adoptManifest(manifest: Manifest): number[] {
@@ -261,7 +289,7 @@ export class Bucket {
     this.isServing = false;
     this.parts.keeper.stop();
     this.parts.background.pause();
-    this.parts.vbuckets.rows.refusal.fill(Status.temporaryFailure);
+    this.shards.close();
   }
 
   private failWaiters(): void {

@@ -2,13 +2,14 @@
 // memory where there is no disk. A write only records which key got a seqno; the rest happens when a stream reads.
 
 import type { Clock } from '#ports/clock.ts';
-import { Status } from '#wire/status.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
 import type { CutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import type { FailoverEntry } from '../data/documents.ts';
+import type { VbucketState } from '../data/vbucket-state.ts';
 import { Bit } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
+import { servedState } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { DurableWrites } from './durability/durable-writes.ts';
 import type { Persistence } from './durability/persistence.ts';
@@ -45,8 +46,12 @@ export class ChangeFeed implements ChangeSource {
     return this.vbuckets.recent.bytes;
   }
 
-  isActive(vb: number): boolean {
-    return this.vbuckets.rows.refusal[vb] === Status.success;
+  stateOf(vb: number): VbucketState {
+    return this.vbuckets.rows.state[vb] as VbucketState;
+  }
+
+  servedState(vb: number): VbucketState {
+    return servedState(this.vbuckets.rows, vb, this.vbuckets.now);
   }
 
   highSeqno(vb: number): number {
@@ -89,6 +94,11 @@ export class ChangeFeed implements ChangeSource {
 
   /** Notifies followers: rows can be read from disk, and durable writes may be visible. */
   persisted(vb: number): void {
+    this.vbuckets.recent.touch(vb);
+  }
+
+  /** Notifies followers, whose streams end when the state is another. */
+  stateChanged(vb: number): void {
     this.vbuckets.recent.touch(vb);
   }
 

@@ -22,5 +22,13 @@ export function getWithKey(request: Request): Status | Outcome {
   return replyDocument(request, view, frame.valueStart - frame.keyStart);
 }
 
-/** GET_REPLICA: a node has no replica vbuckets yet. */
-export const getReplica = (): Status => Status.notMyVbucket;
+/** GET_REPLICA. */
+export function getReplica(request: Request): Status | Outcome {
+  const { counters, view, frame, key, keyStart, keyEnd } = request;
+  counters.gets++;
+  const status = request.documents.findReplica(frame.vb, key, keyStart, keyEnd, view);
+  if (status !== Status.success) return status;
+  if (view.deleted) return Status.keyNotFound;
+  counters.getHits++;
+  return replyDocument(request, view);
+}

@@ -3,6 +3,7 @@ import { collectionIdBytes, readCollectionId } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
@@ -11,7 +12,8 @@ export function observeSeqno(request: Request): Status | Outcome {
   const { frame, documents } = request;
   if (frame.end - frame.valueStart !== 8)
     return request.refuse(Status.invalidArguments, 'Value must be a uuid');
-  if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
+  // Clients ask replicas too how far they have got.
+  if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const uuidHi = frame.buffer.readUInt32BE(frame.valueStart);
   const uuidLo = frame.buffer.readUInt32BE(frame.valueStart + 4);
   const log = documents.failoverLog(frame.vb);

@@ -2,13 +2,14 @@
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 
 /** GET_FAILOVER_LOG. */
 export function getFailoverLog(request: Request): Status | Outcome {
   const { frame, documents } = request;
-  if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
+  if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const log = documents.failoverLog(frame.vb);
   let at = beginReply(request, 0, 0, log.length * 16, 0, 0, 0);
   const { buffer } = request.output;
@@ -21,36 +22,39 @@ export function getFailoverLog(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-const VbucketState = { alive: 0, active: 1, replica: 2, pending: 3, dead: 4 } as const;
-
 /** GET_VBUCKET. */
 export function getVbucket(request: Request): Status | Outcome {
-  if (!request.documents.isActive(request.frame.vb)) return Status.notMyVbucket;
+  const present = request.documents.stateOf(request.frame.vb);
+  if (present === VbucketState.dead) return Status.notMyVbucket;
   const state = Buffer.alloc(4);
-  state.writeUInt32BE(VbucketState.active);
+  state.writeUInt32BE(present);
   return replyValue(request, state);
 }
 
 /** The seqno of one vbucket, in bytes of work. */
 const vbucketWork = 32;
 
+/** In GET_ALL_VB_SEQNOS: every state but `dead`. */
+const anyAlive = 0;
+
 /** GET_ALL_VB_SEQNOS. */
 export function getAllVbSeqnos(request: Request): Status | Outcome {
   const { frame, documents } = request;
   const hasState = frame.keyStart > frame.extrasStart;
-  const state = hasState ? frame.buffer.readUInt32BE(frame.extrasStart) : VbucketState.alive;
+  const state = hasState ? frame.buffer.readUInt32BE(frame.extrasStart) : anyAlive;
   if (state > VbucketState.dead) return request.refuse(Status.invalidArguments, 'Unknown vbucket state');
   const collection = readCollection(request);
   const status = collection === null ? Status.success : checkCollection(request, collection);
   if (status !== Status.success) return status;
-  const active: number[] = [];
-  if (state === VbucketState.alive || state === VbucketState.active) {
-    for (let vb = 0; vb < documents.vbucketCount; vb++) if (documents.isActive(vb)) active.push(vb);
+  const listed: number[] = [];
+  for (let vb = 0; vb < documents.vbucketCount; vb++) {
+    const present = documents.stateOf(vb);
+    if (present !== VbucketState.dead && (state === anyAlive || state === present)) listed.push(vb);
   }
   request.workBytes += documents.vbucketCount * vbucketWork;
-  let at = beginReply(request, 0, 0, active.length * 10, 0, 0, 0);
+  let at = beginReply(request, 0, 0, listed.length * 10, 0, 0, 0);
   const { buffer } = request.output;
-  for (const vb of active) {
+  for (const vb of listed) {
     buffer.writeUInt16BE(vb, at);
     const seqno = collection === null ? documents.highSeqno(vb) : documents.collectionSeqno(vb, collection);
     writeSeqno(buffer, at + 2, seqno);
@@ -76,7 +80,7 @@ const persistenceTimeoutMs = 30_000;
 /** SEQNO_PERSISTENCE. */
 export function seqnoPersistence(request: Request): Status | Outcome {
   const { frame, documents } = request;
-  if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
+  if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const high = frame.buffer.readUInt32BE(frame.extrasStart);
   const seqno = high * 2 ** 32 + frame.buffer.readUInt32BE(frame.extrasStart + 4);
   if (seqno <= documents.persistedSeqno(frame.vb)) return Status.success;

@@ -1,9 +1,10 @@
 // Groups of STAT about a whole bucket.
 import type { Histogram } from '#base/histogram.ts';
 import { highShare, lowShare } from '../activity.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import type { Request } from '../dispatch/request.ts';
 import { bodyBytesLimit } from '../value/xattrs.ts';
-import { activeVbuckets, type Figures } from './stat-figures.ts';
+import { type Figures, vbucketsIn } from './stat-figures.ts';
 import { statInfo } from './stat-node.ts';
 
 /** The group without a name. */
@@ -13,7 +14,9 @@ export function* statTotals(request: Request): Figures {
   yield* statInfo(request);
   yield ['curr_items', report.items];
   yield ['curr_items_tot', report.items];
-  yield ['vb_active_num', activeVbuckets(bucket.documents).length];
+  yield ['vb_active_num', vbucketsIn(bucket.documents, VbucketState.active).length];
+  yield ['vb_replica_num', vbucketsIn(bucket.documents, VbucketState.replica).length];
+  yield ['vb_pending_num', vbucketsIn(bucket.documents, VbucketState.pending).length];
   yield ['vb_active_curr_items', report.items];
   yield* memoryFigures(request, report.memUsed);
   yield ['ep_num_non_resident', report.nonResident];

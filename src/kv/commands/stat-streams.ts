@@ -1,6 +1,7 @@
 // Groups of STAT about change streams (each connection and stream, totals by kind of connection, progress of one vbucket's stream)
 // and about range scans.
 import { Status } from '#wire/status.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import type { Request } from '../dispatch/request.ts';
 import type { StreamConnection } from '../served/producers.ts';
 import type { Stream } from '../stream/stream.ts';
@@ -98,7 +99,7 @@ export function statTakeover(request: Request, argument: string): Figures | Stat
   if (number === undefined) return Status.invalidArguments;
   const vb = Number(number);
   const source = request.bucket.engine?.changes;
-  if (!source?.isActive(vb)) return Status.notMyVbucket;
+  if (!source || source.servedState(vb) === VbucketState.dead) return Status.notMyVbucket;
   const stream = producersOf(request)
     .find((producer) => producer.name === name)
     ?.find(vb, 0);

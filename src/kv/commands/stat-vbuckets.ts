@@ -1,10 +1,11 @@
 // Groups of STAT about vbuckets.
 import { Status } from '#wire/status.ts';
 import type { Documents } from '../data/documents.ts';
+import { stateName } from '../data/vbucket-state.ts';
 import { type Figures, forVbuckets, type Group } from './stat-figures.ts';
 
 /** `vbucket [vb]`. */
-export const statStates = forVbuckets((vb) => [[`vb_${vb}`, 'active']]);
+export const statStates = forVbuckets((vb, documents) => [[`vb_${vb}`, stateName(documents.stateOf(vb))]]);
 
 /** `vbucket-seqno [vb]`. */
 export const statSeqnos = forVbuckets(function* (vb, documents, { bucket }): Figures {
@@ -21,7 +22,7 @@ export const statSeqnos = forVbuckets(function* (vb, documents, { bucket }): Fig
 
 /** `vbucket-details [vb]`. */
 export const statDetails = forVbuckets(function* (vb, documents, { bucket }): Figures {
-  yield [`vb_${vb}`, 'active'];
+  yield [`vb_${vb}`, stateName(documents.stateOf(vb))];
   yield [`vb_${vb}:high_seqno`, documents.highSeqno(vb)];
   yield [`vb_${vb}:uuid`, uuidText(vb, documents)];
   const figures = bucket.engine?.vbucketFigures(vb);
@@ -37,7 +38,7 @@ export const statDetails = forVbuckets(function* (vb, documents, { bucket }): Fi
 
 /** `checkpoint [vb]`: changes that are not persisted yet. */
 export const statCheckpoints = forVbuckets(function* (vb, documents, { bucket }): Figures {
-  yield [`vb_${vb}:state`, 'active'];
+  yield [`vb_${vb}:state`, stateName(documents.stateOf(vb))];
   yield [`vb_${vb}:last_closed_checkpoint_seqno`, documents.persistedSeqno(vb)];
   const figures = bucket.engine?.vbucketFigures(vb);
   if (!figures) return;

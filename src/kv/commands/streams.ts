@@ -3,6 +3,7 @@ import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } fro
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import type { ChangeSource } from '../data/change-source.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 import { beginReply, durationOf, writeSeqno } from '../dispatch/reply.ts';
 import { Outcome, type Request } from '../dispatch/request.ts';
 import { Producer } from '../producer/producer.ts';
@@ -67,7 +68,7 @@ export function requestStream(request: Request): Status | Outcome {
   if (!producer) return notOpen(request);
   const { frame, session } = request;
   const source = request.bucket.engine?.changes;
-  if (!source?.isActive(frame.vb)) return Status.notMyVbucket;
+  if (!source || !isStreamable(request, source)) return Status.notMyVbucket;
   if (frame.end - frame.valueStart > streamValueBytesMax)
     return request.refuse(
       Status.invalidArguments,
@@ -88,6 +89,15 @@ export function requestStream(request: Request): Status | Outcome {
   const status = checkRequest(request, producer, value);
   if (status !== Status.success) return status;
   return beginStream(request, producer, source, value);
+}
+
+/** Replicas are streamed to clients that do not ask for active vbuckets only. */
+function isStreamable({ frame }: Request, source: ChangeSource): boolean {
+  const state = source.servedState(frame.vb);
+  const flags = frame.buffer.readUInt32BE(frame.extrasStart);
+  return (
+    state === VbucketState.active || (state === VbucketState.replica && (flags & StreamFlag.activeOnly) === 0)
+  );
 }
 
 function checkRequest(request: Request, producer: Producer, value: StreamValue): Status {

@@ -31,10 +31,12 @@ const document: SubdocDocument = {
 };
 
 /** Looks up the request's document or its tombstone; returns a status if the lookup fails. */
-export function findDocument(request: Request): SubdocDocument | Status {
-  const { frame, view, key, keyStart, keyEnd } = request;
+export function findDocument(request: Request, isReplicaRead = false): SubdocDocument | Status {
+  const { documents, frame, view, key, keyStart, keyEnd } = request;
   request.counters.gets++;
-  const status = request.documents.findAny(frame.vb, key, keyStart, keyEnd, view);
+  const status = isReplicaRead
+    ? documents.findReplica(frame.vb, key, keyStart, keyEnd, view)
+    : documents.findAny(frame.vb, key, keyStart, keyEnd, view);
   document.exists = status === Status.success;
   document.value = noValue;
   if (status === Status.keyNotFound) return document;

@@ -63,15 +63,13 @@ function replyInParts(request: Request, outcome: LookupOutcome, bytes: number): 
 
 function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcome | Status | Outcome {
   if (isRefused(decoded)) return decoded;
-  // A node has no replica vbuckets yet.
-  if ((decoded.docFlags & DocFlag.replicaRead) !== 0) return Status.notMyVbucket;
   const { heavy, view } = request;
   if (heavy?.result) {
     // The reply describes the document as it was when the request arrived.
     Object.assign(view, heavy.document);
     return heavy.result as LookupOutcome;
   }
-  const document = findDocument(request);
+  const document = findDocument(request, (decoded.docFlags & DocFlag.replicaRead) !== 0);
   if (typeof document === 'number') return document;
   if (isHeavy(request, document, decoded)) return workElsewhere(request, 'lookup', document);
   return executeLookup(document, decoded, contextOf(request));

@@ -2,6 +2,7 @@
 import type { CutItem } from './cut.ts';
 import type { BackfillPage } from './disk-engine.ts';
 import type { FailoverEntry } from './documents.ts';
+import type { VbucketState } from './vbucket-state.ts';
 
 /** A reader that follows a vbucket's changes. */
 export interface Follower {
@@ -12,7 +13,9 @@ export interface Follower {
 }
 
 export interface ChangeSource {
-  isActive(vb: number): boolean;
+  stateOf(vb: number): VbucketState;
+  /** As `stateOf`, but `dead` while the vbucket cannot be read. */
+  servedState(vb: number): VbucketState;
   highSeqno(vb: number): number;
   /** The seqno before the first unresolved durable write: what comes after may still be withdrawn. */
   visibleSeqno(vb: number): number;

@@ -6,6 +6,7 @@
 // byte). 64-bit CAS values and uuids are two 32-bit words; seqnos (below 2^43) and revisions are numbers.
 import type { Status } from '#wire/status.ts';
 import type { CutItem } from './cut.ts';
+import type { VbucketState } from './vbucket-state.ts';
 
 /**
  * A value of this size has memory of its own, which is neither changed nor reused while anyone refers to it: it may be sent and worked on
@@ -141,6 +142,8 @@ export interface Documents {
   readonly vbucketCount: number;
   /** True when this node serves the vbucket as active. */
   isActive(vb: number): boolean;
+  /** `dead` while the vbucket cannot be read. */
+  stateOf(vb: number): VbucketState;
 
   /** Finds the committed live document; turns an expired one into a tombstone first (lazy expiry). */
   find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
@@ -148,6 +151,8 @@ export interface Documents {
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
   /** As `findAny`, for everything but the value, which may be missing from `view`. */
   findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  /** As `findAny`, in a replica vbucket; notMyVbucket in others. An expired document is not found, and stays as it is. */
+  findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
   awaitDisk(done: WhenFetched): void;
   /** Until called with null, reads use this fetched document where memory does not hold it. */
   provideFetched(fetched: FetchedDocument | null): void;

@@ -97,6 +97,7 @@ export class BucketHost {
     bucket.setRules(rulesOf(spec));
     if (hasNewPolicy) bucket.setEvictionPolicy(spec.evictionPolicy);
     if (hasNewManifest) bucket.applyManifest(spec.manifest);
+    if (await bucket.followShards(spec.shards ?? [])) served.statesChanged();
     if (spec.incarnation !== this.incarnation) await this.flush(spec.incarnation);
     return hasNewConfig;
   }
@@ -154,6 +155,7 @@ export class BucketHost {
       priority: spec.threadsNumber === 8 ? 'high' : 'low',
       expiryPagerSeconds: this.expiryPagerSeconds,
       manifest: spec.manifest,
+      shards: spec.shards,
       ...(spec.type === 'native' ? { storage: storageOf(spec, this.options) } : {}),
       now,
       clock,

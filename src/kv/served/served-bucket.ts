@@ -122,6 +122,12 @@ export class ServedBucket {
     engine.documents.onResolved = (token, status) => this.resolveHeld(token, status);
   }
 
+  /** Other vbuckets are active than before, with new uuids. */
+  statesChanged(): void {
+    this.uuids.fill(0);
+    this.historiesDigest = '';
+  }
+
   /** The documents can no longer be read. Pending durable writes are answered with an ambiguous outcome. */
   close(): void {
     this.documents = null;
@@ -145,7 +151,7 @@ export class ServedBucket {
     return this.uuids[2 * vb + 1] ?? 0;
   }
 
-  /** Differs as soon as a vbucket has another history than before. As the uuids, it changes only while the documents are closed. */
+  /** Differs as soon as another vbucket is active here than before, or one has another history. */
   get histories(): string {
     if (this.historiesDigest === '') this.historiesDigest = digestOf(this.documents);
     return this.historiesDigest;
@@ -164,7 +170,7 @@ export class ServedBucket {
     };
   }
 
-  /** The uuid changes only while the documents are closed, so it is looked up once. */
+  /** Looked up once: `statesChanged` is called when a uuid changes. */
   private lookUpUuid(vb: number): void {
     const newest = this.documents?.failoverLog(vb)[0];
     this.uuids[2 * vb] = newest?.uuidHi ?? 0;

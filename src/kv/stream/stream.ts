@@ -11,6 +11,7 @@ import type { ChangeSource, Follower } from '../data/change-source.ts';
 import { type CutItem, CutReader, emptyCutItem } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
 import { decodeEvent, isEventKey } from '../data/system-events.ts';
+import type { VbucketState } from '../data/vbucket-state.ts';
 import { formOf } from './event-forms.ts';
 import { type Filter, passes, passesEvent, without } from './filter.ts';
 import type { Address, ItemForm, MessageWriter } from './message-writer.ts';
@@ -57,6 +58,8 @@ export class Stream implements Follower {
   /** Everything up to here was sent, or is not included by the filter. */
   position: number;
   private readonly host: StreamHost;
+  /** Of the vbucket; the stream ends when it changes. */
+  private readonly state: VbucketState;
   private readonly item: CutItem = emptyCutItem();
   /** Start of the next snapshot, or of the one under way. */
   private snapStart: number;
@@ -77,6 +80,7 @@ export class Stream implements Follower {
   constructor(host: StreamHost, options: StreamOptions) {
     this.host = host;
     this.options = options;
+    this.state = options.source.stateOf(options.address.vb);
     this.position = this.toldSeqno = options.startSeqno;
     this.snapStart = options.snapStart;
     this.purgeSeqno = options.source.purgeSeqno(options.address.vb);
@@ -107,6 +111,8 @@ export class Stream implements Follower {
     if (this.isEnded) return false;
     if (this.endReason !== null) return this.end(this.endReason);
     if (this.isFetching) return false;
+    if (this.options.source.stateOf(this.options.address.vb) !== this.state)
+      return this.end(EndReason.stateChanged);
     if (this.position >= this.options.endSeqno) return this.end(EndReason.finished);
     if (this.page !== null) return this.sendPage(this.page);
     if (this.options.diskOnly) return this.beginBackfill();

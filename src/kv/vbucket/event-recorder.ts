@@ -1,4 +1,4 @@
-// Records the system events of all vbuckets: when the manifest changes, and at start those missing in a vbucket's history.
+// Records the system events of vbuckets: when the manifest changes, and those missing in the history of one that begins to be served.
 // Where there is a disk they leave memory as soon as they are persisted; streams then read them from disk.
 import type { CutItem } from '../data/cut.ts';
 import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from '../data/system-events.ts';
@@ -17,8 +17,8 @@ export interface EventRecorderOptions {
 
 export class EventRecorder {
   private readonly options: EventRecorderOptions;
-  /** The manifest's state as the history of every vbucket records it; null until `record` was called. */
-  private recorded: ManifestState | null = null;
+  /** By row: the manifest's state that was recorded last; null before `record`. */
+  private readonly recorded: (ManifestState | null)[];
   private stored: StoredManifests | null = null;
   /** By row: events that are in memory until they are persisted. */
   private readonly unwritten = new Map<number, { hash: number; seqno: number }[]>();
@@ -28,6 +28,7 @@ export class EventRecorder {
 
   constructor(options: EventRecorderOptions) {
     this.options = options;
+    this.recorded = new Array<ManifestState | null>(options.vbuckets.rows.count).fill(null);
   }
 
   /** Adds an event that a file holds, read at warm-up. */
@@ -39,14 +40,16 @@ export class EventRecorder {
   /** Records the events that lead the history of these vbuckets to the manifest's state. */
   record(rows: readonly number[], state: ManifestState): void {
     const { recorded, stored } = this;
-    const common = recorded ?? (stored === null ? firstState : null);
-    const events = common && encoded(eventsBetween(common, state));
+    /** Most rows have the same state: their events are encoded once. */
+    const eventsFrom = new Map<ManifestState, EncodedEvent[]>();
     for (const row of rows) {
-      const own = events ?? encoded(eventsBetween((stored as StoredManifests).stateOf(row), state));
-      for (const event of own) this.write(row, event);
+      const before = recorded[row] ?? stored?.stateOf(row) ?? firstState;
+      const events = eventsFrom.get(before) ?? encoded(eventsBetween(before, state));
+      eventsFrom.set(before, events);
+      for (const event of events) this.write(row, event);
+      recorded[row] = state;
     }
-    this.recorded = state;
-    this.stored = null;
+    if (!recorded.includes(null)) this.stored = null;
   }
 
   /** Called when the vbucket's changes up to `seqno` are persisted. */
@@ -61,7 +64,7 @@ export class EventRecorder {
 
   /** Called when the vbuckets were emptied. */
   clear(): void {
-    this.recorded = null;
+    this.recorded.fill(null);
     this.stored = null;
     this.unwritten.clear();
   }

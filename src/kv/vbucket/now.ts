@@ -6,6 +6,7 @@ const ticksPerSecond = 16;
 
 export class Now {
   private readonly words = new Uint32Array(new SharedArrayBuffer(20));
+  private readonly monotonic = new Float64Array(new SharedArrayBuffer(8));
 
   /** The host calls this before it passes input on, and from timers. */
   set(wallMs: number, monotonicMs: number): void {
@@ -18,6 +19,7 @@ export class Now {
     const ticks = (monotonicMs * ticksPerSecond) / 1000;
     this.words[Slot.lockTicks] = Math.floor(ticks);
     this.words[Slot.lockTicksUp] = Math.ceil(ticks);
+    this.monotonic[0] = monotonicMs;
   }
 
   /** High and low word of the CAS for this time. */
@@ -31,6 +33,10 @@ export class Now {
   /** Seconds since 1970. */
   get seconds(): number {
     return this.words[Slot.seconds] as number;
+  }
+
+  get monotonicMs(): number {
+    return this.monotonic[0] as number;
   }
 
   /** End of a lock of `seconds` taken now, rounded up to a tick. */

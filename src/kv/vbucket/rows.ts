@@ -1,13 +1,20 @@
 // The state of every vbucket of a bucket: one row each in typed arrays over shared memory, and nowhere else.
-import { Status } from '#wire/status.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
 
 const floats = (count: number): Float64Array => new Float64Array(new SharedArrayBuffer(8 * count));
 const words = (count: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(4 * count));
 
 export class VbucketRows {
   readonly count: number;
-  /** 0 when the vbucket is served as active, else the status that answers every operation on it. */
-  readonly refusal: Uint8Array;
+  /** A VbucketState. */
+  readonly state: Uint8Array;
+  /** Raised each time that another copy of the shard becomes active. */
+  readonly epoch: Float64Array;
+  /**
+   * Monotonic time until when the vbucket is served: 0 while its documents are not loaded, Infinity where no other node could
+   * become active in place of this one.
+   */
+  readonly servedUntilMs: Float64Array;
   readonly highSeqno: Float64Array;
   /** End seqno of the last cut. */
   readonly cutSeqno: Float64Array;
@@ -35,7 +42,9 @@ export class VbucketRows {
 
   constructor(count: number) {
     this.count = count;
-    this.refusal = new Uint8Array(new SharedArrayBuffer(count)).fill(Status.temporaryFailure);
+    this.state = new Uint8Array(new SharedArrayBuffer(count)).fill(VbucketState.active);
+    this.epoch = floats(count);
+    this.servedUntilMs = floats(count);
     this.highSeqno = floats(count);
     this.cutSeqno = floats(count);
     this.persistedSeqno = floats(count);
@@ -56,7 +65,7 @@ export class VbucketRows {
     this.dedupeCeiling = floats(count);
   }
 
-  /** Resets all rows to the state of an empty bucket, except the CAS clock. */
+  /** Resets a row to that of an empty bucket, except its state, its epoch and its CAS clock. */
   clear(row: number): void {
     for (const column of [
       this.highSeqno,

@@ -16,6 +16,7 @@ import {
   StoreMode,
   type WhenFetched,
 } from '../../data/documents.ts';
+import type { VbucketState } from '../../data/vbucket-state.ts';
 import { Bit, maxKeyBytes, Word } from '../../memory/layout.ts';
 import { advanceCas, nextCas } from '../../vbucket/cas-clock.ts';
 import { checkIncoming } from '../../vbucket/conflict.ts';
@@ -26,34 +27,18 @@ import { emptyDraft } from '../../vbucket/items.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import { checkExisting, checkStore, isInFlight } from '../../vbucket/preconditions.ts';
 import type { Residency } from '../../vbucket/residency.ts';
+import { activeRefusal, replicaRefusal, servedState } from '../../vbucket/serving.ts';
 import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
 import type { Persistence } from '../durability/persistence.ts';
-import { type DiskReads, FetchedDocuments } from '../fetch/fetched-documents.ts';
+import { FetchedDocuments } from '../fetch/fetched-documents.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import { type BucketRules, checkDurability } from '../rules.ts';
+import type { MemoryDocumentsOptions } from './memory-documents-options.ts';
 import { WriteRoom } from './write-room.ts';
 
 /** An item that was accessed before has the first of these and not the second. */
 const seekBits = Bit.used | Bit.pending;
-
-export interface MemoryDocumentsOptions {
-  type: BucketType;
-  rules: BucketRules;
-  vbuckets: Vbuckets;
-  collections: LiveCollections;
-  durableWrites: DurableWrites;
-  persistence: Persistence;
-  residency: Residency;
-  keeper: MemoryKeeper;
-  expirer: Expirer;
-  /** Null in buckets without a disk. */
-  reads: DiskReads | null;
-  /** Called when a vbucket has a change to write; `isUrgent` when a client waits for it. */
-  onDirty: (row: number, isUrgent: boolean) => void;
-  /** Called when a client polls how far this vbucket is persisted. */
-  onWatched: (row: number) => void;
-}
 
 export class MemoryDocuments implements Documents {
   readonly vbucketCount: number;
@@ -111,17 +96,27 @@ export class MemoryDocuments implements Documents {
     return this.refusal(vb) === Status.success;
   }
 
+  stateOf(vb: number): VbucketState {
+    return servedState(this.vbuckets.rows, vb, this.vbuckets.now);
+  }
+
   find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
     const status = this.findAny(vb, key, keyStart, keyEnd, view);
     return status === Status.success && view.deleted ? Status.keyNotFound : status;
   }
 
   findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    return this.seek(vb, key, keyStart, keyEnd, view, true);
+    return this.seek(this.look(vb, key, keyStart, keyEnd), key, keyStart, keyEnd, view, true);
   }
 
   findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    return this.seek(vb, key, keyStart, keyEnd, view, false);
+    return this.seek(this.look(vb, key, keyStart, keyEnd), key, keyStart, keyEnd, view, false);
+  }
+
+  findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
+    const refusal = replicaRefusal(this.vbuckets.rows, vb, this.vbuckets.now);
+    const looked = refusal === Status.success ? this.locate(vb, key, keyStart, keyEnd) : refusal;
+    return this.seek(looked, key, keyStart, keyEnd, view, true);
   }
 
   awaitDisk(done: WhenFetched): void {
@@ -290,18 +285,18 @@ export class MemoryDocuments implements Documents {
     this.onDirty(vb, true);
   }
 
+  /** Shows the item that was looked up with the result `looked`. */
   private seek(
-    vb: number,
+    looked: Status,
     key: Buffer,
     keyStart: number,
     keyEnd: number,
     view: ItemView,
     needsValue: boolean,
   ): Status {
-    const refusal = this.look(vb, key, keyStart, keyEnd);
     const { place } = this;
     const { items, now } = this.vbuckets;
-    if (refusal !== Status.success) return refusal === notResident ? this.fetched.show(view) : refusal;
+    if (looked !== Status.success) return looked === notResident ? this.fetched.show(view) : looked;
     const { address } = place;
     if (address === 0) return Status.keyNotFound;
     const state = items.state(address);
@@ -330,13 +325,16 @@ export class MemoryDocuments implements Documents {
   }
 
   private refusal(vb: number): Status {
-    return (this.vbuckets.rows.refusal[this.anyVbucket ? 0 : vb] ?? Status.notMyVbucket) as Status;
+    return activeRefusal(this.vbuckets.rows, this.anyVbucket ? 0 : vb, this.vbuckets.now);
   }
 
   /** Finds the key, or returns why this vbucket does not answer. */
   private look(vb: number, key: Buffer, keyStart: number, keyEnd: number): Status {
     const refusal = this.refusal(vb);
-    if (refusal !== Status.success) return refusal;
+    return refusal === Status.success ? this.locate(vb, key, keyStart, keyEnd) : refusal;
+  }
+
+  private locate(vb: number, key: Buffer, keyStart: number, keyEnd: number): Status {
     const { vbuckets } = this;
     const hash = vbuckets.hash(key, keyStart, keyEnd);
     const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;

@@ -78,6 +78,11 @@ export class DurableWrites {
     for (const write of [...this.byRow.values()].flat()) this.resolve(write, Status.syncWriteAmbiguous);
   }
 
+  /** The same for the writes of a row that another node serves from now on: only that node knows their outcome. */
+  resolveAmbiguousOf(row: number): void {
+    for (const write of this.byRow.get(row) ?? []) this.resolve(write, Status.syncWriteAmbiguous);
+  }
+
   /** Discards all writes, since the bucket is being emptied. */
   clear(): void {
     this.resolveAmbiguous();

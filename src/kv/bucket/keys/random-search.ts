@@ -5,6 +5,7 @@ import type { Random } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
 import { CutReader, isDeleted, isExpired } from '../../data/cut.ts';
 import type { BackfillPage } from '../../data/disk-engine.ts';
+import { VbucketState } from '../../data/vbucket-state.ts';
 import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { ReadRows } from './key-scan.ts';
@@ -70,7 +71,7 @@ class RandomSearch {
     const { index } = this.options.vbuckets;
     for (let left = stretchPlaces; left > 0 && !this.isThrough; left--) {
       const row = this.row(this.rowsDone);
-      if (this.place < index.end(row)) {
+      if (this.isActive(row) && this.place < index.end(row)) {
         const found = this.lookAt(row, index.address(row, index.slotAt(row, this.place)));
         this.place += 2;
         if (found !== null) return found;
@@ -88,7 +89,7 @@ class RandomSearch {
     for (let i = 0; readRows !== null && i < vbuckets.rows.count; i++) {
       const row = this.row(i);
       let page: BackfillPage | null = null;
-      while (vbuckets.rows.itemsAway[row] !== 0 && (page === null || page.toSeqno < page.endSeqno)) {
+      while (this.hasAway(row) && (page === null || page.toSeqno < page.endSeqno)) {
         if (clock.monotonicMs() > this.untilMs) return Status.temporaryFailure;
         page = await readRows(row, page?.toSeqno ?? 0);
         const key = this.keyIn(page);
@@ -96,6 +97,14 @@ class RandomSearch {
       }
     }
     return Status.keyNotFound;
+  }
+
+  private hasAway(row: number): boolean {
+    return this.isActive(row) && this.options.vbuckets.rows.itemsAway[row] !== 0;
+  }
+
+  private isActive(row: number): boolean {
+    return this.options.vbuckets.rows.state[row] === VbucketState.active;
   }
 
   private row(place: number): number {

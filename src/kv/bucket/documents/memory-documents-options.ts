@@ -1,0 +1,29 @@
+// What the documents of a bucket are made with.
+import type { BucketType } from '../../admin.ts';
+import type { Expirer } from '../../vbucket/expirer.ts';
+import type { LiveCollections } from '../../vbucket/live-collections.ts';
+import type { Residency } from '../../vbucket/residency.ts';
+import type { Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { DurableWrites } from '../durability/durable-writes.ts';
+import type { Persistence } from '../durability/persistence.ts';
+import type { DiskReads } from '../fetch/fetched-documents.ts';
+import type { MemoryKeeper } from '../quota/memory-keeper.ts';
+import type { BucketRules } from '../rules.ts';
+
+export interface MemoryDocumentsOptions {
+  type: BucketType;
+  rules: BucketRules;
+  vbuckets: Vbuckets;
+  collections: LiveCollections;
+  durableWrites: DurableWrites;
+  persistence: Persistence;
+  residency: Residency;
+  keeper: MemoryKeeper;
+  expirer: Expirer;
+  /** Null in buckets without a disk. */
+  reads: DiskReads | null;
+  /** Called when a vbucket has a change to write; `isUrgent` when a client waits for it. */
+  onDirty: (row: number, isUrgent: boolean) => void;
+  /** Called when a client polls how far this vbucket is persisted. */
+  onWatched: (row: number) => void;
+}

@@ -1,0 +1,105 @@
+// The states of a bucket's shards: which vbuckets this node serves, and as what. Shards change one after the other; one that becomes
+// active is served once its new history is on disk.
+import type { Random } from '#ports/random.ts';
+import type { ShardSpec } from '../admin.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
+import type { Vbuckets } from '../vbucket/vbuckets.ts';
+import { addFailoverEntry } from './warm-up.ts';
+
+export interface ShardHooks {
+  /** These vbuckets became active and have a new uuid. */
+  activated(rows: readonly number[]): void;
+  /** Resolves when the states of these vbuckets are on disk. */
+  written(rows: readonly number[]): Promise<void>;
+  /** This vbucket is not active any longer. */
+  deposed(row: number): void;
+  /** Called after every change of a vbucket's state. */
+  changed(row: number): void;
+}
+
+export interface ShardStatesOptions extends ShardHooks {
+  vbuckets: Vbuckets;
+  random: Random;
+  /** At start; without them every vbucket is active. */
+  shards?: readonly ShardSpec[] | undefined;
+}
+
+export class ShardStates {
+  private readonly options: ShardStatesOptions;
+  /** Vbuckets whose documents are loaded; null while none is served. */
+  private loaded: ReadonlySet<number> | null = null;
+
+  constructor(options: ShardStatesOptions) {
+    this.options = options;
+    const { shards = [], vbuckets } = options;
+    for (let row = 0; shards.length > 0 && row < vbuckets.rows.count; row++)
+      this.put(row, shards[row % shards.length] as ShardSpec);
+  }
+
+  /** Those of the vbuckets that are active. */
+  active(rows: readonly number[]): number[] {
+    return rows.filter((row) => this.options.vbuckets.rows.state[row] === VbucketState.active);
+  }
+
+  /** Serves these vbuckets, each in its state. */
+  open(rows: readonly number[]): void {
+    this.loaded = new Set(rows);
+    for (const row of rows) this.options.vbuckets.rows.servedUntilMs[row] = Infinity;
+  }
+
+  close(): void {
+    this.loaded = null;
+    this.options.vbuckets.rows.servedUntilMs.fill(0);
+  }
+
+  /** Brings every shard to its wanted state; resolves with whether a state changed. */
+  async follow(shards: readonly ShardSpec[]): Promise<boolean> {
+    let isChanged = false;
+    for (const [shard, spec] of shards.entries()) {
+      const rows = this.differing(shard, shards.length, spec);
+      if (rows.length === 0) continue;
+      isChanged = true;
+      await this.change(rows, spec);
+    }
+    return isChanged;
+  }
+
+  private differing(shard: number, shardCount: number, { state, epoch }: ShardSpec): number[] {
+    const { rows } = this.options.vbuckets;
+    const found: number[] = [];
+    for (let row = shard; row < rows.count; row += shardCount)
+      if (rows.state[row] !== VbucketState[state] || rows.epoch[row] !== epoch) found.push(row);
+    return found;
+  }
+
+  private async change(differing: readonly number[], spec: ShardSpec): Promise<void> {
+    const { rows } = this.options.vbuckets;
+    const risen = spec.state === 'active' ? differing.filter((row) => !this.isActive(row)) : [];
+    if (this.loaded !== null) for (const row of risen) rows.servedUntilMs[row] = 0;
+    for (const row of differing) this.put(row, spec);
+    if (this.loaded !== null && risen.length > 0) await this.activate(risen);
+  }
+
+  private async activate(risen: readonly number[]): Promise<void> {
+    const { activated, random, vbuckets, written } = this.options;
+    const own = risen.filter((row) => this.loaded?.has(row));
+    for (const row of own) addFailoverEntry(vbuckets, row, random);
+    activated(own);
+    await written(own);
+    for (const row of own) if (this.loaded?.has(row)) vbuckets.rows.servedUntilMs[row] = Infinity;
+  }
+
+  private isActive(row: number): boolean {
+    return this.options.vbuckets.rows.state[row] === VbucketState.active;
+  }
+
+  private put(row: number, { state, epoch }: ShardSpec): void {
+    const { rows } = this.options.vbuckets;
+    const before = rows.state[row];
+    rows.state[row] = VbucketState[state];
+    rows.epoch[row] = epoch;
+    if (before === rows.state[row]) return;
+    if (before === VbucketState.active) this.options.deposed(row);
+    this.options.changed(row);
+  }
+}

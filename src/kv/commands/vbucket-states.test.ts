@@ -1,0 +1,84 @@
+// What the data port answers about vbuckets that are not active here.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EndReason, StreamFlag } from '#wire/dcp.ts';
+import { Status } from '#wire/status.ts';
+import { aBucket, aDesired, startService, usualFeatures } from '../../../test/support/data-service.ts';
+import { DcpClient } from '../../../test/support/dcp-client.ts';
+import type { ShardSpec } from '../admin.ts';
+import { defaultManifest } from '../bucket/manifest.ts';
+import { VbucketState, type VbucketStateName } from '../data/vbucket-state.ts';
+
+const subdocReplicaRead = 0x1c;
+/** Documents and streams have the same seqnos without events of collections. */
+const desired = (type: 'native' | 'ephemeral', others: Record<number, VbucketStateName> = {}) => {
+  const shards = Array.from({ length: 64 }, (_, shard): ShardSpec => {
+    return { state: others[shard] ?? 'active', epoch: 1, replicas: [] };
+  });
+  return aDesired({ buckets: [aBucket('b', { type, manifest: defaultManifest, shards })] });
+};
+const key = Buffer.from('\0k');
+const states = { 1: 'replica', 2: 'pending', 3: 'dead' } as const;
+async function inTurn<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  for (const one of all) answers.push(await ask(one));
+  return answers;
+}
+const u32 = (value: number) => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value]);
+
+for (const type of ['native', 'ephemeral'] as const) {
+  test(`${type}: answers each vbucket by its state, with the configuration where it is not here`, async () => {
+    await using service = await startService(desired(type));
+    const kv = await service.ready({ features: [...usualFeatures, subdocReplicaRead] });
+    for (const vb of [0, 1, 2, 3])
+      await kv.ask({ opcode: 0x01, vb, key, extras: Buffer.alloc(8), value: Buffer.from('1') });
+    await service.service.apply(desired(type, states));
+
+    const statusOf = async (opcode: number, vb: number) => (await kv.ask({ opcode, vb, key })).status;
+    for (const vb of [1, 2, 3]) {
+      const refused = await kv.ask({ opcode: 0x00, vb, key });
+      assert.equal(refused.status, Status.notMyVbucket);
+      assert.equal(JSON.parse(refused.value.toString()).name, 'b');
+    }
+    assert.deepEqual(await inTurn([0, 1, 2, 3], (vb) => statusOf(0x83, vb)), [7, 0, 7, 7]);
+    const lookup = (vb: number) =>
+      kv.ask({ opcode: 0xd0, vb, key, extras: Buffer.from([0x20]), value: Buffer.from([0, 0, 0, 0]) });
+    assert.equal((await lookup(1)).status, Status.success);
+    assert.equal((await lookup(0)).status, Status.notMyVbucket);
+    assert.equal(
+      (await kv.ask({ opcode: 0x83, vb: 1, key: Buffer.from('\0none') })).status,
+      Status.keyNotFound,
+    );
+
+    const shown = await inTurn([0, 1, 2], (vb) => kv.ask({ opcode: 0x3e, vb }));
+    assert.deepEqual(
+      shown.map(({ value }) => value.readUInt32BE()),
+      [VbucketState.active, VbucketState.replica, VbucketState.pending],
+    );
+    assert.equal((await kv.ask({ opcode: 0x3e, vb: 3 })).status, Status.notMyVbucket);
+    const countOf = async (state: number) =>
+      (await kv.ask({ opcode: 0x48, extras: u32(state) })).value.length / 10;
+    assert.deepEqual(
+      await inTurn([0, VbucketState.active, VbucketState.replica, VbucketState.pending], countOf),
+      [1024 - 16, 1024 - 48, 16, 16],
+    );
+    const shownState = await kv.ask({ opcode: 0x10, key: Buffer.from('vbucket 1') });
+    assert.deepEqual([shownState.key.toString(), shownState.value.toString()], ['vb_1', 'replica']);
+  });
+
+  test(`${type}: streams replicas to clients that do not ask for active vbuckets only`, async () => {
+    await using service = await startService(desired(type));
+    const kv = await service.ready();
+    await kv.ask({ opcode: 0x01, vb: 1, key, extras: Buffer.alloc(8), value: Buffer.from('1') });
+    const client = await new DcpClient(await service.ready()).open();
+    assert.equal((await client.stream(1)).status, Status.success);
+    await client.reach([[1, 1]]);
+    await service.service.apply(desired(type, states));
+    await client.until(() => client.copyOf(1).endReason === EndReason.stateChanged);
+    assert.equal((await client.stream(1, { flags: StreamFlag.activeOnly })).status, Status.notMyVbucket);
+    assert.equal((await client.stream(2)).status, Status.notMyVbucket);
+    assert.equal((await client.stream(3)).status, Status.notMyVbucket);
+    assert.equal((await client.stream(1)).status, Status.success);
+    assert.equal((await client.stream(4)).status, Status.success);
+  });
+}
