@@ -104,7 +104,7 @@ export class Bucket {
     this.parts.collections.clearCounts();
     await this.resetFiles(incarnation);
     this.readable = this.allRows();
-    for (const row of this.readable) addFailoverEntry(this.parts.vbuckets, row, this.options.random);
+    this.beginHistories();
     this.serve();
   }
 
@@ -168,7 +168,10 @@ export class Bucket {
     const { changes, durableWrites, vbuckets } = this.parts;
     return new ShardStates({
       ...{ vbuckets, random: this.options.random, shards: this.options.shards },
-      activated: () => this.recordManifest(),
+      activated: () => {
+        this.recordManifest();
+        this.parts.background.sweepAgain();
+      },
       written: (rows) => this.writeStates(rows),
       deposed: (row) => durableWrites.resolveAmbiguousOf(row),
       changed: (row) => changes.stateChanged(row),
@@ -196,15 +199,22 @@ export class Bucket {
     const { warmUp } = this.parts;
     try {
       if (warmUp) await this.readFiles(warmUp);
-      else
-        for (const row of (this.readable = this.allRows()))
-          addFailoverEntry(this.parts.vbuckets, row, this.options.random);
+      else {
+        this.readable = this.allRows();
+        this.beginHistories();
+      }
     } catch (error) {
       if (!warmUp?.isStopped) throw error;
     }
     if (warmUp?.isStopped) return;
     this.serve();
     warmUp?.readValues();
+  }
+
+  /** A copy gets its history from the active. */
+  private beginHistories(): void {
+    const { vbuckets } = this.parts;
+    for (const row of this.shards.active(this.readable)) addFailoverEntry(vbuckets, row, this.options.random);
   }
 
   /** Ends all work except commits and reads under way, for which it waits. */

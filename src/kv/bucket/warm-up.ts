@@ -21,6 +21,7 @@ import type { EventRecorder } from '../vbucket/event-recorder.ts';
 import type { LiveCollections } from '../vbucket/live-collections.ts';
 import { Loader } from '../vbucket/loader.ts';
 import type { Residency } from '../vbucket/residency.ts';
+import { makesSeqnos } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
 /** After a crash, CAS values may have been given out that no file records: new values start above them. */
@@ -184,7 +185,7 @@ export class WarmUp {
 }
 
 /**
- * Returns whether a new failover entry must be written to the file. For a vbucket without a record it need not be: its first
+ * Only an active vbucket begins a new history. Returns whether a new failover entry must be written to the file. For a vbucket without a record it need not be: its first
  * cut carries it, and before that no client can hold a seqno of it.
  */
 function restoreState(
@@ -196,7 +197,7 @@ function restoreState(
   const { random, vbuckets } = options;
   if (record) restoreRecord(vbuckets, record, isClean ? 0 : casJumpAfterCrash);
   const isNew = !record || record.failover.length === 0;
-  if (!isNew && isClean) return false;
+  if ((!isNew && isClean) || !makesSeqnos(vbuckets.rows, row)) return false;
   addFailoverEntry(vbuckets, row, random);
   return !isNew;
 }

@@ -9,6 +9,7 @@ import { draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Residency } from './residency.ts';
+import { makesSeqnos } from './serving.ts';
 import { emptyPlace, type Vbuckets } from './vbuckets.ts';
 
 export interface EvictorOptions {
@@ -121,11 +122,13 @@ export class Evictor {
     this.evicted++;
   }
 
-  /** Deletes as a client would. A tombstone is removed without a trace: otherwise tombstones alone could fill the memory. */
+  /** Deletes as a client would, where the vbucket is active; a copy gets that deletion from there. A tombstone is removed without a trace: otherwise tombstones alone could fill the memory. */
   private remove(address: number): void {
     const { vbuckets, draft } = this;
-    const { items, now } = vbuckets;
+    const { items, now, rows } = vbuckets;
     if (isInFlight(items, address) || items.isLocked(address, now)) return;
+    const isLeft = (items.state(address) & Bit.deleted) === 0 && !makesSeqnos(rows, items.row(address));
+    if (isLeft) return;
     vbuckets.lookAt(this.place, address);
     this.evicted++;
     if ((items.state(address) & Bit.deleted) !== 0) {

@@ -5,6 +5,7 @@ import { PageWalk } from '../memory/page-walk.ts';
 import { draftTombstone, keepSystemXattrs } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
+import { makesSeqnos } from './serving.ts';
 import { emptyPlace, type Place, type Vbuckets } from './vbuckets.ts';
 
 export class Expirer {
@@ -29,12 +30,12 @@ export class Expirer {
     return (items.state(address) & Bit.valueAway) !== 0 && (items.datatype(address) & Datatype.xattr) !== 0;
   }
 
-  /** Expires the document at `place`; false when that is not possible now. */
+  /** Expires the document at `place`; false when that is not possible now, or left to another node, where the vbucket is active. */
   expire(place: Place): boolean {
     const { draft, vbuckets } = this;
     const { items, now } = vbuckets;
     const { address, row } = place;
-    if (isInFlight(items, address)) return false;
+    if (isInFlight(items, address) || !makesSeqnos(vbuckets.rows, row)) return false;
     draftTombstone(draft, items, address, now.seconds);
     keepSystemXattrs(draft, items, address);
     draft.bits |= Bit.expired;
@@ -57,8 +58,9 @@ export class Expirer {
   }
 
   private visit(address: number, needsFetch: (address: number) => void): void {
-    const { items, now } = this.vbuckets;
+    const { items, now, rows } = this.vbuckets;
     if ((items.state(address) & Bit.deleted) !== 0 || !items.isExpired(address, now.seconds)) return;
+    if (!makesSeqnos(rows, items.row(address))) return;
     if (this.needsValue(address)) {
       needsFetch(address);
       return;

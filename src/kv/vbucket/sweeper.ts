@@ -1,5 +1,6 @@
 // Removes the items of dropped collections, a slice of the indexes at a time. Where there is a disk it first turns them into
-// empty tombstones, so that the disk frees their values too, and removes them from memory once those are written.
+// empty tombstones, so that the disk frees their values too, and removes them from memory once those are written. It leaves alone what
+// is in vbuckets that are active elsewhere: their tombstones come from there.
 
 import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
@@ -7,6 +8,7 @@ import { draftStoredTombstone, draftTombstone } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import type { LiveCollections } from './live-collections.ts';
 import { isInFlight } from './preconditions.ts';
+import { makesSeqnos } from './serving.ts';
 import { emptyPlace, type Vbuckets } from './vbuckets.ts';
 
 export interface SweeperOptions {
@@ -83,7 +85,9 @@ export class Sweeper {
     const state = vbuckets.items.state(address);
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk does not advance.
-    if (isWritten || !isPersistent()) vbuckets.forget(this.place);
+    if (isWritten) vbuckets.forget(this.place);
+    else if (!makesSeqnos(vbuckets.rows, row)) this.slot += 2;
+    else if (!isPersistent()) vbuckets.forget(this.place);
     else this.bury(address, state);
   }
 
@@ -93,7 +97,7 @@ export class Sweeper {
    */
   deleteStored(row: number, key: Buffer): boolean {
     const { vbuckets, isPersistent, onDirty } = this.options;
-    if (!isPersistent()) return true;
+    if (!isPersistent() || !makesSeqnos(vbuckets.rows, row)) return true;
     const address = vbuckets.look(this.place, row, vbuckets.hash(key, 0, key.length), key, 0, key.length);
     // The walk through memory removes a document that was loaded again.
     if (address !== 0) return true;

@@ -27,7 +27,7 @@ import { emptyDraft } from '../../vbucket/items.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import { checkExisting, checkStore, isInFlight } from '../../vbucket/preconditions.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { activeRefusal, replicaRefusal, servedState } from '../../vbucket/serving.ts';
+import { activeRefusal, makesSeqnos, replicaRefusal, servedState } from '../../vbucket/serving.ts';
 import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
 import type { Persistence } from '../durability/persistence.ts';
@@ -305,6 +305,7 @@ export class MemoryDocuments implements Documents {
       items.setBits(address, Bit.used);
     }
     if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
+      if (!makesSeqnos(this.vbuckets.rows, place.row)) return Status.keyNotFound;
       if (this.expirer.needsValue(address)) return this.fetchToExpire(key, keyStart, keyEnd);
       if (!this.expire()) return Status.keyNotFound;
     } else if (needsValue && (state & Bit.valueAway) !== 0) return this.showAway(key, keyStart, keyEnd, view);

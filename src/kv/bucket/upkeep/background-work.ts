@@ -73,6 +73,11 @@ export class BackgroundWork {
     if (gone.length > 0) this.sweep.begin(gone);
   }
 
+  /** Frees what earlier sweeps left alone in memory, since its vbuckets were not active. */
+  sweepAgain(): void {
+    this.sweep.begin([]);
+  }
+
   /** Sets the interval of the expiry pager. */
   expireEvery(seconds: number): void {
     this.expiryPager.every(seconds);
