@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { aBucket, aDesired } from '../../../test/support/data-service.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { WorkerKvAdmin } from './worker-kv-admin.ts';
 
 const startOptions = (dataDir: string, port = 0) => ({
@@ -33,11 +34,15 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
     const admin = newAdmin();
     const { port } = await admin.start(startOptions(dataDir));
     const incarnation = round === 'flush' || round === 'empty' ? 2 : 1;
-    const report = await admin.apply(aDesired({ buckets: [aBucket('b', { incarnation })] }));
-    assert.deepEqual(
-      report.buckets.map(({ state, damaged }) => ({ state, damaged })),
-      [{ state: 'ready', damaged: [] }],
-    );
+    await admin.apply(aDesired({ buckets: [aBucket('b', { incarnation })] }));
+    // On a busy machine later than `apply` waits.
+    await eventually(async () => {
+      const { buckets } = await admin.report();
+      assert.deepEqual(
+        buckets.map(({ state, damaged }) => ({ state, damaged })),
+        [{ state: 'ready', damaged: [] }],
+      );
+    });
     const client = await KvConnection.open(port);
     await client.plain('admin', 'password');
     await client.select('b');
