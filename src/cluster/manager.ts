@@ -15,6 +15,7 @@ import type { RequestMeter } from '#http/request-meter.ts';
 import type { Throttle } from '#http/throttle.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
+import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
 import type { FunctionDefinitions } from '#query/query.contract.ts';
 import { Agent } from './agent/agent.ts';
 import { AlertList } from './alerts/alert-list.ts';
@@ -25,6 +26,7 @@ import { auditRoutes } from './audit/audit.routes.ts';
 import { alertMailed } from './audit/audit-events.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { freshAuditSettings } from './audit/audit-settings.ts';
+import { recordStatement, statementAuditing } from './audit/statements.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/time-of-day.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
@@ -87,6 +89,10 @@ export interface ClusterManager {
   services(): readonly string[] | null;
   /** Settings of the query service, under its own names. Known after `open`. */
   querySettings(): Record<string, unknown>;
+  /** Which statements the audit log records. Known after `open`. */
+  statementAuditing(): StatementAuditing;
+  /** The query service reports each of them here. */
+  statementEnded(statement: AuditedStatement): void;
   /** Which addresses each port listens on; known after `open`. */
   readonly listening: Listening;
   /** Which client addresses may connect; known after `open`. */
@@ -140,6 +146,8 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     indexTls: security.tlsFor('index'),
     services: () => view.self.services,
     querySettings: () => serviceSettings(view.setting<QuerySettings>(querySetting, {})),
+    statementAuditing: () => statementAuditing(features.auditSettings.value),
+    statementEnded: (statement) => recordStatement(features.auditLog, statement),
     listening,
     clients,
     indexes: features.indexes,

@@ -233,6 +233,7 @@ export class Node {
       plainForThisMachineOnly: desired.plainForThisMachineOnly ?? false,
       version: this.manager.product.version,
       settings: this.manager.querySettings(),
+      audit: this.manager.statementAuditing(),
     });
     return report;
   }
@@ -251,6 +252,7 @@ export class Node {
         ...{ options, services, onLost: this.onLost, log: log.child('query') },
         authority: () => manager.authority,
         definitions: manager,
+        audited: (statement) => manager.statementEnded(statement),
       }),
     );
     this.query = query;

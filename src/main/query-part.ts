@@ -10,6 +10,7 @@ import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import { startWorker } from '#ports/worker.ts';
+import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
 import type { QueryPorts, QueryReport, QueryState } from '#query/host/query-messages.ts';
 import { queryMetrics } from '#query/host/query-metrics.ts';
 import { WorkerQuery } from '#query/host/worker-query.ts';
@@ -22,6 +23,7 @@ export interface QueryPartOptions {
   readonly authority: () => Authority;
   readonly definitions: { readonly indexes: IndexDefinitions; readonly functions: FunctionDefinitions };
   readonly services: OwnServices;
+  readonly audited: (statement: AuditedStatement) => void;
   readonly log: Log;
   readonly onLost: (reason: Error) => void;
 }
@@ -37,6 +39,7 @@ export interface QueryNode extends QueryEnvironment {
   readonly ports: NodePorts;
   readonly version: string;
   readonly settings: Record<string, unknown>;
+  readonly audit: StatementAuditing;
 }
 
 const reportMs = 2_000;
@@ -84,13 +87,13 @@ export class QueryPart {
 
   /** Resolves when the query service knows the buckets and collections of the data service. */
   async follow(desired: KvDesired, node: QueryNode): Promise<void> {
-    const { ports, version, tls, plainForThisMachineOnly, clients, settings } = node;
+    const { ports, version, tls, plainForThisMachineOnly, clients, settings, audit } = node;
     const data = await this.given.services.access();
     const { host, localAddress } = data.address;
     const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
     await this.worker.follow({
       buckets: desired.buckets.map(bucketState),
-      ...{ tls, plainForThisMachineOnly, clients, settings },
+      ...{ tls, plainForThisMachineOnly, clients, settings, audit },
       functions: this.given.definitions.functions.all(),
       data: { address: { ...data.address, localAddress }, account: data.account },
       rest: { host, port: ports.mgmt, localAddress },

@@ -4,6 +4,7 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { RequestOrigin } from '#query/access/session.ts';
 import type { AnswerSink } from '#query/answer/answer-writer.ts';
+import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
 import { BucketClients } from '#query/data/bucket-clients.ts';
 import { Keyspaces } from '#query/data/keyspaces.ts';
 import { KnownFunctions } from '#query/functions/user-functions.ts';
@@ -71,6 +72,10 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
   const nothing = () => Promise.reject(new Error('not here'));
   const admin = callerOf({ name: 'admin', domain: 'admin' }, [{ role: 'admin', names: [] }]);
   const nobody = callerOf({ name: 'nobody', domain: 'local' }, []);
+  const auditing: { settings: StatementAuditing; statements: AuditedStatement[] } = {
+    settings: null,
+    statements: [],
+  };
   const service = new QueryService({
     engine: () => Promise.resolve(engine),
     authority: {
@@ -87,6 +92,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     indexRevision: () => 0,
     rest: { request: nothing },
     scratch: nothing,
+    audit: { settings: () => auditing.settings, report: (statement) => auditing.statements.push(statement) },
     attemptPlaces: { all: () => [], add: () => {}, clear: () => {} },
     settings: { ...defaultSettings(1), ...changes },
     clock,
@@ -108,7 +114,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     await done;
     return { text: sink.text, ...sink.answer };
   };
-  return { service, clock, engine, keyspaces, ask, answerOf };
+  return { service, clock, engine, keyspaces, ask, answerOf, auditing };
 }
 
 const sentAs = (fields: object): SentRequest => ({

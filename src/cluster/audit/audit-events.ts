@@ -1,4 +1,5 @@
 // The events of the audit log with their published numbers and the routes that cause them.
+import { statementEvents } from '#query/audit.contract.ts';
 
 export interface AuditEvent {
   readonly id: number;
@@ -6,6 +7,8 @@ export interface AuditEvent {
   readonly description: string;
   /** Ids of routes. */
   readonly routes: readonly string[];
+  /** The part of the product that records it; left out: the cluster manager. */
+  readonly module?: string;
   /** Operators may disable it. */
   readonly isOptional?: boolean;
 }
@@ -121,11 +124,21 @@ const changes: readonly AuditEvent[] = [
   event(8269, 'delete cluster ca', 'A certificate authority was removed', 'certificates.remove_authority'),
 ];
 
+const statements: readonly AuditEvent[] = statementEvents.map(({ id, words }) => ({
+  ...optional(id, `${words} statement`, `A statement of the kind ${words} ended`),
+  module: 'n1ql',
+}));
+
 export const auditEvents: readonly AuditEvent[] = [
   ...[loginFailed, permissionRefused, alertMailed, otherChange],
   ...changes,
+  ...statements,
 ].sort((a, b) => a.id - b.id);
 
 const byRoute = new Map(changes.flatMap((one) => one.routes.map((route) => [route, one] as const)));
 
 export const auditEventOf = (route: string): AuditEvent => byRoute.get(route) ?? otherChange;
+
+const byId = new Map(auditEvents.map((one) => [one.id, one]));
+
+export const auditEventOfId = (id: number): AuditEvent => byId.get(id) ?? otherChange;

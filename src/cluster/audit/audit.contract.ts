@@ -76,8 +76,8 @@ export const GetFixedDescriptors = defineRoute({
   doc: 'The events that are always in the audit log while it is on.',
 });
 
-export const shownDescriptor = ({ id, name, description }: AuditEvent) => ({
-  ...{ id, name, module: 'ns_server', description },
+export const shownDescriptor = ({ id, name, description, module = 'ns_server' }: AuditEvent) => ({
+  ...{ id, name, module, description },
 });
 
 export const shownAudit = (settings: AuditSettings, folder: string) => ({

@@ -4,6 +4,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { statementMax } from '#sqlpp/text/parser.ts';
 import { parseOptions, UsageError } from '../options.ts';
 import { type QueryOptions, queryOptions } from '../query-options.ts';
+import { planSentences } from './plan-sentences.ts';
 import { QueryFailure, type QueryNotice, sendStatement } from './query-client.ts';
 import { jsonLines, printable, table } from './rows-text.ts';
 import { StatementReader } from './statement-reader.ts';
@@ -136,8 +137,7 @@ class Shell {
       for (const warning of warnings) process.stderr.write(`warning ${notice(warning)}\n`);
       const isChange = results.length === 0 && metrics.mutationCount !== undefined;
       if (json) process.stdout.write(jsonLines(results));
-      else if (explain)
-        process.stdout.write(results.map((plan) => `${JSON.stringify(plan, null, 2)}\n`).join(''));
+      else if (explain) process.stdout.write(results.map(planText).join(''));
       else if (isChange) process.stdout.write(`(${metrics.mutationCount} changed)\n`);
       else if (errors.length === 0 || results.length > 0) process.stdout.write(table(results));
       if (this.isTiming) process.stderr.write(`time: ${metrics.elapsedTime ?? 'unknown'}\n`);
@@ -149,6 +149,12 @@ class Shell {
       this.running = null;
     }
   }
+}
+
+/** Sentences for people, then the plan itself. */
+function planText(row: unknown): string {
+  const lines = planSentences((row as { plan?: unknown } | null)?.plan).map((line) => `${printable(line)}\n`);
+  return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${JSON.stringify(row, null, 2)}\n`;
 }
 
 const notice = ({ code, msg }: QueryNotice): string => `${code}: ${printable(msg)}`;

@@ -18,7 +18,7 @@ function common(active: ActiveRequest) {
     requestTime: timeText(active.startedMs),
     scanConsistency: request?.consistency === 'not_bounded' ? 'unbounded' : request?.consistency,
     clientContextID: request?.clientContextId ?? undefined,
-    statement: request?.statement === null ? undefined : withoutSecrets(request?.statement ?? ''),
+    statement: request?.statement === null ? undefined : withoutPasswords(request?.statement ?? ''),
     statementType: active.kind ?? undefined,
     queryContext: request?.queryContextText === '' ? undefined : request?.queryContextText,
     preparedName: active.preparedName ?? undefined,
@@ -46,7 +46,7 @@ function figures(
 }
 
 /** Removes passwords (of CURL options) from a statement. */
-const withoutSecrets = (statement: string): string =>
+export const withoutPasswords = (statement: string): string =>
   statement.replace(
     /("?(?:password|pass|user|userpwd|secret|token)"?\s*:\s*)"(?:[^"\\]|\\.)*"/gi,
     '$1"*****"',

@@ -4,6 +4,7 @@ import type { GrantedRole } from '#auth/role-rules.ts';
 import type { UserLimits } from '#auth/user-limits.ts';
 import type { Identity } from '#contract/route.ts';
 import type { TlsSpec } from '#ports/tls.ts';
+import type { AuditedStatement, StatementAuditing } from '../audit.contract.ts';
 import type { DataAccess } from '../data/bucket-clients.ts';
 import type { BucketState } from '../data/keyspaces.ts';
 import type { FunctionChange, FunctionDefinition, FunctionOutcome } from '../query.contract.ts';
@@ -34,6 +35,7 @@ export interface QueryState {
   /** The cluster's query settings, by the service's names. */
   readonly settings: Record<string, unknown>;
   readonly functions: readonly FunctionDefinition[];
+  readonly audit: StatementAuditing;
   readonly data: DataAccess;
   readonly rest: { readonly host: string; readonly port: number; readonly localAddress: string | undefined };
   readonly node: {
@@ -105,5 +107,6 @@ export type QueryMessage =
   | { readonly kind: 'change function'; readonly asked: number; readonly change: FunctionChange }
   /** Requests the port of the index service, once. */
   | { readonly kind: 'connect indexes' }
+  | { readonly kind: 'audit'; readonly statement: AuditedStatement }
   /** The thread has dropped this caller from its cache. */
   | { readonly kind: 'unwatch'; readonly watch: number };

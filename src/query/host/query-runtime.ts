@@ -81,6 +81,10 @@ export class QueryRuntime {
         },
         scratch: () => scratch.open(),
         attemptPlaces,
+        audit: {
+          settings: () => known().audit,
+          report: (statement) => options.say({ kind: 'audit', statement }),
+        },
         clock: realClock,
         random: realRandom,
         log: options.log,

@@ -3,6 +3,7 @@ import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Authority, Caller } from '#auth/authority.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
+import type { AuditedStatement } from '../audit.contract.ts';
 import type { FunctionChange, FunctionDefinitions, FunctionOutcome } from '../query.contract.ts';
 import type {
   QueryCall,
@@ -21,6 +22,8 @@ export interface WorkerQueryOptions {
   readonly functions: FunctionDefinitions;
   /** Creates the thread's port to the index service. */
   readonly indexPort: () => MessagePort;
+  /** A statement ended that the audit log records. */
+  readonly audited: (statement: AuditedStatement) => void;
   readonly log: Log;
   /** Called when the thread ends unexpectedly. */
   readonly onLost: (reason: Error) => void;
@@ -100,6 +103,9 @@ export class WorkerQuery {
         return;
       case 'change function':
         void this.changeFunction(message.asked, message.change);
+        return;
+      case 'audit':
+        this.options.audited(message.statement);
         return;
       case 'unwatch':
         this.watches.get(message.watch)?.stop();

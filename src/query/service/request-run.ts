@@ -23,6 +23,7 @@ import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
 import { requestFunction } from './request-functions.ts';
 import { consistencyIn, RequestTransaction } from './request-transaction.ts';
+import { auditStatement } from './statement-audit.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
 import { untilAborted } from './until-aborted.ts';
 import { parametersOf } from './using.ts';
@@ -421,10 +422,11 @@ export class RequestRun {
     const nowMs = clock.monotonicMs();
     const elapsedMs = nowMs - this.receivedMs;
     const serviceMs = active.servedMs === 0 ? 0 : nowMs - active.servedMs;
-    active.rows.count = writer.rows;
-    active.rows.bytes = writer.bytes;
+    Object.assign(active.rows, { count: writer.rows, bytes: writer.bytes });
     if (settings.completedThresholdMs >= 0 && elapsedMs >= settings.completedThresholdMs)
       service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
+    const warnings = execution?.outcome.warnings.length ?? 0;
+    auditStatement(service.deps, { active, elapsedMs, serviceMs, warnings });
     if (this.prepared !== null) noteUse(this.prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
     service.counters.completed({
       kind: active.kind,
@@ -436,7 +438,7 @@ export class RequestRun {
       rows: writer.rows,
       bytes: writer.bytes,
       errors: active.errors.length,
-      warnings: execution?.outcome.warnings.length ?? 0,
+      warnings,
       mutations: execution?.outcome.mutations ?? 0,
       phases: execution?.outcome.phases ?? new Map(),
     });

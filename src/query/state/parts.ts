@@ -6,6 +6,7 @@ import type { Random } from '#ports/random.ts';
 import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';
 import type { ScratchFile } from '#sqlpp/run/engine.ts';
 import type { Authority } from '../access/session.ts';
+import type { StatementAudit } from '../audit.contract.ts';
 import type { BucketClients } from '../data/bucket-clients.ts';
 import type { Keyspaces } from '../data/keyspaces.ts';
 import type { KnownFunctions } from '../functions/user-functions.ts';
@@ -40,6 +41,7 @@ export interface QueryServiceDeps {
   readonly settings: ServiceSettings;
   /** The collections in which transaction attempts may remain. */
   readonly attemptPlaces: AttemptPlaces;
+  readonly audit: StatementAudit;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -1,0 +1,24 @@
+// Statements in the audit log: which are recorded, and how.
+import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
+import { auditEventOfId } from './audit-events.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { AuditSettings } from './audit-settings.ts';
+
+/** For the query service, so that it reports nothing that is left out. */
+export function statementAuditing({
+  auditdEnabled,
+  disabled,
+  disabledUsers,
+}: AuditSettings): StatementAuditing {
+  return auditdEnabled ? { disabled, disabledUsers } : null;
+}
+
+export function recordStatement(
+  log: Pick<AuditLog, 'record'>,
+  { id, user, from, details }: AuditedStatement,
+): void {
+  log.record(auditEventOfId(id), { user, from: addressOf(from), details });
+}
+
+/** Without the port. */
+const addressOf = (from: string): string => from.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');

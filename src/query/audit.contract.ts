@@ -1,0 +1,81 @@
+// What the query service and the cluster manager say to each other about audited statements: plain data.
+
+/** The published number of each kind of statement. */
+export interface StatementEvent {
+  readonly id: number;
+  /** As the service names kinds of statements. */
+  readonly kind: string;
+  /** As people write it. */
+  readonly words: string;
+}
+
+/** A text that is no statement. */
+const unrecognized = 'UNRECOGNIZED';
+
+const numbers: readonly (readonly [id: number, kind: string, words?: string])[] = [
+  [28672, 'SELECT'],
+  [28673, 'EXPLAIN'],
+  [28674, 'PREPARE'],
+  [28675, 'INFER'],
+  [28676, 'INSERT'],
+  [28677, 'UPSERT'],
+  [28678, 'DELETE'],
+  [28679, 'UPDATE'],
+  [28680, 'MERGE'],
+  [28681, 'CREATE_INDEX'],
+  [28682, 'DROP_INDEX'],
+  [28683, 'ALTER_INDEX'],
+  [28684, 'BUILD_INDEX'],
+  [28685, 'GRANT_ROLE'],
+  [28686, 'REVOKE_ROLE'],
+  [28687, unrecognized],
+  [28688, 'CREATE_PRIMARY_INDEX'],
+  [28706, 'CREATE_FUNCTION'],
+  [28707, 'DROP_FUNCTION'],
+  [28708, 'EXECUTE_FUNCTION'],
+  [28713, 'CREATE_SCOPE'],
+  [28714, 'DROP_SCOPE'],
+  [28715, 'CREATE_COLLECTION'],
+  [28716, 'DROP_COLLECTION'],
+  [28717, 'FLUSH_COLLECTION'],
+  [28718, 'UPDATE_STATISTICS'],
+  [28719, 'ADVISE'],
+  [28720, 'START_TRANSACTION'],
+  [28721, 'COMMIT', 'COMMIT TRANSACTION'],
+  [28722, 'ROLLBACK', 'ROLLBACK TRANSACTION'],
+  [28723, 'ROLLBACK_SAVEPOINT', 'ROLLBACK TRANSACTION TO SAVEPOINT'],
+  [28724, 'SET_TRANSACTION_ISOLATION'],
+  [28725, 'SAVEPOINT'],
+];
+
+export const statementEvents: readonly StatementEvent[] = numbers.map(([id, kind, words]) => ({
+  ...{ id, kind, words: words ?? kind.replaceAll('_', ' ') },
+}));
+
+const byKind = new Map(statementEvents.map((event) => [event.kind, event]));
+
+export const statementEventOf = (kind: string | null): StatementEvent =>
+  byKind.get(kind ?? unrecognized) ?? (byKind.get(unrecognized) as StatementEvent);
+
+export interface StatementUser {
+  readonly name: string;
+  readonly domain: string;
+}
+
+/** Which statements are recorded; null: none. */
+export type StatementAuditing = {
+  readonly disabled: readonly number[];
+  readonly disabledUsers: readonly StatementUser[];
+} | null;
+
+export interface AuditedStatement {
+  readonly id: number;
+  readonly user: StatementUser;
+  readonly from: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface StatementAudit {
+  readonly settings: () => StatementAuditing;
+  readonly report: (statement: AuditedStatement) => void;
+}

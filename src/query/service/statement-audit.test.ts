@@ -1,0 +1,71 @@
+// Statements in the audit log: which, of whom, and what of them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aQueryService } from '../../../test/support/query-service.ts';
+
+test('an audited statement has its number, user, text and figures, and no values of parameters', async () => {
+  const { answerOf, auditing } = aQueryService();
+  await answerOf({ statement: 'ROWS 1' });
+  assert.deepEqual(auditing.statements, [], 'off');
+  auditing.settings = { disabled: [], disabledUsers: [] };
+  await answerOf({ statement: 'ROWS 2', $secret: 'pl4nted', args: ['pl4nted'], client_context_id: 'mine' });
+  const [statement] = auditing.statements;
+  assert.ok(statement);
+  const { id, user, from, details } = statement;
+  assert.deepEqual([id, user, from], [28672, { name: 'admin', domain: 'admin' }, '127.0.0.1:1']);
+  const { statement: text, isAdHoc, userAgent, node, status, clientContextId } = details;
+  assert.deepEqual(
+    [text, isAdHoc, userAgent, node, status, clientContextId],
+    ['ROWS 2', true, 'test', 'n:8091', 'success', 'mine'],
+  );
+  assert.deepEqual([(details['metrics'] as Record<string, unknown>)['resultCount']], [2]);
+  assert.doesNotMatch(JSON.stringify(auditing.statements), /pl4nted/);
+});
+
+test('statements that fail are audited with their errors, texts without a kind as such', async () => {
+  const { answerOf, auditing } = aQueryService();
+  auditing.settings = { disabled: [], disabledUsers: [] };
+  await answerOf({ statement: 'SYNTAX' });
+  const [first] = auditing.statements;
+  assert.equal(first?.id, 28687);
+  assert.notEqual(first?.details['status'], 'success');
+  assert.ok(Array.isArray(first?.details['errors']));
+});
+
+test('disabled events and users are left out; a request of several users is recorded for each', async () => {
+  const { answerOf, auditing } = aQueryService();
+  const creds = [{ user: 'nobody', pass: 'password' }];
+  auditing.settings = { disabled: [], disabledUsers: [] };
+  await answerOf({ statement: 'ROWS 1', creds });
+  assert.deepEqual(
+    auditing.statements.map(({ user }) => user.name),
+    ['admin', 'nobody'],
+  );
+  auditing.statements.length = 0;
+  auditing.settings = { disabled: [], disabledUsers: [{ name: 'admin', domain: 'admin' }] };
+  await answerOf({ statement: 'ROWS 1', creds });
+  assert.deepEqual(
+    auditing.statements.map(({ user }) => user.name),
+    ['nobody'],
+  );
+  auditing.statements.length = 0;
+  auditing.settings = { disabled: [28672], disabledUsers: [] };
+  await answerOf({ statement: 'ROWS 1' });
+  assert.deepEqual(auditing.statements, []);
+});
+
+test('wrong credentials audit no statement', async () => {
+  const { answerOf, auditing } = aQueryService();
+  auditing.settings = { disabled: [], disabledUsers: [] };
+  await answerOf({ statement: 'ROWS 1' }, { password: 'wrong' });
+  assert.deepEqual(auditing.statements, []);
+});
+
+test('very long statements are cut', async () => {
+  const { answerOf, auditing } = aQueryService();
+  auditing.settings = { disabled: [], disabledUsers: [] };
+  await answerOf({ statement: `ROWS 1 ${' '.repeat(70_000)}` });
+  const [statement] = auditing.statements;
+  assert.equal(String(statement?.details['statement']).length, 65_536);
+  assert.equal(statement?.details['isStatementCut'], true);
+});

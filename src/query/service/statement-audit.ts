@@ -1,0 +1,67 @@
+// Reports statements that ended to the audit log, where it is on: the text, never values of parameters.
+import { type StatementUser, statementEventOf } from '../audit.contract.ts';
+import { withoutPasswords } from '../catalog/request-rows.ts';
+import { durationText } from '../request/duration.ts';
+import type { ActiveRequest } from '../state/active-requests.ts';
+import type { QueryServiceDeps } from '../state/parts.ts';
+
+interface Ended {
+  readonly active: ActiveRequest;
+  readonly elapsedMs: number;
+  readonly serviceMs: number;
+  readonly warnings: number;
+}
+
+const textMax = 64 * 1024;
+
+/** One event for each user that the request names. */
+export function auditStatement(
+  { audit, node }: Pick<QueryServiceDeps, 'audit' | 'node'>,
+  ended: Ended,
+): void {
+  const auditing = audit.settings();
+  const { active } = ended;
+  if (auditing === null) return;
+  const { id } = statementEventOf(active.kind);
+  if (auditing.disabled.includes(id)) return;
+  for (const user of active.users.map(userOf)) {
+    if (auditing.disabledUsers.some(({ name, domain }) => name === user.name && domain === user.domain))
+      continue;
+    audit.report({ id, user, from: active.remoteAddress, details: detailsOf(ended, node().name) });
+  }
+}
+
+/** `name`, or `admin:name`. */
+function userOf(text: string): StatementUser {
+  const [, domain = 'local', name = ''] = /^(?:(admin|external):)?(.*)$/s.exec(text) ?? [];
+  return { name, domain };
+}
+
+function detailsOf({ active, elapsedMs, serviceMs, warnings }: Ended, node: string): Record<string, unknown> {
+  const { request, rows, outcome, errors } = active;
+  const statement = active.preparedText ?? request?.statement ?? '';
+  const isFailed = active.state !== 'completed' || errors.length > 0;
+  return {
+    requestId: active.id,
+    statement: withoutPasswords(statement.slice(0, textMax)),
+    ...(statement.length > textMax && { isStatementCut: true }),
+    isAdHoc: active.preparedName === null,
+    ...(active.preparedName !== null && { preparedId: active.preparedName }),
+    userAgent: active.userAgent,
+    node,
+    status: active.state === 'completed' ? (isFailed ? 'errors' : 'success') : active.state,
+    ...(request?.clientContextId && { clientContextId: request.clientContextId }),
+    ...(request?.queryContextText && { queryContext: request.queryContextText }),
+    ...(request?.transaction.id && { txId: request.transaction.id }),
+    metrics: {
+      elapsedTime: durationText(elapsedMs),
+      executionTime: durationText(serviceMs),
+      resultCount: rows.count,
+      resultSize: rows.bytes,
+      ...(outcome && outcome.mutations > 0 && { mutationCount: outcome.mutations }),
+      ...(errors.length > 0 && { errorCount: errors.length }),
+      ...(warnings > 0 && { warningCount: warnings }),
+    },
+    ...(errors.length > 0 && { errors: errors.map(({ code, msg }) => ({ code, msg })) }),
+  };
+}
