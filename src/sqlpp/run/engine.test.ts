@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { jsonText } from '../values/json-text.ts';
 
 function aStore(): MemoryDatastore {
   const datastore = new MemoryDatastore();
@@ -205,4 +206,28 @@ test('leaving the loop early ends all operators', async () => {
     assert.equal(rows.length, 256);
     break;
   }
+});
+
+test('window functions larger than their share of memory go on in files, with the same rows', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  for (let at = 0; at < 3000; at++)
+    datastore.put(t, `t${at}`, { a: at, b: at % 40, c: at % 7, text: 'x'.repeat(100) });
+  const statement = `SELECT a, text, SUM(a) OVER (PARTITION BY b ORDER BY a) AS s, RANK() OVER (PARTITION BY c ORDER BY a DESC) AS r,
+    COUNT(*) OVER () AS n FROM t`;
+  const sorted = (rows: unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
+  const whole = sorted(await query(datastore, statement));
+  let files = 0;
+  const prepared = prepareOn(datastore, statement);
+  const context = contextOf(datastore, { spillBytes: 20_000 });
+  const scratch = () => {
+    files++;
+    return context.scratch();
+  };
+  const counting = { ...context, scratch };
+  const rows: unknown[] = [];
+  for await (const batch of prepared.program.run(prepared, counting).rows)
+    for (const row of batch) rows.push(JSON.parse(jsonText(row)));
+  assert.ok(files > 0, 'nothing was spilled');
+  assert.deepEqual(sorted(rows), whole);
 });

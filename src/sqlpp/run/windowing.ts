@@ -5,7 +5,8 @@ import type { WindowColumn } from '../plan/logical.ts';
 import type { Value } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
 import { valueKey } from './keys.ts';
-import { batchRows, type Row } from './row.ts';
+import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
+import { type Batch, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { sizeOfRow } from './size.ts';
 import { type CompareKeys, compileRules } from './sorting.ts';
@@ -17,43 +18,94 @@ interface ColumnCode {
   readonly order: readonly Code[];
   readonly rules: (run: Run, seed: Row) => Promise<CompareKeys>;
   readonly evaluate: WindowFunction;
+  readonly partitionKey: string;
   /** Window functions with the same partitions and order share the sort. */
   readonly sortKey: string;
 }
 
 export function window(book: CodeBook, input: Pull, columns: readonly WindowColumn[]): Pull {
   const codes = columns.map((column) => compileColumn(book, column));
-  return async function* pullWindows(run, seed) {
-    const rows: Row[] = [];
-    let held = 0;
-    try {
-      for await (const batch of input(run, seed)) {
-        let bytes = 0;
-        for (const row of batch) {
-          rows.push(row);
-          bytes += sizeOfRow(row) + 16;
-        }
+  const stages = stagesOf(codes);
+  return (run, seed) =>
+    stages.reduce<AsyncIterable<Batch>>(
+      (rows, stage) => windowed({ run, seed, stage }, rows, 0),
+      input(run, seed),
+    );
+}
+
+/** Columns of the same partitions are computed together; the last column's come last, as the rows take their order. */
+function stagesOf(codes: readonly ColumnCode[]): ColumnCode[][] {
+  const last = codes.at(-1)?.partitionKey;
+  const keys = [...new Set(codes.map((code) => code.partitionKey))].sort(
+    (a, b) => Number(a === last) - Number(b === last),
+  );
+  return keys.map((key) => codes.filter((code) => code.partitionKey === key));
+}
+
+interface Stage {
+  readonly run: Run;
+  readonly seed: Row;
+  readonly stage: readonly ColumnCode[];
+}
+
+/** Above the request's share the rows are divided by their partitions, in files. One partition alone stays in memory, up to the quota. */
+async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: number): AsyncGenerator<Batch> {
+  const { run, stage } = context;
+  const first = stage[0] as ColumnCode;
+  const canDivide = first.partition.length > 0 && level < deepestLevel;
+  let rows: Row[] = [];
+  let held = 0;
+  let divided: PartitionedRows | undefined;
+  const divide = async (batch: readonly Row[]): Promise<void> => {
+    await run.each(batch, (row) => divided?.add(partitionKeyOf(run, first, row), row));
+    await divided?.flush();
+  };
+  try {
+    for await (const batch of input) {
+      if (divided) await divide(batch);
+      else {
+        const bytes = batch.reduce((sum, row) => sum + sizeOfRow(row) + 16, 0);
+        for (const row of batch) rows.push(row);
         run.hold(bytes);
         held += bytes;
-        await run.breathe();
       }
-      const sorted = new Map<string, Partition[]>();
-      for (const column of codes) {
-        const known = sorted.get(column.sortKey);
-        const partitions = known ?? (await partitionsOf(run, seed, rows, column));
-        sorted.set(column.sortKey, partitions);
-        for (const partition of partitions) await column.evaluate(run, partition, column.slot);
+      if (!divided && canDivide && held > run.context.spillBytes) {
+        divided = new PartitionedRows(run, level);
+        for (let at = 0; at < rows.length; at += batchRows) await divide(rows.slice(at, at + batchRows));
+        rows = [];
+        run.release(held);
+        held = 0;
       }
-      const last = codes.at(-1) as ColumnCode;
-      const ordered = (sorted.get(last.sortKey) ?? []).flatMap((partition) => partition.rows);
-      for (let at = 0; at < ordered.length; at += batchRows) {
-        yield ordered.slice(at, at + batchRows) as Row[];
-        await run.breathe();
-      }
-    } finally {
-      run.release(held);
+      await run.breathe();
     }
-  };
+    if (!divided) yield* computed(context, rows);
+    for (let part = 0; divided && part < partitions; part++)
+      yield* windowed(context, divided.rows(part) as AsyncIterable<Batch>, level + 1);
+  } finally {
+    run.release(held);
+    await divided?.close();
+  }
+}
+
+/** All rows of the partitions are here. */
+async function* computed({ run, seed, stage }: Stage, rows: readonly Row[]): AsyncGenerator<Batch> {
+  const sorted = new Map<string, Partition[]>();
+  for (const column of stage) {
+    const known = sorted.get(column.sortKey);
+    const parts = known ?? (await partitionsOf(run, seed, rows, column));
+    sorted.set(column.sortKey, parts);
+    for (const part of parts) await column.evaluate(run, part, column.slot);
+  }
+  const last = stage.at(-1) as ColumnCode;
+  const ordered = (sorted.get(last.sortKey) ?? []).flatMap((part) => part.rows);
+  for (let at = 0; at < ordered.length; at += batchRows) {
+    yield ordered.slice(at, at + batchRows) as Row[];
+    await run.breathe();
+  }
+}
+
+function partitionKeyOf(run: Run, { partition }: ColumnCode, row: Row): string {
+  return valueKey(partition.map((code) => code.run(row, run.evaluation)));
 }
 
 function compileColumn(book: CodeBook, { node, slot }: WindowColumn): ColumnCode {
@@ -73,6 +125,7 @@ function compileColumn(book: CodeBook, { node, slot }: WindowColumn): ColumnCode
     order: book.codes(terms.map((term) => term.expression)),
     rules: compileRules(book, terms),
     evaluate: compileWindowFunction(book, node),
+    partitionKey: partition,
     sortKey: `${partition}|${order.join(',')}`,
   };
 }
@@ -86,16 +139,16 @@ async function partitionsOf(
   const compare = await column.rules(run, seed);
   const byKey = new Map<string, { keys: Value[]; row: Row }[]>();
   await run.each(rows, (row) => {
-    const key = valueKey(column.partition.map((code) => code.run(row, run.evaluation)));
+    const key = partitionKeyOf(run, column, row);
     const keys = column.order.map((code) => run.resolveDeep(code.run(row, run.evaluation)));
     const found = byKey.get(key);
     if (found) found.push({ keys, row });
     else byKey.set(key, [{ keys, row }]);
   });
-  const partitions: Partition[] = [];
+  const parts: Partition[] = [];
   for (const members of byKey.values()) {
     if (column.order.length > 0) members.sort((a, b) => compare(a.keys, b.keys));
-    partitions.push({
+    parts.push({
       rows: members.map(({ row }) => row),
       keys: members.map(({ keys }) => keys),
       compare,
@@ -103,7 +156,7 @@ async function partitionsOf(
     });
     await run.breathe();
   }
-  return partitions;
+  return parts;
 }
 
 /** The peer group number of each row. Without an order all rows are peers. */
