@@ -1,0 +1,88 @@
+// What documents may hold while statements run whose outcome is unknown: every state that no acknowledged statement has replaced.
+import assert from 'node:assert/strict';
+
+export interface DocumentState {
+  readonly n: number;
+  readonly c: number;
+  readonly w: number;
+  readonly tags: readonly string[];
+}
+
+type State = DocumentState | null;
+
+export interface Doubtful {
+  /** It was acknowledged: only the new states are possible. */
+  done(): void;
+}
+
+const textOf = (state: State | undefined): string => {
+  if (!state) return 'null';
+  const { n, c, w, tags } = state;
+  return JSON.stringify({ n, c, w, tags });
+};
+
+export class DocumentModel {
+  readonly #possible = new Map<string, State[]>();
+  /** Keys that one transaction writes: all have the new state, or none. */
+  #together: { readonly keys: readonly string[]; readonly state: State }[] = [];
+
+  keysOf(prefix: string): string[] {
+    return [...this.#possible.keys()].filter((key) => key.startsWith(prefix));
+  }
+
+  /** Whether it may be there. */
+  isThere(key: string): boolean {
+    return (this.#possible.get(key) ?? [null]).some((state) => state !== null);
+  }
+
+  /** From now on each key may have what it had, or what comes next of that. */
+  begin(keys: readonly string[], next: (old: State) => State): Doubtful {
+    const after = keys.map((key) => [key, this.#statesOf(key).map(next)] as const);
+    for (const [key, states] of after) this.#possible.set(key, [...this.#statesOf(key), ...states]);
+    return {
+      done: () => {
+        for (const [key, states] of after) this.#possible.set(key, states);
+      },
+    };
+  }
+
+  /** Keys that nothing else writes. */
+  beginTogether(keys: readonly string[], state: DocumentState): Doubtful {
+    const doubtful = this.begin(keys, () => state);
+    const entry = { keys, state };
+    this.#together.push(entry);
+    return {
+      done: () => {
+        doubtful.done();
+        this.#together = this.#together.filter((each) => each !== entry);
+      },
+    };
+  }
+
+  /** @throws AssertionError */
+  check(found: ReadonlyMap<string, DocumentState>): void {
+    for (const [key, states] of this.#possible) {
+      const text = textOf(found.get(key));
+      assert.ok(
+        states.some((state) => textOf(state) === text),
+        `${key} has ${text} of ${JSON.stringify(found.get(key))}, possible are ${states.map(textOf).join(' ')}; ${found.size} documents are there`,
+      );
+    }
+    for (const { keys, state } of this.#together) {
+      const made = keys.map((key) => textOf(found.get(key)) === textOf(state));
+      assert.equal(new Set(made).size, 1, `one transaction wrote ${keys.join(' and ')} in part`);
+    }
+  }
+
+  /** After the check: what was found is what there is, but for lost transactions that may be committed later. */
+  settle(found: ReadonlyMap<string, DocumentState>): void {
+    this.#together = this.#together.filter(({ keys }) => keys.every((key) => !found.has(key)));
+    const open = new Set(this.#together.flatMap(({ keys }) => keys));
+    for (const key of this.#possible.keys())
+      if (!open.has(key)) this.#possible.set(key, [found.get(key) ?? null]);
+  }
+
+  #statesOf(key: string): State[] {
+    return this.#possible.get(key) ?? [null];
+  }
+}
