@@ -1,4 +1,4 @@
-// A node says of its address families what holds, whatever addresses it is started on.
+// A node reports the address families that it serves, on whatever addresses it is started.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -56,7 +56,7 @@ async function networkOf(node: NodeProcess): Promise<Network> {
   return { addressFamily, addressFamilyOnly, externalListeners };
 }
 
-/** Addresses of this machine at which the node takes connections. */
+/** Addresses of this machine at which the node accepts connections. */
 async function answersOf(node: NodeProcess): Promise<string[]> {
   const port = Number(new URL(node.ready.node.rest).port);
   const taken = await Promise.all(

@@ -5,7 +5,7 @@ import { startMailServer } from '../support/mail-server.ts';
 import { NodeProcess } from '../support/node-process.ts';
 import { fillInbox, OpensslAuthority } from '../support/openssl.ts';
 
-test('mails over STARTTLS with authentication, to a server that the operator vouches for', async (t) => {
+test('mails over STARTTLS with authentication, to a server whose certificate authority the operator has added', async (t) => {
   using authority = new OpensslAuthority();
   const pair = authority.issue('/CN=localhost', { names: 'DNS:localhost,IP:127.0.0.1' });
   await using smtp = await startMailServer({ pair, credentials: { user: 'divan', password: 'mail-s3cret' } });

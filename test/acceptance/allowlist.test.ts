@@ -1,4 +1,4 @@
-// The allowlist of clients, from outside: every port, before a byte is read, live and after a restart.
+// The client allowlist on every port: closes connections before a byte is read, at once and after a restart.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -16,7 +16,7 @@ function from(localAddress: string, address: string): Socket {
   return socket;
 }
 
-/** Whether a connection is closed at once, with nothing said. */
+/** Whether the node closes a connection at once without sending a byte. */
 async function isRefused(localAddress: string, address: string): Promise<boolean> {
   const socket = from(localAddress, address);
   const said = once(socket, 'data').then(() => false);
@@ -41,7 +41,7 @@ async function put(node: NodeProcess, entries: unknown): Promise<Response> {
   });
 }
 
-test('closes connections from elsewhere on every port, those that are open too', {
+test('closes connections from other addresses on every port, including open ones', {
   skip: onLinux,
 }, async () => {
   const first = await NodeProcess.start();
@@ -69,7 +69,7 @@ test('closes connections from elsewhere on every port, those that are open too',
   await first[Symbol.asyncDispose]();
 });
 
-test('refuses a list that is malformed, or that would lock its sender out', { skip: onLinux }, async () => {
+test('refuses a malformed list, and one that would exclude its sender', { skip: onLinux }, async () => {
   await using node = await NodeProcess.start();
   for (const [entries, message] of [
     ['127.0.0.1', /must be an array/],
@@ -85,7 +85,7 @@ test('refuses a list that is malformed, or that would lock its sender out', { sk
   assert.equal(await isRefused(outside, node.ready.node.kv), false);
 });
 
-test('takes nobody but its operator until it has a list', { skip: onLinux }, async () => {
+test('admits only its operator until it has a list', { skip: onLinux }, async () => {
   const operator = '127.255.0.1';
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
   for (const port of Object.values(node.ready.node)) {
@@ -98,7 +98,7 @@ test('statements reach the query service through the REST port though the list l
   skip: onLinux,
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
-  // From an address of its own the client stays on the list, and the node's own connections are none of the list's business.
+  // The client's address is on the list. The node's own connections must be admitted without being on it.
   const from127 = '127.7.7.7';
   assert.equal((await askFrom(from127, node, '/settings/clientAllowlist', allowOnly(from127))).status, 200);
   await eventually(async () => assert.equal(await isRefused(inside, node.ready.node.query as string), true));

@@ -1,4 +1,4 @@
-// A bucket that gives its disk space back on its own, seen from outside.
+// Automatic compaction of a bucket: the size of its files on disk.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KvConnection } from '../support/kv-connection.ts';
@@ -37,7 +37,7 @@ async function until(holds: () => Promise<boolean>, what: string): Promise<void>
   }
 }
 
-test('a bucket whose documents became small shrinks on disk without being asked to', async () => {
+test('compacts a bucket automatically after its documents became smaller', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   const b = await client(node);
   await write(b, 60_000);

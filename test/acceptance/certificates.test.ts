@@ -1,5 +1,5 @@
-// Certificates of an operator on a real node: taken into use without dropping connections, kept through kill -9, and clients that
-// show who they are by theirs.
+// Certificates of an operator on a real node: installed without dropping connections, kept through kill -9; and client
+// certificates.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -99,10 +99,10 @@ describe('certificates of a node', () => {
         assert.equal(await subjectAt(port, ca), 'CN=one');
       }
     });
-    // The agent's one connection was made with the certificate from before, which it still shows.
+    // The agent's connection was opened with the previous certificate and still has it.
     const during = await ask(node, '/pools', { ca: generated, auth: 'Administrator:password', agent: open });
     assert.equal(during.status, 200);
-    // HELLO of the data port, on the connection from before.
+    // HELLO of the data port, on the earlier connection.
     data.write(Buffer.from([0x80, 0x1f, ...new Array(22).fill(0)]));
     const [answer] = (await once(data, 'data')) as [Buffer];
     assert.equal(answer[1], 0x1f);
@@ -161,7 +161,7 @@ describe('client certificates', () => {
     );
   });
 
-  it('let external users in over REST and at the data port, who have no password here', {
+  it('log in external users without a local password over REST and at the data port', {
     timeout: 60_000,
   }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
@@ -201,7 +201,7 @@ describe('client certificates', () => {
     assert.equal((await whoAmI())[0], 401);
   });
 
-  it('let the official SDK in to the data port, and are demanded there', { timeout: 60_000 }, async () => {
+  it('log in the official SDK at the data port, and are required there', { timeout: 60_000 }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const user = { password: 'secret1', roles: 'bucket_full_access[b]' };

@@ -1,4 +1,4 @@
-// Who may do what with the cloud: tokens made by the operator, signatures, roles.
+// Access to the cloud: tokens of the operator, signatures, roles.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ async function aProject(cloud: CloudProcess, name: string): Promise<string> {
   return (await cloud.request('POST', '/v2/projects', { name })).body.id;
 }
 
-test('lets each role do what it is for, and lists what it may read', async () => {
+test('permits each role its operations, and lists what it may read', async () => {
   await using cloud = await CloudProcess.start();
   const [mine, other] = [await aProject(cloud, 'mine'), await aProject(cloud, 'other')];
   const tokens = {
@@ -25,7 +25,7 @@ test('lets each role do what it is for, and lists what it may read', async () =>
     projectId,
     cloudId: '00000000-0000-4000-8000-000000000000',
   });
-  // 422 is what whoever may gets for what is wrong: others are told that they may not.
+  // An authorized caller gets 422 for a wrong request, any other 403.
   const expected: [
     method: string,
     path: string,
@@ -106,7 +106,7 @@ test('lets each role do what it is for, and lists what it may read', async () =>
   );
 });
 
-test('takes signed requests, and says which part of a wrong one failed', async () => {
+test('accepts signed requests, and names the wrong part of others', async () => {
   await using cloud = await CloudProcess.start();
   const { accessKey, secretKey } = created(cloud, '--role', 'reader');
   const path = '/v2/clouds?perPage=5';
@@ -151,7 +151,7 @@ test('takes signed requests, and says which part of a wrong one failed', async (
   }
 });
 
-test('takes a token until it is revoked, and the start token until the next start', async () => {
+test('accepts a token until it is revoked, and the start token until the next start', async () => {
   await using cloud = await CloudProcess.start();
   const { id, token } = created(cloud, '--role', 'reader', '--expires', '1h');
   assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
@@ -167,7 +167,7 @@ test('takes a token until it is revoked, and the start token until the next star
   assert.equal((await next.request('GET', '/v2/clouds')).status, 200);
 });
 
-test('goes by what operators change from one request to the next, however often it was asked before', async () => {
+test('applies changes of operators from the next request on, despite cached answers', async () => {
   await using cloud = await CloudProcess.start();
   const clouds = async (): Promise<string[]> =>
     (await cloud.request('GET', '/v2/clouds')).body.data.map(({ name }: { name: string }) => name);
@@ -193,7 +193,7 @@ test('limits how often a token is used', async () => {
   assert.match(refused[0]?.headers.get('retry-after') ?? '', /^\d+$/);
 });
 
-test('has the clouds, users and tokens that operators add and that its file names', async () => {
+test('has the clouds, users and tokens of operators and of its configuration file', async () => {
   await using cloud = await CloudProcess.start();
   const add = ['cloud', 'add', '--name', 'east', '--provider', 'azure', '--cidr', '10.1.0.0/16', '--region'];
   assert.equal(operator(cloud, ...add, 'eastus').status, 0);

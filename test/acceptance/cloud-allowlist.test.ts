@@ -1,4 +1,4 @@
-// Allowlists of the cloud, enforced by the nodes: seen with the official SDK and with bare sockets.
+// Allowlists of the cloud, which the nodes enforce: checked with the official SDK and with sockets.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -25,7 +25,7 @@ async function isAdmitted({ connectionString }: CloudCluster, localAddress = '12
   }
 }
 
-test('admits nobody until an entry does, and then the SDK', { skip: onLinux }, async () => {
+test('admits no client until an entry includes its address', { skip: onLinux }, async () => {
   await using cloud = await CloudProcess.start();
   const cluster = await aCluster(cloud, { isOpen: false });
   const { path, connectionString } = cluster;
@@ -54,7 +54,7 @@ test('admits nobody until an entry does, and then the SDK', { skip: onLinux }, a
   assert.equal(await isAdmitted(cluster), false);
 });
 
-test('replaces the list at once, and lets temporary entries run out by themselves', {
+test('replaces the list at once, and removes temporary entries when they expire', {
   skip: onLinux,
 }, async () => {
   await using cloud = await CloudProcess.start();
@@ -84,7 +84,7 @@ test('replaces the list at once, and lets temporary entries run out by themselve
   assert.equal(await isAdmitted(cluster, '127.3.3.3'), true);
 });
 
-test('keeps the list through the death of nodes and of the cloud', { skip: onLinux }, async () => {
+test('keeps the list through kills of nodes and of the cloud', { skip: onLinux }, async () => {
   const cloud = await CloudProcess.start();
   const cluster = await aCluster(cloud);
   for (const pid of cloud.nodePids()) process.kill(pid, 'SIGKILL');
@@ -99,7 +99,7 @@ test('keeps the list through the death of nodes and of the cloud', { skip: onLin
   await cloud[Symbol.asyncDispose]();
 });
 
-test('refuses entries that are malformed, doubled or without their duration', async () => {
+test('refuses entries that are malformed, duplicate or lack their duration', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   const list = `${path}/allowlist`;

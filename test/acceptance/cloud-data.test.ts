@@ -1,4 +1,4 @@
-// What is in a cluster of the cloud: buckets, database users, certificate and health, used by the official SDK.
+// Buckets, database users, certificate and health of a cluster of the cloud, used by the official SDK.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import couchbase from 'couchbase';
@@ -148,7 +148,7 @@ test('changes and deletes buckets in both forms', async () => {
   assert.deepEqual((await cloud.request('GET', buckets)).body, []);
 });
 
-test('says of a quota that does not fit how much is free, and changes several buckets all or none', async () => {
+test('reports the free memory when a quota does not fit, and changes several buckets completely or not at all', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   const buckets = `${path}/buckets`;
@@ -191,7 +191,7 @@ test('says of a quota that does not fit how much is free, and changes several bu
   assert.deepEqual(deletions.map(({ status }) => status).sort(), [202, 404, 404]);
 });
 
-test('shows health from what the nodes say, and the certificate that they present', async () => {
+test('shows the health that the nodes report, and their certificate', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, orders);
@@ -218,7 +218,7 @@ test('shows health from what the nodes say, and the certificate that they presen
   );
 });
 
-test('takes users of v3, and keeps the password policy of the node', async () => {
+test('accepts users of v3, and enforces the password policy of the node', async () => {
   await using cloud = await CloudProcess.start();
   const { path, id } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, orders);

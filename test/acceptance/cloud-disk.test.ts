@@ -1,4 +1,4 @@
-// The cloud on a full disk: it says why, deletes, starts, and is whole again once there is room.
+// The cloud on a full disk: it reports the reason, deletes, starts, and recovers once there is space.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
@@ -9,14 +9,14 @@ import { CloudProcess } from '../support/cloud-process.ts';
 import { needs } from '../support/needs.ts';
 import { eventually } from '../support/node-process.ts';
 
-test('a cloud on a full disk says why it changes nothing, deletes, and starts', {
+test('a cloud on a full disk refuses changes with the reason, deletes, and starts', {
   skip: needs('mount'),
 }, async () => {
   const disk = mkdtempSync(join(tmpdir(), 'divan-cloud-full-'));
   const dataDir = join(disk, 'cloud');
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'divan-test', disk]);
   const ballast = join(disk, 'ballast');
-  // Not on the full disk: both starts must be able to say that they are ready.
+  // Not on the full disk: both starts must be able to write the ready file.
   const readyFile = join(tmpdir(), `divan-ready-${process.pid}`);
   const log = join(disk, 'log');
   try {

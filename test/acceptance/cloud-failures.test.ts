@@ -1,4 +1,4 @@
-// What goes wrong around clusters, and that the cloud gets over it: deletions at any time, nodes that die, stops and starts.
+// Failures around clusters from which the cloud recovers: deletions at any time, killed nodes, stops and starts.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -28,7 +28,7 @@ async function accepted(cloud: CloudProcess, name: string): Promise<{ path: stri
 
 const folders = (cloud: CloudProcess): string[] => readdirSync(join(cloud.dataDir, 'nodes'));
 
-test('deletes a cluster while it is made, and takes further deletions for the same one', async () => {
+test('deletes a cluster during its creation, and treats further deletions as the same', async () => {
   await using cloud = await CloudProcess.start();
   const { path, operation } = await accepted(cloud, 'hasty');
   await eventually(() => assert.equal(cloud.nodePids().length, 1));
@@ -45,7 +45,7 @@ test('deletes a cluster while it is made, and takes further deletions for the sa
   assert.equal((await cloud.request('DELETE', path)).status, 404);
 });
 
-test('starts nodes with an allocator that gives buffers back, and nothing that is the cloud’s own', async () => {
+test('starts nodes with an allocator that returns memory, and without the environment of the cloud', async () => {
   const environment = { PGPASSWORD: 'of the database', SOME_TOKEN: 'of somebody', TZ: 'UTC' };
   await using cloud = await CloudProcess.start({ environment });
   await accepted(cloud, 'lean');
@@ -64,14 +64,14 @@ test('starts nodes with an allocator that gives buffers back, and nothing that i
   assert.ok(!read('cmdline').join(' ').includes(password));
 });
 
-/** The cloud's file as another of its servers would write to it: with the function that keeps the checksums. */
+/** Opens the cloud's database as another of its servers would, with the function that computes checksums. */
 function writableDatabase(cloud: CloudProcess): DatabaseSync {
   const database = new DatabaseSync(join(cloud.dataDir, 'cloud.db'));
   new Seals(database);
   return database;
 }
 
-test('says why a cluster could not be made, and deletes it', async () => {
+test('reports why the creation of a cluster failed, and deletes it', async () => {
   const first = await CloudProcess.start();
   const { path } = await aCluster(first);
   await first.stop('SIGKILL');
@@ -92,7 +92,7 @@ test('says why a cluster could not be made, and deletes it', async () => {
   await first[Symbol.asyncDispose]();
 });
 
-test('calls a cluster degraded while its node is dead, and starts the node each time', async () => {
+test('reports a cluster as degraded while its node is dead, and restarts the node each time', async () => {
   await using cloud = await CloudProcess.start();
   const { id } = await aCluster(cloud);
   const status = async (): Promise<string> =>
@@ -107,7 +107,7 @@ test('calls a cluster degraded while its node is dead, and starts the node each 
   }
 });
 
-test('says what is in the way while a node is dead, and tells all that it knows by itself', async () => {
+test('while a node is dead, names the obstacle and answers from its own database', async () => {
   await using cloud = await CloudProcess.start();
   const { path, id } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
@@ -127,7 +127,7 @@ test('says what is in the way while a node is dead, and tells all that it knows 
     ['PUT', '/users/app', { password: 'Another-Horse-8' }],
     ['DELETE', '/users/app'],
   ] as const;
-  // At once, for the node is back soon.
+  // Immediately, since the node restarts soon.
   const answers = away.map(([method, below, body]) => cloud.request(method, `${path}${below}`, body));
   const health = cloud.request('GET', `${path}/health`);
   const v3Health = cloud.request('GET', `/v3/clusters/${id}/health`);
@@ -149,7 +149,7 @@ test('says what is in the way while a node is dead, and tells all that it knows 
   assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
 });
 
-test('stops its nodes with it, and has them back before it answers', async () => {
+test('stops its nodes, and has restarted them before it answers', async () => {
   const first = await CloudProcess.start();
   try {
     const { path } = await aCluster(first);
@@ -169,7 +169,7 @@ test('stops its nodes with it, and has them back before it answers', async () =>
   }
 });
 
-test('finishes a cluster that was all but ready when the cloud and the node ended', async () => {
+test('finishes a cluster that was almost ready when the cloud and the node were killed', async () => {
   const first = await CloudProcess.start();
   try {
     const { path } = await aCluster(first);
@@ -187,7 +187,7 @@ test('finishes a cluster that was all but ready when the cloud and the node ende
   }
 });
 
-test('begins no empty node in the place of one whose data is gone, and says which key it needs', async () => {
+test('does not replace a node that lost its data by an empty one, and names the key that it needs', async () => {
   const first = await CloudProcess.start();
   try {
     const { path } = await aCluster(first);
@@ -221,7 +221,7 @@ test('begins no empty node in the place of one whose data is gone, and says whic
   }
 });
 
-test('knows its nodes although its folder has lost its name, and says whose they are when these are lost, too', async () => {
+test('recognizes its nodes after the loss of folder.id, and names their owner after the loss of their owner files', async () => {
   const first = await CloudProcess.start();
   try {
     const { path } = await aCluster(first);
@@ -257,7 +257,7 @@ test('knows its nodes although its folder has lost its name, and says whose they
   }
 });
 
-test('removes at start what a deleted cluster left, and nothing that it does not surely know', async () => {
+test('removes leftovers of deleted clusters at start, and no folder of unknown origin', async () => {
   const first = await CloudProcess.start();
   try {
     const { path } = await aCluster(first, { name: 'deleted' });
@@ -278,7 +278,7 @@ test('removes at start what a deleted cluster left, and nothing that it does not
   }
 });
 
-test('tells of an address that something else took, after the node could not have it', async () => {
+test('reports an address that another process has taken after the node failed to listen on it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-places-'));
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const operatorAddress = operatorAddressHere();

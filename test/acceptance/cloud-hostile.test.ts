@@ -1,4 +1,4 @@
-// What no client of good will sends: the cloud refuses it, closes what it must, and never fails.
+// Hostile requests: the cloud refuses them, closes connections where needed, and never fails.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -14,7 +14,7 @@ import { printedSeed } from '../support/seed.ts';
 const nobody = '00000000-0000-4000-8000-000000000000';
 const waitMs = 20_000;
 
-/** Sends bytes as they are; answers all that came until the server closed the connection or said nothing for a while. */
+/** Sends bytes; returns what the server sends until it closes the connection or is silent for a while. */
 async function raw(api: string, bytes: string | Buffer, { until = /\r\n\r\n/ } = {}) {
   const { hostname, port } = new URL(api);
   const socket = connect(Number(port), hostname);
@@ -64,7 +64,7 @@ describe('hostile requests', () => {
       Buffer.from(body),
     ]);
 
-  test('refuses bodies that are no JSON object of what is described, and says what would be right', async () => {
+  test('refuses bodies that violate the description, and says what would be right', async () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     const bodies: [body: string | Buffer, message: RegExp, type?: string][] = [
       ['{"name":', /body: is not JSON/],
@@ -94,13 +94,13 @@ describe('hostile requests', () => {
       assert.equal(answer.status, 422, `${String(body).slice(0, 60)}: ${answer.text}`);
       assert.match(answer.text, message);
     }
-    // The last of two names counts, as everywhere.
+    // Of duplicate names the last counts, as in JSON.parse.
     const twice = await raw(cloud.ready.api, withBody('{"name":"a","name":"b"}'));
     twice.end();
     assert.match(twice.text, /^HTTP\/1\.1 201[\s\S]*"name":"b"/);
   });
 
-  test('refuses an oversized body, told or not, and closes the connection', async () => {
+  test('refuses an oversized body with or without Content-Length, and closes the connection', async () => {
     const large = 1024 * 1024 + 1;
     const told = `${head('POST', '/v2/projects', 'Host: x', json, `Content-Length: ${large}`)}\r\n\r\n{`;
     const chunk = `${(1 << 16).toString(16)}\r\n${' '.repeat(1 << 16)}\r\n`.repeat(17);
@@ -113,7 +113,7 @@ describe('hostile requests', () => {
     }
   });
 
-  test('answers application/json and no more than that, which a published client compares', async () => {
+  test('sends exactly application/json, which a published client compares', async () => {
     for (const path of ['/v2/status', '/v2/projects', '/v2/projects?page=0', '/nowhere', '/openapi.json']) {
       const { headers } = await fetch(new URL(path, cloud.ready.api), {
         headers: { authorization: `Bearer ${cloud.ready.token}` },
@@ -124,7 +124,7 @@ describe('hostile requests', () => {
     assert.match(malformed.text, /content-type: application\/json\r\n/);
   });
 
-  test('knows an id in capital letters', async () => {
+  test('accepts an id in capital letters', async () => {
     const { body: shown } = await cloud.request('GET', `/v2/clusters/${cluster}`);
     const loud = await cloud.request('GET', `/v2/clusters/${cluster.toUpperCase()}`);
     assert.deepEqual(loud.body, shown);
@@ -143,7 +143,7 @@ describe('hostile requests', () => {
     assert.equal((await cloud.request('DELETE', `/v2/clusters/${body.id.toUpperCase()}`)).status, 202);
   });
 
-  test('takes an empty body with a content type as none', async () => {
+  test('treats an empty body with a content type as no body', async () => {
     const answer = await raw(
       cloud.ready.api,
       `${head('DELETE', `/v2/projects/${nobody}`, 'Host: x', json, 'Content-Length: 0')}\r\n\r\n`,
@@ -152,7 +152,7 @@ describe('hostile requests', () => {
     assert.equal(answer.status, 404, answer.text);
   });
 
-  test('finds nothing behind odd paths, and serves whatever the Host header says', async () => {
+  test('answers 404 for odd paths, and ignores the Host header', async () => {
     const paths: [path: string, status: number][] = [
       ['//v2/status', 404],
       ['/v2/%2e%2e/v2/status', 404],
@@ -185,7 +185,7 @@ describe('hostile requests', () => {
     }
   });
 
-  test('answers what is no HTTP in its own words, and closes the connection', async () => {
+  test('answers malformed HTTP with its JSON error, and closes the connection', async () => {
     const wrong: [bytes: string, status: number, kind: string][] = [
       ['hello\r\n\r\n', 400, 'BadRequest'],
       [`GET /v2/status HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`, 431, 'HeadersTooLarge'],
@@ -206,7 +206,7 @@ describe('hostile requests', () => {
     }
   });
 
-  test('needs no Host header of HTTP/1.0, and lets clients ask before they send a body', async () => {
+  test('accepts HTTP/1.0 without a Host header, and supports Expect: 100-continue', async () => {
     const old = await raw(cloud.ready.api, 'GET /v2/status HTTP/1.0\r\n\r\n');
     assert.equal(old.status, 200, old.text);
     assert.ok(await old.closed());
@@ -216,7 +216,7 @@ describe('hostile requests', () => {
     assert.equal(asked.status, 100, asked.text);
   });
 
-  test('answers the requests before what is no HTTP on the same connection first', async () => {
+  test('answers the requests before malformed HTTP on the same connection first', async () => {
     const good = `${head('GET', '/v2/clouds', 'Host: x')}\r\n\r\n`;
     const answer = await raw(cloud.ready.api, `${good}${good}no request\r\n\r\n`, {
       until: /not an HTTP request/,
@@ -225,7 +225,7 @@ describe('hostile requests', () => {
     assert.ok(await answer.closed());
   });
 
-  test('lets nobody send a request for ever', async () => {
+  test('limits the time to send a request', async () => {
     const app = createApi({
       operations: [],
       find: () => Promise.resolve(undefined),
@@ -245,7 +245,7 @@ describe('hostile requests', () => {
     }
   });
 
-  test('answers anything that has the shape of a request, and things near it, without failing', async () => {
+  test('answers random and nearly valid requests without failing', async () => {
     const description = await cloud.description();
     const operations = Object.entries(description.document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
@@ -307,7 +307,7 @@ const pathNear = (path: string, cluster: string) =>
 
 type Shape = { [key: string]: unknown };
 
-/** Bodies as described, with some of their parts replaced by anything. */
+/** Described bodies with some parts replaced by random values. */
 function bodyNear(requestBody: unknown, { document }: CloudDescription): fc.Arbitrary<unknown> {
   const schema = (requestBody as { content?: { 'application/json': { schema: Shape } } } | undefined)
     ?.content?.['application/json'].schema;
@@ -346,7 +346,7 @@ function rightValue(schema: Shape, known: Record<string, Shape>): fc.Arbitrary<u
   }
 }
 
-test('stops although a request never arrives whole', async () => {
+test('stops although a request never arrives completely', async () => {
   await using cloud = await CloudProcess.start();
   const half = [
     'POST /v2/projects HTTP/1.1',
@@ -361,7 +361,7 @@ test('stops although a request never arrives whole', async () => {
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
   socket.write(half.join('\r\n'));
-  // Answered on a connection that came later: the first one's request is in hand by then.
+  // Answered on a later connection, so the server has received the first one's request.
   assert.equal((await cloud.request('GET', '/v2/status')).status, 200);
   const ended = await Promise.race([
     cloud.stop('SIGTERM'),

@@ -1,4 +1,4 @@
-// What the operator gets wrong on the command line and in a configuration file: told in a sentence, without a stack.
+// Mistakes of the operator on the command line and in a configuration file: reported in a sentence, without a stack.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ describe('the operator', () => {
     assert.notEqual(status, 0);
   }
 
-  test('is told what is wrong with a configuration file, and where', () => {
+  test('gets the problem of a configuration file and its place', () => {
     const config = join(folder, 'config.json');
     const reader = { role: 'reader', token };
     const mistakes: [config: unknown, message: RegExp][] = [
@@ -69,7 +69,7 @@ describe('the operator', () => {
     }
   });
 
-  test('is told of an access key that another token has', () => {
+  test('gets an error for an access key that another token has', () => {
     const config = join(folder, 'keys.json');
     const dataDir = join(folder, 'keys');
     const made = operator({ dataDir }, 'token', 'create', '--role', 'reader', '--json');
@@ -78,7 +78,7 @@ describe('the operator', () => {
     refuses(start('--data-dir', dataDir, '--config', config), /: tokens\.0\.accessKey: another token has it/);
   });
 
-  test('is told what a command refuses, and that a command began a new cloud', () => {
+  test('gets the reason of a refused command, and a note when a command created a cloud', () => {
     const cloud = { dataDir: join(folder, 'new') };
     refuses(operator(cloud, 'token', 'revoke'), /^divan: token revoke: ID is missing\n/);
     refuses(operator(cloud, 'user', 'list'), /^divan: --data-dir: there is no cloud in .*new\n$/);
@@ -94,7 +94,7 @@ describe('the operator', () => {
     );
   });
 
-  test('finds every command in the help, and the options of each behind it', () => {
+  test('finds every command and its options in the help', () => {
     const help = (...args: string[]) =>
       spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8' }).stdout;
     assert.match(
@@ -111,7 +111,7 @@ describe('the operator', () => {
     );
   });
 
-  test('is told of a database that cannot be used, without its password', () => {
+  test('gets an error for an unusable database, without its password', () => {
     const dataDir = join(folder, 'unused');
     const away = start('--data-dir', dataDir, '--database', 'postgres://u:secret-7@127.0.0.1:1/x');
     refuses(away, /^divan: --database: cannot use 127\.0\.0\.1:1\/x: .*ECONNREFUSED/);
@@ -122,7 +122,7 @@ describe('the operator', () => {
     );
   });
 
-  test('keeps the rights of a file and of a folder that everybody uses', () => {
+  test('keeps the permissions of a file and of a shared folder', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '', { mode: 0o644 });
     refuses(start('--data-dir', file), /^divan: --data-dir: cannot use .*file: it is a file/);

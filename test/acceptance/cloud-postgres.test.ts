@@ -1,4 +1,4 @@
-// The cloud over PostgreSQL: the same, and several API servers on one database.
+// The cloud over PostgreSQL: the common tests, and several API servers on one database.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { Network } from '../support/network.ts';
 import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
 
-/** Others who ask the same all the time, so that there is always something to be told of. */
+/** Sends the same request continuously, so that there is always one in progress. */
 function crowd(cloud: CloudProcess, path: string): () => Promise<void> {
   let on = true;
   const one = async (): Promise<void> => {
@@ -55,7 +55,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
   });
 
-  test('reads through one server what was written through another, at once and each time', async () => {
+  test('a server reads what another has written, at once', async () => {
     const args = await database();
     await using one = await CloudProcess.start({ args });
     await using other = await CloudProcess.start({ args });
@@ -80,7 +80,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     await disperse();
   });
 
-  test('refuses a token on every server once it is revoked, and lets in one that is new', async () => {
+  test('refuses a revoked token on every server, and accepts a new one', async () => {
     const args = await database();
     await using one = await CloudProcess.start({ args });
     await using other = await CloudProcess.start({ args });
@@ -100,7 +100,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     await client.end();
   });
 
-  test('lets each server use and delete the clusters of the others, whose nodes stay with their own', async () => {
+  test('every server can use and delete the clusters of the others, whose nodes keep running on their server', async () => {
     const keys = mkdtempSync(join(tmpdir(), 'divan-key-'));
     const args = [...(await database()), '--key-file', join(keys, 'shared.key')];
     try {
@@ -121,7 +121,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     }
   });
 
-  test('takes allowlists of one cluster from several servers at once, and keeps one of them whole', async () => {
+  test('of concurrent allowlists from several servers, one applies completely', async () => {
     const keys = mkdtempSync(join(tmpdir(), 'divan-key-'));
     const args = [...(await database()), '--key-file', join(keys, 'shared.key')];
     try {
@@ -154,7 +154,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     }
   });
 
-  test('lets a cluster be made in a project that is deleted at the same time before that, or not at all', async () => {
+  test('a cluster in a project that is deleted concurrently is created before the deletion or refused', async () => {
     const args = await database();
     await using one = await CloudProcess.start({ args });
     await using other = await CloudProcess.start({ args });
@@ -170,7 +170,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       if (made.status !== 202) continue;
       const path = made.headers.get('location') as string;
       const deletions = await Promise.all([one, other].map((cloud) => cloud.request('DELETE', path)));
-      // The later one may find the cluster gone.
+      // For the later one the cluster may be deleted already.
       for (const { status } of deletions) assert.ok([202, 404].includes(status), String(status));
       const accepted = deletions.filter(({ status }) => status === 202);
       assert.equal(new Set(accepted.map(({ headers }) => headers.get('divan-operation'))).size, 1);
@@ -188,7 +188,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.match(body.message, /--key-file/);
   });
 
-  test('finishes clusters that were under way when the database went away', async () => {
+  test('finishes clusters that were being created when the database stopped', async () => {
     await using cloud = await CloudProcess.start({ args: await database() });
     const cluster = aCluster(cloud);
     await eventually(() => assert.equal(cloud.nodePids().length, 1));
@@ -204,7 +204,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.deepEqual(cloud.nodePids(), []);
   });
 
-  test('answers 500 while the database is away, and goes on when it is back', async () => {
+  test('answers 500 while the database is down, and recovers afterwards', async () => {
     await using cloud = await CloudProcess.start({ args: await database() });
     await server.stop();
     for (const [path, methods] of Object.entries((await cloud.description()).document.paths)) {
@@ -220,7 +220,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.equal((await cloud.request('GET', '/v2/projects')).status, 200);
   });
 
-  test('goes on as soon as a cut network is back, with the operations that were under way', async () => {
+  test('continues pending operations as soon as the network is back', async () => {
     const [, url] = (await database()) as [string, string];
     await using network = await Network.to(Number(new URL(url).port));
     const args = ['--database', url.replace(/:\d+\//, `:${network.port}/`)];

@@ -1,4 +1,4 @@
-// The cloud over its own file.
+// The cloud over SQLite.
 import { cloudSuite } from '../support/cloud-suite.ts';
 
 cloudSuite(async () => []);

@@ -1,12 +1,12 @@
-// Every status that the specification's tables list, of every operation that the cloud serves: one table of requests, sent by
-// whoever may, by whoever may not, to what is not there and with what is wrong. 500 is the database's: see cloud-postgres.
+// Every status that the specification lists for every operation of the cloud: one table of requests, sent with and without
+// the required role, to missing resources and with wrong bodies. cloud-postgres tests 500, for a failing database.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { aCluster, hostedCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
 import { created } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 
-/** As the specification lists them, beside 500. */
+/** The statuses of the specification without 500. */
 const specified = `
 GET /v2/status 200
 GET /v2/clouds 200 403 422
@@ -49,7 +49,7 @@ POST /v3/clusters/{id}/users 201 403 404 422
 `;
 
 interface Case {
-  /** `GET /v2/clouds/{id}`, as described. */
+  /** The operation in the notation of the description: `GET /v2/clouds/{id}`. */
   operation: string;
   params?: Record<string, string>;
   body?: unknown;
@@ -100,7 +100,7 @@ describe('statuses', () => {
       (_whole, name: string) => params[name] ?? name,
     );
 
-  /** What is in a cluster, in an order in which each request succeeds. */
+  /** Requests about the contents of a cluster, in an order in which each succeeds. */
   function contents(version: string, id: string): Case[] {
     const at = `/${version}/clusters/{id}`;
     const bucket = { id, bucketId: 'Yg' };
@@ -190,7 +190,7 @@ describe('statuses', () => {
     return cloud.request(method, change.path ?? pathOf(one), body, change.token ?? cloud.ready.token);
   };
 
-  /** The refusals that a request can be turned into. */
+  /** The statuses of a request after changes that make it fail. */
   async function refusalsOf(one: Case): Promise<number[]> {
     const statuses: number[] = [];
     const refused = async (status: number, change: Parameters<typeof send>[1]): Promise<void> => {
@@ -214,12 +214,12 @@ describe('statuses', () => {
       const ofStranger = (await send(one, { path, token: tokens.stranger })).status;
       assert.ok([403, 404].includes(ofStranger), one.operation);
       const malformed = pathOf(one).replace(one.params['id'], 'x');
-      // The one change of a cluster whose row has no 422.
+      // The only change of a cluster without 422 in the specification.
       const hasNo422 = /^DELETE .*\{username\}$/.test(one.operation);
       await refused(declared.includes(422) && !hasNo422 ? 422 : 404, { path: malformed });
     }
     if (declared.includes(422) && one.body !== undefined) {
-      // A change of a user that changes nothing is none that is wrong.
+      // An empty change of a user is valid.
       const empty = one.operation.endsWith('{username}') ? [] : [{}];
       for (const body of [...empty, [], 'x', 1, null, [null], { unheardOf: 1 }]) {
         if (Array.isArray(one.body) && Array.isArray(body) && one.operation.endsWith('allowlist')) continue;
@@ -248,7 +248,7 @@ describe('statuses', () => {
     return Object.keys(document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).map(Number);
   };
 
-  test('keeps what roles may not do from them, and tells strangers nothing of what exists', async () => {
+  test('refuses operations beyond a role, and does not reveal to others what exists', async () => {
     const { document } = await cloud.description();
     for (const [path, methods] of Object.entries(document.paths)) {
       const concrete = path
@@ -260,7 +260,7 @@ describe('statuses', () => {
         for (const role of ['projectOwner', 'projectViewer', 'reader'] as const) {
           if (description === '' || path.includes('operations')) continue;
           const may = description.includes(role);
-          if (may && method !== 'get') continue; // they succeed below
+          if (may && method !== 'get') continue; // tested below
           const answer = await cloud.request(
             method.toUpperCase(),
             concrete,
@@ -293,7 +293,7 @@ describe('statuses', () => {
       );
   });
 
-  /** Right in form. */
+  /** A valid body. */
   function bodyFor(method: string, path: string): unknown {
     if (method === 'get') return undefined;
     const all = [...contents('v2', vpc), ...contents('v3', hosted)];
@@ -341,7 +341,7 @@ describe('statuses', () => {
     await untilGone(cloud, `/v3/clusters/${hosted}`);
   });
 
-  test('tells other methods which there are, and other paths where to look', async () => {
+  test('lists the allowed methods in a 405, and names the description in a 404', async () => {
     const { document } = await cloud.description();
     for (const [path, methods] of Object.entries(document.paths)) {
       const concrete = path.replaceAll(/\{\w+\}/g, nobody);

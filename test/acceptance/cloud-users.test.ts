@@ -1,4 +1,4 @@
-// Database users of the cloud: what is asked for is what they get, neither more nor less, also when many ask at once.
+// Database users of the cloud get exactly the requested access, also with concurrent requests.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { aCluster } from '../support/cloud-cluster.ts';
@@ -23,7 +23,7 @@ describe('database users', () => {
     (await cloud.request('GET', v2)).body.find((user: { username: string }) => user.username === username)
       ?.access;
 
-  test('takes no name for a bucket or a scope that would give another role', async () => {
+  test('refuses names of buckets and scopes that would result in another role', async () => {
     const smuggled = 'orders],admin,data_reader[orders';
     const reader = ['data_reader'];
     const refusals: [path: string, bucket: object, message: RegExp][] = [
@@ -46,7 +46,7 @@ describe('database users', () => {
     assert.equal(await accessOf('x'), undefined);
   });
 
-  test('takes back the access that it shows', async () => {
+  test('accepts the access that it returns', async () => {
     const buckets = [{ name: 'orders', scope: '_default', access: 'data_reader' }];
     assert.equal((await cloud.request('POST', v3, { username: 's', password, buckets })).status, 201);
     const shown = await accessOf('s');
@@ -56,7 +56,7 @@ describe('database users', () => {
     assert.deepEqual(await accessOf('s'), shown);
   });
 
-  test('makes one user of a name, however many ask for it at once', async () => {
+  test('creates one user of a name for concurrent requests', async () => {
     const wishes = Array.from({ length: 8 }, (_, i) => ({ username: 'one', password: `${password}-${i}` }));
     const answers = await Promise.all(wishes.map((wish) => cloud.request('POST', v2, wish)));
     const made = answers.filter(({ status }) => status === 201);
@@ -67,7 +67,7 @@ describe('database users', () => {
     }
   });
 
-  test('forgets what a user might do in a bucket that is deleted', async () => {
+  test('removes the access of users to a deleted bucket', async () => {
     const buckets = v2.replace('users', 'buckets');
     const shortLived = { name: 'short-lived', memoryQuota: 100 };
     assert.equal((await cloud.request('POST', buckets, shortLived)).status, 201);

@@ -1,4 +1,4 @@
-// Values that the node compresses by itself, as clients see them: unchanged.
+// Values that the node compresses in the background are unchanged for clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connect, MutateInSpec } from 'couchbase';
@@ -11,7 +11,7 @@ test('documents of a bucket in mode active are compressed, and read, changed and
   const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '0', compressionMode: 'active' };
   assert.equal((await node.request('/pools/default/buckets', 'POST', form)).status, 202);
   await using disposed = new AsyncDisposableStack();
-  // Without compression, so that the client cannot send what it is to find compressed.
+  // The client must not send compressed values.
   const cluster = await connect(`couchbase://${node.ready.node.kv}?enable_compression=false`, administrator);
   disposed.defer(() => cluster.close());
   const collection = cluster.bucket('b').defaultCollection();

@@ -1,4 +1,4 @@
-// Limits of the data port, set over REST and seen from outside, also by a node that starts with them.
+// Limits of the data port, set over REST, at once and after a restart.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KvConnection } from '../support/kv-connection.ts';
@@ -23,7 +23,7 @@ async function isIdleClientDropped(node: NodeProcess): Promise<void> {
   client.close();
 }
 
-test('idle clients are hung up on, also after a restart, and connections are logged', async () => {
+test('closes idle connections, also after a restart, and logs connections', async () => {
   await using node = await NodeProcess.start();
   const form = { connection_idle_time: '1', verbosity: '1' };
   assert.equal((await node.request(path, 'POST', form)).status, 202);
@@ -35,7 +35,7 @@ test('idle clients are hung up on, also after a restart, and connections are log
   await isIdleClientDropped(again);
 });
 
-/** Logs in, since clients that do not may take a part of the connections only; null when the connection is refused. */
+/** Logs in, since unauthenticated clients get only a part of the connections; null when the node refuses the connection. */
 async function loggedInOrNull(node: NodeProcess): Promise<KvConnection | null> {
   const client = await KvConnection.open(portOf(node));
   const isIn = client.plain(administrator.username, administrator.password).then(
@@ -45,7 +45,7 @@ async function loggedInOrNull(node: NodeProcess): Promise<KvConnection | null> {
   return (await Promise.race([isIn, client.closed.then(() => false)])) ? client : null;
 }
 
-test('clients above the limit are turned away, and those below it served', async () => {
+test('refuses clients above the limit, and serves those below it', async () => {
   await using node = await NodeProcess.start({ args: ['--services', 'kv'] });
   await node.request(path, 'POST', { max_connections: `${leastLimit}` });
   const client = await clientOf(node);
@@ -61,7 +61,7 @@ test('clients above the limit are turned away, and those below it served', async
   client.close();
 });
 
-test('compressed values and durations can be switched off for connections to come', async () => {
+test('compressed values and durations can be switched off for new connections', async () => {
   await using node = await NodeProcess.start();
   const [snappy, tracing, xerror] = [0x0a, 0x0f, 0x07];
   const granted = async () => {

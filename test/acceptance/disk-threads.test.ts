@@ -1,4 +1,4 @@
-// How many threads work on files, as the operating system shows them, follows the data service's settings.
+// The number of disk threads that the operating system shows follows the data service's settings.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -7,10 +7,10 @@ import { eventually, NodeProcess } from '../support/node-process.ts';
 
 const path = '/pools/default/settings/memcached/global';
 const filesPerBucket = 4;
-/** Long enough for memory to be won by letting it go. */
+/** Large enough that evicting it frees memory. */
 const text = 'x'.repeat(1000);
 
-/** The system keeps fifteen characters of a name. */
+/** The system truncates names to fifteen characters. */
 function threadsOf(node: NodeProcess, name: string): number {
   const tasks = `/proc/${node.pid}/task`;
   const names = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/comm`, 'utf8').trim());
@@ -28,7 +28,7 @@ async function addBucket(node: NodeProcess, name: string): Promise<void> {
   assert.equal(status, 202);
 }
 
-/** One document in each file of the bucket, let go of and asked for again, by as many clients at once. */
+/** Evicts one document of each file of the bucket, and reads them concurrently with one client each. */
 async function fetchFromEachFile(node: NodeProcess, bucket: string): Promise<void> {
   const vbuckets = Array.from({ length: filesPerBucket }, (_, file) => file);
   const clients = await Promise.all(vbuckets.map(() => dataClient(node, bucket)));
@@ -42,7 +42,7 @@ async function fetchFromEachFile(node: NodeProcess, bucket: string): Promise<voi
   for (const client of clients) client.close();
 }
 
-test('files are read and written by one thread each, and by as many as an administrator wants', async () => {
+test('one thread reads and one writes by default, and as many as an administrator sets', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   await fetchFromEachFile(node, 'b');
   assert.deepEqual([threadsOf(node, 'disk writer'), threadsOf(node, 'disk reader')], [1, 1]);

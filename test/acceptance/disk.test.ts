@@ -1,4 +1,4 @@
-// What a node does when its disk is full, fails to sync, or holds files that were damaged: seen from outside.
+// A node whose disk is full, fails to sync, or has damaged files.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -44,7 +44,7 @@ const durableSet = async (to: KvConnection, key: string, value: string, vb = 0):
 const get = async (from: KvConnection, key: string, vb = 0) =>
   await from.ask({ opcode: 0, vb, key: Buffer.from(key) });
 
-test('a full disk refuses writes for a while, and nothing is lost', { skip: needs('mount') }, async () => {
+test('refuses writes while the disk is full, and loses nothing', { skip: needs('mount') }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'divan-test', dataDir]);
   const ballast = join(dataDir, 'ballast');
@@ -82,7 +82,7 @@ test('a full disk refuses writes for a while, and nothing is lost', { skip: need
   }
 });
 
-test('a node starts on a full disk: it reads, says why it takes no writes, and does again once there is space', {
+test('a node starts on a full disk, reads, refuses writes with the reason, and accepts them once there is space', {
   skip: needs('mount'),
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
@@ -115,7 +115,7 @@ test('a node starts on a full disk: it reads, says why it takes no writes, and d
   }
 });
 
-test('on a full disk buckets are deleted and flushed, which makes room for the others', {
+test('deletes and flushes buckets on a full disk, which frees space for the others', {
   skip: needs('mount'),
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-full-'));
@@ -167,7 +167,7 @@ test('on a full disk buckets are deleted and flushed, which makes room for the o
   }
 });
 
-test('after a failed sync a bucket takes no more writes, says why, and reads go on', {
+test('after a failed sync a bucket refuses writes with the reason, and still reads', {
   skip: needs('compiler'),
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-sync-'));
@@ -219,7 +219,7 @@ test('a node whose data folder is moved away acknowledges no more writes and cha
     const b = await client(node);
     assert.equal(await durableSet(b, 'k', '1'), success);
     renameSync(dataDir, away);
-    // Nobody knows what becomes of that one; of the next it is known.
+    // The outcome of this write is unknown; that of the next one is known.
     await assert.rejects(durableSet(b, 'k', '2'), /the connection was closed instead of a reply/);
     const c = await client(node);
     assert.equal(await durableSet(c, 'k', '3'), temporaryFailure);
@@ -300,7 +300,7 @@ function fillWith(descriptor: number): void {
   }
 }
 
-/** On disk when it answers: nothing of it waits for room later. */
+/** Persisted when it resolves, so that no write waits for space later. */
 async function storeMegabytes(node: NodeProcess, bucket: string, count: number): Promise<void> {
   const connection = await client(node, bucket);
   for (let i = 0; i < count; i++) {
@@ -320,7 +320,7 @@ function spoil(path: string, harm: 'cut' | 'flipped'): void {
     truncateSync(path, Math.floor(size / 2));
     return;
   }
-  // Inside values: SQLite itself would not notice.
+  // Inside values, where SQLite does not detect damage.
   const bytes = readFileSync(path);
   for (let page = 8192; page < size; page += 8192) {
     const at = bytes.subarray(page, page + 8192).lastIndexOf('vvvvvvvvvvvv');

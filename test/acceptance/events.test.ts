@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { KvConnection } from '../support/kv-connection.ts';
 import { NodeProcess } from '../support/node-process.ts';
 
-test('keeps what happened and who did it over kill -9', async (t) => {
+test('keeps events and their users through kill -9', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-events-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   const eventsOf = async (node: NodeProcess) => {

@@ -1,4 +1,4 @@
-// What a node and the cloud keep is for their owner's eyes, also in a folder that others may enter.
+// Files of a node and of the cloud are readable by their owner only, also in a folder that others may enter.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const openFiles = (folder: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => (statSync(path).mode & 0o077) !== 0);
 
-test('no file of a node is for others, and one that is becomes its own at the next start', async (t) => {
+test('files of a node are private, and the next start makes a readable one private', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-modes-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   chmodSync(dataDir, 0o755);
@@ -29,7 +29,7 @@ test('no file of a node is for others, and one that is becomes its own at the ne
   await second.stop();
 });
 
-test('no file of the cloud database is for others', async (t) => {
+test('files of the cloud database are private', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-modes-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const { store, state } = openSqlite(join(folder, 'cloud.db'));

@@ -1,4 +1,4 @@
-// What a user can do wrong when something starts: one line that names the place and the value, and nothing left behind.
+// Mistakes at a first start: one line names the place and the value, and the start leaves nothing behind.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -112,7 +112,7 @@ test('a bucket of the command line is named by its option', () => {
   assert.equal(existsSync(folder), false);
 });
 
-test('an init file that the rules allow is made whole', async () => {
+test('a valid init file is applied completely', async () => {
   const init = join(scratch, 'whole.json');
   const scopes = [
     { name: 's', collections: ['c', { name: 'd', maxTTL: 60 }] },
@@ -132,7 +132,7 @@ test('an init file that the rules allow is made whole', async () => {
   assert.equal((await node.request('/settings/rbac/users/local/app')).status, 200);
 });
 
-test('a first start that was not finished says how to go on', async () => {
+test('an interrupted first start says how to continue', async () => {
   const dataDir = join(scratch, 'unfinished');
   {
     await using node = await NodeProcess.start({ dataDir });
@@ -147,7 +147,7 @@ test('a first start that was not finished says how to go on', async () => {
 
 const unprivileged = { skip: process.getuid?.() === 0 ? false : 'needs root, which can drop its rights' };
 
-/** No stack trace for what a user can cause. */
+/** Errors that a user can cause, which are printed without a stack trace. */
 const wrong: Record<string, (folder: string) => { args: string[]; says: RegExp }> = {
   'a ready file in a folder that is not there': (folder) => ({
     args: ['node', '--data-dir', folder, '--ready-file', join(folder, 'none', 'ready.json')],

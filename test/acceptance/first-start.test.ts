@@ -1,4 +1,4 @@
-// The port of a node is open a moment before its administrator is set: nobody else may be first.
+// The REST port opens shortly before the administrator is set: no other client may set up the node meanwhile.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ async function freePort(): Promise<number> {
 
 const basic = (name: string) => `Basic ${Buffer.from(`${name}:password`).toString('base64')}`;
 
-test('nobody sets up a node that was started with credentials but who has them', {
+test('a node started with credentials can be set up only with them', {
   timeout: 60_000,
 }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-first-'));

@@ -51,7 +51,7 @@ describe(`hostile input, DIVAN_SEED=${seed}`, () => {
   });
 });
 
-/** Runs an attack with a calm client beside it that must not notice, and checks that the node is as before. */
+/** Runs an attack beside a normal client that must not be affected, and checks the node afterwards. */
 async function beside(collection: Collection, node: NodeProcess, attack: () => Promise<void>): Promise<void> {
   const done = { now: false };
   const before = residentKb(node.pid);

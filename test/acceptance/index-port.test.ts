@@ -1,4 +1,4 @@
-// The index service's own port and what the cluster manager tells of it, on a real node.
+// The index service's port, and how the cluster manager advertises it, on a real node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { administrator, NodeProcess } from '../support/node-process.ts';
@@ -29,7 +29,7 @@ test('a node with the index service advertises its port and answers there', asyn
   });
 });
 
-test('a node without it has no such port', async () => {
+test('a node without the index service has no such port', async () => {
   await using node = await NodeProcess.start({ args: ['--services', 'kv', '--bucket', 'travel'] });
   assert.equal(node.ready.node.index, undefined);
 });

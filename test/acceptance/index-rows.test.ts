@@ -1,4 +1,4 @@
-// Random documents and statements on a real node: through the index files of every kind of index, rows are those of the collection.
+// Random documents and statements on a real node: statements over every kind of index return the same rows as without.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { administrator, NodeProcess } from '../support/node-process.ts';

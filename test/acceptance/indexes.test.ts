@@ -115,7 +115,7 @@ const create = async (
     ?.definition as IndexDefinition;
 };
 
-test('an index is online when its creation answers, and scans see what the writer wrote before them', async () => {
+test('an index is online when its creation is answered, and scans see earlier writes', async () => {
   await using setup = await setUp();
   await setup.store(
     Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`d${n}`, { n, t: [n % 3, 'x'] }])),
@@ -164,7 +164,7 @@ test('array keys have a row for each element, and a distinct scan answers each d
   assert.equal(await setup.indexes.count(scanOf(distinct, { isDistinct: true, spans: twos })), 2);
 });
 
-test('names are taken once for each collection, and errors have their published codes', async () => {
+test('index names are unique per collection, and errors have their published codes', async () => {
   await using setup = await setUp();
   const byN = aDefinition(['`n`'], { name: 'by_n' });
   await create(setup, byN);
@@ -189,7 +189,7 @@ test('a deferred index waits for its build', async () => {
   assert.deepEqual(await rowsOf(setup, scanOf(deferred)), [['a', 1]]);
 });
 
-test('a scan that cannot be as consistent as wanted ends after its time, or when its statement does', async () => {
+test('a scan that does not reach its consistency ends at its timeout, or with its statement', async () => {
   await using setup = await setUp();
   const byN = await create(setup, aDefinition(['`n`']));
   const consistency: Consistency = { kind: 'at', vector: new Map([[7, { seqno: 1_000_000, uuid: 0n }]]) };
@@ -200,7 +200,7 @@ test('a scan that cannot be as consistent as wanted ends after its time, or when
   await assert.rejects(scan, /cancelled/);
 });
 
-test('an index dropped under its scan ends the scan by an error', async () => {
+test('dropping an index fails its running scan', async () => {
   await using setup = await setUp();
   await setup.store(Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`d${n}`, { n }])));
   const byN = await create(setup, aDefinition(['`n`']));

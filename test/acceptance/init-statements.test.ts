@@ -1,4 +1,4 @@
-// Statements of an init file: what a client finds when the node says that it is ready, and what is said of a wrong one.
+// Statements of an init file: their effect once the node is ready, and errors of wrong ones.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ async function rowsOf(node: NodeProcess, statement: string): Promise<unknown[]> 
   return results;
 }
 
-test('statements run in order, over the documents, before the node is ready, and once', async () => {
+test('runs statements in order, after the documents, once, and before the node is ready', async () => {
   const dataDir = join(scratch, 'ordered');
   const statements = [
     'CREATE INDEX by_n ON travel.s.c(n)',
@@ -63,7 +63,7 @@ test('statements run in order, over the documents, before the node is ready, and
   }
 });
 
-test('mistakes in statements are refused by place before anything starts', () => {
+test('refuses wrong statements with their place before anything starts', () => {
   const wrong = start('wrong', ['SELECT 1', 'SELEC 1', '']);
   assert.equal(wrong.status, 2, wrong.stderr);
   assert.match(wrong.stderr, /--init: .*wrong\.json: statements\.1: 3000: .*SELEC/);
@@ -77,7 +77,7 @@ test('mistakes in statements are refused by place before anything starts', () =>
   for (const { folder } of [wrong, number, without]) assert.equal(existsSync(folder), false);
 });
 
-test('a statement that fails ends the start with the service’s text; the next start goes on with it', async () => {
+test('a failed statement ends the start with the text of the service; the next start continues with it', async () => {
   const before = ['UPDATE travel.s.c SET n = n + 1', 'CREATE INDEX by_n ON travel.s.c(n)'];
   const { status, stderr, folder } = start('failing', [...before, 'SELECT * FROM nowhere', 'SELECT 1']);
   assert.equal(status, 1, stderr);

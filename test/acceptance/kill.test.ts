@@ -7,10 +7,10 @@ test('keeps every write acknowledged with persistToMajority through kill -9', as
   await killRounds(4, aSeed(t));
 });
 
-test('keeps them when the kill falls into a compaction', async (t) => {
+test('keeps them when a kill interrupts a compaction', async (t) => {
   await killRounds(4, aSeed(t), undefined, true);
 });
 
-test('keeps what administrators were told, and nothing half-made or left over, through kill -9', async (t) => {
+test('keeps acknowledged changes of administrators through kill -9, and nothing partial', async (t) => {
   await adminKillRounds(5, aSeed(t)(2 ** 31));
 });

@@ -1,4 +1,4 @@
-// External users against a real LDAP server: over REST, and with the SDK at the data port, which asks the manager.
+// External users with a real LDAP server: over REST, and with the SDK at the data port, which authenticates through the manager.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ it('external users log in over REST and at the data port with their LDAP passwor
   assert.deepEqual([await whoami(`jane:${password}`), await whoami('jane:wrong')], [200, 401]);
   const trustStorePath = join(node.dataDir, 'ca-for-sdk.pem');
   writeFileSync(trustStorePath, await (await node.request('/pools/default/certificate')).text());
-  // The SDK sends a password as it is only over TLS.
+  // The SDK uses PLAIN only over TLS.
   const open = (secret: string) =>
     connect(`couchbases://127.0.0.1:${node.ready.node.kvTls.split(':').at(-1)}`, {
       ...{ username: 'jane', password: secret, security: { trustStorePath } },
@@ -45,7 +45,7 @@ it('external users log in over REST and at the data port with their LDAP passwor
   });
 });
 
-it('users who are not stored have the roles of their LDAP groups, over REST and at the data port', {
+it('users without a local entry have the roles of their LDAP groups, over REST and at the data port', {
   skip: needs('slapd'),
 }, async () => {
   const groups = { writers: ['jane'], others: ['joan'] };
@@ -74,7 +74,7 @@ it('users who are not stored have the roles of their LDAP groups, over REST and 
       ...{ username, password: secret, security: { trustStorePath } },
       ...{ timeouts: { bootstrapTimeout: 5_000, connectTimeout: 5_000 } },
     });
-  // Nobody has heard of jane before: the data port asks first.
+  // The first login of jane is at the data port.
   const cluster = await open('jane', password);
   const collection = cluster.bucket('b').defaultCollection();
   await collection.upsert('k', { by: 'jane' });

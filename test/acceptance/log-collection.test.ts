@@ -1,4 +1,4 @@
-// A support bundle of a real node: the log and the audit log as they are on disk, read by a program of another maker.
+// A support bundle of a real node: the log and the audit log as on disk, unpacked by a standard program.
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

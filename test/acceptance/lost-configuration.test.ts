@@ -1,5 +1,5 @@
-// A data folder that lost its configuration, its log or its key: a node that began anew there would hide what the old one kept,
-// and let everybody in. It says in one line what is wrong, and changes nothing.
+// A data folder that lost its configuration, its log or its key: a node that started over would hide the old data
+// and let everybody in. The start fails with one line and changes nothing.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -20,9 +20,9 @@ import { launcher, NodeProcess, portFlags } from '../support/node-process.ts';
 const scratch = mkdtempSync(join(tmpdir(), 'divan-lost-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Of a node that was killed: its configuration is in the log of the file yet. */
+/** A folder of a killed node: its configuration is still in the write-ahead log. */
 const killed = join(scratch, 'killed');
-/** Of one that was stopped: it is in the file. */
+/** A folder of a stopped node: its configuration is in the file. */
 const stopped = join(scratch, 'stopped');
 
 before(async () => {
@@ -102,7 +102,7 @@ const cases: { what: string; of: string; harm: (folder: string) => void; says: R
     of: stopped,
     harm: (folder) =>
       change(join(folder, 'config.db'), (bytes) => {
-        // A page may hold older versions of it, too.
+        // A page may contain older versions of the text.
         for (let at = -1; (at = bytes.indexOf('"memoryQuotaMb":', at + 1)) >= 0; ) bytes.write('#', at);
       }),
     says: /cannot open the configuration file .*: the entry "buckets" is damaged/,

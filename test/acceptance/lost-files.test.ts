@@ -1,5 +1,5 @@
-// Files of a data folder that were lost, or replaced, behind the node's back: they are named, nothing new takes their place, and
-// nothing is acknowledged that would be lost with them.
+// Files of a data folder that were lost or replaced without the node: it names them, does not replace them by new ones, and
+// acknowledges nothing that would be lost.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ after(() => rmSync(scratch, { recursive: true, force: true }));
 const count = 200;
 let folders = 0;
 
-/** Of a node with durable documents in `b`, stopped or killed. */
+/** A folder of a stopped or killed node with durable documents in `b`. */
 async function aFolder(signal: NodeJS.Signals): Promise<string> {
   const dataDir = join(scratch, String(++folders));
   await using node = await NodeProcess.start({ dataDir, args: ['--bucket', 'b', '--bucket', 'other'] });
@@ -88,7 +88,7 @@ for (const [what, lose] of Object.entries(losses)) {
   });
 }
 
-test('a bucket whose folder is lost can be flushed, and is empty and whole then', async () => {
+test('a bucket with a lost folder can be flushed, and is then empty and usable', async () => {
   const dataDir = await aFolder('SIGTERM');
   {
     await using node = await NodeProcess.start({ dataDir });
@@ -134,7 +134,7 @@ test('after a kill, documents of a file whose log was removed are refused, not m
   assert.deepEqual(Object.fromEntries(statuses), { [Status.success]: 150, [Status.temporaryFailure]: 50 });
 });
 
-test('once its lock was removed, a node acknowledges nothing more, whatever another one does on the folder', async () => {
+test('acknowledges nothing once its lock file was removed, whatever another node does in the folder', async () => {
   const dataDir = join(scratch, 'two');
   await using first = await NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   const client = await dataClient(first);

@@ -1,4 +1,4 @@
-// `kill -9` during ingest, at many moments: what was on the disk is there, blocks open, and nothing older is damaged.
+// `kill -9` during ingest, at many moments: synced samples remain, blocks open, and older data is intact.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { ManualClock } from '../support/manual-clock.ts';
 const startMs = 1_700_006_400_000;
 const program = new URL('../support/metrics-ingest.ts', import.meta.url).pathname;
 
-/** Kills once so many moments were reported; answers how many were by then. */
+/** Kills after this number of reported moments; returns how many were reported. */
 async function killAfter(folder: string, moments: number): Promise<number> {
   const child = spawn(process.execPath, [program, folder, String(startMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -29,7 +29,7 @@ async function killAfter(folder: string, moments: number): Promise<number> {
   return told.split('\n').length - 1;
 }
 
-test('has after a kill -9 every moment that was on the disk', async (t) => {
+test('has every synced moment after kill -9', async (t) => {
   for (const moments of [1, 37, 719, 721, 1500]) {
     const folder = mkdtempSync(join(tmpdir(), 'divan-ingest-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));

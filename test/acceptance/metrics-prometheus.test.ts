@@ -1,4 +1,4 @@
-// The same samples in a real Prometheus and in our store: generated queries must be answered alike.
+// The same samples in a real Prometheus and in our store: both must return the same results for generated queries.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -112,7 +112,7 @@ function promQl({ metric, functions, windowMs }: Asked): string {
   }, metric as string);
 }
 
-/** Counters that begin again, values that swing, gaps of many lengths, and series of a single sample. */
+/** Series with counter resets, oscillating values, gaps of many lengths, and single samples. */
 function madeSeries(random: Prng): GivenSeries[] {
   const labelled = (name: string, at: number, more: Labels = {}) => ({
     __name__: name,

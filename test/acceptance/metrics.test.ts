@@ -1,4 +1,4 @@
-// Metrics against the truth: what clients counted themselves, and what Prometheus makes of them.
+// Metrics compared with the counts of clients, and collected by Prometheus.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const { username, password } = administrator;
 
 const exported = async (node: NodeProcess): Promise<string> => (await node.request('/metrics')).text();
 
-/** A value by its name and labels as they are written: `kv_ops{bucket="b",op="set"}`. */
+/** The value of a sample by its name and labels: `kv_ops{bucket="b",op="set"}`. */
 async function figureOf(node: NodeProcess, sample: string): Promise<number> {
   const line = (await exported(node)).split('\n').find((one) => one.startsWith(`${sample} `));
   assert.ok(line, sample);
@@ -68,7 +68,7 @@ describe('metrics of a node', () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  test('say what the official SDK did', async () => {
+  test('count the operations of the official SDK', async () => {
     const collection = cluster.bucket('b').defaultCollection();
     const start = await counted(node);
     for (let i = 0; i < 30; i++) await collection.upsert(`k${i}`, { i });
@@ -78,7 +78,7 @@ describe('metrics of a node', () => {
     assert.deepEqual(grown(start, await counted(node)), { hits: 70, misses: 5, sets: 30, deletes: 4 });
   });
 
-  test('say what a client of the wire protocol did, by its collection too, and what is there', async () => {
+  test('count the operations of a wire client, also by collection, and the documents', async () => {
     const client = await KvConnection.open(Number(node.ready.node.kv.split(':')[1]));
     await client.plain(username, password);
     await client.ask({ opcode: 0x89, key: Buffer.from('b') });
@@ -99,7 +99,7 @@ describe('metrics of a node', () => {
     assert.equal(items, basicStats.itemCount);
   });
 
-  test('add up, second by second, to what was done', async () => {
+  test('rates per second add up to the operations', async () => {
     const collection = cluster.bucket('b').defaultCollection();
     const series = async () => {
       const answer = await node.request('/pools/default/buckets/b/stats/cmd_set');
@@ -112,7 +112,7 @@ describe('metrics of a node', () => {
     await eventually(async () => {
       const { timestamp, nodeStats } = await series();
       const rates = Object.values(nodeStats)[0] as number[];
-      // A busy machine may leave out a second: the rate after it is of both.
+      // A busy machine may skip a second: the next rate then covers both.
       const seconds = (at: number): number => ((timestamp[at] ?? 0) - (timestamp[at - 1] ?? 0)) / 1_000;
       const sum = rates.reduce(
         (total, rate, at) => total + (at > 0 && (timestamp[at] as number) > start ? rate * seconds(at) : 0),
@@ -122,7 +122,7 @@ describe('metrics of a node', () => {
     });
   });
 
-  test('begin again at zero with the node, and count on', async () => {
+  test('restart at zero with the node', async () => {
     await using first = await NodeProcess.start({ args: ['--bucket', 'b'] });
     await first.stop('SIGKILL');
     await using again = await NodeProcess.start({ dataDir: first.dataDir });
@@ -136,7 +136,7 @@ describe('metrics of a node', () => {
     await fresh.close();
   });
 
-  test('are fine with promtool but for names that are well known', {
+  test('pass promtool except for published names', {
     skip: needs('prometheus'),
   }, async () => {
     const text = await exported(node);
@@ -209,14 +209,14 @@ describe('metrics of a node', () => {
   });
 });
 
-/** What its panels ask. */
+/** The queries of its panels. */
 function dashboard(): { title: string; expr: string }[] {
   const text = readFileSync(new URL('../../docs/grafana/divan.json', import.meta.url), 'utf8');
   const { panels } = JSON.parse(text) as { panels: { title: string; targets?: { expr: string }[] }[] };
   return panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
 }
 
-test('the dashboard asks for metrics that there are', () => {
+test('the dashboard uses only existing metrics', () => {
   const asked = dashboard();
   assert.ok(asked.length > 20);
   for (const { expr } of asked) {

@@ -1,4 +1,4 @@
-// A node whose configuration is on NATS servers, as an operator and an SDK's user see it.
+// A node whose configuration is on NATS servers, used by an operator and an SDK.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ const bucketNames = async (node: NodeProcess): Promise<string[]> => {
 };
 
 describe('a node with --engine nats://', { skip }, () => {
-  it('keeps buckets, users and indexes over a restart, and nothing of them in its data folder', () =>
+  it('keeps buckets, users and indexes over a restart, and stores no configuration in its data folder', () =>
     withFolder(async (dataDir) => {
       await using servers = await NatsCluster.start();
       const args = ['--engine', servers.url, '--bucket', 'travel'];
@@ -50,7 +50,7 @@ describe('a node with --engine nats://', { skip }, () => {
       assert.ok(!readFileSync(join(dataDir, 'nats.json'), 'utf8').includes('ann'));
     }));
 
-  it('serves documents while the server is away, answers 503 to changes with the reason, and recovers by itself', () =>
+  it('serves documents while the server is down, answers 503 with the reason to changes, and recovers', () =>
     withFolder(async (dataDir) => {
       await using servers = await NatsCluster.start();
       const [server] = servers.servers as [NatsServer];

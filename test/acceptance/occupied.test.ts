@@ -1,4 +1,4 @@
-// Clients that take what there is to take, connections without a login and memory for requests that never end, and what is left for the others.
+// Clients that exhaust unauthenticated connections, or memory with incomplete requests: the node reserves resources for others.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -28,7 +28,7 @@ async function occupy(ports: readonly number[], each: number): Promise<Socket[]>
 
 const portOf = (address: string): number => Number(address.split(':').at(-1));
 
-test('strangers on all ports leave handles for files, for REST and for administrators', async (t) => {
+test('unauthenticated connections on all ports leave handles for files, REST and administrators', async (t) => {
   await using node = await NodeProcess.start({
     handles,
     args: ['--services', 'kv,index,n1ql', '--bucket', 'b'],
@@ -46,7 +46,7 @@ test('strangers on all ports leave handles for files, for REST and for administr
     assert.ok(refused > 1_000, `only ${refused} of ${crowd.length} were refused`);
   });
   assert.ok(handlesOf(node.pid) < handles - 100, `${handlesOf(node.pid)} handles are taken`);
-  // Those that wait in the queues of the system are still accepted, and closed: a client that comes at that moment comes again.
+  // Connections in the system's queues are still accepted and closed, so that a client may have to reconnect.
   for (let round = 0; round < 3; round++) {
     await eventually(async () => {
       const made = await node.request('/pools/default/buckets', 'POST', {
@@ -75,7 +75,7 @@ const megabyte = 1_000_000;
 const residentBytes = (pid: number): number =>
   1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
-test('forty connections of one user that each send most of a large request cost what one user may cost', async () => {
+test('incomplete large requests on forty connections of one user stay within the memory limit of a user', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b:native:200'] });
   const made = await node.request('/settings/rbac/users/local/reader', 'PUT', {
     password: 'password',
@@ -99,13 +99,13 @@ test('forty connections of one user that each send most of a large request cost 
     );
     await eventually(() => assert.ok(grown() > user / 2, `only ${grown()} bytes arrived`));
     let most = 0;
-    // Those that may be read have been, once others are served beside them for a while.
+    // After a while of serving others, the node has read all that it may.
     for (let round = 0; round < 200; round++) {
       assert.equal((await other.ask(set(`k${round}`, '1', { framing: persisted }))).status, Status.success);
       assert.equal((await other.ask(get(`k${round}`))).status, Status.success);
       most = Math.max(most, grown());
     }
-    // Closed connections leave their memory to the collector.
+    // Garbage collection frees the memory of closed connections later.
     assert.ok(most < (1 + attack) * user + 100 * megabyte, `it grew by ${most} bytes`);
     for (const client of clients) client.close();
   }

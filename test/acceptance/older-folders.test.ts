@@ -1,4 +1,4 @@
-// Opens the data folders that released versions wrote (test/fixtures/data-folders): what an upgrade must keep.
+// Opens data folders of released versions (test/fixtures/data-folders), as an upgrade does.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ const folders = fileURLToPath(new URL('../fixtures/data-folders/', import.meta.u
 const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-test('opens a folder that 0.1.0 left by a clean stop', async () => {
+test('opens a folder of 0.1.0 after a clean stop', async () => {
   await withFolder('0.1.0', async (node, cluster) => {
     await checkDocuments(cluster.bucket('travel'));
     await checkConfiguration(node);

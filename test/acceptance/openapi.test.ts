@@ -1,5 +1,5 @@
-// The description of the REST API against others' tools: validators find nothing, clients that are generated from it work, and
-// requests that Schemathesis makes of it get the answers that it declares.
+// Checks the description of the REST API with standard tools: validators, generated clients, and
+// requests that Schemathesis generates.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ async function aNode(): Promise<NodeProcess> {
   return node;
 }
 
-test('a client for TypeScript that is generated compiles and works, and Redocly finds nothing', {
+test('a generated TypeScript client compiles and works, and Redocly reports no problem', {
   skip: needs('openapi tools'),
 }, async () => {
   await using node = await aNode();
@@ -43,10 +43,10 @@ test('a client for TypeScript that is generated compiles and works, and Redocly 
   assert.equal(stdout, 'done\n');
 });
 
-/** Of the project's own Node. */
+/** The project's own Node. */
 const fileTypes = (): string => new URL('../../node_modules/@types', import.meta.url).pathname;
 
-test('a client for Python that is generated works, and the validator for OpenAPI finds nothing', {
+test('a generated Python client works, and the OpenAPI validator reports no problem', {
   skip: needs('python'),
 }, async () => {
   await using node = await aNode();
@@ -54,7 +54,7 @@ test('a client for Python that is generated works, and the validator for OpenAPI
   assert.match(stdout, /OK/);
   const flags = ['generate', '--path', 'openapi.json', '--output-path', 'client', '--meta', 'none'];
   const made = await run(pythonTool('openapi-python-client'), flags, options);
-  // It would like to format what it made; what it cannot make it leaves out, with a warning that names it.
+  // The generator warns about a missing formatter and about operations that it skips.
   assert.doesNotMatch(made.stdout, /will not be generated|Unable to|cannot parse/i);
   const used = await run(
     pythonTool('python'),
@@ -64,7 +64,7 @@ test('a client for Python that is generated works, and the validator for OpenAPI
   assert.equal(used.stdout, 'done\n');
 });
 
-/** They end what the others need: the login, the ports, the name, the time that a limit leaves; streams have no end. */
+/** Excluded operations: they change the login, ports, name or limits that the others need, or stream endlessly. */
 const leftOut = [
   ...[
     'provisioning.web',
@@ -74,11 +74,11 @@ const leftOut = [
   ],
   ...['provisioning.disable_unused_listeners', 'users.change_own_password', 'security.set'],
   ...['client_allowlist.change', 'internal_settings.change', 'provisioning.network'],
-  // Refused always, as those of several nodes are.
+  // Always refused, like other operations on several nodes.
   'buckets.start_recovery',
 ];
 
-test('requests that Schemathesis makes get the answers that are declared', {
+test('requests of Schemathesis get declared responses', {
   skip: needs('python'),
 }, async (t) => {
   await using node = await aNode();

@@ -1,4 +1,4 @@
-// Another user of this machine who comes from the operator's address reaches neither the REST port nor the data port.
+// Another user of this machine cannot reach the REST and data ports from the operator's address.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -8,7 +8,7 @@ const operator = '127.255.0.1';
 const nobody = 65_534;
 const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
 
-/** Connects as a user, sends something that is answered without a login, and prints how many bytes come. */
+/** Connects as a user, sends a request that needs no login, and prints how many bytes it receives. */
 const program = `
   const [uid, port, localAddress] = process.argv.slice(1);
   process.setuid(Number(uid));

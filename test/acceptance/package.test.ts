@@ -1,4 +1,4 @@
-// The published package, packed as npm packs it and used from under `node_modules`, where Node strips no types.
+// The published package, packed by npm and used from `node_modules`, where Node strips no types.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -26,7 +26,7 @@ const installed = join(scratch, 'node_modules/divan');
 const launcher = join(installed, 'bin/divan.js');
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** As an install does: the package in a folder of its own, what it depends on beside it, nothing of what only a checkout needs. */
+/** Installs the package in a folder with its dependencies, without development dependencies. */
 before(() => {
   execFileSync('npm', ['pack', '--silent', '--pack-destination', scratch], { cwd: checkout });
   const archive = readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string;
@@ -41,7 +41,7 @@ before(() => {
   }
 });
 
-test('holds JavaScript only, and leaves none of it in the checkout', () => {
+test('contains only JavaScript, and leaves none in the checkout', () => {
   const files = readdirSync(installed, { recursive: true }).map(String);
   assert.deepEqual(
     files.filter((name) => name.endsWith('.ts')),
@@ -64,7 +64,7 @@ test('starts a node that an SDK uses, with its page', async () => {
   await cluster.close();
 });
 
-test('runs the cloud, whose nodes come from the package too', async () => {
+test('runs the cloud, which starts nodes from the package', async () => {
   await using cloud = await CloudProcess.start({ launcher });
   await aCluster(cloud);
   const [pid] = cloud.nodePids();

@@ -1,4 +1,4 @@
-// Setting up a node over REST, as an operator's script or a published container module does it.
+// Setting up a node over REST like an operator's script or a published container module.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectSocket, createServer, type Server } from 'node:net';
@@ -11,7 +11,7 @@ import { administrator, eventually, NodeProcess } from '../support/node-process.
 const form = (fields: Record<string, string>): RequestInit => ({ body: new URLSearchParams(fields) });
 const portOf = (url: string): string => new URL(url.includes('//') ? url : `tcp://${url}`).port;
 
-/** Lets connections through to another port, as a container's port mapping does. */
+/** Forwards connections to another port, like a container's port mapping. */
 async function mapPort(target: number): Promise<{ port: string; server: Server }> {
   const server = createServer((inside) => {
     const outside = connectSocket(target, '127.0.0.1');
@@ -98,7 +98,7 @@ test('answers only the open routes before credentials are set, whatever credenti
   assert.equal(await status('/settings/rbac/users'), 401);
 });
 
-test('keeps what provisioning set over a restart, and forbids it to be set again', async () => {
+test('keeps the provisioned values over a restart, and refuses to set them again', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-provision-'));
   try {
     const args = ['--memory-quota', '300'];

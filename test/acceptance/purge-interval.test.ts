@@ -1,4 +1,4 @@
-// Old deletions are forgotten by each bucket's purge interval, seen from outside over a clock that jumps.
+// Tombstones are purged by each bucket's purge interval, with a clock that jumps.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const opcode = { set: 0x01, remove: 0x04, getMeta: 0xa0 };
 const status = { success: 0, notFound: 1 };
 const document = { vb: 0, key: Buffer.from('k') };
 
-/** Run before the node's own code, in each of its threads: two days pass as soon as the file is there. */
+/** Loaded before the node's code in each thread: the clock jumps two days as soon as the file exists. */
 const jumpWhen = (file: string) => {
   const code = `import { existsSync } from 'node:fs';
     const real = Date.now;
@@ -28,7 +28,7 @@ const buckets: Record<string, { form: Record<string, string>; forgets: boolean }
   'ephemeral-4': { form: { bucketType: 'ephemeral', purgeInterval: '4' }, forgets: false },
 };
 
-test('deletions older than the purge interval of a bucket, or else of the cluster, are forgotten', async (t) => {
+test('purges tombstones older than the purge interval of the bucket, or else of the cluster', async (t) => {
   const twoDaysLater = join(mkdtempSync(join(tmpdir(), 'divan-jump-')), 'now');
   t.after(() => rmSync(dirname(twoDaysLater), { recursive: true }));
   await using node = await NodeProcess.start({ environment: { NODE_OPTIONS: jumpWhen(twoDaysLater) } });

@@ -1,4 +1,4 @@
-// `divan query` against a real node: what it prints, how it ends, and which mistakes it names.
+// `divan query` with a real node: output, exit status and errors.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ describe('divan query', () => {
     const printed = { out: '', error: '' };
     child.stdout.on('data', (chunk: Buffer) => (printed.out += chunk));
     child.stderr.on('data', (chunk: Buffer) => (printed.error += chunk));
-    child.stdin.on('error', () => {}); // it may end before it has read everything
+    child.stdin.on('error', () => {}); // the process may end before it has read everything
     child.stdin.end(input);
     const status = await new Promise<number | null>((resolve) => child.on('close', resolve));
     return { status, ...printed };
@@ -56,7 +56,7 @@ describe('divan query', () => {
     assert.deepEqual(out.trim().split('\n').sort(), ['{"n":1.5}', '{"n":9223372036854775807}']);
   });
 
-  it('runs the statements of a file in order and ends with the first that fails', async () => {
+  it('runs the statements of a file in order and stops at the first error', async () => {
     const file = join(scratch, 'statements.sql');
     writeFileSync(
       file,

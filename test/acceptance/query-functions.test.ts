@@ -1,4 +1,4 @@
-// Functions that users define in SQL++: over the query port, through a restart, within roles and scopes.
+// User-defined SQL++ functions: over the query port, after a restart, with roles and scopes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { administrator, NodeProcess } from '../support/node-process.ts';
@@ -61,7 +61,7 @@ test('a function is called with its arguments, replaced, listed and dropped', as
   assert.equal(await code('SELECT loop(1)'), 10109);
 });
 
-test('functions survive a kill; those of a scope go with it', async () => {
+test('functions survive a kill; dropping a scope drops its functions', async () => {
   await using first = await NodeProcess.start({ args });
   const before = querying(first);
   const inScope = { query_context: 'default:b.s' };
@@ -81,7 +81,7 @@ test('functions survive a kill; those of a scope go with it', async () => {
   assert.deepEqual(await after.rows('SELECT RAW one()', inScope), [1]);
 });
 
-test('a function needs the roles to define it and to run it, and gives no others', async () => {
+test('defining and running a function require their roles, and a function grants no others', async () => {
   await using node = await NodeProcess.start({ args });
   const { rows, code } = querying(node);
   await rows('INSERT INTO b VALUES ("k", {"n": 4})');

@@ -1,5 +1,5 @@
-// Requests that are no requests, clients that leave, and statements without end against the query port of a real node, while a client
-// of the data port must not notice.
+// Malformed requests, disconnecting clients and endless statements on the query port of a real node, while a client
+// of the data port must not be affected.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
@@ -12,7 +12,7 @@ import { printedSeed } from '../support/seed.ts';
 const seed = printedSeed(console.log);
 const requests = 2_000;
 const authorization = `Basic ${btoa(`${administrator.username}:${administrator.password}`)}`;
-/** 10^8 rows: more than anybody waits for. */
+/** 10^8 rows: practically endless. */
 const endlessRows = 'FROM ARRAY_RANGE(0, 10000) a, ARRAY_RANGE(0, 10000) b';
 
 interface Answer {
@@ -53,7 +53,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
   const isRunning = async (text: string) =>
     (await active()).some(({ statement }) => statement?.includes(text));
 
-  it('answers every sequence of bytes without a failure of its own', async (t) => {
+  it('answers random bytes without an internal error', async (t) => {
     const random = prng(seed);
     const statuses = new Map<number, number>();
     const failures: string[] = [];
@@ -73,7 +73,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     assert.equal((await ask({ statement: 'SELECT 1' })).status, 'success');
   });
 
-  it('ends statements without end by an error of their own, and serves documents meanwhile', async () => {
+  it('ends endless statements with a statement error, and serves documents meanwhile', async () => {
     const done = { now: false };
     const calm = calmly(collection, done);
     const recursive = (more: string) =>
@@ -97,7 +97,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     assert.ok((await calm) > 10, 'the client of the data port got nothing done');
   });
 
-  it('stops for clients that close midway, and for those that are cancelled while they take nothing', async () => {
+  it('stops statements of clients that disconnect, and cancelled ones of clients that do not read', async () => {
     const body = (mark: string) =>
       JSON.stringify({ statement: `SELECT a, b, "${mark}" AS m ${endlessRows}` });
     for (const mark of ['closes', 'cancelled']) {
@@ -129,7 +129,7 @@ const requestOf = (path: string, type: string, body: string, more = ''): string 
   `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: ${type}\r\n${more}` +
   `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** All that the server says until it closes. */
+/** The bytes that the server sends until it closes the connection. */
 async function exchange({ port, hostname }: URL, bytes: Buffer): Promise<string> {
   const socket = connectSocket(Number(port), hostname);
   let text = '';
@@ -143,7 +143,7 @@ async function exchange({ port, hostname }: URL, bytes: Buffer): Promise<string>
   return text;
 }
 
-/** 500 is also the published status of errors of the statement: those have codes, and 5000 is ours. */
+/** Status 500 is also used for errors of statements; only code 5000 is an internal error. */
 const isOwnFailure = (status: number, answer: string): boolean =>
   status >= 500 && status !== 503 && (!/"code": ?\d/.test(answer) || /"code": ?5000\b/.test(answer));
 

@@ -1,4 +1,4 @@
-// Statements over indexes of a real node: what a client sees of builds, consistency, flushes and drops.
+// Statements over indexes of a real node: builds, consistency, flushes and drops.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { administrator, NodeProcess } from '../support/node-process.ts';
@@ -48,7 +48,7 @@ const fill = (node: TestNode, count: number) =>
     { $count: count },
   );
 
-test('statements use an index as soon as its creation answers', async () => {
+test('statements use an index as soon as its creation is answered', async () => {
   await using node = await startNode();
   await fill(node, 1_000);
   await rowsOf(node, 'CREATE INDEX by_n ON travel(n, city DESC) WHERE n >= 10');
@@ -79,7 +79,7 @@ test('statements use an index as soon as its creation answers', async () => {
   assert.match(metrics, /^index_items_count\{bucket="travel",.*index="by_n".*\} 990$/m);
 });
 
-test('request_plus sees what was written before it, also after flushes and drops', async () => {
+test('request_plus sees earlier writes, also after flushes and drops', async () => {
   await using node = await startNode();
   await node.form('/pools/default/buckets/travel', 'POST', { flushEnabled: '1' });
   await rowsOf(node, 'CREATE INDEX by_n ON travel(n)');
@@ -100,7 +100,7 @@ test('request_plus sees what was written before it, also after flushes and drops
   assert.deepEqual(await rowsOf(node, ids, { scan_consistency: 'request_plus' }), ['one']);
 });
 
-test('a dropped collection takes its indexes along, and one made anew has none', async () => {
+test('dropping a collection drops its indexes, and a recreated one has none', async () => {
   await using node = await startNode();
   for (let round = 0; round < 3; round++) {
     await rowsOf(node, 'CREATE SCOPE travel.s IF NOT EXISTS');

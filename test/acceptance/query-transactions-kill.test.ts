@@ -1,4 +1,4 @@
-// `kill -9` of a node while a transaction commits: after the next start all of it is there, or nothing.
+// `kill -9` of a node during the commit of a transaction: after the restart all of its changes apply, or none.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { administrator, eventually, NodeProcess } from '../support/node-process.
 import { QueryClient } from '../support/query-client.ts';
 
 const documents = 500;
-/** Of the document that transactions change first. */
+/** The document that transactions change first. */
 const recordId = atrIdFor('k0');
 
 describe('kill -9 while a transaction commits', () => {
@@ -35,7 +35,7 @@ describe('kill -9 while a transaction commits', () => {
   }
 
   for (const state of ['PENDING', 'COMMITTED'])
-    test(`when its record says ${state}, all or nothing of it is there after clean-up`, async () => {
+    test(`when its record says ${state}, all or none of its changes apply after the clean-up`, async () => {
       const fill = `UPSERT INTO b (KEY k, VALUE {"v": 1}) SELECT "k" || TO_STR(n) AS k FROM ARRAY_RANGE(0, ${documents}) n`;
       await query.rows(fill);
       const within = await query.begin({ txtimeout: '4s', durability_level: 'majority' });

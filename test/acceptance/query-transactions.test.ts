@@ -20,7 +20,7 @@ describe('transactions over the query service', () => {
   });
   after(() => sdk?.[Symbol.asyncDispose]());
 
-  test('changes are seen within, and by others with the commit', async () => {
+  test('the transaction sees its changes, others see them after the commit', async () => {
     await collection.upsert('t1 kept', { t: 1, v: 1 });
     await collection.upsert('t1 gone', { t: 1, v: 1 });
     const within = await query.begin();
@@ -45,7 +45,7 @@ describe('transactions over the query service', () => {
     assert.equal(await query.code('SELECT 1', within), 17004);
   });
 
-  test('a rollback leaves nothing', async () => {
+  test('a rollback discards all changes', async () => {
     const within = await query.begin();
     await query.rows('UPSERT INTO b VALUES ("t2", {"t": 2})', within);
     await query.rows('ROLLBACK WORK', within);
@@ -53,7 +53,7 @@ describe('transactions over the query service', () => {
     assert.equal(await query.code('COMMIT', within), 17004);
   });
 
-  test('savepoints take back what came after them', async () => {
+  test('rolling back to a savepoint undoes later changes', async () => {
     const within = await query.begin();
     const ids = () => query.rows('SELECT RAW META().id FROM b WHERE t = 3 ORDER BY META().id', within);
     await query.rows('INSERT INTO b VALUES ("t3 a", {"t": 3})', within);
@@ -71,7 +71,7 @@ describe('transactions over the query service', () => {
     assert.deepEqual([await isThere('t3 a'), await isThere('t3 b')], [true, false]);
   });
 
-  test('a statement with an error changes nothing, and the transaction goes on', async () => {
+  test('a failed statement changes nothing, and the transaction continues', async () => {
     const within = await query.begin();
     await query.rows('INSERT INTO b VALUES ("t4 a", {"t": 4})', within);
     const twice = 'INSERT INTO b VALUES ("t4 b", {"t": 4}), VALUES ("t4 a", {"t": 4})';
@@ -91,7 +91,7 @@ describe('transactions over the query service', () => {
     assert.equal(await isThere('t5 c'), false);
   });
 
-  test('a writer that came between fails the commit, to be run again', async () => {
+  test('a conflicting write fails the commit with a retryable error', async () => {
     await collection.upsert('t6', { v: 1 });
     await collection.upsert('t6 other', { v: 1 });
     const within = await query.begin();
@@ -115,7 +115,7 @@ describe('transactions over the query service', () => {
     assert.deepEqual(await read('t7'), { v: 3 });
   });
 
-  test('what a transaction may not have is refused by name', async () => {
+  test('refuses unsupported statements by name', async () => {
     const within = await query.begin();
     const refused = async (statement: string, parameters: object) => {
       const [error] = (await query.ask(statement, { ...parameters })).errors ?? [];
@@ -133,7 +133,7 @@ describe('transactions over the query service', () => {
     await query.rows('ROLLBACK', within);
   });
 
-  test('statements of a transaction keep their order, and its user', async () => {
+  test('a transaction requires ascending statement numbers and its own user', async () => {
     const within = await query.begin();
     await query.rows('SELECT 1', { ...within, txstmtnum: 2 });
     assert.equal(await query.code('SELECT 1', { ...within, txstmtnum: 2 }), 17005);
@@ -142,7 +142,7 @@ describe('transactions over the query service', () => {
     await query.rows('ROLLBACK', within);
   });
 
-  test('index scans see the transaction’s own changes, in their order', async () => {
+  test('index scans include the changes of the transaction, in index order', async () => {
     await query.rows('CREATE INDEX `by t8` ON b(t8, DISTINCT tags)');
     for (let n = 1; n <= 6; n++) await collection.upsert(`t8 ${n}`, { t8: n * 10, tags: ['x', `n${n}`] });
     const within = await query.begin();
@@ -163,7 +163,7 @@ describe('transactions over the query service', () => {
     assert.deepEqual(await query.rows(`${keys} ORDER BY t8`, after), [20, 25, 30, 50, 60, 65]);
   });
 
-  test('open transactions are listed, and ended by an administrator', async () => {
+  test('lists open transactions, and an administrator can end them', async () => {
     const within = await query.begin({ txtimeout: '1m', atrcollection: 'b._default._default' });
     await query.rows('UPSERT INTO b VALUES ("t9", {"t": 9})', { ...within, txstmtnum: 7 });
     const text = 'SELECT t.* FROM system:transactions t WHERE t.id = $id';
@@ -184,7 +184,7 @@ describe('transactions over the query service', () => {
     assert.equal(await isThere('t9'), false);
   });
 
-  test('a transaction whose time is over has changed nothing, and says why it is gone', async () => {
+  test('an expired transaction has changed nothing, and reports the expiry', async () => {
     const within = await query.begin({ txtimeout: '200ms' });
     await query.code('UPSERT INTO b VALUES ("t10", {"t": 10})', within);
     await eventually(async () => assert.equal(await query.code('SELECT 1', within), 17010));
@@ -193,7 +193,7 @@ describe('transactions over the query service', () => {
     assert.equal(await isThere('t10'), false);
   });
 
-  test('a transaction holds a bounded amount of memory', async () => {
+  test('bounds the memory of a transaction', async () => {
     const within = await query.begin({ memory_quota: 1 });
     const large = 'UPSERT INTO b VALUES ("t11", {"text": $text}), VALUES ("t11 too", {"text": $text})';
     assert.equal(await query.code(large, { ...within, $text: 'x'.repeat(700_000) }), 17016);
@@ -224,7 +224,7 @@ describe('transactions over the query service', () => {
     await query.rows('ROLLBACK', within);
   });
 
-  test('an aggregate of an index, and a primary index, count the own changes', async () => {
+  test('index aggregates and primary indexes count the changes of the transaction', async () => {
     await query.rows('CREATE PRIMARY INDEX ON b');
     const all = 'SELECT RAW COUNT(*) FROM b';
     const [before] = await query.rows(all, { scan_consistency: 'request_plus' });
@@ -252,7 +252,7 @@ describe('transactions over the query service', () => {
     await query.rows('ROLLBACK', within);
   });
 
-  test('MERGE and RETURNING work over the own changes', async () => {
+  test('MERGE and RETURNING see the changes of the transaction', async () => {
     await collection.upsert('t14 a', { v: 1 });
     const within = await query.begin();
     await query.rows('INSERT INTO b VALUES ("t14 b", {"v": 1})', within);
@@ -274,7 +274,7 @@ describe('transactions over the query service', () => {
     );
   });
 
-  test('a statement that is cancelled changes nothing, and the transaction goes on', async () => {
+  test('a cancelled statement changes nothing, and the transaction continues', async () => {
     const within = await query.begin({ txtimeout: '1m' });
     const slow =
       'INSERT INTO b (KEY UUID(), VALUE {"t": 15}) SELECT a FROM ARRAY_RANGE(0, 3000) a, ARRAY_RANGE(0, 3000) c';
@@ -286,7 +286,7 @@ describe('transactions over the query service', () => {
     assert.deepEqual(await query.rows('SELECT RAW COUNT(*) FROM b WHERE t = 15'), [1]);
   });
 
-  test('the cluster’s longest time of transactions holds', async () => {
+  test('applies the maximum transaction timeout of the cluster', async () => {
     const timeoutOf = async () => {
       const { txid } = await query.begin({ txtimeout: '1m' });
       const text = 'SELECT RAW timeout FROM system:transactions WHERE id = $id';
@@ -301,7 +301,7 @@ describe('transactions over the query service', () => {
     await eventually(async () => assert.deepEqual(await timeoutOf(), ['1m0s']));
   });
 
-  test('META() is that of other statements, without what transactions keep in documents', async () => {
+  test('META() does not show the attributes of transactions', async () => {
     await collection.upsert('t16', { v: 1 });
     const text = 'SELECT RAW OBJECT_NAMES(META(d)) FROM b d USE KEYS "t16"';
     const within = await query.begin();

@@ -1,11 +1,11 @@
-// Limits on requests and memory, seen from outside, also by a node that starts with them.
+// Limits on requests and memory, at once and after a restart.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
 const settings = '/internalSettings';
 
-test('a node whose requests are limited to none starts, refuses them all, and takes the limit back', async () => {
+test('a node with a limit of zero requests starts, refuses all requests, and accepts the removal of the limit', async () => {
   await using first = await NodeProcess.start();
   const { dataDir } = first;
   const stream = await first.request('/poolsStreaming/default');

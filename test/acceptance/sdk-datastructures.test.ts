@@ -14,7 +14,7 @@ describe('data structures of the official SDK', () => {
   });
   after(() => sdk?.[Symbol.asyncDispose]());
 
-  test('a list is pushed to at both ends, read by place, searched and shortened', async () => {
+  test('a list supports push at both ends, access by index, search and removal', async () => {
     const list = collection.list('list');
     await list.push('b');
     await list.push({ deep: [1] });
@@ -33,7 +33,7 @@ describe('data structures of the official SDK', () => {
     await assert.rejects(list.getAt(9), PathNotFoundError);
   });
 
-  test('a map is set, read, listed and shortened by names', async () => {
+  test('a map supports set, get, listing and removal by name', async () => {
     const map = collection.map('map');
     await map.set('one', 1);
     await map.set('two', { two: 2 });
@@ -48,7 +48,7 @@ describe('data structures of the official SDK', () => {
     await assert.rejects(map.get('one'), PathNotFoundError);
   });
 
-  test('a queue gives what was pushed first, by one or by many at once', async () => {
+  test('a queue is first in, first out, also with concurrent clients', async () => {
     const queue = collection.queue('queue');
     for (const value of ['first', 'second', 'third']) await queue.push(value);
     assert.equal(await queue.size(), 3);

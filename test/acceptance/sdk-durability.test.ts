@@ -11,7 +11,7 @@ import {
 } from 'couchbase';
 import { SdkNode } from '../support/sdk-node.ts';
 
-/** What the operations below all take. */
+/** The options that all operations below accept. */
 interface Durability {
   durabilityLevel?: DurabilityLevel;
   durabilityPersistTo?: number;
@@ -19,7 +19,7 @@ interface Durability {
 }
 type Write = (collection: Collection, name: string, durability: Durability) => Promise<unknown>;
 
-/** Each writes the document; those on documents that are there find one of the name `name`. */
+/** Each writes the document; operations on existing documents find one named `name`. */
 const writes: Record<string, Write> = {
   insert: (c, name, durability) => c.insert(`${name} new`, {}, durability),
   upsert: (c, name, durability) => c.upsert(name, {}, durability),
@@ -50,7 +50,7 @@ describe('durability in the official SDK', () => {
   after(() => sdk?.[Symbol.asyncDispose]());
 
   for (const [level, durability] of Object.entries(levels)) {
-    test(`${level} is given to every write`, async () => {
+    test(`${level} works for every write`, async () => {
       for (const [operation, write] of Object.entries(writes)) {
         const name = `${level} ${operation}`;
         await sdk.collection.upsert(name, {});
@@ -61,7 +61,7 @@ describe('durability in the official SDK', () => {
     });
   }
 
-  test('what is asked of copies that do not exist is impossible, and nothing is written', async () => {
+  test('refuses durability that needs missing replicas, and writes nothing', async () => {
     const copies = await sdk.withBucket('copies', { replicas: 1 });
     await copies.upsert('there', { v: 1 });
     for (const durabilityLevel of [DurabilityLevel.Majority, DurabilityLevel.PersistToMajority]) {
@@ -76,7 +76,7 @@ describe('durability in the official SDK', () => {
     assert.deepEqual((await copies.get('there')).content, { v: 1 });
     assert.equal((await copies.exists('there new')).exists, false);
     assert.equal((await copies.exists('there count')).exists, false);
-    // The SDK counts these by itself, from the configuration.
+    // The SDK checks these itself by the configuration.
     await assert.rejects(
       copies.upsert('there', { v: 1 }, { durabilityPersistTo: 3 }),
       DurabilityImpossibleError,
@@ -88,7 +88,7 @@ describe('durability in the official SDK', () => {
     await sdk.cluster.buckets().dropBucket('copies');
   });
 
-  test('a bucket in memory only gives majority and cannot give persistence', async () => {
+  test('an ephemeral bucket supports majority and refuses persistence', async () => {
     const light = await sdk.withBucket('light', { type: BucketType.Ephemeral });
     await light.upsert('a', {}, { durabilityLevel: DurabilityLevel.Majority });
     for (const durabilityLevel of [

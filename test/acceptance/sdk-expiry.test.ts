@@ -1,4 +1,4 @@
-// Every operation of the official SDK that takes an expiry, in every form the SDK takes one.
+// Every operation of the official SDK with an expiry, in every form that the SDK accepts.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Collection, MutateInSpec, StoreSemantics } from 'couchbase';
@@ -10,7 +10,7 @@ type Write = (collection: Collection, name: string, expiry: Expiry) => Promise<u
 
 const parts = [MutateInSpec.upsert('a', 1)];
 
-/** Each gives the document an expiry; those on documents that are there already make them first. */
+/** Each sets the expiry of a document; operations on existing documents create it first. */
 const writes: Record<string, Write> = {
   insert: (c, name, expiry) => c.insert(name, {}, { expiry }),
   upsert: (c, name, expiry) => c.upsert(name, {}, { expiry }),
@@ -76,7 +76,7 @@ describe('expiry in the official SDK', () => {
 
   const monthAndMore = 40 * 86_400;
   for (const [operation, write] of Object.entries(writes)) {
-    test(`${operation} takes seconds, more than a month of them, and a date`, async () => {
+    test(`${operation} accepts seconds, more than a month of seconds, and a date`, async () => {
       await write(collection, `${operation} seconds`, 3600);
       await near(`${operation} seconds`, 3600);
       await write(collection, `${operation} month`, monthAndMore);
@@ -86,7 +86,7 @@ describe('expiry in the official SDK', () => {
     });
   }
 
-  test('documents are gone when the time is over, whatever gave it', async () => {
+  test('documents expire, whichever operation set the expiry', async () => {
     await Promise.all(
       Object.entries(writes).map(([operation, write]) => write(collection, `${operation} brief`, 1)),
     );
@@ -98,7 +98,7 @@ describe('expiry in the official SDK', () => {
   });
 
   for (const [operation, write] of Object.entries(keeping)) {
-    test(`${operation} keeps the expiry where it is asked to`, async () => {
+    test(`${operation} keeps the expiry on request`, async () => {
       const name = `kept by ${operation}`;
       await collection.upsert(name, {}, { expiry: 3600 });
       await write(collection, name);
@@ -107,7 +107,7 @@ describe('expiry in the official SDK', () => {
   }
 
   for (const [operation, write] of Object.entries(dropping)) {
-    test(`${operation} without an expiry takes it away`, async () => {
+    test(`${operation} without an expiry removes it`, async () => {
       const name = `dropped by ${operation}`;
       await collection.upsert(name, {}, { expiry: 3600 });
       await write(collection, name);
@@ -115,7 +115,7 @@ describe('expiry in the official SDK', () => {
     });
   }
 
-  test('appending and counting leave the expiry as it is', async () => {
+  test('appending and counting keep the expiry', async () => {
     await collection.upsert('text', Buffer.from('b'), { expiry: 3600 });
     await collection.binary().append('text', 'c');
     await collection.binary().prepend('text', 'a');
@@ -126,7 +126,7 @@ describe('expiry in the official SDK', () => {
     await near('count', 3600);
   });
 
-  test('is told beside projected fields', async () => {
+  test('is returned with projected fields', async () => {
     await collection.upsert('projected', { a: { b: 1, c: 2 }, d: 3 }, { expiry: 3600 });
     const found = await collection.get('projected', { withExpiry: true, project: ['a.b', 'd', 'missing'] });
     assert.deepEqual(found.content, { a: { b: 1 }, d: 3 });

@@ -1,4 +1,4 @@
-// Locks of documents as the official SDK uses them.
+// Locks of documents with the official SDK.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -12,7 +12,7 @@ import {
 import { eventually } from '../support/node-process.ts';
 import { SdkNode } from '../support/sdk-node.ts';
 
-/** Long enough to be refused more than once. */
+/** Long enough for several refused attempts. */
 const timeout = 300;
 
 describe('locks of the official SDK', () => {
@@ -25,7 +25,7 @@ describe('locks of the official SDK', () => {
   });
   after(() => sdk?.[Symbol.asyncDispose]());
 
-  test('a locked document is read by all and written by none', async () => {
+  test('other clients can read a locked document, but not write it', async () => {
     await collection.upsert('locked', { v: 1 });
     const { cas } = await collection.getAndLock('locked', 20);
     assert.deepEqual((await collection.get('locked')).content, { v: 1 });
@@ -49,7 +49,7 @@ describe('locks of the official SDK', () => {
     await collection.upsert('locked', { v: 2 });
   });
 
-  test('the holder writes, which gives the lock back', async () => {
+  test('a write by the holder releases the lock', async () => {
     await collection.upsert('held', { v: 1 });
     const first = await collection.getAndLock('held', 20);
     await collection.mutateIn('held', [MutateInSpec.upsert('v', 2)], { cas: first.cas });
@@ -58,7 +58,7 @@ describe('locks of the official SDK', () => {
     await assert.rejects(collection.getAndLock('held', 20), DocumentNotFoundError);
   });
 
-  test('a lock is given back once, with its own CAS', async () => {
+  test('a lock is released once, with its CAS', async () => {
     const stored = await collection.upsert('given', {});
     await assert.rejects(collection.unlock('given', stored.cas), DocumentNotLockedError);
     const { cas } = await collection.getAndLock('given', 20);
@@ -70,7 +70,7 @@ describe('locks of the official SDK', () => {
     await assert.rejects(collection.unlock('missing', cas), DocumentNotFoundError);
   });
 
-  test('a lock ends by itself', async () => {
+  test('a lock expires', async () => {
     await collection.upsert('brief', { v: 1 });
     await collection.getAndLock('brief', 1);
     await eventually(() => collection.upsert('brief', { v: 2 }, { timeout }));

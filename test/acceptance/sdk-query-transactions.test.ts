@@ -55,7 +55,7 @@ describe('transactions of the SDK with queries', () => {
     assert.equal(await isThere('s1 removed'), false);
   });
 
-  test('a throw takes back what either side has staged', async () => {
+  test('an exception rolls back the changes staged by the SDK and by the service', async () => {
     await collection.upsert('s2', { v: 1 });
     const failing = transactions().run(async (attempt) => {
       await attempt.insert(collection, 's2 staged', {});
@@ -71,7 +71,7 @@ describe('transactions of the SDK with queries', () => {
     }
   });
 
-  test('savepoints work within', async () => {
+  test('savepoints work within a transaction', async () => {
     await transactions().run(async (attempt) => {
       await attempt.query('INSERT INTO b VALUES ("s3 kept", {})');
       await attempt.query('SAVEPOINT s');
@@ -81,7 +81,7 @@ describe('transactions of the SDK with queries', () => {
     assert.deepEqual([await isThere('s3 kept'), await isThere('s3 not')], [true, false]);
   });
 
-  test('a conflict is tried again until it succeeds', async () => {
+  test('the SDK retries a conflict until it succeeds', async () => {
     await collection.upsert('s4', { n: 1 });
     let attempts = 0;
     await transactions().run(async (attempt) => {
@@ -93,7 +93,7 @@ describe('transactions of the SDK with queries', () => {
     assert.deepEqual(await read('s4'), { n: 11 });
   });
 
-  test('many at a time on one document lose no change', async () => {
+  test('concurrent transactions on one document lose no change', async () => {
     await collection.upsert('s5', { n: 0 });
     const add = () =>
       transactions().run(async (attempt) => {
@@ -105,7 +105,7 @@ describe('transactions of the SDK with queries', () => {
     assert.deepEqual(await read('s5'), { n: committed });
   });
 
-  test('a transaction that takes too long is taken back, and says so', async () => {
+  test('a transaction that times out is rolled back with that error', async () => {
     const slow = transactions().run(
       async (attempt) => {
         await attempt.query('INSERT INTO b VALUES ("s6", {})');
@@ -117,7 +117,7 @@ describe('transactions of the SDK with queries', () => {
     assert.equal(await isThere('s6'), false);
   });
 
-  test('an error of a statement can be lived with', async () => {
+  test('a transaction can continue after an error of a statement', async () => {
     await collection.upsert('s7', {});
     await transactions().run(async (attempt) => {
       await assert.rejects(attempt.query('INSERT INTO b VALUES ("s7", {})'), DocumentExistsError);
@@ -127,7 +127,7 @@ describe('transactions of the SDK with queries', () => {
     assert.equal(await isThere('s7 other'), true);
   });
 
-  test('a single query is a transaction of its own', async () => {
+  test('a single query can be a transaction', async () => {
     const query = new QueryClient(sdk.node.ready.node.query as string);
     await transactions().run(async (attempt) => {
       await attempt.query('INSERT INTO b VALUES ("s8", {"v": $v})', { parameters: { v: 8 } });

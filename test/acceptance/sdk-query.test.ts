@@ -1,4 +1,4 @@
-// `cluster.query()` of the official SDK against a node of its own.
+// `cluster.query()` of the official SDK.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -33,7 +33,7 @@ describe('the SDK’s queries', () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  it('give rows, metadata and metrics', async () => {
+  it('return rows, metadata and metrics', async () => {
     const { rows, meta } = await cluster.query('SELECT 1 AS one, "a" AS two', {
       metrics: true,
       clientContextId: 'mine',
@@ -47,14 +47,14 @@ describe('the SDK’s queries', () => {
     assert.ok(meta.profile);
   });
 
-  it('take positional and named parameters', async () => {
+  it('accept positional and named parameters', async () => {
     const text = 'SELECT META().id FROM b WHERE n = $1 OR name = $2 ORDER BY n';
     assert.deepEqual(await query(text, { parameters: [3, 'name 7'] }), [{ id: 'k3' }, { id: 'k7' }]);
     const named = 'SELECT RAW n FROM b WHERE n BETWEEN $low AND $high ORDER BY n';
     assert.deepEqual(await query(named, { parameters: { low: 5, high: 7 } }), [5, 6, 7]);
   });
 
-  it('say by name what is not built', async () => {
+  it('name features that are not supported', async () => {
     for (const [text, named] of [
       ['UPDATE STATISTICS FOR b(n)', /UPDATE STATISTICS: /],
       ['SELECT CURL("http://127.0.0.1:8091/pools")', /CURL\(\): /],
@@ -67,13 +67,13 @@ describe('the SDK’s queries', () => {
       });
   });
 
-  it('read a collection without an index, and say 4000 where that is switched off', async () => {
+  it('scan a collection without an index, and fail with 4000 if that is switched off', async () => {
     const text = 'SELECT RAW COUNT(*) FROM b WHERE odd';
     assert.deepEqual(await query(text), [10]);
     await assert.rejects(query(text, { raw: { n1ql_feat_ctrl: 0x4000 } }), PlanningFailureError);
   });
 
-  it('change documents, with what was changed', async () => {
+  it('change documents, and return the number of changes', async () => {
     await query('INSERT INTO b (KEY, VALUE) VALUES ("new", {"n": 100})');
     assert.deepEqual(await query('UPDATE b USE KEYS "new" SET x = n + 1 RETURNING x'), [{ x: 101 }]);
     const { content } = await cluster.bucket('b').defaultCollection().get('new');
@@ -83,7 +83,7 @@ describe('the SDK’s queries', () => {
     await assert.rejects(query('INSERT INTO b (KEY, VALUE) VALUES ("k1", {})'));
   });
 
-  it('know the version of the server, and are counted in the metrics', async () => {
+  it('return the version of the server, and count in the metrics', async () => {
     const selects = async () => {
       const text = await (await node.request('/metrics')).text();
       return Number(/^n1ql_selects (\d+)$/m.exec(text)?.[1]);
@@ -162,7 +162,7 @@ describe('the SDK’s queries', () => {
     await running;
   });
 
-  it('see what was written before, with request_plus and with what a write answered', async () => {
+  it('see earlier writes with request_plus and with the token of a write', async () => {
     await query('CREATE INDEX by_time IF NOT EXISTS ON b(time)');
     const collection = cluster.bucket('b').defaultCollection();
     for (let time = 1; time <= 5; time++) {
@@ -183,7 +183,7 @@ describe('the SDK’s queries', () => {
     await manager.createScope('s');
     await manager.createCollection('c', 's');
     const scope = cluster.bucket('b').scope('s');
-    // The collection is known to the service before its creation was answered.
+    // The service knows the collection before its creation is answered.
     await scope.query('UPSERT INTO c (KEY, VALUE) VALUES ("k", {"v": 1})');
     assert.deepEqual((await scope.query('SELECT c.v FROM c')).rows, [{ v: 1 }]);
     assert.deepEqual(await query('SELECT RAW v FROM b.s.c'), [1]);
@@ -204,7 +204,7 @@ describe('the SDK’s queries', () => {
     await assert.rejects(indexes.dropIndex('b', 'by_n'), /not.*found/i);
   });
 
-  it('hold to the roles of users, and name the one that is missing', async () => {
+  it('check the roles of users, and name the missing one', async () => {
     await cluster.users().upsertUser({
       username: 'reader',
       password: 'password',

@@ -1,4 +1,4 @@
-// Reads from copies with the official SDK, on a node that has the active copy of everything and no other.
+// Replica reads of the official SDK on a node that has only active copies.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Collection, DocumentNotFoundError, DocumentUnretrievableError, LookupInSpec } from 'couchbase';
@@ -16,7 +16,7 @@ for (const replicas of [0, 1]) {
     });
     after(() => sdk?.[Symbol.asyncDispose]());
 
-    test('the active copy answers, alone', async () => {
+    test('only the active copy answers', async () => {
       assert.deepEqual((await collection.getAnyReplica('there')).content, { a: 1 });
       const all = await collection.getAllReplicas('there');
       assert.deepEqual(
@@ -36,7 +36,7 @@ for (const replicas of [0, 1]) {
       );
     });
 
-    test('a document that is nowhere cannot be retrieved from any copy', async () => {
+    test('a missing document cannot be read from any copy', async () => {
       await assert.rejects(collection.getAnyReplica('missing'), DocumentUnretrievableError);
       await assert.rejects(
         collection.lookupInAnyReplica('missing', [LookupInSpec.get('a')]),

@@ -1,4 +1,4 @@
-// Range scans of the official SDK, in buckets with a disk and in memory only.
+// Range scans of the official SDK, in persistent and ephemeral buckets.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -30,7 +30,7 @@ describe('range scans of the official SDK', () => {
   });
   after(() => sdk?.[Symbol.asyncDispose]());
 
-  test('a range has its ends or has them not', async () => {
+  test('a range includes or excludes its ends', async () => {
     const ids = async (from: string, fromOpen: boolean, to: string, toOpen: boolean) =>
       idsOf(await collection.scan(new RangeScan(new ScanTerm(from, fromOpen), new ScanTerm(to, toOpen))));
     assert.deepEqual(await ids('scan-010', false, 'scan-020', false), names.slice(10, 21));
@@ -38,14 +38,14 @@ describe('range scans of the official SDK', () => {
     assert.deepEqual(await ids('x', false, 'y', false), []);
   });
 
-  test('an open end goes on to the last key, an open start begins at the first', async () => {
+  test('an open end reaches the last key, an open start the first', async () => {
     assert.deepEqual(idsOf(await collection.scan(new RangeScan(new ScanTerm('scan-095')))), names.slice(95));
     const upTo = new RangeScan(undefined, new ScanTerm('scan-004', true));
     assert.deepEqual(idsOf(await collection.scan(upTo)), names.slice(0, 4));
     assert.deepEqual(idsOf(await collection.scan(new RangeScan())), names);
   });
 
-  test('a prefix gives documents with content, CAS and expiry, or ids alone', async () => {
+  test('a prefix scan returns documents with content, CAS and expiry, or only ids', async () => {
     await collection.upsert('other-1', { v: 1 }, { expiry: 3600 });
     const [found] = await collection.scan(new PrefixScan('other-'));
     assert.deepEqual([found?.id, found?.content], ['other-1', { v: 1 }]);
@@ -56,14 +56,14 @@ describe('range scans of the official SDK', () => {
     await collection.remove('other-1');
   });
 
-  test('a sample has as many as asked for, and the same ones for the same seed', async () => {
+  test('a sample has the requested number of documents, and the same ones for the same seed', async () => {
     const sample = async (seed: number) => idsOf(await collection.scan(new SamplingScan(10, seed)));
     assert.equal((await sample(42)).length, 10);
     assert.deepEqual(await sample(7), await sample(7));
     assert.equal((await collection.scan(new SamplingScan(1000))).length, names.length);
   });
 
-  test('small batches, many at once and a point in time to reach give the same documents', async () => {
+  test('small batches, concurrency and consistency requirements give the same documents', async () => {
     for (const options of [
       { batchItemLimit: 1 },
       { batchByteLimit: 1 },
@@ -75,7 +75,7 @@ describe('range scans of the official SDK', () => {
     }
   });
 
-  test('a scan stays in its collection', async () => {
+  test('a scan returns only documents of its collection', async () => {
     await sdk.cluster.bucket('b').collections().createCollection('side', '_default');
     const side = sdk.cluster.bucket('b').collection('side');
     await side.upsert('scan-side', {});
@@ -83,7 +83,7 @@ describe('range scans of the official SDK', () => {
     assert.deepEqual(idsOf(await collection.scan(new PrefixScan('scan-'))), names);
   });
 
-  test('a bucket in memory only is scanned too', async () => {
+  test('scans an ephemeral bucket', async () => {
     const light = await sdk.withBucket('light', { type: BucketType.Ephemeral });
     await Promise.all(names.map((name) => light.upsert(name, { name })));
     assert.deepEqual(idsOf(await light.scan(new PrefixScan('scan-'))), names);

@@ -20,7 +20,7 @@ import { SdkNode } from '../support/sdk-node.ts';
 
 const start = { n: 1, list: [1, 2, 3], nested: { a: 'x' } };
 
-/** What each operation makes of the document above. */
+/** Each operation with the resulting document. */
 const changes: [string, MutateInSpec, unknown][] = [
   ['insert', MutateInSpec.insert('new', true), { ...start, new: true }],
   ['insert on a path', MutateInSpec.insert('p.q', 1, { createPath: true }), { ...start, p: { q: 1 } }],
@@ -74,7 +74,7 @@ describe('parts of documents in the official SDK', () => {
     });
   }
 
-  test('refuses what the document does not allow, and changes nothing', async () => {
+  test('refuses operations that do not fit the document, and changes nothing', async () => {
     await collection.upsert('strict', start);
     for (const [operation, spec, error] of refusals) {
       await assert.rejects(
@@ -102,7 +102,7 @@ describe('parts of documents in the official SDK', () => {
     await assert.rejects(collection.get('whole'), DocumentNotFoundError);
   });
 
-  test('tells the value, the absence, the count and the kind of what is looked up', async () => {
+  test('lookups return values, absence, counts and types', async () => {
     await collection.upsert('looked', start);
     const found = await collection.lookupIn('looked', [
       LookupInSpec.get(''),
@@ -125,7 +125,7 @@ describe('parts of documents in the official SDK', () => {
     await assert.rejects(collection.lookupIn('missing', [LookupInSpec.get('a')]), DocumentNotFoundError);
   });
 
-  test('keeps attributes beside the body, and fills macros in', async () => {
+  test('stores attributes with the body, and expands macros', async () => {
     await collection.upsert('attributes', start);
     const { cas } = await collection.mutateIn('attributes', [
       MutateInSpec.upsert('meta.by', 'me', { xattr: true, createPath: true }),
@@ -156,7 +156,7 @@ describe('parts of documents in the official SDK', () => {
     assert.deepEqual((await collection.get('attributes')).content, start);
   });
 
-  test('looks attributes of deleted documents up where asked to', async () => {
+  test('reads attributes of deleted documents on request', async () => {
     await collection.upsert('gone', start);
     await collection.mutateIn('gone', [MutateInSpec.upsert('_kept', 1, { xattr: true })]);
     await collection.remove('gone');

@@ -1,4 +1,4 @@
-// Transactions of the official SDK over documents: what commits, what is taken back, what others see meanwhile.
+// Transactions of the official SDK over documents: commits, rollbacks, and isolation from others.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -53,7 +53,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual(await read('own new'), { v: 3 });
   });
 
-  test('everything is taken back when the logic throws', async () => {
+  test('rolls back when the logic throws', async () => {
     await collection.upsert('kept', { v: 1 });
     await collection.upsert('kept too', { v: 1 });
     const failing = transactions().run(async (attempt) => {
@@ -69,7 +69,7 @@ describe('transactions of the official SDK', () => {
     await collection.replace('kept', { v: 3 });
   });
 
-  test('of those that change the same document at once, each counts or fails whole', async () => {
+  test('concurrent transactions on a document succeed or fail completely', async () => {
     await collection.upsert('counted', { n: 0 });
     const count = () =>
       transactions().run(async (attempt) => {
@@ -82,7 +82,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual(await read('counted'), { n: committed });
   });
 
-  test('a plain write that came between fails the transaction, which may be run again', async () => {
+  test('a conflicting plain write fails the transaction, which can be retried', async () => {
     await collection.upsert('raced', { n: 1 });
     const add = (between: () => Promise<unknown>) =>
       transactions().run(async (attempt) => {
@@ -99,7 +99,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual(await read('raced'), { n: 11 });
   });
 
-  test('missing documents and those that are there are told apart, and may be lived with', async () => {
+  test('errors for missing and existing documents differ, and a transaction can continue after them', async () => {
     await collection.upsert('already', {});
     await transactions().run(async (attempt) => {
       await assert.rejects(attempt.get(collection, 'missing'), DocumentNotFoundError);
@@ -109,7 +109,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual(await read('after all'), { v: 1 });
   });
 
-  test('a document may be removed and made again in one transaction', async () => {
+  test('a transaction can remove and recreate a document', async () => {
     await collection.upsert('again', { v: 1 });
     await transactions().run(async (attempt) => {
       await attempt.remove(await attempt.get(collection, 'again'));
@@ -123,7 +123,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual(await read('again'), { v: 3 });
   });
 
-  test('many documents are read at one moment', async () => {
+  test('reads several documents consistently', async () => {
     await collection.upsert('many 1', { v: 1 });
     await collection.upsert('many 2', { v: 2 });
     await transactions().run(async (attempt) => {
@@ -160,7 +160,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual([await read('binary'), await read('binary new')], [bytes, bytes]);
   });
 
-  test('one that takes too long expires and leaves nothing', async () => {
+  test('a transaction that times out leaves no changes', async () => {
     await collection.upsert('slow', { v: 1 });
     const slow = transactions().run(
       async (attempt) => {
@@ -192,7 +192,7 @@ describe('transactions of the official SDK', () => {
     });
   }
 
-  test('a bucket in memory only commits too', async () => {
+  test('commits in an ephemeral bucket', async () => {
     const light = await sdk.withBucket('light', { type: BucketType.Ephemeral });
     await transactions().run(async (attempt) => {
       await attempt.insert(light, 'a', { v: 1 });

@@ -1,5 +1,5 @@
-// The official SDK, unmodified, against a real node over real sockets: a bit of everything. Its larger features have files of
-// their own beside this one.
+// The official SDK, unmodified, with a real node over real sockets: basic operations. Larger features have their
+// own files.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ describe('the official SDK', () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  test('lists the scopes and collections it made', async () => {
+  test('lists the scopes and collections that it created', async () => {
     const scopes = await cluster.bucket('travel').collections().getAllScopes();
     const inventory = scopes.find(({ name }) => name === 'inventory');
     assert.deepEqual(
@@ -160,7 +160,7 @@ describe('the official SDK', () => {
     assert.deepEqual(projected.content, { a: { c: 'new' } });
   });
 
-  test('reports what a mutation of parts cannot do, and changes nothing', async () => {
+  test('reports failed sub-document mutations, which change nothing', async () => {
     await collection.upsert('strict', { a: 1 });
     await assert.rejects(collection.mutateIn('strict', [MutateInSpec.insert('a', 2)]), PathExistsError);
     await assert.rejects(collection.mutateIn('strict', [MutateInSpec.replace('b', 2)]), PathNotFoundError);

@@ -1,4 +1,4 @@
-// Options of a first start that are wrong, and those that a later start ignores or refuses.
+// Wrong options of a first start, and options that a later start ignores or refuses.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ after(() => rmSync(scratch, { recursive: true, force: true }));
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 20_000 });
 
-test('names wrong options of a first start before anything is made', () => {
+test('names wrong options of a first start before anything is created', () => {
   const dataDir = join(scratch, 'never');
   const wrong: readonly [string[], RegExp][] = [
     [['--username', 'A', '--password', 'short'], /^divan: --password: at least 6 characters\n/],
@@ -55,7 +55,7 @@ test('ends a start whose login does not work', async () => {
   assert.equal(ended.stdout, '');
 });
 
-test('sets a lost password of a stopped node, and refuses to of a running one', async () => {
+test('sets a new password of a stopped node, and refuses for a running one', async () => {
   const dataDir = join(scratch, 'lost');
   await using first = await NodeProcess.start({ dataDir });
   const reset = ['reset-password', '--data-dir', dataDir, '--password'];

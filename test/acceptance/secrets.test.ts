@@ -1,5 +1,5 @@
-// Plants known secrets through everything that takes one, then reads everything that can be read and searches it, the log at
-// its most talkative, and every file that the node wrote. A part that takes a new secret adds a step to `plantings`.
+// Sets known secrets through every interface that accepts one, then reads every output, the log at its
+// lowest level and every file of the node, and searches them. A feature with a new secret adds a step to `plantings`.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { encryptedKey, fillInbox, OpensslAuthority } from '../support/openssl.ts
 import { WatchedNode } from '../support/secret-search.ts';
 
 const run = randomBytes(6).toString('hex');
-/** Long enough for every policy, with characters that forms, URLs and JSON write in other ways. */
+/** Long enough for every policy, with characters that forms, URLs and JSON escape. */
 const aSecret = (title: string) => `Pl4nt "${title}" ${run}/+&=`;
 
 /** A part of a private key from its middle: its beginning is the same for all keys of a kind. */
@@ -71,7 +71,7 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
   async 'the passwords of LDAP'(watched) {
     const bindPass = watched.secret('LDAP bind', aSecret('bind'));
     const authPass = watched.secret('LDAP login', aSecret('ldap login'));
-    // Nobody listens there: the answers are errors.
+    // No server listens there: the answers are errors.
     const form = { hosts: '127.0.0.1', port: '1', bindDN: 'cn=x', bindPass };
     assert.equal((await watched.call('/settings/ldap', { form })).status, 200);
     await watched.call('/settings/ldap', { form: { ...form, port: 'x' } });
@@ -173,7 +173,7 @@ async function bundled(watched: WatchedNode): Promise<void> {
   });
 }
 
-test('lets no secret out, in no form', async (t) => {
+test('reveals no secret in any encoding', async (t) => {
   await using watched = await WatchedNode.start(aSecret('start'));
   for (const [title, plant] of Object.entries(plantings)) {
     await plant(watched);
@@ -195,7 +195,7 @@ test('lets no secret out, in no form', async (t) => {
   await watched.node.stop();
   t.diagnostic(`${watched.outputs.size} answers, ${watched.node.output.length} characters of log`);
   assert.match(watched.node.output, /"msg":"request"/);
-  // What an operator put into the inbox stays there, and the node's key lies with its certificate.
+  // The operator's inbox keeps its files, and the node's key is stored with its certificate.
   assert.deepEqual(watched.found(/\/inbox\/|\/certificates\//), []);
 });
 

@@ -1,4 +1,4 @@
-// What settings do that no other test shows on a node of its own: each is changed over REST and seen from outside.
+// Effects of settings that no other acceptance test shows: each setting is changed over REST on a real node.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { dataClient, get, set } from '../support/data-client.ts';
@@ -23,7 +23,7 @@ describe('a setting that was changed', () => {
   const bucket = (form: Record<string, string>) => change('/pools/default/buckets/b', form);
   const make = (form: Record<string, string>) => change('/pools/default/buckets', form);
 
-  it('of the password policy holds for passwords that are set from then on, and for no other', async () => {
+  it('of the password policy applies only to passwords that are set later', async () => {
     const user = (name: string, password: string) =>
       change(`/settings/rbac/users/local/${name}`, { password, roles: 'ro_admin' }, 'PUT');
     const login = async (name: string, password: string) => {
@@ -41,7 +41,7 @@ describe('a setting that was changed', () => {
     assert.deepEqual([await login('old', 'weak12'), await login('new', 'Aa1!5678')], [200, 200]);
   });
 
-  it('of security is in the very next answers', async () => {
+  it('of security applies to the next answer', async () => {
     const refused = () => fetch(`${node.ready.node.rest}/pools/default`);
     assert.match((await refused()).headers.get('www-authenticate') ?? '', /^Basic/);
     const responseHeaders = '{"Strict-Transport-Security":"max-age=1"}';
@@ -64,7 +64,7 @@ describe('a setting that was changed', () => {
     assert.equal(await make({ name: 'second', ramQuotaMB: `${least}` }), 400);
   });
 
-  it('of expiry lets documents go that are written from then on', async () => {
+  it('of expiry applies to documents that are written later', async () => {
     const client = await dataClient(node);
     await client.ask(set('before', 'x'));
     assert.equal(await bucket({ maxTTL: '1' }), 200);
@@ -75,7 +75,7 @@ describe('a setting that was changed', () => {
     client.close();
   });
 
-  it('of compression decides in which form clients get what they stored', async () => {
+  it('of compression decides in which form clients receive values', async () => {
     const client = await dataClient(node);
     const stored = async () => {
       await client.ask(set('text', compressed, { datatype: snappy }));
@@ -87,7 +87,7 @@ describe('a setting that was changed', () => {
     client.close();
   });
 
-  it('of the least durability lets plain writes outlive a kill from the moment they are answered', async () => {
+  it('of the minimum durability makes acknowledged plain writes survive a kill', async () => {
     assert.equal(await bucket({ durabilityMinLevel: 'persistToMajority' }), 200);
     const client = await dataClient(node);
     assert.equal((await client.ask(set('kept', 'x'))).status, 0);

@@ -1,4 +1,4 @@
-// Signals at any moment: a process that is told to end while it starts ends cleanly, and SIGHUP ends none.
+// Signals at any moment: a starting process stops cleanly on SIGTERM, and SIGHUP stops none.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,11 +27,11 @@ const commands: Record<string, { args: string[]; moments: string[] }> = {
 let folders = 0;
 
 for (const [name, { args, moments }] of Object.entries(commands)) {
-  test(`divan ${name} that gets a signal while it starts ends cleanly and without a word, and starts again`, async () => {
+  test(`divan ${name} stops cleanly and silently on a signal during its start, and starts again`, async () => {
     for (const [index, moment] of moments.entries()) {
       const folder = join(scratch, String(++folders));
       const { child, printed, ended } = start([...args, '--data-dir', folder]);
-      // Some are made in starts of one kind only: then the start is over, which is a moment as good.
+      // Some files exist only in one kind of start: then the signal follows after the start.
       await eventually(() => assert.ok(existsSync(join(folder, moment)) || /is ready/.test(printed.text)));
       child.kill(index % 2 === 0 ? 'SIGTERM' : 'SIGINT');
       assert.deepEqual(await ended, [0, null], `${moment}: ${printed.text}`);
@@ -44,7 +44,7 @@ for (const [name, { args, moments }] of Object.entries(commands)) {
   });
 }
 
-test('SIGHUP is ignored, and a terminal that is gone ends nothing', async () => {
+test('ignores SIGHUP and a closed terminal', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   process.kill(node.pid, 'SIGHUP');
   assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
@@ -53,7 +53,7 @@ test('SIGHUP is ignored, and a terminal that is gone ends nothing', async () => 
   assert.equal(await node.stop('SIGTERM'), 0);
 });
 
-test('a cloud whose parent ends while it starts ends without a word', async () => {
+test('a starting cloud stops silently when its parent ends', async () => {
   const folder = join(scratch, 'orphan');
   const child = spawn(process.execPath, [launcher, 'cloud', '--port', '0', '--data-dir', folder], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -1,4 +1,4 @@
-// The command line of a node as a user or an operator's script meets it.
+// The command line of a node.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const freePorts = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name
 const portsExcept = (given: string) =>
   freePorts.filter((name) => name !== given).flatMap((name) => [`--${name}-port`, '0']);
 
-test('explains itself and names a wrong option with the right form', () => {
+test('prints help, and names a wrong option with the right form', () => {
   assert.match(run('--help').stdout, /divan up[\s\S]*divan node/);
   assert.match(run('node', '--help').stdout, /--rest-port PORT/);
   const wrong = run('node', '--rest-prot', '1');
@@ -42,7 +42,7 @@ test('explains itself and names a wrong option with the right form', () => {
   assert.match(run('node', '--bucket', 'b').stderr, /--bucket and --init need --username and --password/);
 });
 
-test('says which port is in use', async () => {
+test('names the port that is in use', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as { port: number };
@@ -56,7 +56,7 @@ test('says which port is in use', async () => {
   other.close();
 });
 
-test('says that an address is not this machine’s', () => {
+test('reports an address that is not of this machine', () => {
   const ended = run(
     'node',
     '--data-dir',
@@ -73,7 +73,7 @@ test('says that an address is not this machine’s', () => {
   assert.doesNotMatch(ended.stderr, /at .*node\.ts/);
 });
 
-test('names what is wrong with a first start in one line', () => {
+test('names the problem of a first start in one line', () => {
   const init = join(scratch, 'small.json');
   writeFileSync(init, JSON.stringify({ buckets: [{ name: 'a', ramQuotaMB: 50 }] }));
   const credentials = ['--username', 'Administrator', '--password', 'password'];
@@ -117,7 +117,7 @@ test('keeps its secrets from other users of the machine', async () => {
   }
 });
 
-test('makes the users, buckets, collections and documents of an init file, once', async () => {
+test('creates the users, buckets, collections and documents of an init file once', async () => {
   const init = join(scratch, 'init.json');
   const plan = {
     users: [{ name: 'app', password: 'app-password', roles: ['data_writer[*]', 'data_reader[*]'] }],
@@ -156,7 +156,7 @@ test('makes the users, buckets, collections and documents of an init file, once'
   }
 });
 
-test('has the documents of an init file on disk when it says that it is ready', async () => {
+test('has persisted the documents of an init file when it reports ready', async () => {
   const documents = Array.from({ length: 50 }, (_, i) => ({ key: `d${i}`, value: i }));
   const init = join(scratch, 'killed.json');
   writeFileSync(init, JSON.stringify({ buckets: [{ name: 'b', documents }] }));
@@ -171,7 +171,7 @@ test('has the documents of an init file on disk when it says that it is ready', 
   assert.deepEqual(new Set(found), new Set([0]));
 });
 
-test('says which credentials it needs to go on with a first start that was ended', async () => {
+test('names the credentials that it needs to resume an interrupted first start', async () => {
   const dataDir = join(scratch, 'begun');
   {
     await using node = await NodeProcess.start({ dataDir });

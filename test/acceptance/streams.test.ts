@@ -1,5 +1,5 @@
-// Change streams of a real node with real files, over its sockets: a client reads a bucket from nothing, goes on where
-// it was cut off, and after a kill of the node rolls back exactly when it claims what the node has lost.
+// Change streams of a real node with real files, over its sockets: a client reads a bucket from the start, continues where
+// it was disconnected, and after a kill of the node rolls back exactly when it has changes that the node lost.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ async function store(kv: KvConnection, key: string, isDurable: boolean): Promise
   return Number(reply.extras.readBigUInt64BE(8));
 }
 
-/** Sets that a model knows of, sent at once. */
+/** Sends SETs at once and records them in the model. */
 async function storeAll(
   kv: KvConnection,
   model: Map<string, string>,
@@ -85,7 +85,7 @@ async function failoverLog(node: NodeProcess): Promise<{ uuid: bigint; seqno: nu
   }));
 }
 
-/** What the client must roll back to; -1 when it may go on. */
+/** The seqno to which the client must roll back; -1 when it may continue. */
 async function rollbackOf(client: DcpClient): Promise<number> {
   const { status, value } = await client.stream(vb);
   assert.ok(status === success || status === rollback, `status ${status}`);
@@ -101,11 +101,11 @@ function copiesOf(client: DcpClient): Map<string, string> {
 
 const sorted = (model: Map<string, string>): Map<string, string> => new Map([...model].sort());
 
-test('a client reads a bucket from nothing, is cut off in the middle of a snapshot, and goes on from there', async () => {
+test('a client that is disconnected within a snapshot continues from its position', async () => {
   await using node = await NodeProcess.start({ args });
   const kv = await connect(node);
   const model = new Map<string, string>();
-  // The large one last, or it would be through before all streams are there.
+  // The large vbucket last, or its stream would end before the others are open.
   const all = Array.from({ length: vbuckets }, (_, i) => (i + vb + 1) % vbuckets);
   await storeAll(
     kv,
@@ -129,7 +129,7 @@ test('a client reads a bucket from nothing, is cut off in the middle of a snapsh
   first.connection.close();
   assert.ok(cut.snapStart < cut.position && cut.position < cut.snapEnd, 'in the middle of a snapshot');
 
-  // Keys on both sides of the cut move to seqnos behind the snapshot that the client has a half of.
+  // Keys on both sides of the client's position move to seqnos after its incomplete snapshot.
   await storeAll(
     kv,
     model,
@@ -147,7 +147,7 @@ test('a client reads a bucket from nothing, is cut off in the middle of a snapsh
   );
 });
 
-test('a stream goes on after a clean stop, and after a kill amid writes ends with what the node has', async (t) => {
+test('a stream continues after a clean stop, and after a kill matches the data of the node', async (t) => {
   await using first = await NodeProcess.start({ args });
   const kv = await connect(first);
   for (let i = 0; i < 20; i++) await store(kv, `k${i}`, i === 19);
@@ -163,7 +163,7 @@ test('a stream goes on after a clean stop, and after a kill amid writes ends wit
   assert.equal(await store(writer, 'durable', true), 21);
   await again.reach([[vb, 21]]);
   const kept = { ...again.copyOf(vb), documents: new Map(again.copyOf(vb).documents) };
-  // Streams lead the disk: of what the client has seen when the node dies in the midst of writes, some is lost.
+  // Streams are ahead of the disk: a kill during writes loses some changes that the client has seen.
   const writing = storeUntilClosed(writer);
   await again.until(() => again.copyOf(vb).position >= 1000);
   await second.stop('SIGKILL');
@@ -195,7 +195,7 @@ async function storeUntilClosed(kv: KvConnection): Promise<void> {
   }
 }
 
-test('after a kill each client rolls back to what the node shares with it, and one that lost nothing does not', {
+test('after a kill each client rolls back to its common history with the node, and only if it must', {
   skip: needs('compiler'),
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-hold-'));
@@ -215,12 +215,12 @@ test('after a kill each client rolls back to what the node shares with it, and o
     ];
     for (const client of [ahead, modest, torn]) assert.equal(await rollbackOf(client), -1);
     for (const client of [ahead, modest]) await client.reach([[vb, 20]]);
-    // All that is there fills this one's buffer; what comes next waits and is one snapshot.
+    // The existing changes fill this client's buffer; later ones wait and form one snapshot.
     const halfway = await follow(first, 'h', undefined, `${modest.unacked}`);
     assert.equal(await rollbackOf(halfway), -1);
     await halfway.reach([[vb, 20]]);
     await torn.until(() => torn.copyOf(vb).position > 2);
-    // The disk holds on in the middle of the commit of 21: what is acknowledged after that is in memory only.
+    // The disk blocks within the commit of 21: later acknowledged changes are only in memory.
     writeFileSync(holdSync, '');
     await store(kv, 'in doubt', false);
     await eventually(() => assert.ok(existsSync(`${holdSync}.held`)));
@@ -237,7 +237,7 @@ test('after a kill each client rolls back to what the node shares with it, and o
 
     await using second = await NodeProcess.start({ args, dataDir: first.dataDir });
     const high = await highSeqno(second);
-    assert.ok(high === 20 || high === 21, `${high}: the commit under way may be there, nothing after it`);
+    assert.ok(high === 20 || high === 21, `${high}: only the interrupted commit may exist, nothing after it`);
     const log = await failoverLog(second);
     assert.deepEqual(
       log.map(({ seqno }) => seqno),
@@ -245,7 +245,7 @@ test('after a kill each client rolls back to what the node shares with it, and o
     );
     assert.equal(log[1]?.uuid, ahead.copyOf(vb).uuid);
     assert.notEqual(log[0]?.uuid, log[1]?.uuid);
-    // Other changes take the lost seqnos: only the history tells them apart.
+    // Other changes reuse the lost seqnos: only the history distinguishes them.
     const writer = await connect(second);
     for (let i = high + 1; i <= 45; i++) assert.equal(await store(writer, `new${i}`, i === 45), i);
     assert.equal(await rollbackOf(await follow(second, 'a', ahead)), high, 'it has lost changes');

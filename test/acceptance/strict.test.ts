@@ -1,4 +1,4 @@
-// `strict` as another machine meets it: a network namespace of its own stands for that machine.
+// The encryption level `strict` for another machine, which a network namespace simulates.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ import { eventually, NodeProcess } from '../support/node-process.ts';
 const suffix = process.pid % 10_000;
 const [here, there] = ['169.254.77.1', '169.254.77.2'];
 
-/** Another machine, joined to this one by a cable. */
+/** A simulated machine with a network link to this one. */
 class OtherMachine implements Disposable {
   readonly #name = `divan${suffix}`;
   readonly #cable = [`dvh${suffix}`, `dvn${suffix}`] as const;
@@ -36,7 +36,7 @@ class OtherMachine implements Disposable {
     assert.deepEqual(await Promise.all(ports.map((port) => this.#reach(port, 'tls'))), all('open'));
   }
 
-  /** `open` (for TLS after the handshake), or the reason why a connection from there cannot be made. */
+  /** `open` (for TLS after the handshake), or the error of a connection from that machine. */
   async #reach(port: number, how: 'plain' | 'tls'): Promise<string> {
     const script = `
       const options = { host: '${here}', port: ${port}, rejectUnauthorized: false };
@@ -46,7 +46,7 @@ class OtherMachine implements Disposable {
     return await this.#run(script);
   }
 
-  /** A connection from there that stays open; `ended` resolves when this side ends it. */
+  /** A persistent connection from that machine; `ended` resolves when this side closes it. */
   hold(port: number): { held: Promise<void>; ended: Promise<string> } {
     const script = `
       const socket = require('net').connect({ host: '${here}', port: ${port} }, () => console.log('held'));
@@ -88,7 +88,7 @@ async function post(node: NodeProcess, path: string, fields: Record<string, stri
 }
 
 describe('the level strict', { skip: needs('namespaces') }, () => {
-  it('leaves other machines the encrypted ports only, at once and after a restart, until it is lifted', async () => {
+  it('closes plain ports to other machines, at once and after a restart, until the level changes', async () => {
     using other = new OtherMachine();
     await using first = await NodeProcess.start({ args: ['--host', '0.0.0.0', '--bucket', 'b'] });
     await other.reachesPlainPorts(first, 'open');

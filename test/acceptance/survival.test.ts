@@ -1,4 +1,4 @@
-// What a node lives through, seen at the data port: stops under load, damaged files, a full bucket, rude clients.
+// Stops under load, damaged files, a full bucket and misbehaving clients, tested at the data port.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ test('a clean stop under load keeps every acknowledged write, also those acknowl
   client.close();
 });
 
-/** Writes until the node goes. */
+/** Writes until the node stops. */
 async function writeOn(client: KvConnection, prefix: string, acknowledged: string[]): Promise<void> {
   for (let i = 0; ; i++) {
     client.send(set(`${prefix}-${i}`, `{"i":${i}}`));
@@ -61,7 +61,7 @@ describe('a damaged file', () => {
     'full of something else': (whole) => Buffer.alloc(whole.length, 0x5a),
   };
   for (const [name, damage] of Object.entries(damages)) {
-    test(`${name} costs its own vbuckets only, and is named`, async () => {
+    test(`${name} affects only its own vbuckets, and is reported`, async () => {
       const dataDir = aFolder();
       await fill(dataDir);
       const file = largeFiles(join(dataDir, 'buckets'))[1] as string;
@@ -85,7 +85,7 @@ async function fill(dataDir: string): Promise<void> {
   await node.stop();
 }
 
-/** Data files with more in them than an empty bucket has. */
+/** Data files that are larger than those of an empty bucket. */
 const largeFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
@@ -111,7 +111,7 @@ async function checkDamaged(dataDir: string, file: string): Promise<void> {
   });
 }
 
-test('a full bucket refuses more, still reads, and takes writes again after deletes', async () => {
+test('a full bucket refuses writes, still reads, and accepts writes again after deletes', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'm:ephemeral:100'] });
   const client = await dataClient(node, 'm');
   const value = Buffer.alloc(1_000_000, 0x41);
@@ -128,7 +128,7 @@ test('a full bucket refuses more, still reads, and takes writes again after dele
   client.close();
 });
 
-describe('rude clients', () => {
+describe('misbehaving clients', () => {
   test('ten thousand requests in one write are answered in order', async () => {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const client = await dataClient(node);
@@ -158,7 +158,7 @@ describe('rude clients', () => {
     client.close();
   });
 
-  test('clients that vanish in the middle of durable writes leave no document in their hands', async () => {
+  test('clients that disconnect during durable writes leave no document locked', async () => {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     for (let round = 0; round < 20; round++) {
       const client = await dataClient(node, 'b', [...clientFeatures, 0x0e]);
@@ -176,7 +176,7 @@ describe('rude clients', () => {
     client.close();
   });
 
-  test('a client that asks for much and reads nothing costs little memory and nobody’s time', async () => {
+  test('a client that requests much and reads nothing costs little memory and delays no other', async () => {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const rude = await dataClient(node);
     await rude.ask(set('large', Buffer.alloc(1024 * 1024, 0x41)));

@@ -1,4 +1,4 @@
-// What is acknowledged was synced: each commit of a data file, of the configuration and of the cloud's database syncs its log.
+// Acknowledged changes are synced: each commit of a data file, of the configuration and of the cloud's database syncs its log.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { needs } from '../support/needs.ts';
 const commits = 5;
 const support = (name: string): string => new URL(`../support/${name}`, import.meta.url).pathname;
 
-test('every commit of every store is synced before it counts', { skip: needs('compiler') }, (t) => {
+test('every store syncs each commit before it acknowledges it', { skip: needs('compiler') }, (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-syncs-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const library = join(folder, 'counting-sync.so');

@@ -1,4 +1,4 @@
-// The page of a node in a real browser.
+// The web page of a node in a real browser.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Browser, chromium as engine, type Page } from 'playwright-core';
@@ -17,7 +17,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  it('shows the node, its services, buckets and tasks to whoever signs in, and nothing before', async () => {
+  it('shows the node, its services, buckets and tasks after a login, and nothing before', async () => {
     const { page, complaints } = await opened(node.ready.node.rest);
     assert.equal(new URL(page.url()).pathname, '/ui/');
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
@@ -43,7 +43,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     assert.equal(await page.locator('#figures').isVisible(), false);
     assert.equal(await page.getByLabel('Password').inputValue(), '');
-    // Browsers note every 401 there; nothing else may be.
+    // The console may have only the browser's messages about status 401.
     assert.deepEqual(
       complaints.filter((text) => !text.includes('status of 401')),
       [],
@@ -51,7 +51,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     await page.close();
   });
 
-  it('treats names as text, and says what a user may not see', async () => {
+  it('escapes names, and reports what a user may not see', async () => {
     const name = '<img src=x onerror=alert(1)>';
     const roles = 'data_reader[travel]';
     const fields = { password: 'password', roles, name };
@@ -69,7 +69,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     await page.close();
   });
 
-  it('lets no script or style run that is not its own', async () => {
+  it('runs only its own scripts and styles', async () => {
     const { page, complaints } = await opened(node.ready.node.rest);
     await page.evaluate(`{
       const script = document.createElement('script');
@@ -101,7 +101,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     }
   });
 
-  it('goes over TLS too, and is gone where a setting switches it off', async () => {
+  it('works over TLS, and a setting switches it off', async () => {
     const { rest, restTls } = node.ready.node;
     const set = (fields: Record<string, string>) => node.request('/settings/security', 'POST', fields);
     const { page } = await opened(restTls);
@@ -137,7 +137,7 @@ async function signIn(page: Page, password: string, name: string = administrator
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Runs in the page: how light the text is against what is behind it (WCAG 2.2, 1.4.3). */
+/** Runs in the page: the contrast of texts with their background (WCAG 2.2, 1.4.3). */
 const contrastOf = `(element) => {
   const channels = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
   const light = (color) => {

@@ -63,7 +63,7 @@ const answers = (cloud: CloudReady | undefined) =>
     () => false,
   );
 
-test('starts a node and the cloud, tells both in the ready file, and stops both', async () => {
+test('starts a node and the cloud, lists both in the ready file, and stops both', async () => {
   const { child, ready, printed } = await up('both', '--cloud-port', '0');
   assert.equal((await clouds(ready.cloud)).status, 200);
   const login = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
@@ -82,7 +82,7 @@ test('starts a node and the cloud, tells both in the ready file, and stops both'
   assert.ok(!again.printed.text.includes(ready.password as string));
 });
 
-test('shows the password that it made on the next start when the first one did not come to that', async () => {
+test('prints the generated password on the next start if the first one was interrupted before', async () => {
   const first = await up('unseen', '--no-cloud');
   const ended = once(first.child, 'exit');
   first.child.kill('SIGKILL');
@@ -97,7 +97,7 @@ test('shows the password that it made on the next start when the first one did n
   child.kill('SIGKILL');
 });
 
-test('leaves no cloud behind when it is killed, and starts again at once', async () => {
+test('leaves no cloud running when it is killed, and starts again at once', async () => {
   const { child, ready } = await up('killed', '--cloud-port', '0');
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
@@ -107,18 +107,18 @@ test('leaves no cloud behind when it is killed, and starts again at once', async
   await eventually(async () => assert.equal(await answers(ready.cloud), false));
 });
 
-test('starts the node alone when asked to', async () => {
+test('starts the node alone with --no-cloud', async () => {
   const { ready } = await up('alone', '--no-cloud');
   assert.equal(ready.cloud, undefined);
   assert.equal(existsSync(join(scratch, 'alone', 'cloud')), false);
 });
 
-// A second one ends the process at once, unless it had come to its end by then.
+// A second signal ends the process at once, unless it has ended already.
 for (const [times, codes] of [
   [1, [0]],
   [2, [0, 130]],
 ] as const)
-  test(`finishes a cluster that was being made when Ctrl-C came ${times === 1 ? 'once' : 'twice'}`, async () => {
+  test(`finishes a cluster that was being created when Ctrl-C came ${times === 1 ? 'once' : 'twice'}`, async () => {
     const folder = `stopped-${times}`;
     const { child, ready } = await up(folder, '--cloud-port', '0');
     const projectId = (await ask(ready.cloud, 'POST', '/v2/projects', { name: 'shop' })).body.id;
@@ -130,7 +130,7 @@ for (const [times, codes] of [
     const ended = once(child, 'exit');
     child.kill('SIGINT');
     if (times === 2) {
-      // The first has been heard by then: two that come at once are one.
+      // Sent after the first was handled: two concurrent signals count as one.
       await new Promise((resolve) => setTimeout(resolve, 10));
       child.kill('SIGINT');
     }
@@ -152,7 +152,7 @@ for (const [times, codes] of [
     assert.equal(stdout, '');
   });
 
-test('shows nobody the address of the database, which may hold a password', async () => {
+test('does not reveal the address of the database, which may contain a password', async () => {
   const database = join(scratch, 'secret.db');
   const { child } = await up('hidden', '--cloud-port', '0', '--database', database);
   assert.ok(existsSync(database));
@@ -163,7 +163,7 @@ test('shows nobody the address of the database, which may hold a password', asyn
   assert.ok(!stdout.includes(database), stdout);
 });
 
-test('says that the cloud’s port is in use, and ends', async () => {
+test('reports that the port of the cloud is in use, and ends', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as { port: number };

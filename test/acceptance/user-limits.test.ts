@@ -1,4 +1,4 @@
-// Limits of users and scopes as the official SDK reports them.
+// Limits of users and scopes, as reported by the official SDK.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connect, QuotaLimitedError, RateLimitedError } from 'couchbase';

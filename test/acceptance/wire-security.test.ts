@@ -1,11 +1,11 @@
-// TLS as clients outside meet it: versions, suites and their order, on every listener, changed while the node runs.
+// TLS on every listener: versions, suites and their order, changed while the node runs.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { type ConnectionOptions, connect, getCiphers, type TLSSocket } from 'node:tls';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 
-/** Clients of old versions have their own idea of what is safe. */
+/** Options for clients of old TLS versions, which OpenSSL disables by default. */
 const old = (version: 'TLSv1' | 'TLSv1.1'): ConnectionOptions => ({
   minVersion: version,
   maxVersion: version,
@@ -51,7 +51,7 @@ async function agreedEverywhere(node: NodeProcess, options: ConnectionOptions): 
 }
 
 describe('TLS of a node', () => {
-  it('has the versions that the settings allow, from the next connection on and after a restart', async () => {
+  it('offers the versions of the settings, from the next connection on and after a restart', async () => {
     await using first = await NodeProcess.start();
     for (const version of ['TLSv1', 'TLSv1.1'] as const)
       assert.deepEqual(await agreedEverywhere(first, old(version)), ['refused'], 'as it comes');
@@ -78,7 +78,7 @@ describe('TLS of a node', () => {
     open.destroy();
   });
 
-  it('has the suites that the settings name, in their order or the client’s, for each service its own', async () => {
+  it('offers the suites of the settings per service, in their order or the client’s', async () => {
     await using node = await NodeProcess.start();
     const { restTls, kvTls } = node.ready.node;
     const [ours128, ours256] = ['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384'];
@@ -104,7 +104,7 @@ describe('TLS of a node', () => {
     assert.equal(await agreed(kvTls, { maxVersion: 'TLSv1.2' }), 'refused');
   });
 
-  it('has settings of their own for the query and the index service', async () => {
+  it('has separate settings for the query and the index service', async () => {
     await using node = await NodeProcess.start();
     const { restTls, queryTls = '', indexTls = '' } = node.ready.node;
     const older = { maxVersion: 'TLSv1.2' } as const;
@@ -122,7 +122,7 @@ describe('TLS of a node', () => {
     }
   });
 
-  it('serves each suite that it says is supported, whatever key that wants, and after a restart', async () => {
+  it('serves each supported suite with either key type, and after a restart', async () => {
     await using first = await NodeProcess.start();
     const response = await first.request('/settings/security/data/supportedCipherSuites');
     const supported = (await response.json()) as string[];
@@ -148,7 +148,7 @@ describe('TLS of a node', () => {
     );
   });
 
-  it('resumes no session that was agreed on before a change', async () => {
+  it('does not resume sessions from before a change', async () => {
     await using node = await NodeProcess.start();
     const { restTls } = node.ready.node;
     const excluded = only('ECDHE-ECDSA-AES256-GCM-SHA384');
@@ -163,7 +163,7 @@ describe('TLS of a node', () => {
   });
 });
 
-/** The magic byte of the answer. */
+/** Sends a NOOP; returns the magic byte of the answer. */
 async function noop(socket: TLSSocket): Promise<number> {
   const request = Buffer.alloc(24);
   request[0] = 0x80;

@@ -1,18 +1,18 @@
-// What every form of the configuration store does. `Place` is one store that several nodes can reach, on fresh servers or files.
+// The contract of every configuration store. `Place` is one store that several nodes can access, on fresh servers or files.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import { eventually } from '../support/node-process.ts';
 
 export interface Place {
-  /** The access of one more node. */
+  /** Opens the store for one more node. */
   open(): Promise<ConfigStore>;
   close(): Promise<void>;
 }
 
 interface Suite {
   make(): Promise<Place>;
-  /** The form can be reached by several nodes. */
+  /** Several nodes can access this kind of store. */
   isShared: boolean;
   skip?: string | false;
 }
@@ -168,7 +168,7 @@ export function configStoreSuite(name: string, { make, isShared, skip = false }:
       assert.equal(await second.delete('k', revision), true);
       assert.equal(await second.get('k'), null);
       await eventually(async () => assert.equal(await third.get('k'), null));
-      // Absent again, so that a node may make it anew.
+      // Absent again, so that a node may recreate it.
       assert.ok(await third.put('k', 'w', 0));
     });
 

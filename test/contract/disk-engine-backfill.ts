@@ -1,4 +1,4 @@
-// Reading a vbucket's rows in seqno order, page by page, while commits go on. Run over every disk engine.
+// Reading a vbucket's rows in seqno order, page by page, during commits. Run with every disk engine.
 import assert from 'node:assert/strict';
 import { CutReader } from '#kv/data/cut.ts';
 import type { DiskEngine } from '#kv/data/disk-engine.ts';
@@ -26,7 +26,7 @@ export function describeDiskEngineBackfill(name: string, make: () => Promise<Dis
     await engine.stop();
   });
 
-  it('answers an empty page for a vbucket that was never written', async (disk) => {
+  it('returns an empty page for a vbucket that was never written', async (disk) => {
     const engine = disk.engine();
     await engine.open(aBucket(disk));
     await engine.commit(uuid, 0, cutsOf([{ vb: 2, key: 'a', seqno: 1 }]));
@@ -35,7 +35,7 @@ export function describeDiskEngineBackfill(name: string, make: () => Promise<Dis
     await engine.stop();
   });
 
-  it('pages through more than fits one page, and each page is of one moment', async (disk) => {
+  it('reads several pages, each of which is a consistent snapshot', async (disk) => {
     const engine = disk.engine();
     await engine.open(aBucket(disk));
     const value = 'v'.repeat(1000);
@@ -44,7 +44,7 @@ export function describeDiskEngineBackfill(name: string, make: () => Promise<Dis
     const first = await engine.backfill(uuid, 0, 0, 0);
     assert.ok(first.toSeqno > 0 && first.toSeqno < 3000);
     assert.equal(first.endSeqno, 3000);
-    // The last key moves behind everything that the first page told of.
+    // The last key moves after all rows of the first page.
     await engine.commit(uuid, 0, cutsOf([{ key: 'k2999', value: 'new', seqno: 3001 }]));
     const rest = await readAll(engine, first.toSeqno);
     assert.equal(rowsOf(first.batch).length + rest.rows.length, 3000);
@@ -53,7 +53,7 @@ export function describeDiskEngineBackfill(name: string, make: () => Promise<Dis
     await engine.stop();
   });
 
-  it('sees every commit that was acknowledged, also after a reset', async (disk) => {
+  it('sees every acknowledged commit, also after a reset', async (disk) => {
     const engine = disk.engine();
     await engine.open(aBucket(disk));
     await engine.commit(uuid, 0, cutsOf([{ key: 'a', value: 'old', seqno: 1 }]));

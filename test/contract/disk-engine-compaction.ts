@@ -1,4 +1,4 @@
-// What compaction must do in every disk engine: lose nothing, drop old tombstones for good, give space back, and be
+// The contract of compaction for every disk engine: loses nothing, removes old tombstones, frees space, and can be
 // cancelled at any time.
 import assert from 'node:assert/strict';
 import { CutBits } from '#kv/data/cut.ts';
@@ -12,7 +12,7 @@ const keepTombstones = { purgeBeforeSeconds: 0 };
 export function describeCompaction(name: string, make: () => Promise<DiskUnderTest>): void {
   const it = titled(name, make);
 
-  it('keeps every row through a compaction, and the file takes commits as before', async (disk) => {
+  it('keeps every row, and the file accepts commits afterwards', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -28,7 +28,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('is not clean after a kill that follows a compaction', async (disk) => {
+  it('is not clean after a kill following a compaction', async (disk) => {
     const files = aBucket(disk);
     let engine = disk.engine();
     await engine.open(files);
@@ -60,7 +60,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('drops tombstones of old deletions and says up to which seqno', async (disk) => {
+  it('removes old tombstones and reports up to which seqno', async (disk) => {
     const files = aBucket(disk);
     let engine = disk.engine();
     await engine.open(files);
@@ -78,7 +78,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     const { purged } = await engine.compact(files.bucketUuid, 0, { purgeBeforeSeconds: 200 });
     assert.deepEqual(purged, [{ vb: 0, upToSeqno: 9, purgeSeqno: 7, tombstones: 2 }]);
     assert.deepEqual(brief(await loaded(engine, files)), ['0 8 c=', '0 9 d=x']);
-    // A cut that was taken before its bucket heard of the purge says 3.
+    // A cut from before the purge still has the purge seqno 3.
     await engine.commit(files.bucketUuid, 0, cutsOf([{ key: 'e', value: 'y', seqno: 10 }]));
     await disk.kill(engine);
     engine = disk.engine();
@@ -90,7 +90,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('loses nothing that is committed while it runs', async (disk) => {
+  it('keeps commits made while it runs', async (disk) => {
     const files = aBucket(disk);
     let engine = disk.engine();
     await engine.open(files);
@@ -111,7 +111,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
       });
       while (!isDone) {
         await commitSome();
-        // An engine in this thread needs its turns.
+        // Yields to an engine in this thread.
         await new Promise(setImmediate);
       }
       await done;
@@ -125,7 +125,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('reports how far it is, and leaves everything unchanged when cancelled', async (disk) => {
+  it('reports its progress, and changes nothing when cancelled', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -171,7 +171,7 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('lets a bucket be closed, emptied or removed in the middle of a compaction', async (disk) => {
+  it('a bucket can be closed, reset or removed during a compaction', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

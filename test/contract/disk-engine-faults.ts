@@ -1,4 +1,4 @@
-// What every disk engine must do when something is wrong: with a commit, a file, a consumer, or the order of calls.
+// The contract of every disk engine for faults: failed commits, damaged files, failing consumers, wrong order of calls.
 import assert from 'node:assert/strict';
 import { DamagedFileError } from '#kv/data/disk-engine.ts';
 import { brief, cutsOf, type Doc, loaded } from '../support/cuts.ts';
@@ -7,7 +7,7 @@ import { aBucket, type DiskUnderTest, flagsOf, titled } from './disk-engine.ts';
 export function describeDiskEngineFaults(name: string, make: () => Promise<DiskUnderTest>): void {
   const it = titled(name, make);
 
-  it('leaves nothing of a commit that fails, and takes no more for that file until it is reopened', async (disk) => {
+  it('discards a failed commit, and refuses further ones of the file until it is reopened', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -26,7 +26,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     await engine.stop();
   });
 
-  it('refuses a buffer that is not whole cuts', async (disk) => {
+  it('refuses a buffer that does not consist of complete cuts', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -89,7 +89,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     await engine.stop();
   });
 
-  it('ends a load with a named error when the file turns out damaged', async (disk) => {
+  it('ends a load with a named error when the file is found damaged', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

@@ -1,4 +1,4 @@
-// Reading single documents, as every disk engine must do it.
+// The contract of every disk engine for reading single documents.
 import assert from 'node:assert/strict';
 import { CutBits, CutReader } from '#kv/data/cut.ts';
 import type { Fetched } from '#kv/data/disk-engine.ts';
@@ -26,7 +26,7 @@ function found({ batch }: Fetched): string[] {
 export function describeFetching(name: string, make: () => Promise<DiskUnderTest>): void {
   const it = titled(name, make);
 
-  it('fetches documents by key, tombstones and large values too', async (disk) => {
+  it('fetches documents by key, including tombstones and large values', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -109,7 +109,7 @@ export function describeFetching(name: string, make: () => Promise<DiskUnderTest
     await engine.stop();
   });
 
-  it('fetches nothing of what a reset removed, and refuses once closed', async (disk) => {
+  it('fetches nothing after a reset, and refuses after close', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

@@ -1,4 +1,4 @@
-// What every disk engine must do. Run over SQLite in the same thread, SQLite in a worker, and memory.
+// The contract of every disk engine. Run with SQLite in the same thread, SQLite in a worker, and memory.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -9,9 +9,9 @@ import { aState, brief, cutsOf, docsOf, loaded, someFailover } from '../support/
 /** A disk that outlives its engines. */
 export interface DiskUnderTest {
   engine(): DiskEngine;
-  /** Where a bucket of this name lives. */
+  /** The folder of a bucket. */
   folder(name: string): string;
-  /** Ends the engine as a killed process would. */
+  /** Ends the engine like a kill of its process. */
   kill(engine: DiskEngine): Promise<void>;
   /** Makes the file unreadable at the next open or load. */
   damage(files: BucketFiles, file: number): void;
@@ -51,7 +51,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('gives back what was committed, by vbucket and key, after a kill', async (disk) => {
+  it('loads committed documents by vbucket and key after a kill', async (disk) => {
     const files = aBucket(disk);
     let engine = disk.engine();
     await engine.open(files);
@@ -139,7 +139,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('keeps the state of each vbucket, as its last cut said', async (disk) => {
+  it('keeps the state of each vbucket from its last cut', async (disk) => {
     const files = aBucket(disk);
     let engine = disk.engine();
     await engine.open(files);
@@ -194,7 +194,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('tells a clean stop from a kill', async (disk) => {
+  it('distinguishes a clean stop from a kill', async (disk) => {
     const files = aBucket(disk);
     let engine = disk.engine();
     await engine.open(files);
@@ -242,7 +242,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('leaves out of a load the values that are not asked for, and gives large ones later', async (disk) => {
+  it('loads only requested values, and large ones later', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -273,7 +273,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('says in each cut of a load how the vbucket is', async (disk) => {
+  it('includes the state of the vbucket in each cut of a load', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -287,7 +287,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('commits a part of a larger buffer and leaves that buffer to its owner', async (disk) => {
+  it('commits a part of a larger buffer and does not transfer the buffer', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);
@@ -303,7 +303,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('empties the bucket on reset and takes the new incarnation only', async (disk) => {
+  it('empties the bucket on reset and accepts only the new incarnation', async (disk) => {
     const files = aBucket(disk);
     let engine = disk.engine();
     await engine.open(files);
@@ -358,7 +358,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('destroys a bucket that is not open, or not there', async (disk) => {
+  it('destroys a bucket that is not open, or does not exist', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.destroy(files);
@@ -371,7 +371,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
     await engine.stop();
   });
 
-  it('measures what the data takes', async (disk) => {
+  it('measures the size of the data', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

@@ -88,7 +88,7 @@ test('creates the file of a deferred index with its build, and removes that of a
   await indexes.online(deferred);
   assert.deepEqual(rowsOf(indexes, deferred), ['1=a']);
   await indexes.want();
-  assert.throws(() => rowsOf(indexes, deferred), /is not there/);
+  assert.throws(() => rowsOf(indexes, deferred), /does not exist/);
   client.close();
 });
 
