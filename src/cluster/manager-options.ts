@@ -1,7 +1,7 @@
 // The dependencies of the cluster manager.
 import type { Kdf } from '#auth/kdf.ts';
 import type { SecretBox } from '#auth/secret-box.ts';
-import type { IndexDoor } from '#index/index.contract.ts';
+import type { IndexServiceAdmin } from '#index/index.contract.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -59,7 +59,7 @@ export interface ClusterManagerOptions extends MachinePorts {
   dataPort: DataPortAccess;
   queryPort?: QueryAddress;
   /** The index service, if the node runs one. */
-  indexes?: IndexDoor;
+  indexes?: IndexServiceAdmin;
   kdf: Kdf;
   /** Encrypts secrets of the configuration under the data folder's key. */
   secrets: SecretBox;

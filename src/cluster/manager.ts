@@ -28,7 +28,7 @@ import { AuditLog } from './audit/audit-log.ts';
 import { freshAuditSettings } from './audit/audit-settings.ts';
 import { recordStatement, statementAuditing } from './audit/statements.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
-import { localTimeOfDay } from './auto-compaction/time-of-day.ts';
+import { localTimeOfDay } from './auto-compaction/compact-when.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
 import { createCertificates } from './certificates/certificates.feature.ts';
 import { clientAllowlistRoutes } from './client-allowlist/client-allowlist.routes.ts';
@@ -127,7 +127,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     routes: withDescription(restRoutes(options, features), product.version).sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
     indexRoutes: indexServiceRoutes({
-      ...{ view, indexes: features.indexes, door: options.indexes ?? noIndexService },
+      ...{ view, indexes: features.indexes, indexAdmin: options.indexes ?? noIndexService },
       settings: new SettingsStore(options.store),
     }),
     throttles: requestThrottles({ ...options, view }),
@@ -239,8 +239,8 @@ function createFeatures(options: ClusterManagerOptions) {
       events.log.record('alert_raised', { kind, text });
     },
   });
-  const door = options.indexes ?? noIndexService;
-  const indexes = new IndexesService({ ...options, view, door });
+  const indexAdmin = options.indexes ?? noIndexService;
+  const indexes = new IndexesService({ ...options, view, indexAdmin });
   const functions = new FunctionsService({ ...options, view });
   return {
     ...{ view, policy, users, ldap, security, clients, listening, data },
@@ -252,7 +252,7 @@ function createFeatures(options: ClusterManagerOptions) {
     product: productOf(options.release, options.edition),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
     metrics: managerMetrics({
-      ...{ ...options, view, data, indexes, indexDoor: door },
+      ...{ ...options, view, data, indexes, indexAdmin },
       registry: options.metrics.registry,
     }),
   };
@@ -273,7 +273,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
       ...options,
       ...features,
       metrics: options.metrics,
-      indexDoor: options.indexes ?? noIndexService,
+      indexAdmin: options.indexes ?? noIndexService,
       security: security.service,
       administrators: users.service,
     }),

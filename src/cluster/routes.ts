@@ -1,6 +1,6 @@
 // Creates the services of the cluster manager and collects all their routes.
 import type { BoundRoute } from '#contract/route.ts';
-import type { IndexDoor } from '#index/index.contract.ts';
+import type { IndexServiceAdmin } from '#index/index.contract.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -60,7 +60,7 @@ export interface ClusterParts {
   surroundings: NodeSurroundings;
   security: SecurityService;
   indexes: IndexesService;
-  indexDoor: IndexDoor;
+  indexAdmin: IndexServiceAdmin;
   alerts: AlertsService;
   alertList: AlertList;
   logCollection: LogCollection;
@@ -112,7 +112,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...autoCompactionRoutes(new AutoCompactionService(new SettingsStore(parts.store), parts.edition)),
     ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),
     ...certificateRoutes(parts),
-    ...indexRoutes({ ...parts, door: parts.indexDoor, settings: new SettingsStore(parts.store) }),
+    ...indexRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
     ...severalNodesRoutes(),
     ...absentRoutes(),
   ];

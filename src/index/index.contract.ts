@@ -1,5 +1,5 @@
 // The interface of the index service, in plain data. The cluster manager stores the definitions and sends the
-// whole wanted state to the service; the service reports the state of each index.
+// whole desired state to the service; the service reports the state of each index.
 import type { IndexDefinition, IndexState } from '#sqlpp/datastore/indexes.ts';
 
 export type { IndexDefinition, IndexKey, IndexState } from '#sqlpp/datastore/indexes.ts';
@@ -41,8 +41,8 @@ export interface IndexReport {
 }
 
 /** The node's index service, as the cluster manager uses it. */
-export interface IndexDoor {
-  /** Sets the whole wanted state. Returns at once; the service follows asynchronously. */
+export interface IndexServiceAdmin {
+  /** Sets the whole desired state. Returns at once; the service follows asynchronously. */
   apply(wanted: WantedIndexes): void;
   /** The last reports. */
   reports(): readonly IndexReport[];

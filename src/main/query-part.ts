@@ -57,7 +57,7 @@ export class QueryPart {
     const { definitions, services } = given;
     this.links = new IndexLinks({
       definitions: definitions.indexes,
-      door: services.index,
+      indexAdmin: services.index,
       damaged: (bucketUuid, indexId) => services.index.replaceFile(bucketUuid, indexId),
     });
     this.worker = new WorkerQuery({

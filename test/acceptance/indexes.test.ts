@@ -42,7 +42,7 @@ async function setUp() {
     ...{
       store: new MemoryConfigStore(),
       view: view as never,
-      door: host,
+      indexAdmin: host,
       random: realRandom,
       log: silentLog,
     },
@@ -51,7 +51,7 @@ async function setUp() {
   definitions.follow();
   const links = new IndexLinks({
     definitions,
-    door: host,
+    indexAdmin: host,
     damaged: (bucketUuid, id) => host.replaceFile(bucketUuid, id),
   });
   const linked = await connectIndexes({

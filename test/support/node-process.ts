@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the ready file says (docs/guides/command-line). */
+/** What the ready file says (docs/reference/command-line.md). */
 export interface Ready {
   node: {
     rest: string;

@@ -17,16 +17,16 @@ class FakeNode {
   admitted: string[] = [];
   isDead = false;
   warnings = 0;
-  rounds = 0;
+  updates = 0;
 
   async put(_path: string, { entries }: { entries: string[] }): Promise<void> {
     if (this.isDead) throw new Error('the node does not answer');
-    this.rounds++;
+    this.updates++;
     this.admitted = entries;
   }
 }
 
-async function world(t: TestContext) {
+async function aService(t: TestContext) {
   const { store } = openSqlite(':memory:');
   await migrate(store);
   await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
@@ -61,7 +61,7 @@ async function world(t: TestContext) {
 }
 
 test('removes from a node that answers again the entries that were removed, replaced or expired meanwhile', async (t) => {
-  const { service, cluster, node, listed, pass } = await world(t);
+  const { service, cluster, node, listed, pass } = await aService(t);
   await service.replace(cluster, [permanent('10.1.0.0/16'), permanent('10.2.0.0/16'), temporary]);
   assert.deepEqual(node.admitted, ['10.1.0.0/16', '10.2.0.0/16', '10.9.0.0/16']);
   node.isDead = true;
@@ -81,7 +81,7 @@ test('removes from a node that answers again the entries that were removed, repl
 });
 
 test('admits an entry that was removed and added again while the node did not answer', async (t) => {
-  const { service, cluster, node, listed, pass } = await world(t);
+  const { service, cluster, node, listed, pass } = await aService(t);
   await service.append(cluster, permanent('10.1.0.0/16'));
   node.isDead = true;
   await service.remove(cluster, '10.1.0.0/16');
@@ -95,7 +95,7 @@ test('admits an entry that was removed and added again while the node did not an
 });
 
 test('logs one warning for an unreachable node, also after several attempts', async (t) => {
-  const { service, cluster, node, pass } = await world(t);
+  const { service, cluster, node, pass } = await aService(t);
   node.isDead = true;
   await service.append(cluster, permanent('10.1.0.0/16'));
   await pass(5_000);
@@ -103,7 +103,7 @@ test('logs one warning for an unreachable node, also after several attempts', as
 });
 
 test('keeps the expiry time of an entry that is sent back as it was read, and restarts it for another duration', async (t) => {
-  const { service, cluster, node, listed, pass } = await world(t);
+  const { service, cluster, node, listed, pass } = await aService(t);
   const short = { ...temporary, duration: '1m0s' };
   const two = [temporary, { ...short, cidrBlock: '10.8.0.0/16' }];
   await service.replace(cluster, two);
@@ -125,7 +125,7 @@ test('keeps the expiry time of an entry that is sent back as it was read, and re
 });
 
 test('keeps expired entries expired when the clock is set back', async (t) => {
-  const { service, cluster, node, clock, listed, pass } = await world(t);
+  const { service, cluster, node, clock, listed, pass } = await aService(t);
   await service.append(cluster, temporary);
   await pass(6_000);
   clock.setWall(-3_600_000);
@@ -136,7 +136,7 @@ test('keeps expired entries expired when the clock is set back', async (t) => {
 });
 
 test('sends two hundred concurrent additions in a few updates, and answers each when the node admits it', async (t) => {
-  const { service, cluster, node } = await world(t);
+  const { service, cluster, node } = await aService(t);
   const blocks = Array.from({ length: 200 }, (_, at) => `10.${at}.0.0/16`);
   await Promise.all(
     blocks.map(async (block) => {
@@ -145,5 +145,5 @@ test('sends two hundred concurrent additions in a few updates, and answers each 
     }),
   );
   assert.equal(node.admitted.length, 200);
-  assert.ok(node.rounds < 60, `${node.rounds} rounds`);
+  assert.ok(node.updates < 60, `${node.updates} updates`);
 });

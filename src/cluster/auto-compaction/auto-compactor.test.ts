@@ -8,8 +8,8 @@ import type { ClusterAutoCompaction, StoredBucket } from '../config/cluster-stat
 import type { CompactOrder, MeasuredBucket } from '../config/data-service.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import { AutoCompactor, checkEveryMs } from './auto-compactor.ts';
+import { localTimeOfDay } from './compact-when.ts';
 import { compactionDefaults, compactionSetting } from './settings.ts';
-import { localTimeOfDay } from './time-of-day.ts';
 
 const mib = 1024 * 1024;
 const dayMs = 86_400_000;

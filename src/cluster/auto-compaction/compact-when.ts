@@ -1,5 +1,5 @@
 // Decides when a bucket is due for automatic compaction: enough space of its files would be released, and the time of day
-// is in the allowed period. Pure: the scheduler calls it repeatedly.
+// is in the allowed period.
 
 export interface CompactWhen {
   /** Percent of the file; null: no such threshold. */
@@ -32,6 +32,12 @@ export interface Fragmentation {
 export interface TimeOfDay {
   hour: number;
   minute: number;
+}
+
+/** In the time zone of the process, also on days when clocks change. */
+export function localTimeOfDay(wallMs: number): TimeOfDay {
+  const at = new Date(wallMs);
+  return { hour: at.getHours(), minute: at.getMinutes() };
 }
 
 /**

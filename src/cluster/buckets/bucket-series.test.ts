@@ -82,14 +82,14 @@ test('shows the last value of gauges, and sums of separate counters', async () =
 });
 
 test('reads longer zooms from the store, in their steps', async () => {
-  const lasting: [SeriesChoice['zoom'], number, number][] = [
+  const zooms: [SeriesChoice['zoom'], number, number][] = [
     ['hour', 900, 4],
     ['day', 1440, 60],
     ['week', 1152, 600],
     ['month', 1488, 1800],
     ['year', 1464, 21_600],
   ];
-  for (const [zoom, count, step] of lasting) {
+  for (const [zoom, count, step] of zooms) {
     const stepMs = Math.max(10_000, step * 1000);
     const { asked, series: one } = reader(
       sets(

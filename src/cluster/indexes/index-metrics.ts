@@ -1,5 +1,5 @@
 // Figures of the index service as metrics. A node without an index has none.
-import type { IndexDoor, IndexReport } from '#index/index.contract.ts';
+import type { IndexReport, IndexServiceAdmin } from '#index/index.contract.ts';
 import { type MetricName, sampleOf } from '#metrics/catalogue.ts';
 import type { Labels, MetricSample } from '#metrics/sample.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -7,7 +7,7 @@ import type { IndexesService } from './indexes.service.ts';
 
 export interface IndexMetricsParts {
   readonly indexes: Pick<IndexesService, 'all'>;
-  readonly door: Pick<IndexDoor, 'reports' | 'refresh'>;
+  readonly indexAdmin: Pick<IndexServiceAdmin, 'reports' | 'refresh'>;
   readonly view: ClusterView;
 }
 
@@ -15,15 +15,15 @@ const mib = 1024 * 1024;
 
 export async function indexMetrics(parts: IndexMetricsParts): Promise<Iterable<MetricSample>> {
   if (parts.indexes.all().length === 0) return [];
-  await parts.door.refresh();
+  await parts.indexAdmin.refresh();
   return samplesOf(parts);
 }
 
-function* samplesOf({ indexes, door, view }: IndexMetricsParts): Iterable<MetricSample> {
+function* samplesOf({ indexes, indexAdmin, view }: IndexMetricsParts): Iterable<MetricSample> {
   const all = indexes.all();
   yield sampleOf('index_num_indexes', {}, all.length);
   yield sampleOf('index_memory_quota', {}, view.cluster.quotas.indexMemoryQuota * mib);
-  const reports = new Map(door.reports().map((report) => [report.id, report]));
+  const reports = new Map(indexAdmin.reports().map((report) => [report.id, report]));
   for (const { definition } of all) {
     const report = reports.get(definition.id);
     if (report === undefined) continue;

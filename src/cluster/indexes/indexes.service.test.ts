@@ -17,7 +17,7 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
     onChange: () => ({ stop: () => {} }),
   } as never;
   const service = new IndexesService({
-    ...{ store, view, door: noIndexService, random: realRandom, log: silentLog },
+    ...{ store, view, indexAdmin: noIndexService, random: realRandom, log: silentLog },
   });
   await service.start();
   const gate = deferred<void>();

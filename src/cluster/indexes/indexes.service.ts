@@ -4,8 +4,8 @@ import type {
   CreateOutcome,
   IndexChange,
   IndexDefinitions,
-  IndexDoor,
   IndexKeyspace,
+  IndexServiceAdmin,
   NewIndex,
   WantedIndex,
 } from '#index/index.contract.ts';
@@ -32,7 +32,7 @@ const mib = 1024 * 1024;
 export interface IndexesDeps {
   readonly store: ConfigStore;
   readonly view: ClusterView;
-  readonly door: IndexDoor;
+  readonly indexAdmin: IndexServiceAdmin;
   readonly random: Random;
   readonly log: Log;
 }
@@ -184,8 +184,8 @@ export class IndexesService implements IndexDefinitions {
   }
 
   #follow(): void {
-    const { view, door } = this.#deps;
-    door.apply({
+    const { view, indexAdmin } = this.#deps;
+    indexAdmin.apply({
       indexes: this.all(),
       memoryQuotaBytes: view.cluster.quotas.indexMemoryQuota * mib,
     });

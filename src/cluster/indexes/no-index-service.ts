@@ -1,7 +1,7 @@
 // The index service of a node without one: has no indexes.
-import type { IndexDoor } from '#index/index.contract.ts';
+import type { IndexServiceAdmin } from '#index/index.contract.ts';
 
-export const noIndexService: IndexDoor = {
+export const noIndexService: IndexServiceAdmin = {
   apply: () => {},
   reports: () => [],
   refresh: () => Promise.resolve(),

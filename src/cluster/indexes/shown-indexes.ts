@@ -1,6 +1,6 @@
 // Indexes and their node as the routes show them, with the current reports of the index service.
 import type { Context } from '#contract/route.ts';
-import type { IndexDoor } from '#index/index.contract.ts';
+import type { IndexServiceAdmin } from '#index/index.contract.ts';
 import type { ShownIndex, ShownNode } from '#index/rest/index-records.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
@@ -9,7 +9,7 @@ import type { IndexesService } from './indexes.service.ts';
 
 export interface IndexRoutesParts {
   readonly indexes: IndexesService;
-  readonly door: IndexDoor;
+  readonly indexAdmin: IndexServiceAdmin;
   readonly view: ClusterView;
   readonly settings: SettingsStore;
 }
@@ -17,9 +17,9 @@ export interface IndexRoutesParts {
 /** If no storage mode was chosen. */
 const defaultStorageMode = 'plasma';
 
-export async function shownIndexes({ indexes, door }: IndexRoutesParts): Promise<ShownIndex[]> {
-  await door.refresh();
-  const reports = new Map(door.reports().map((report) => [report.id, report]));
+export async function shownIndexes({ indexes, indexAdmin }: IndexRoutesParts): Promise<ShownIndex[]> {
+  await indexAdmin.refresh();
+  const reports = new Map(indexAdmin.reports().map((report) => [report.id, report]));
   return indexes.all().map((index) => ({ ...index, report: reports.get(index.definition.id) }));
 }
 

@@ -82,7 +82,7 @@ describe('the internal settings', () => {
     });
   });
 
-  test('have the number of indexers at a path of its own too', async (t) => {
+  test('include the number of indexers, which also has a separate path', async (t) => {
     await using target = await managerTarget();
     const settings = '/settings/maxParallelIndexers';
     const refused = (why: string) => [`Invalid globalValue: ${why}`, '_'] as const;

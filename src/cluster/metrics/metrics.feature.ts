@@ -1,7 +1,7 @@
 // Registers the cluster manager's metrics and creates the routes that show them.
 import type { BoundRoute } from '#contract/route.ts';
 import { RequestMeter } from '#http/request-meter.ts';
-import type { IndexDoor } from '#index/index.contract.ts';
+import type { IndexServiceAdmin } from '#index/index.contract.ts';
 import { histogramOf, sampleOf } from '#metrics/catalogue.ts';
 import type { MetricsRegistry } from '#metrics/registry.ts';
 import type { MetricSample } from '#metrics/sample.ts';
@@ -19,7 +19,7 @@ export interface ManagerMetricsOptions {
   system: System;
   process: () => ProcessFigures;
   indexes: Pick<IndexesService, 'all'>;
-  indexDoor: Pick<IndexDoor, 'reports' | 'refresh'>;
+  indexAdmin: Pick<IndexServiceAdmin, 'reports' | 'refresh'>;
 }
 
 export interface ManagerMetrics {
@@ -35,14 +35,14 @@ export function managerMetrics({
   system,
   process,
   indexes,
-  indexDoor,
+  indexAdmin,
 }: ManagerMetricsOptions): ManagerMetrics {
   const meter = new RequestMeter();
   registry.add('data', { collect: () => data.metrics() });
   registry.add('machine', { collect: async () => machineMetrics(await system.figures()) });
   registry.add('process', { collect: () => processMetrics(process()) });
   registry.add('rest', { collect: () => restMetrics(meter) });
-  registry.add('indexes', { collect: () => indexMetrics({ indexes, door: indexDoor, view }) });
+  registry.add('indexes', { collect: () => indexMetrics({ indexes, indexAdmin, view }) });
   return { meter, routes: metricsRoutes({ registry, view }) };
 }
 

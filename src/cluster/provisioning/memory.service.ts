@@ -99,7 +99,7 @@ export class MemoryService {
     return `${text}${name === 'memoryQuota' ? why : ''}.`;
   }
 
-  /** Only services that run on the node count, which is the data service. */
+  /** Only the quota of the data service is compared with the memory of the node. */
   #tooHigh(memoryQuotaMb: number): string | null {
     const maxMb = nodeQuotaMaxMb(this.#deps.memoryBytes());
     if (memoryQuotaMb <= maxMb) return null;

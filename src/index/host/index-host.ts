@@ -1,11 +1,11 @@
-// The main thread's side of the index service: starts its thread with the first index, sends it the wanted state, and stores its
+// The main thread's side of the index service: starts its thread with the first index, sends it the desired state, and stores its
 // reports. It restarts a thread that ends unexpectedly: index files are consistent at any moment.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
-import type { IndexDoor, IndexReport, WantedIndexes } from '../index.contract.ts';
+import type { IndexReport, IndexServiceAdmin, WantedIndexes } from '../index.contract.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
 import type { IndexThreadCall, IndexThreadData, IndexThreadMessage } from './thread-messages.ts';
 
@@ -22,7 +22,7 @@ const restartMs = { first: 100, most: 10_000 } as const;
 const reportMs = 2_000;
 const stopMs = 10_000;
 
-export class IndexHost implements IndexDoor {
+export class IndexHost implements IndexServiceAdmin {
   private readonly options: IndexHostOptions;
   private readonly listeners = new Set<() => void>();
   private readonly asked = new Map<number, Deferred<void>>();

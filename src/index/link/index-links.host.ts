@@ -1,12 +1,12 @@
 // The main thread's link to the query threads: sends them the state of all indexes whenever it changes, and forwards their
 // changes of definitions.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { IndexDefinitions, IndexDoor } from '../index.contract.ts';
+import type { IndexDefinitions, IndexServiceAdmin } from '../index.contract.ts';
 import type { LinkCall, LinkMessage } from './link-messages.ts';
 
 export interface IndexLinksOptions {
   readonly definitions: IndexDefinitions;
-  readonly door: Pick<IndexDoor, 'reports' | 'onChange'>;
+  readonly indexAdmin: Pick<IndexServiceAdmin, 'reports' | 'onChange'>;
   readonly damaged: (bucketUuid: string, indexId: string) => Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export class IndexLinks {
   constructor(options: IndexLinksOptions) {
     this.options = options;
     const send = (): void => this.broadcast();
-    this.changes = [options.definitions.onChange(send), options.door.onChange(send)];
+    this.changes = [options.definitions.onChange(send), options.indexAdmin.onChange(send)];
   }
 
   /** Creates a port for `connectIndexes` in a query thread. Its first message is the state. */
@@ -45,7 +45,7 @@ export class IndexLinks {
   }
 
   private state(): LinkMessage {
-    const reports = new Map(this.options.door.reports().map((report) => [report.id, report]));
+    const reports = new Map(this.options.indexAdmin.reports().map((report) => [report.id, report]));
     const indexes = this.options.definitions
       .all()
       .map(({ definition }) => ({ definition, report: reports.get(definition.id) }));

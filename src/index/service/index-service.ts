@@ -1,4 +1,4 @@
-// The index service of one node: makes its indexes follow the wanted state, and reports. Runs in the index thread, in tests in theirs.
+// The index service of one node: makes its indexes follow the desired state, and reports. Runs in the index thread, in tests in theirs.
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
