@@ -93,7 +93,7 @@ export const ShowCloud = defineOperation({
   replies: { 200: { doc: 'The cloud', body: cloudSchema } },
 });
 
-/** The network has the id of the cloud: no provider creates a network with an id of its own. */
+/** The network has the id of the cloud, since no network exists at a provider. */
 export const cloudSummaryReply = (row: CloudRow): z.output<typeof cloudSummary> => ({
   id: row.id,
   name: row.name,

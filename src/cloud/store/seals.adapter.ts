@@ -40,8 +40,8 @@ export class Seals {
     });
   }
 
-  /** Drops the triggers before a migration. */
-  release(): void {
+  /** Drops checksums and triggers before a migration. */
+  drop(): void {
     this.inTransaction('begin immediate', () => {
       for (const name of this.triggers().keys()) this.database.exec(`drop trigger ${quoted(name)}`);
       this.database.exec(`drop table if exists ${sealTable}`);
@@ -49,7 +49,7 @@ export class Seals {
   }
 
   /** Creates missing checksums and triggers. */
-  keep(): void {
+  createMissing(): void {
     const missing = (): string[] => {
       const sealed = this.isSealed() ? this.seals().map(({ name }) => name) : [];
       return this.tables().filter((name) => !sealed.includes(name));

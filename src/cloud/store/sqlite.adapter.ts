@@ -29,9 +29,9 @@ export function openSqlite(path: string): OpenStore {
   return {
     seals: {
       check: () => seals.check(),
-      release: () => seals.release(),
+      release: () => seals.drop(),
       keep: () => {
-        seals.keep();
+        seals.createMissing();
         if (path !== inMemory) count.start();
       },
     },

@@ -21,7 +21,7 @@ export interface Operation extends ApiOperation {
 
 const about =
   'Sets up, changes and monitors a node and its cluster. Forms are application/x-www-form-urlencoded. ' +
-  'The view port has an API of its own, which is not part of this.';
+  'This document does not describe the API of the view port.';
 
 export interface DocumentSource {
   routes: readonly RouteDefinition[];
@@ -98,10 +98,10 @@ type QueryFields = Record<string, { schema: JsonSchema; isRequired: boolean }>;
 /** The access rule as a sentence, also for the reference page. */
 export function accessText({ access, openBeforeProvisioning = false }: RouteDefinition): string {
   const open = openBeforeProvisioning ? ' Open to all until the node is provisioned.' : '';
-  return `${whoMay(access)}${open}`;
+  return `${rightsText(access)}${open}`;
 }
 
-function whoMay(access: Access): string {
+function rightsText(access: Access): string {
   switch (access.kind) {
     case 'anyone':
       return 'Needs no credentials.';
@@ -126,7 +126,7 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
       '200': { ...validated, ...success['200'] },
       '202': { ...validated, ...success['202'] },
     }),
-    ...(takesInput(route) && {
+    ...(mayRefuse(route) && {
       '400': { description: 'Refused: the body names what is wrong. Nothing was changed.' },
     }),
     '401': { description: 'No credentials, or wrong ones.' },
@@ -135,7 +135,7 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
     ...(bodyKind && { '413': { description: 'The body is too large.' } }),
     ...(route.method !== 'GET' && {
       ...(route.hasUserData && { '409': { description: 'The document has another version than `cas`.' } }),
-      '501': { description: 'Needs what this version does not have; the body says what.' },
+      '501': { description: 'Needs a feature that this version does not have; the body names it.' },
     }),
     '503': { description: 'Temporarily refused; the body says why.' },
   };
@@ -154,13 +154,13 @@ const orValidation = (schema: unknown) => ({
   ],
 });
 
-/** Own responses for validation if the route has it, none otherwise. */
+/** The description of a status for a route that declares its own answer to `just_validate`. */
 const validated: ApiResponse = {
   description: 'Done; with `just_validate` the result of the validation.',
 };
 
-/** A change may conflict with existing state. */
-const takesInput = ({ method, path, query, bodyKind }: RouteDefinition): boolean =>
+/** Whether the route may answer 400. A change without input may, if it conflicts with the state. */
+const mayRefuse = ({ method, path, query, bodyKind }: RouteDefinition): boolean =>
   method !== 'GET' || query !== undefined || bodyKind !== undefined || path.includes('/:');
 
 function contentOf(
