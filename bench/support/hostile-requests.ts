@@ -284,8 +284,8 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'STAT of all vbuckets',
-    rounds: 2,
-    requests: () => ['vbucket-details', 'vbucket-seqno', 'collections-details'].map(stat),
+    rounds: 1,
+    requests: () => ['vbucket-details', 'vbucket-seqno', 'collections-details 7'].map(stat),
   },
   {
     name: 'all seqnos of a collection',

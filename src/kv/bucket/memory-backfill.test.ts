@@ -65,7 +65,8 @@ test('lists a large vbucket once, over several turns, and brings every document 
     const next = await page(position);
     apply(copy, next, position);
     turns += next.turns;
-    assert.ok(pages === 0 || next.turns === 0, 'it is listed again for each page');
+    // The page itself is made in a turn that has time.
+    assert.ok(pages === 0 || next.turns === 1, 'it is listed again for each page');
     position = next.toSeqno;
     assert.equal(next.endSeqno, count);
   }

@@ -8,9 +8,10 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { KeyWalk } from './keys/key-walk.ts';
 import type { SlicedWork, Steps } from './keys/sliced.ts';
 
-const pageTargetBytes = 512 * 1024;
+/** A page is of one instant, so it is made in one piece: in about a millisecond. */
+const pageTargetBytes = 128 * 1024;
 /** Entries of the list that one page looks at: they may have changed since. */
-const entriesPerPage = 16_384;
+const entriesPerPage = 2_048;
 const homesPerStep = 512;
 /** Sorted in one step. */
 const runLength = 8_192;
@@ -58,6 +59,7 @@ export class MemoryBackfill {
     let list = this.lists.get(row) ?? (await this.making.get(row));
     if (list === undefined || afterSeqno < list.from || afterSeqno >= list.upTo)
       list = await this.newList(row, afterSeqno, list);
+    await this.work.turn();
     return this.pageOf(row, afterSeqno, list);
   }
 

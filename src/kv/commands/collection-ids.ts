@@ -11,6 +11,8 @@ const namePattern = /^[A-Za-z0-9_%-]{1,251}$/;
 /** The description of one collection, and the question whether a user sees it, in bytes of work. */
 const collectionWork = 256;
 const visibleWork = 16;
+/** Names are decoded and compared with a pattern. */
+const nameWork = 512;
 
 /** GET_MANIFEST. */
 export function getManifest(request: Request): Outcome {
@@ -24,6 +26,7 @@ export function getManifest(request: Request): Outcome {
 
 /** GET_COLLECTION_ID. */
 export function getCollectionId(request: Request): Status | Outcome {
+  request.workBytes += nameWork;
   const parts = readName(request)?.split('.');
   if (parts?.length !== 2) return request.refuse(Status.invalidArguments, 'The path is not scope.collection');
   const [scopeName, collectionName] = parts.map((part) => (part === '' ? '_default' : part));

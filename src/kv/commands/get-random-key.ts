@@ -18,6 +18,9 @@ export function getRandomKey(request: Request): Status | Outcome {
   return status === Status.keyNotFound ? search(request, query) : status;
 }
 
+/** A search, in bytes of work: most look at many places. */
+const searchWork = 16 * 1024;
+
 interface KeyQuery {
   collection: number;
   withXattrs: boolean;
@@ -39,6 +42,7 @@ function readQuery(request: Request): KeyQuery | Status {
 }
 
 function search(request: Request, query: KeyQuery): Status | Outcome {
+  request.workBytes += searchWork;
   let status = null as Status | Outcome | null;
   let reply = (found: FoundKey | Status): void => {
     status = typeof found === 'number' ? found : show(request, found, query);

@@ -62,11 +62,15 @@ export function controlStreams(request: Request): Status {
 /** Room for the ids of all collections that a filter may name. */
 const streamValueBytesMax = 64 * 1024;
 
+/** The begin of a stream, in bytes of work. */
+const streamWork = 2048;
+
 /** DCP_STREAM_REQ. */
 export function requestStream(request: Request): Status | Outcome {
   const producer = producerOf(request);
   if (!producer) return notOpen(request);
   const { frame, session } = request;
+  request.workBytes += streamWork;
   const source = request.bucket.engine?.changes;
   if (!source || !isStreamable(request, source)) return Status.notMyVbucket;
   if (frame.end - frame.valueStart > streamValueBytesMax)

@@ -70,3 +70,24 @@ test('frees the buffers that it has outgrown, and its own when all is taken, at 
   assert.ok(taken.length > 20 * mebibyte);
   assert.ok(held() - before < taken.length + mebibyte, `${held() - before} bytes once taken`);
 });
+
+test('hands a large item over in the buffer that it was encoded in, and goes on with another', () => {
+  const writer = new CutWriter();
+  const values = ['a', 'b'].map((letter) => Buffer.alloc(2 ** 21, letter));
+  const taken = values.map((value) => {
+    writer.begin(0);
+    writer.itemOf(emptyCutItem(), Buffer.from('k'), value);
+    writer.finish(stateOfVbucket(0));
+    const encodedAt = process.memoryUsage().arrayBuffers;
+    const cuts = writer.take();
+    assert.ok(process.memoryUsage().arrayBuffers - encodedAt < 2 ** 20, 'it was copied');
+    return cuts;
+  });
+  for (const [index, cuts] of taken.entries()) {
+    const reader = new CutReader(cuts);
+    assert.ok(reader.nextCut() && reader.nextItem());
+    const { buffer, valueStart, valueEnd } = reader.item;
+    assert.ok(buffer.subarray(valueStart, valueEnd).equals(values[index] as Buffer));
+    assert.equal(reader.nextCut(), false);
+  }
+});

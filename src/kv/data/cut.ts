@@ -86,6 +86,8 @@ const noFailover = new Uint8Array(0);
 
 const smallestBuffer = 65536;
 const noBytes = Buffer.alloc(0);
+/** Large cuts are handed over in the writer's buffer if they fill nearly all of it: a copy of 20 MB takes longer than a turn may. */
+const handedOverBytes = 1024 * 1024;
 
 /** Detaches the memory of a buffer that nothing else uses, which frees it. */
 const free = (bytes: Buffer): void => void (bytes.length > 0 && (bytes.buffer as ArrayBuffer).transfer(0));
@@ -188,9 +190,14 @@ export class CutWriter {
   /** The encoded cuts, in a buffer of their own that may be transferred to another thread. */
   take(): Uint8Array<ArrayBuffer> {
     assert(this.cutStart < 0, 'a cut is open');
-    const taken = new Uint8Array(this.end);
-    taken.set(this.buffer.subarray(0, this.end));
+    const { buffer, end } = this;
     this.end = 0;
+    if (end >= handedOverBytes && buffer.length - end <= end / 8) {
+      this.buffer = noBytes;
+      return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, end);
+    }
+    const taken = new Uint8Array(end);
+    taken.set(buffer.subarray(0, end));
     return taken;
   }
 

@@ -15,6 +15,11 @@ export class SlicedWork {
     this.clock = clock;
   }
 
+  /** Resolves in a turn that has time. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => this.clock.soon(resolve));
+  }
+
   /** Calls back in the same turn when that suffices. */
   run<Result>(steps: Steps<Result>, done: (result: Result) => void): void {
     const goOn = (): boolean => {
