@@ -177,3 +177,19 @@ test('does not read a large request without memory for it, and closes the connec
   third.socket.write(large);
   assert.equal((await third.next())?.status, 0, 'their room is free again');
 });
+
+test('the time for a frame to arrive begins anew with each frame', async () => {
+  const clock = new ManualClock();
+  await using service = await startService(undefined, { clock });
+  const client = await service.ready();
+  const frame = encodeRequest(set(Buffer.alloc(1000)));
+  const half = frame.length / 2;
+  client.socket.write(frame.subarray(0, half));
+  for (let frames = 0; frames < 4; frames++) {
+    clock.advance(connectionLimits.frameMs * 0.75);
+    client.socket.write(Buffer.concat([frame.subarray(half), frame.subarray(0, half)]));
+    assert.equal((await client.next())?.status, Status.success);
+  }
+  clock.advance(connectionLimits.frameMs * 2);
+  assert.equal(await client.next(), null);
+});

@@ -52,7 +52,7 @@ export interface ConnectionHost {
   forget(connection: Connection): void;
 }
 
-/** Minimal cost of a request and of a read from a socket, in bytes of work. */
+/** Minimal cost of a request and of a read from a socket, in bytes of work. What is read is copied, into new memory if it is large. */
 const requestWork = 128;
 const readWork = 1024;
 
@@ -118,7 +118,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.isUsed = true;
     this.host.traffic.readBytes += end - start;
     this.host.tick();
-    this.host.turns.spend(readWork);
+    this.host.turns.spend(readWork + end - start);
     this.reader.feed(chunk, start, end);
     if (this.isBlocked) this.reader.keep();
     else this.work();
@@ -276,6 +276,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     const { reader } = this;
     const { dispatcher, output, turns } = this.host;
     const { request } = dispatcher;
+    let hasRun = false;
     while (!this.isBlocked) {
       if (turns.isOver) {
         this.continueLater();
@@ -291,6 +292,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
         this.close();
         break;
       }
+      hasRun = true;
       const before = output.bytes;
       request.workBytes = 0;
       const heavyBefore = this.heavyCount;
@@ -307,7 +309,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       if (output.bytes > connectionLimits.flushBytes) this.flush();
     }
     reader.keep();
-    this.notePartialFrame();
+    this.notePartialFrame(hasRun);
     this.flush();
     if (this.isBlocked) this.transport.pause();
   }
@@ -343,9 +345,11 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     if (bytes > 0) this.host.input.release(this.roomOwner, bytes);
   }
 
-  private notePartialFrame(): void {
-    if (this.reader.keptBytes === 0 || this.waiting || this.isPausing) this.partialFrameSinceMs = -1;
-    else if (this.partialFrameSinceMs < 0) this.partialFrameSinceMs = this.host.nowMs();
+  /** The time begins anew with each frame, and goes on while the connection pauses within one. */
+  private notePartialFrame(hasRun: boolean): void {
+    if (hasRun || this.reader.keptBytes === 0 || this.waiting) this.partialFrameSinceMs = -1;
+    if (this.reader.keptBytes === 0 || this.waiting || this.isPausing) return;
+    if (this.partialFrameSinceMs < 0) this.partialFrameSinceMs = this.host.nowMs();
   }
 
   private flush(): void {

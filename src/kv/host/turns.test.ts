@@ -25,17 +25,17 @@ class Sender {
   readonly answered: number[] = [];
   readonly connection: Connection;
   private readonly chunks: Buffer[];
-  private isReading = true;
+  mayRead = true;
 
   constructor(host: ConnectionHost, count: number) {
     const nothing = (): void => {};
     const transport: Transport = {
       ...{ write: () => true, unsentBytes: 0, authenticated: nothing, end: nothing, destroy: nothing },
       pause: () => {
-        this.isReading = false;
+        this.mayRead = false;
       },
       resume: () => {
-        this.isReading = true;
+        this.mayRead = true;
       },
     };
     this.connection = new Connection(host, transport, 'test');
@@ -47,9 +47,9 @@ class Sender {
 
   /** Reads as the event loop does: until there is nothing more or the connection says so. */
   read(): void {
-    while (this.isReading && this.chunks.length > 0) {
+    while (this.mayRead && this.chunks.length > 0) {
       const chunk = this.chunks.shift() as Buffer;
-      this.isReading = this.connection.received(chunk, 0, chunk.length);
+      this.mayRead = this.connection.received(chunk, 0, chunk.length);
     }
   }
 }
@@ -119,4 +119,31 @@ test('a client with one request is served between those of a client with many', 
   await clock.turn();
   assert.deepEqual(one.answered, [0]);
   assert.ok(many.answered.length < 20, `${many.answered.length}`);
+});
+
+test('a large request that arrives in many reads shares the time of the turn with those of others', async () => {
+  const { clock, host, senders } = aThread();
+  const bytes = encodeRequest({
+    opcode: 1,
+    opaque: 7,
+    key: Buffer.from('k'),
+    value: Buffer.alloc(20 * 2 ** 20),
+  });
+  const readBytes = 256 * 1024;
+  const sender = new Sender(host, 0);
+  senders.push(sender);
+  let reads = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const before = reads;
+    // The event loop reads while it may; a read takes a millisecond.
+    for (let mayRead = sender.mayRead; mayRead && at < bytes.length; reads++, at += readBytes) {
+      clock.spend(1);
+      mayRead = sender.connection.received(bytes, at, Math.min(at + readBytes, bytes.length));
+    }
+    assert.ok(reads - before <= turnLimits.turnMs + 1, `${reads - before} reads in a turn`);
+    sender.mayRead = false;
+    await clock.turn();
+  }
+  while (sender.answered.length === 0 && clock.hasDeferred) await clock.turn();
+  assert.deepEqual(sender.answered, [7]);
 });
