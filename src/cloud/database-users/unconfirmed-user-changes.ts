@@ -21,13 +21,13 @@ export type Confirm = (cluster: ClusterRow, username: string) => Promise<void>;
 
 export class UnconfirmedUserChanges {
   private readonly options: UnconfirmedUserChangesOptions;
-  private readonly rounds: PeriodicTask;
+  private readonly task: PeriodicTask;
 
   constructor(options: UnconfirmedUserChangesOptions) {
     this.options = options;
     const { clock, log } = options;
     const onError = ({ message }: Error) => log.error('users.unreadable', { reason: message });
-    this.rounds = new PeriodicTask({ everyMs: checkEveryMs, clock, onError });
+    this.task = new PeriodicTask({ everyMs: checkEveryMs, clock, onError });
   }
 
   async note(clusterId: string, username: string): Promise<void> {
@@ -39,11 +39,11 @@ export class UnconfirmedUserChanges {
   }
 
   start(confirm: Confirm): void {
-    this.rounds.start(() => this.confirmDue(confirm));
+    this.task.start(() => this.confirmDue(confirm));
   }
 
   stop(): Promise<void> {
-    return this.rounds.stop();
+    return this.task.stop();
   }
 
   private async confirmDue(confirm: Confirm): Promise<void> {

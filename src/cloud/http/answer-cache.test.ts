@@ -8,16 +8,16 @@ import { StoreSnapshots } from '../store/state.ts';
 import { createApi } from './api.ts';
 import { bind, defineOperation } from './operation.ts';
 
-const replies = { 200: { doc: 'How often it was asked', body: z.number() } };
+const replies = { 200: { doc: 'The number of computed answers', body: z.number() } };
 const common = { method: 'GET', doc: 'Counts.', access: 'token', replies } as const;
 
 function anApi() {
-  const world = { state: 'a', asked: 0, fails: false };
-  const snapshots = new StoreSnapshots({ read: () => world.state });
+  const backend = { state: 'a', answers: 0, fails: false };
+  const snapshots = new StoreSnapshots({ read: () => backend.state });
   const caller = new Caller({ tokenId: 't', role: 'reader', projectId: null });
   const answer = async () => {
-    if (world.fails) throw invalid('not now');
-    return { status: 200, body: ++world.asked };
+    if (backend.fails) throw invalid('not now');
+    return { status: 200, body: ++backend.answers };
   };
   const api = createApi({
     operations: [
@@ -29,24 +29,24 @@ function anApi() {
     log: silentLog,
   });
   const get = async (url: string) => (await api.inject({ url })).json();
-  return { world, api, get };
+  return { backend, api, get };
 }
 
 test('computes a cacheable answer once for each snapshot of the store, and other answers each time', async () => {
-  const { world, get } = anApi();
+  const { backend, get } = anApi();
   assert.deepEqual([await get('/fresh'), await get('/fresh')], [1, 2]);
   assert.deepEqual([await get('/kept'), await get('/kept')], [3, 3]);
   assert.equal(await get('/kept?x=1'), 4);
-  world.state = 'b';
+  backend.state = 'b';
   assert.deepEqual([await get('/kept'), await get('/kept')], [5, 5]);
   assert.deepEqual(await Promise.all([get('/kept?y'), get('/kept?y'), get('/kept?y')]), [6, 6, 6]);
 });
 
 test('does not cache refusals', async () => {
-  const { world, get } = anApi();
-  world.fails = true;
+  const { backend, get } = anApi();
+  backend.fails = true;
   assert.equal((await get('/kept')).errorType, 'ValidationError');
-  world.fails = false;
+  backend.fails = false;
   assert.equal(await get('/kept'), 1);
 });
 

@@ -115,7 +115,7 @@ class SqliteState implements StoreState {
     this.changes++;
   }
 
-  /** Inside a transaction `data_version` does not change, so a transaction always has a state of its own. */
+  /** Inside a transaction `data_version` does not change, so each read in a transaction returns a new state. */
   read(): string {
     if (this.database.isTransaction) this.changed();
     return `${this.changes} ${this.version.get()?.['data_version']}`;

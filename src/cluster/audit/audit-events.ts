@@ -7,7 +7,7 @@ export interface AuditEvent {
   readonly description: string;
   /** Ids of routes. */
   readonly routes: readonly string[];
-  /** The part of the product that records it; left out: the cluster manager. */
+  /** The component that records it; absent: the cluster manager. */
   readonly module?: string;
   /** Operators may disable it. */
   readonly isOptional?: boolean;

@@ -148,9 +148,9 @@ test('loads all authorities of the inbox or none, and shows no single root from 
   assert.match(msg, /^Root certificate 2 \(CN=Two\) will expire at /);
   node.clock.advance(24 * 3_600_000);
   const { list } = (await node.request('/logs')).body;
-  const told = list.filter(({ module }: { module: string }) => module === 'cert_manager');
+  const warnings = list.filter(({ module }: { module: string }) => module === 'cert_manager');
   assert.deepEqual(
-    told.map(({ type, text }: Record<string, string>) => [type, text]),
+    warnings.map(({ type, text }: Record<string, string>) => [type, text]),
     [['warning', msg]],
   );
 });

@@ -104,8 +104,8 @@ function readHosts(sent: string): ReturnType<Read> {
     .split(',')
     .map((one) => one.trim().replace(/^\[(.*)\]$/, '$1'))
     .filter((one) => one !== '');
-  const isRight = hosts.length <= hostsMax && hosts.every((one) => /^[\w.:-]{1,253}$/.test(one));
-  return isRight
+  const isValid = hosts.length <= hostsMax && hosts.every((one) => /^[\w.:-]{1,253}$/.test(one));
+  return isValid
     ? { changes: { hosts } }
     : { problem: `must be up to ${hostsMax} names or addresses separated by commas` };
 }

@@ -1,4 +1,4 @@
-// Metrics of the machine and of this process. In a container its limits count.
+// Metrics of the machine and of this process. In a container the limits of the container apply.
 import { sampleOf } from '#metrics/catalogue.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import { type SystemFigures, usedShare } from '../nodes/system.ts';

@@ -79,7 +79,7 @@ export const storageTotals = named(
   }),
 );
 
-const storedIn = object({
+const storageFolder = object({
   ...each(string, 'path', 'index_path', 'eventing_path', 'java_home', 'quotaMb', 'state'),
   cbas_dirs: array(string),
 });
@@ -92,7 +92,7 @@ export const detailedNodeShape = named(
       availableStorage: object({
         hdd: array(object({ path: string, sizeKBytes: integer, usagePercent: integer })),
       }),
-      storage: object({ ssd: array(storedIn), hdd: array(storedIn) }),
+      storage: object({ ssd: array(storageFolder), hdd: array(storageFolder) }),
       otpCookie: described('Always empty.', string),
     },
     { alternateAddresses },

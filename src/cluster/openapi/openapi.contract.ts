@@ -19,5 +19,5 @@ export const GetApiPage = defineRoute({
   access: { kind: 'anyone' },
   openBeforeProvisioning: true,
   answer: { text: 'text/html' },
-  doc: 'This API as a page to read.',
+  doc: 'This API as an HTML page.',
 });

@@ -17,13 +17,13 @@ export function securityRoutes(service: SecurityService, upload: contract.Certif
   };
   const record = async () => contract.securityRecord(service, await upload.allowed());
   const read = async (params: Params) => reply.json(valueAt(await record(), stepsOf(params)));
-  const set = (params: Params, body: Buffer) => done(service.set(wantedBy(stepsOf(params), body)));
+  const set = (params: Params, body: Buffer) => done(service.set(valuesAtPath(stepsOf(params), body)));
   const reset = (params: Params) => done(service.reset(stepsOf(params)));
   return [
     bind(contract.GetSecurity, async () => reply.json(await record())),
     bind(contract.GetPart, ({ params }) => read(params)),
     bind(contract.GetKey, ({ params }) => read(params)),
-    bind(contract.SetSecurity, ({ body }) => done(service.set(wantedOf(body, [])))),
+    bind(contract.SetSecurity, ({ body }) => done(service.set(valuesOfForm(body, [])))),
     bind(contract.SetPart, ({ params, body }) => set(params, body)),
     bind(contract.SetKey, ({ params, body }) => set(params, body)),
     bind(contract.ResetSecurity, () => {
@@ -44,13 +44,13 @@ function valueAt(record: unknown, steps: readonly string[]): unknown {
   return at;
 }
 
-function wantedBy(steps: readonly string[], body: Buffer): WantedValue[] {
+function valuesAtPath(steps: readonly string[], body: Buffer): WantedValue[] {
   const text = body.toString('utf8');
   if (steps.at(-1) === readOnlyKey) return [{ steps, sent: text }];
   const path = keyPath(steps);
   if (!path) throw settingsRefusals.noSuchPart();
-  return path.key ? [{ steps, sent: text }] : wantedOf(parseForm(text), steps);
+  return path.key ? [{ steps, sent: text }] : valuesOfForm(parseForm(text), steps);
 }
 
-const wantedOf = (form: Form, under: readonly string[]): WantedValue[] =>
+const valuesOfForm = (form: Form, under: readonly string[]): WantedValue[] =>
   Object.entries(form).map(([name, sent]) => ({ steps: [...under, ...name.split('.')], sent }));
