@@ -97,6 +97,7 @@ class Source {
     this.writer.finish({
       ...{ vb, startSeqno, endSeqno: this.seqno, maxCasHi: 1, maxCasLo: 1, failover },
       ...{ maxDeletedRev: 0, purgeSeqno: 0, manifestUid: 0, items: count, deleted: 0 },
+      ...{ snapStart: this.seqno, snapEnd: this.seqno, epoch: 1, copy: 0 },
     });
   }
 }

@@ -126,6 +126,7 @@ class RowSource {
       const startSeqno = this.rows + 1;
       for (let i = Math.min(perVbucket, left); i > 0; i--, left--) this.writer.item(this.next());
       const counts = { maxDeletedRev: 0, purgeSeqno: 0, manifestUid: 0, items: perVbucket, deleted: 0 };
+      const whole = { snapStart: this.rows, snapEnd: this.rows, epoch: 1, copy: 0 };
       this.writer.finish({
         vb,
         startSeqno,
@@ -133,6 +134,7 @@ class RowSource {
         maxCasHi: 1,
         maxCasLo: 1,
         ...counts,
+        ...whole,
         failover,
       });
     }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Bucket, type Cluster, connect, LookupInSpec } from 'couchbase';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const folders = fileURLToPath(new URL('../fixtures/data-folders/', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));
@@ -41,6 +41,28 @@ test('opens a folder of 0.1.0 after kill -9, with every durable write', async ()
       [0, 1, 2, 3, 4].map((i) => ({ i })),
     );
   });
+});
+
+test('a folder of 0.1.0 can be compacted, and is read by this version afterwards', async () => {
+  const parent = mkdtempSync(join(scratch, 'folder-'));
+  execFileSync('tar', ['-xzf', join(folders, '0.1.0.tar.gz'), '-C', parent]);
+  const dataDir = join(parent, 'data-folder');
+  {
+    await using node = await NodeProcess.start({ dataDir });
+    const path = '/pools/default/buckets/travel/controller/compactBucket';
+    assert.equal((await asAdministrator(node, path, 'POST')).status, 200);
+    await eventuallyWithin(60_000, async () => {
+      const tasks = await read<{ type: string }[]>(node, '/pools/default/tasks');
+      assert.ok(tasks.every(({ type }) => type !== 'bucket_compaction'));
+    });
+  }
+  await using node = await NodeProcess.start({ dataDir });
+  const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
+  try {
+    await checkDocuments(cluster.bucket('travel'));
+  } finally {
+    await cluster.close();
+  }
 });
 
 async function withFolder(
@@ -86,9 +108,13 @@ async function checkConfiguration(node: NodeProcess): Promise<void> {
 }
 
 async function read<T>(node: NodeProcess, path: string): Promise<T> {
-  const { username, password } = administrator;
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  const response = await fetch(node.ready.node.rest + path, { headers: { authorization } });
+  const response = await asAdministrator(node, path);
   assert.equal(response.status, 200, path);
   return (await response.json()) as T;
+}
+
+function asAdministrator(node: NodeProcess, path: string, method = 'GET'): Promise<Response> {
+  const { username, password } = administrator;
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  return fetch(node.ready.node.rest + path, { method, headers: { authorization } });
 }

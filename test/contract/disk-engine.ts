@@ -170,6 +170,10 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
         manifestUid: 0xffffffff,
         items: 12,
         deleted: 5,
+        snapStart: 1,
+        snapEnd: 9,
+        epoch: 2 ** 40 + 3,
+        copy: 1,
       },
     );
     await engine.stop();

@@ -26,6 +26,10 @@ export const aState = (changes: Partial<CutState> = {}): CutState => ({
   manifestUid: 0xffffffff,
   items: 1,
   deleted: 0,
+  snapStart: 1,
+  snapEnd: 9,
+  epoch: 2 ** 40 + 3,
+  copy: 1,
   failover: someFailover,
   ...changes,
 });

@@ -12,6 +12,7 @@ import type { Now } from '../vbucket/now.ts';
 import { Residency } from '../vbucket/residency.ts';
 import { Vbuckets } from '../vbucket/vbuckets.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { Applier } from './documents/applier.ts';
 import { MemoryDocuments } from './documents/memory-documents.ts';
 import { DurableWrites } from './durability/durable-writes.ts';
 import { Flusher } from './durability/flusher.ts';
@@ -62,6 +63,7 @@ export interface BucketHooks {
 
 export class BucketParts {
   readonly documents: MemoryDocuments;
+  readonly applier: Applier;
   readonly changes: ChangeFeed;
   readonly rules: BucketRules;
   readonly keys: BucketKeys;
@@ -116,6 +118,7 @@ export class BucketParts {
     this.fetches = storage ? this.makeFetches(storage) : null;
     this.warmUp = storage ? this.makeWarmUp(storage) : null;
     this.documents = this.makeDocuments();
+    this.applier = this.makeApplier();
     // Durable writes become visible before streams read them.
     this.persistence.notify(this.keeper, this.events, this.durableWrites, this.changes);
     this.background = this.makeBackground(policy);
@@ -227,6 +230,12 @@ export class BucketParts {
       onDirty: (row, isUrgent) => flusher?.noteDirty(row, isUrgent),
       onWatched: (row) => flusher?.writeSoon(row),
     });
+  }
+
+  private makeApplier(): Applier {
+    const { events, fetches, flusher, keeper, residency, rules, vbuckets } = this;
+    const onDirty = (row: number): void => flusher?.noteDirty(row, false);
+    return new Applier({ rules, vbuckets, keeper, residency, events, reads: fetches, onDirty });
   }
 
   private makeChanges(): ChangeFeed {

@@ -9,6 +9,7 @@ import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
 import { type BucketOptions, BucketParts } from './bucket-parts.ts';
 import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import type { ChangeFeed } from './change-feed.ts';
+import type { Applier } from './documents/applier.ts';
 import type { MemoryDocuments } from './documents/memory-documents.ts';
 import type { BucketKeys } from './keys/bucket-keys.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
@@ -24,6 +25,8 @@ export class Bucket {
   readonly rules: BucketRules;
   readonly timings: Timings;
   readonly keys: BucketKeys;
+  /** Of vbuckets that are active elsewhere. */
+  readonly applier: Applier;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
   /** Why the bucket refuses writes; null when it accepts them. */
@@ -57,6 +60,7 @@ export class Bucket {
     this.documents = this.parts.documents;
     this.changes = this.parts.changes;
     this.keys = this.parts.keys;
+    this.applier = this.parts.applier;
     this.rules = this.parts.rules;
     this.timings = this.parts.timings;
     this.adoptManifest(options.manifest ?? defaultManifest);
@@ -173,7 +177,7 @@ export class Bucket {
         this.parts.background.sweepAgain();
       },
       written: (rows) => this.writeStates(rows),
-      deposed: (row) => durableWrites.resolveAmbiguousOf(row),
+      deposed: (row) => durableWrites.depose(row),
       changed: (row) => changes.stateChanged(row),
     });
   }

@@ -59,7 +59,12 @@ export class ChangeFeed implements ChangeSource {
   }
 
   visibleSeqno(vb: number): number {
-    return Math.min(this.highSeqno(vb), this.options.durableWrites.firstUnresolved(vb) - 1);
+    const { rows } = this.vbuckets;
+    const high = rows.highSeqno[vb] as number;
+    // Of a snapshot that a copy has in part, nothing is shown.
+    const isWhole = (rows.snapEnd[vb] as number) <= high;
+    const whole = isWhole ? high : (rows.snapStart[vb] as number) - 1;
+    return Math.min(whole, this.options.durableWrites.firstUnresolved(vb) - 1);
   }
 
   storedSeqno(vb: number): number {

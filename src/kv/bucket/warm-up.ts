@@ -214,6 +214,11 @@ function restoreRecord(vbuckets: Vbuckets, record: VbucketRecord, casJump: numbe
   const row = record.vb;
   rows.highSeqno[row] = rows.cutSeqno[row] = rows.persistedSeqno[row] = record.highSeqno;
   rows.purgeSeqno[row] = record.purgeSeqno;
+  rows.snapStart[row] = record.snapStart;
+  rows.snapEnd[row] = record.snapEnd;
+  rows.copy[row] = record.copy;
+  // The configuration may have gone back to an older state.
+  rows.epoch[row] = Math.max(rows.epoch[row] as number, record.epoch);
   rows.maxDeletedRev[row] = record.maxDeletedRev;
   const cas = new DataView(record.maxCas.buffer, record.maxCas.byteOffset, record.maxCas.byteLength);
   raiseCas(rows, row, { hi: cas.getUint32(0), lo: cas.getUint32(4), extra: casJump });

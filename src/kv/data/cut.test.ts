@@ -35,6 +35,10 @@ test('decodes the cuts that it encoded, across growth of the buffer', () => {
     manifestUid: 11,
     items: 2,
     deleted: 1,
+    snapStart: 2 ** 42 - 7,
+    snapEnd: 2 ** 42 + 3,
+    epoch: 2 ** 40 + 1,
+    copy: 1,
     failover,
   };
   writer.begin(16);

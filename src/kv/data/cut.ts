@@ -3,13 +3,13 @@
 //
 //   cut:  u32 bytes (with this header), u16 vb, u16 failover bytes, u32 item count, u48 start seqno, u48 end seqno,
 //         8 max CAS, u48 max deleted revision, u48 purge seqno, u32 manifest uid, u32 live items, u32 tombstones,
-//         failover entries (16 bytes each: uuid, seqno; newest first), items
+//         u48 snapshot start, u48 snapshot end, u48 epoch, u8 copy phase, 5 zeros, failover entries (16 bytes each: uuid, seqno; newest first), items
 //   item: u48 seqno, 8 CAS, u48 rev, u32 flags, u32 expiry (tombstone: time of deletion), u8 datatype, u8 bits,
 //         u16 key length, u32 value length, key, value
 import { assert } from '#base/assert.ts';
 import { readU32, readU48, writeU32, writeU48 } from '#wire/bytes.ts';
 
-const cutHeaderBytes = 60;
+const cutHeaderBytes = 80;
 export const cutItemBytes = 36;
 /** `valueAway`: the item's value was left out. */
 export const CutBits = { deleted: 1, expired: 2, valueAway: 4 } as const;
@@ -26,6 +26,12 @@ export interface CutState {
   manifestUid: number;
   items: number;
   deleted: number;
+  /** The snapshot of the active that the end is in; both are the end where that snapshot is whole. */
+  snapStart: number;
+  snapEnd: number;
+  epoch: number;
+  /** A CopyPhase. */
+  copy: number;
   failover: Uint8Array;
 }
 
@@ -80,6 +86,10 @@ export const stateOfVbucket = (vb: number): CutState => ({
   manifestUid: 0,
   items: 0,
   deleted: 0,
+  snapStart: 0,
+  snapEnd: 0,
+  epoch: 0,
+  copy: 0,
   failover: noFailover,
 });
 const noFailover = new Uint8Array(0);
@@ -175,7 +185,10 @@ export class CutWriter {
     buffer.writeUInt32BE(state.manifestUid, at + 44);
     buffer.writeUInt32BE(state.items, at + 48);
     buffer.writeUInt32BE(state.deleted, at + 52);
-    buffer.writeUInt32BE(0, at + 56);
+    buffer.writeUIntBE(state.snapStart, at + 56, 6);
+    buffer.writeUIntBE(state.snapEnd, at + 62, 6);
+    buffer.writeUIntBE(state.epoch, at + 68, 6);
+    buffer.writeUIntBE(state.copy * 2 ** 40, at + 74, 6);
     buffer.set(state.failover, at + cutHeaderBytes);
     this.cutStart = -1;
   }
@@ -277,6 +290,10 @@ export class CutReader {
     state.manifestUid = buffer.readUInt32BE(at + 44);
     state.items = buffer.readUInt32BE(at + 48);
     state.deleted = buffer.readUInt32BE(at + 52);
+    state.snapStart = buffer.readUIntBE(at + 56, 6);
+    state.snapEnd = buffer.readUIntBE(at + 62, 6);
+    state.epoch = buffer.readUIntBE(at + 68, 6);
+    state.copy = buffer[at + 74] as number;
     this.at = at + cutHeaderBytes + failoverBytes;
     state.failover = buffer.subarray(at + cutHeaderBytes, this.at);
     return true;

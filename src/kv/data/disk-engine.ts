@@ -34,6 +34,11 @@ export interface VbucketRecord {
   manifestUid: number;
   items: number;
   deleted: number;
+  /** See CutState. */
+  snapStart: number;
+  snapEnd: number;
+  epoch: number;
+  copy: number;
 }
 
 export interface OpenedFile {

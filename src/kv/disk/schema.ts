@@ -8,12 +8,14 @@
 //   coll  collections of a vbucket
 //
 // Integers stay below 2^53, because node:sqlite neither binds nor reads larger ones as numbers: CAS, revisions
-// and uuids are big-endian blobs. Columns for replication (copy, visible, epoch, log_*) are there from version 1, so
-// that a node that joins a cluster need not rewrite its files.
+// and uuids are big-endian blobs. The columns log_* are unused. Format 1 has the same tables, without copy and epoch in the rows
+// of `vb`; its rows are written in the present form when they change.
 
 /** "DVAN": distinguishes a data file from any other SQLite file. */
 export const applicationId = 0x4456414e;
-export const formatVersion = 1;
+export const formatVersion = 2;
+/** The oldest format that can be opened. */
+export const formatVersionMin = 1;
 export const pageBytes = 8192;
 /** Larger values are stored in `big`. */
 export const smallValueMax = 2000;
@@ -73,13 +75,14 @@ export const sql = {
     where id = (select vb * ${bigVbFactor} + seq from doc where vb = ? and key = ? and val is null)`,
   anyBig: 'select exists(select 1 from big)',
   putVb: `insert into vb(id, high, visible, purge, snap_start, snap_end, max_cas, max_deleted_rev, failover,
-    manifest_uid, items, deleted, checksum) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    manifest_uid, items, deleted, copy, epoch, checksum) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     on conflict(id) do update set high=excluded.high, visible=excluded.visible, purge=excluded.purge,
     snap_start=excluded.snap_start, snap_end=excluded.snap_end, max_cas=excluded.max_cas,
     max_deleted_rev=excluded.max_deleted_rev, failover=excluded.failover, manifest_uid=excluded.manifest_uid,
-    items=excluded.items, deleted=excluded.deleted, checksum=excluded.checksum`,
+    items=excluded.items, deleted=excluded.deleted, copy=excluded.copy, epoch=excluded.epoch,
+    checksum=excluded.checksum`,
   vbucketsFrom: `select id, high, purge, max_cas, max_deleted_rev, failover, manifest_uid, items, deleted,
-    checksum from vb where id >= ? order by id`,
+    checksum, snap_start, snap_end, copy, epoch from vb where id >= ? order by id`,
   /**
    * Rows after a key as one blob (meta, key, value of each) and one list of numbers (seqno, expiry or time of deletion,
    * length of the key, length of the value or -1 when it is in `big`). A row with a missing field is left out of one of the two,

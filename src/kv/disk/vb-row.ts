@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib';
 import type { CutState } from '#kv/data/cut.ts';
 import type { VbucketRecord } from '../data/disk-engine.ts';
+import { CopyPhase } from '../data/vbucket-state.ts';
 
 /** Values that node:sqlite binds. */
 type Bound = number | Uint8Array;
@@ -13,23 +14,27 @@ export function vbRow(state: CutState): Bound[] {
   maxCas.writeUInt32BE(state.maxCasLo, 4);
   const maxDeletedRev = Buffer.alloc(8);
   maxDeletedRev.writeUIntBE(state.maxDeletedRev, 2, 6);
-  const { vb, startSeqno, endSeqno, purgeSeqno, failover, manifestUid, items, deleted } = state;
-  const numbers = [vb, endSeqno, purgeSeqno, manifestUid, items, deleted];
+  const { vb, endSeqno, purgeSeqno, failover, manifestUid, items, deleted } = state;
+  const { snapStart, snapEnd, copy, epoch } = state;
+  const numbers = [vb, endSeqno, purgeSeqno, manifestUid, items, deleted, snapStart, snapEnd, copy, epoch];
   const checksum = checksumOf(numbers, [maxCas, maxDeletedRev, failover]);
   return [
-    ...[vb, endSeqno, endSeqno, purgeSeqno, startSeqno, endSeqno],
+    ...[vb, endSeqno, endSeqno, purgeSeqno, snapStart, snapEnd],
     ...[maxCas, maxDeletedRev, failover],
-    ...[manifestUid, items, deleted, checksum],
+    ...[manifestUid, items, deleted, copy, epoch, checksum],
   ];
 }
 
-/** Reads a row of `sql.vbucketsFrom`; null when its check fails. */
+/** Reads a row of `sql.vbucketsFrom`; null when its check fails. Rows of format 1 have no epoch, and their check covers less. */
 export function readVbRow(row: readonly unknown[]): VbucketRecord | null {
   const [vb, high, purge, maxCas, maxDeletedRev, failover, manifestUid, items, deleted, checksum] = row;
-  const numbers = [vb, high, purge, manifestUid, items, deleted];
+  const isOlder = row[13] === null;
+  const [snapStart, snapEnd, copy, epoch] = isOlder ? [high, high, CopyPhase.following, 0] : row.slice(10);
+  const checked = [vb, high, purge, manifestUid, items, deleted];
+  const numbers = [...checked, snapStart, snapEnd, copy, epoch];
   const blobs = [maxCas, maxDeletedRev, failover];
   if (!numbers.every(isCount) || !blobs.every(isBytes)) return null;
-  if (checksumOf(numbers, blobs) !== checksum) return null;
+  if (checksumOf(isOlder ? (checked as number[]) : numbers, blobs) !== checksum) return null;
   const [cas, rev, entries] = blobs as [Uint8Array, Uint8Array, Uint8Array];
   return {
     vb: numbers[0] as number,
@@ -41,6 +46,10 @@ export function readVbRow(row: readonly unknown[]): VbucketRecord | null {
     manifestUid: numbers[3] as number,
     items: numbers[4] as number,
     deleted: numbers[5] as number,
+    snapStart: numbers[6] as number,
+    snapEnd: numbers[7] as number,
+    copy: numbers[8] as number,
+    epoch: numbers[9] as number,
   };
 }
 
@@ -58,6 +67,10 @@ export function stateOf(record: VbucketRecord): CutState {
     manifestUid: record.manifestUid,
     items: record.items,
     deleted: record.deleted,
+    snapStart: record.snapStart,
+    snapEnd: record.snapEnd,
+    copy: record.copy,
+    epoch: record.epoch,
     failover: record.failover,
   };
 }
@@ -77,6 +90,10 @@ export function recordOf(state: CutState): VbucketRecord {
     manifestUid: state.manifestUid,
     items: state.items,
     deleted: state.deleted,
+    snapStart: state.snapStart,
+    snapEnd: state.snapEnd,
+    copy: state.copy,
+    epoch: state.epoch,
   };
 }
 

@@ -78,6 +78,11 @@ export class Cutter {
     state.manifestUid = this.manifestUid;
     state.items = rows.items[row] as number;
     state.deleted = rows.tombstones[row] as number;
+    const isWhole = (rows.snapEnd[row] as number) <= endSeqno;
+    state.snapStart = isWhole ? endSeqno : (rows.snapStart[row] as number);
+    state.snapEnd = isWhole ? endSeqno : (rows.snapEnd[row] as number);
+    state.epoch = rows.epoch[row] as number;
+    state.copy = rows.copy[row] as number;
     state.failover = failover;
     return state;
   }

@@ -37,6 +37,17 @@ export class EventRecorder {
     this.stored.note(row, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
   }
 
+  /** Adds an event that a copy got from its active and that is in memory now. */
+  noteApplied(row: number, hash: number, item: CutItem): void {
+    const { persistent, vbuckets } = this.options;
+    const before = this.recorded[row] ?? null;
+    this.stored ??= new StoredManifests(vbuckets.rows.count);
+    if (before !== null) this.stored.put(row, before);
+    this.recorded[row] = null;
+    this.stored.note(row, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
+    if (persistent) this.keepUntilWritten(row, hash, item.seqno);
+  }
+
   /** Records the events that lead the history of these vbuckets to the manifest's state. */
   record(rows: readonly number[], state: ManifestState): void {
     const { recorded, stored } = this;
@@ -83,10 +94,14 @@ export class EventRecorder {
     if (!vbuckets.write(place, draft, result))
       throw new RangeError('no memory for the events of collections');
     if (!persistent) return;
-    const unwritten = this.unwritten.get(row);
-    if (unwritten) unwritten.push({ hash, seqno: result.seqno });
-    else this.unwritten.set(row, [{ hash, seqno: result.seqno }]);
+    this.keepUntilWritten(row, hash, result.seqno);
     onDirty(row);
+  }
+
+  private keepUntilWritten(row: number, hash: number, seqno: number): void {
+    const unwritten = this.unwritten.get(row);
+    if (unwritten) unwritten.push({ hash, seqno });
+    else this.unwritten.set(row, [{ hash, seqno }]);
   }
 
   private removeWritten(row: number, { hash, seqno }: { hash: number; seqno: number }): void {

@@ -63,6 +63,13 @@ export class RecentChanges {
     this.touch(row);
   }
 
+  /** No seqno between the last one and this was given to a key that still has it. */
+  skip(row: number, seqno: number): void {
+    const first = (this.last[row] as number) + 1;
+    if (this.rings[row] === noRing || seqno - first >= recentLengthMax) return;
+    for (let missing = first; missing < seqno; missing++) this.note(row, missing, 0);
+  }
+
   /** Reports the row as changed, though no seqno was given out. */
   touch(row: number): void {
     if (this.rings[row] === noRing || this.isChanged[row] === 1) return;

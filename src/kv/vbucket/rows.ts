@@ -15,6 +15,11 @@ export class VbucketRows {
    * become active in place of this one.
    */
   readonly servedUntilMs: Float64Array;
+  /** A CopyPhase. */
+  readonly copy: Uint8Array;
+  /** The snapshot that a copy is receiving; whole where its end is not above the high seqno. */
+  readonly snapStart: Float64Array;
+  readonly snapEnd: Float64Array;
   readonly highSeqno: Float64Array;
   /** End seqno of the last cut. */
   readonly cutSeqno: Float64Array;
@@ -45,6 +50,9 @@ export class VbucketRows {
     this.state = new Uint8Array(new SharedArrayBuffer(count)).fill(VbucketState.active);
     this.epoch = floats(count);
     this.servedUntilMs = floats(count);
+    this.copy = new Uint8Array(new SharedArrayBuffer(count));
+    this.snapStart = floats(count);
+    this.snapEnd = floats(count);
     this.highSeqno = floats(count);
     this.cutSeqno = floats(count);
     this.persistedSeqno = floats(count);
@@ -68,6 +76,9 @@ export class VbucketRows {
   /** Resets a row to that of an empty bucket, except its state, its epoch and its CAS clock. */
   clear(row: number): void {
     for (const column of [
+      this.copy,
+      this.snapStart,
+      this.snapEnd,
       this.highSeqno,
       this.cutSeqno,
       this.persistedSeqno,

@@ -1,4 +1,5 @@
-// The scopes and collections of each vbucket according to its file, collected at warm-up from its system events. One
+// The scopes and collections of each vbucket according to its history: the system events of its file, collected at warm-up, and those
+// that a copy got from its active. One
 // column for each scope and collection, since there may be a thousand of them in each of a thousand vbuckets.
 
 import { EventKind } from '#wire/dcp.ts';
@@ -37,6 +38,14 @@ export class StoredManifests {
     const isStray = event.kind === EventKind.modifyCollection && column[row] === absent;
     if (!isStray) column[row] = isDrop(event.kind) ? absent : event.maxTtl;
     this.uids[row] = Math.max(this.uids[row] as number, event.manifestUid);
+  }
+
+  /** Sets the state of a row, from which later events lead on. */
+  put(row: number, { uid, scopes, collections }: ManifestState): void {
+    for (const { maxTtls } of [...this.scopes.values(), ...this.collections.values()]) maxTtls[row] = absent;
+    for (const [id, name] of scopes) this.column(this.scopes, id, { scopeId: id, name })[row] = 0;
+    for (const [id, state] of collections) this.column(this.collections, id, state)[row] = state.maxTtl;
+    this.uids[row] = uid;
   }
 
   stateOf(row: number): ManifestState {

@@ -39,6 +39,14 @@ export interface Place {
 
 export const emptyPlace = (): Place => ({ row: 0, hash: 0, slot: -1, address: 0 });
 
+/** What another node has given a version. */
+export interface MadeVersion {
+  seqno: number;
+  casHi: number;
+  casLo: number;
+  rev: number;
+}
+
 /** The state of a key. */
 const Kind = { none: 0, live: 1, tombstone: 2 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
@@ -56,6 +64,7 @@ export class Vbuckets {
   private readonly collections: LiveCollections;
   private readonly hashSeed: number;
   private readonly persistent: boolean;
+  private readonly applied: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
   constructor(options: VbucketsOptions) {
     assert(options.count <= maxRows, 'an item has ten bits for its vbucket');
@@ -158,6 +167,35 @@ export class Vbuckets {
     raiseCas(rows, row, { hi: casHi, lo: casLo, extra: 0 });
     result.casHi = casHi;
     result.casLo = casLo;
+    return true;
+  }
+
+  /**
+   * Takes a version that the active of the vbucket made, as it is; its seqno must be above all in the row. False when there is no
+   * memory.
+   */
+  apply(place: Place, draft: Draft, version: MadeVersion): boolean {
+    const { items, recent, rows } = this;
+    const { row } = place;
+    const { seqno, rev } = version;
+    const highSeqno = rows.highSeqno[row] as number;
+    const [hi, lo] = [rows.casHi[row] as number, rows.casLo[row] as number];
+    const maxDeletedRev = rows.maxDeletedRev[row] as number;
+    recent.skip(row, seqno);
+    rows.highSeqno[row] = seqno - 1;
+    if (!this.write(place, draft, this.applied)) {
+      rows.highSeqno[row] = highSeqno;
+      return false;
+    }
+    // What the active gave replaces what `write` would give.
+    items.setSeqnoAndRev(place.address, seqno, rev);
+    items.setCas(place.address, version.casHi, version.casLo);
+    rows.casHi[row] = hi;
+    rows.casLo[row] = lo;
+    raiseCas(rows, row, { hi: version.casHi, lo: version.casLo, extra: 0 });
+    rows.maxDeletedRev[row] = maxDeletedRev;
+    if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
+      this.noteDeletedRev(row, rev);
     return true;
   }
 

@@ -78,9 +78,10 @@ export class DurableWrites {
     for (const write of [...this.byRow.values()].flat()) this.resolve(write, Status.syncWriteAmbiguous);
   }
 
-  /** The same for the writes of a row that another node serves from now on: only that node knows their outcome. */
-  resolveAmbiguousOf(row: number): void {
+  /** The same for the writes of a row that another node serves from now on: only that node knows their outcome. A copy has no pending versions. */
+  depose(row: number): void {
     for (const write of this.byRow.get(row) ?? []) this.resolve(write, Status.syncWriteAmbiguous);
+    this.persisted(row, Infinity);
   }
 
   /** Discards all writes, since the bucket is being emptied. */

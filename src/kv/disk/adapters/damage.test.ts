@@ -320,8 +320,8 @@ for (const [title, name, text, reason] of [
 test('a file of a newer version and one of another program are refused by name', async () => {
   await using folder = await aFolder();
   const bytes = cleanImage.get(dataFile) as Buffer;
-  const newer = await tryImage(folder, changed(cleanImage, dataFile, flipped(bytes, 63, 3)));
-  assert.deepEqual(newer, { damage: 'a newer Divan wrote it (format 2, this one reads up to 1)' });
+  const newer = await tryImage(folder, changed(cleanImage, dataFile, flipped(bytes, 63, 1)));
+  assert.deepEqual(newer, { damage: 'a newer Divan wrote it (format 3, this one reads up to 2)' });
   const foreign = await tryImage(folder, changed(cleanImage, dataFile, flipped(bytes, 70, 1)));
   assert.deepEqual(foreign, { damage: 'it is not a Divan data file' });
 });

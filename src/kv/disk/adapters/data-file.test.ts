@@ -91,7 +91,7 @@ test('rows, large values and states are stored as the format says', async () => 
       .map((row) => Object.values(row));
   assert.deepEqual(all('pragma page_size'), [[8192]]);
   assert.deepEqual(all('pragma journal_mode'), [['wal']]);
-  assert.deepEqual(all('pragma user_version'), [[1]]);
+  assert.deepEqual(all('pragma user_version'), [[2]]);
   assert.deepEqual(all('select cast(key as text), seq, exp, del, length(val) from doc order by seq'), [
     ['small', 1, 77, null, 2000],
     ['big', 2, 0, null, null],

@@ -13,7 +13,7 @@ import {
   type LoadedValues,
   type OpenedFile,
 } from '../../data/disk-engine.ts';
-import { connectionSql, pageBytes, sql } from '../schema.ts';
+import { connectionSql, formatVersion, pageBytes, sql } from '../schema.ts';
 import { CleanFlag, checkFormat, checkHeader, type DataFileSpec } from './file-format.ts';
 import { type LoadCursor, type LoadPage, PageReader } from './page-reader.ts';
 import { RowWriter } from './row-writer.ts';
@@ -166,7 +166,7 @@ export class DataFile {
       // The rest of a torn commit is removed before the log is appended to.
       this.db.exec('pragma wal_checkpoint(truncate)');
       this.putCommits = this.db.prepare(sql.setCommits);
-      this.db.exec('begin immediate');
+      this.db.exec(`begin immediate; pragma user_version=${formatVersion}`);
       this.db.prepare(sql.setClean).run(CleanFlag.open);
       this.putCommits.run(this.commitsEver);
       this.db.exec('commit');

@@ -48,7 +48,9 @@ const copySql = {
   pageCount: 'pragma main.page_count',
   copyStates: 'insert into main.vb select * from old.vb',
   copyCollections: 'insert into main.coll select * from old.coll',
-  setPurged: 'update main.vb set purge = ?, deleted = ?, checksum = ? where id = ?',
+  /** A row of format 1 gets the present form. */
+  setPurged: `update main.vb set purge = ?, deleted = ?, snap_start = ?, snap_end = ?, copy = ?, epoch = ?, checksum = ?
+    where id = ?`,
 } as const;
 
 /** Progress of a copy, from which another connection can continue it. */
@@ -249,7 +251,9 @@ export class FileCopy {
       if (!record) throw new Error(`the state of vbucket ${entry.vb} differs from its checksum`);
       const changed = purgedRecord(record, entry);
       const checksum = vbRow(stateOf(changed)).at(-1) as number;
-      this.statement('setPurged').run(changed.purgeSeqno, changed.deleted, checksum, entry.vb);
+      const { purgeSeqno, deleted, snapStart, snapEnd, copy, epoch } = changed;
+      const columns = [purgeSeqno, deleted, snapStart, snapEnd, copy, epoch, checksum];
+      this.statement('setPurged').run(...columns, entry.vb);
     }
   }
 

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { OpenPlace } from '#ports/file-place.ts';
 import { keepPrivate } from '#ports/private-file.ts';
-import { applicationId, formatVersion, pageBytes, schemaSql } from '../schema.ts';
+import { applicationId, formatVersion, formatVersionMin, pageBytes, schemaSql } from '../schema.ts';
 
 /** A data file and the expected contents of its header row. */
 export interface DataFileSpec {
@@ -56,7 +56,7 @@ export function checkFormat(path: string): void {
   if (version > formatVersion) {
     throw new Error(`a newer Divan wrote it (format ${version}, this one reads up to ${formatVersion})`);
   }
-  if (version !== formatVersion) throw new Error(`its format ${version} is unknown`);
+  if (version < formatVersionMin) throw new Error(`its format ${version} is unknown`);
 }
 
 /** Syncs a file, or a folder's entries, to disk. */
