@@ -4,6 +4,7 @@
 import type { UserSpec } from '#auth/privileges.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { TlsSpec } from '#ports/tls.ts';
+import type { BatchReply, BatchRequest } from '#wire/document-batch.ts';
 import type { BucketActivity, DocumentCounts, TrafficFigures } from './activity.ts';
 import type { VbucketStateName } from './data/vbucket-state.ts';
 
@@ -230,6 +231,13 @@ export interface ExternalLogin {
   password: string;
 }
 
+/** The data service's end of a message channel. */
+export interface BatchPort {
+  on(event: 'message', take: (request: BatchRequest) => void): unknown;
+  postMessage(reply: BatchReply, transferred: readonly ArrayBuffer[]): void;
+  unref(): void;
+}
+
 /**
  * The data service as the manager controls it. Times are in milliseconds or seconds and sizes in bytes, as the field names say.
  *
@@ -264,5 +272,7 @@ export interface KvAdmin {
   /** Cancels the compaction with this origin; without an origin, any compaction of the bucket. */
   cancelCompaction(bucketUuid: string, origin?: string): Promise<void>;
   /** Stops accepting connections, persists all changes, sends the last replies and closes the files. Called once. */
+  /** Reads documents in batches for a service of this process, which may read all of them. The port is transferred. */
+  serveBatches(port: BatchPort): Promise<void>;
   stop(): Promise<void>;
 }

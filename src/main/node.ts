@@ -244,12 +244,12 @@ export class Node {
 
   /** Runs concurrently with the rest of the start. The engine's modules are loaded with the first statement. */
   private async startQuery(): Promise<void> {
-    const { options, manager, log, services } = this;
+    const { options, manager, log, services, kv } = this;
     if (!this.runs('n1ql')) return;
     const query = this.stopping(
       'query service',
       new QueryPart({
-        ...{ options, services, onLost: this.onLost, log: log.child('query') },
+        ...{ options, services, kv, onLost: this.onLost, log: log.child('query') },
         authority: () => manager.authority,
         definitions: manager,
         audited: (statement) => manager.statementEnded(statement),

@@ -1,17 +1,18 @@
 // The query service as a part of the node: starts its thread, sends it the state of the node, and provides access to the data port.
 import { join } from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
 import type { Authority } from '#auth/authority.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { IndexLinks } from '#index/link/index-links.host.ts';
-import type { KvDesired } from '#kv/admin.ts';
+import type { KvAdmin, KvDesired } from '#kv/admin.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import { startWorker } from '#ports/worker.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
-import type { QueryPorts, QueryReport, QueryState } from '#query/host/query-messages.ts';
+import type { QueryPorts, QueryReport, QueryStart, QueryState } from '#query/host/query-messages.ts';
 import { queryMetrics } from '#query/host/query-metrics.ts';
 import { WorkerQuery } from '#query/host/worker-query.ts';
 import type { FunctionDefinitions } from '#query/query.contract.ts';
@@ -24,6 +25,7 @@ export interface QueryPartOptions {
   readonly definitions: { readonly indexes: IndexDefinitions; readonly functions: FunctionDefinitions };
   readonly services: OwnServices;
   readonly audited: (statement: AuditedStatement) => void;
+  readonly kv: Pick<KvAdmin, 'serveBatches'>;
   readonly log: Log;
   readonly onLost: (reason: Error) => void;
 }
@@ -72,9 +74,11 @@ export class QueryPart {
     });
   }
 
-  start(world: QueryEnvironment): Promise<QueryPorts> {
-    const { options } = this.given;
-    return this.worker.start({
+  async start(world: QueryEnvironment): Promise<QueryPorts> {
+    const { options, kv } = this.given;
+    const { port1: ofData, port2: ofQueries } = new MessageChannel();
+    await kv.serveBatches(ofData);
+    const started: QueryStart = {
       host: options.host,
       port: options['query-port'],
       tlsPort: options['query-tls-port'],
@@ -82,7 +86,8 @@ export class QueryPart {
       sequentialScans: options['query-sequential-scans'] === 'on',
       indexFolder: join(options['data-dir'], indexFolder),
       ...world,
-    });
+    };
+    return await this.worker.start(started, ofQueries);
   }
 
   /** Resolves when the query service knows the buckets and collections of the data service. */

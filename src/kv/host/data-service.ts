@@ -16,6 +16,7 @@ import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
 import { noTraffic } from '../activity.ts';
 import type {
+  BatchPort,
   BucketSpec,
   CompactOrder,
   ExternalLogin,
@@ -43,6 +44,7 @@ import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
 import { Clients, defaultLimits } from './clients.ts';
 import { defaultThreads, diskThreads } from './disk-threads.ts';
+import { DocumentBatches } from './document-batches.ts';
 import { ExternalLogins } from './external-logins.ts';
 
 export interface DataServiceOptions {
@@ -81,6 +83,7 @@ export class DataService implements KvAdmin {
   private readonly clock: TurnClock;
   private readonly directory = new Directory();
   private readonly now = new Now();
+  private readonly batches = new DocumentBatches(this.directory, () => this.tick());
   private readonly hosts = new Map<string, BucketHost>();
   private readonly gate = new ClientGate();
   private readonly clients: Clients;
@@ -186,6 +189,14 @@ export class DataService implements KvAdmin {
     engine.keys.findRandom(0, resolve);
     const found = await promise;
     return typeof found === 'number' ? null : found.key.toString('utf8', 1);
+  }
+
+  async serveBatches(port: BatchPort): Promise<void> {
+    port.on('message', (request) => {
+      const reply = this.batches.answer(request);
+      port.postMessage(reply, reply.entries === null ? [] : [reply.entries.buffer as ArrayBuffer]);
+    });
+    port.unref();
   }
 
   async compact(bucketUuid: string, order: CompactOrder): Promise<void> {

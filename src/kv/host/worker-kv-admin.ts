@@ -1,9 +1,10 @@
 // KvAdmin for a data service in its own worker thread, so that work of the main thread does not delay clients.
-import type { Worker } from 'node:worker_threads';
+import type { MessagePort, Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
 import type {
+  BatchPort,
   CompactOrder,
   ExternalLogin,
   KvAdmin,
@@ -74,18 +75,22 @@ export class WorkerKvAdmin implements KvAdmin {
     return this.call('cancelCompaction', [bucketUuid, origin]);
   }
 
+  serveBatches(port: BatchPort): Promise<void> {
+    return this.call('serveBatches', [port], [port as unknown as MessagePort]);
+  }
+
   async stop(): Promise<void> {
     this.stopping = true;
     if (!this.lost) await this.call('stop', []);
     await this.worker.terminate();
   }
 
-  private call<T>(method: keyof KvAdmin, args: unknown[]): Promise<T> {
+  private call<T>(method: keyof KvAdmin, args: unknown[], transferred: MessagePort[] = []): Promise<T> {
     if (this.lost) return Promise.reject(this.lost);
     const id = ++this.lastId;
     const answer = deferred<unknown>();
     this.waiting.set(id, answer);
-    this.worker.postMessage({ id, method, args });
+    this.worker.postMessage({ id, method, args }, transferred);
     return answer.promise as Promise<T>;
   }
 

@@ -2,6 +2,7 @@
 // after a failure.
 import { BucketClient } from '#client/bucket-client.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { BatchedDocuments } from './batched-documents.ts';
 import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';
 
 export interface DataAccess {
@@ -16,7 +17,13 @@ const scansOf = (bucket: string): string => `${bucket}\0scans`;
 export class BucketClients {
   private readonly clients = new Map<string, Promise<BucketClient>>();
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
+  /** Documents of all buckets in batches; null: only through the data port. */
+  readonly batches: BatchedDocuments | null;
   private access: DataAccess | null = null;
+
+  constructor(batches: BatchedDocuments | null = null) {
+    this.batches = batches;
+  }
 
   /** Sets the address of the data service; closes open connections. */
   use(access: DataAccess): void {

@@ -26,9 +26,9 @@ export class CollectionScan {
     this.options = options;
   }
 
-  async *batches(): AsyncIterable<readonly StoredDocument[]> {
-    const seqnos = await this.client.highSeqnos(this.keyspace.collectionId);
-    this.vbuckets = [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0).reverse();
+  /** Of some vbuckets, or of all. */
+  async *batches(some?: readonly number[]): AsyncIterable<readonly StoredDocument[]> {
+    this.vbuckets = [...(some ?? (await this.filled()))].reverse();
     let batch: StoredDocument[] = [];
     this.fill();
     while (this.running.size > 0) {
@@ -52,6 +52,11 @@ export class CollectionScan {
     }
     this.running.clear();
     this.vbuckets = [];
+  }
+
+  private async filled(): Promise<number[]> {
+    const seqnos = await this.client.highSeqnos(this.keyspace.collectionId);
+    return [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0);
   }
 
   private fill(): void {

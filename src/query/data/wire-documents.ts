@@ -1,5 +1,5 @@
 // Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
-import type { BucketClient, FetchedDocument, FetchedParts, StoreRequest } from '#client/bucket-client.ts';
+import type { BucketClient, FetchedParts, StoreRequest } from '#client/bucket-client.ts';
 import type { PathRead, PathWrite } from '#client/subdoc.ts';
 import type {
   Documents,
@@ -11,14 +11,22 @@ import type {
   WriteOutcome,
 } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { Entry } from '#wire/document-batch.ts';
 import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { type BatchedDocuments, EntryReader } from './batched-documents.ts';
+import { BatchedScan } from './batched-scan.ts';
 import type { BucketClients } from './bucket-clients.ts';
 import { CollectionScan } from './collection-scan.ts';
-import { dataFailure, statusFailure } from './data-failure.ts';
+import { dataFailure } from './data-failure.ts';
+import { missing, readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
 const nothing = Buffer.alloc(0);
+/** Fewer documents are pipelined on the connection: a message to another thread costs as much. */
+const batchedFrom = 8;
+/** Documents in one message. */
+const batchKeys = 256;
 /** Paths that one request may have, minus those of the body and of the expiry. */
 const xattrsMax = 14;
 
@@ -36,7 +44,10 @@ export class WireDocuments implements Documents {
   ): Promise<(StoredDocument | undefined)[]> {
     return await this.with(keyspace, (client) => {
       const hasParts = (options.xattrs?.length ?? 0) > 0 || options.expiration === true;
-      return hasParts ? readParts(client, keyspace, ids, options) : readWhole(client, keyspace, ids, options);
+      if (hasParts) return readParts(client, keyspace, ids, options);
+      const { batches } = this.clients;
+      if (batches === null || ids.length < batchedFrom) return readWhole(client, keyspace, ids, options);
+      return readBatched(batches, client, keyspace, ids, options);
     });
   }
 
@@ -44,7 +55,12 @@ export class WireDocuments implements Documents {
     const client = await this.clients.forScans(keyspace.name.bucket).catch((error: unknown) => {
       throw dataFailure(error, keyspace);
     });
-    const scan = new CollectionScan(client, keyspace, options);
+    const { batches } = this.clients;
+    const hasParts = (options.xattrs?.length ?? 0) > 0 || options.expiration === true;
+    const isBatched = batches !== null && !hasParts;
+    const scan = isBatched
+      ? new BatchedScan(batches, client, keyspace, options)
+      : new CollectionScan(client, keyspace, options);
     try {
       yield* scan.batches();
     } catch (error) {
@@ -79,27 +95,37 @@ export class WireDocuments implements Documents {
   }
 }
 
-async function readWhole(
+/** What the batches leave out comes through the data port. */
+async function readBatched(
+  batches: BatchedDocuments,
   client: BucketClient,
   keyspace: Keyspace,
   ids: readonly string[],
-  { signal }: ReadOptions,
+  options: ReadOptions,
 ): Promise<(StoredDocument | undefined)[]> {
-  const found = await client.getMany(keyspace.collectionId, ids, signal);
-  return found.map((document, index) => {
-    if (typeof document === 'number') return missing(document, keyspace);
-    return storedDocument(ids[index] as string, document);
-  });
-}
-
-function storedDocument(id: string, { value, isJson, cas, flags }: FetchedDocument): StoredDocument {
-  return { id, bytes: value, isJson, cas, expiration: 0, flags };
-}
-
-/** Returns undefined for a missing document or an impossible key; throws for other statuses. */
-function missing(status: number, keyspace: Keyspace): undefined {
-  if (status === Status.keyNotFound || status === Status.invalidArguments) return undefined;
-  throw statusFailure(status, keyspace.name);
+  const found = new Array<StoredDocument | undefined>(ids.length).fill(undefined);
+  const singles: number[] = [];
+  for (let from = 0; from < ids.length; from += batchKeys) {
+    const part = ids.slice(from, from + batchKeys);
+    const { entries } = await batches.readKeys(keyspace.name.bucket, keyspace.collectionId, part);
+    options.signal.throwIfAborted();
+    if (entries === null) return await readWhole(client, keyspace, ids, options);
+    const reader = new EntryReader(entries);
+    for (const [at, id] of part.entries()) {
+      const entry = reader.read();
+      if (entry === Entry.found) found[from + at] = reader.document(id);
+      else if (entry !== Entry.missing) singles.push(from + at);
+    }
+  }
+  if (singles.length === 0) return found;
+  const rest = await readWhole(
+    client,
+    keyspace,
+    singles.map((at) => ids[at] as string),
+    options,
+  );
+  for (const [place, at] of singles.entries()) found[at] = rest[place];
+  return found;
 }
 
 const documentFields = ['$document.exptime', '$document.flags', '$document.datatype'];

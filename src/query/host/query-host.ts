@@ -21,6 +21,7 @@ export class QueryHost {
   private readonly gate = new ClientGate();
   private readonly indexPort: Deferred<MessagePort> = deferred();
   private start: QueryStart | null = null;
+  private documents: MessagePort | null = null;
   private state: QueryState | null = null;
   private loading: Promise<QueryRuntime> | null = null;
   private runtime: QueryRuntime | null = null;
@@ -50,6 +51,7 @@ export class QueryHost {
   private act(call: Exclude<QueryCall, { kind: 'caller' | 'forget' | 'indexes' | 'functions' }>): unknown {
     switch (call.kind) {
       case 'start':
+        this.documents = call.documents;
         return this.open(call.options);
       case 'follow':
         return this.follow(call.state);
@@ -102,7 +104,8 @@ export class QueryHost {
     this.loading ??= import('./query-runtime.ts').then(async ({ QueryRuntime }) => {
       // Connected only now: messages would pile up before somebody reads them.
       this.options.say({ kind: 'connect indexes' });
-      const runtime = await QueryRuntime.make(this.options, start, state, await this.indexPort.promise);
+      const ports = { indexes: await this.indexPort.promise, documents: this.documents };
+      const runtime = await QueryRuntime.make(this.options, start, state, ports);
       // The state may have changed during loading.
       if (this.state !== null) runtime.follow(this.state);
       this.runtime = runtime;

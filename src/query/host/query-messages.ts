@@ -61,7 +61,13 @@ export interface QueryReport {
 
 /** Calls of the query thread. It answers each `id` with a result or a failure. */
 export type QueryCall =
-  | { readonly kind: 'start'; readonly id: number; readonly options: QueryStart }
+  /** `documents`: a port to the data service, transferred. */
+  | {
+      readonly kind: 'start';
+      readonly id: number;
+      readonly options: QueryStart;
+      readonly documents: MessagePort;
+    }
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }

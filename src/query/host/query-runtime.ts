@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
+import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
 import { FunctionChanges } from '../functions/function-changes.ts';
@@ -52,11 +53,14 @@ export class QueryRuntime {
     options: QueryHostOptions,
     start: QueryStart,
     state: QueryState,
-    indexPort: MessagePort,
+    ports: { readonly indexes: MessagePort; readonly documents: MessagePort | null },
   ): Promise<QueryRuntime> {
-    const connected = await options.connectIndexes(start, indexPort);
+    const connected = await options.connectIndexes(start, ports.indexes);
     const callers = new KnownCallers(realRandom.bytes(32), options.say);
-    const [clients, keyspaces] = [new BucketClients(), new Keyspaces()];
+    const [clients, keyspaces] = [
+      new BucketClients(ports.documents && new BatchedDocuments(ports.documents)),
+      new Keyspaces(),
+    ];
     const changes = new FunctionChanges((asked, change) =>
       options.say({ kind: 'change function', asked, change }),
     );
@@ -120,6 +124,7 @@ export class QueryRuntime {
 
   close(): void {
     this.clients.closeAll();
+    this.clients.batches?.close();
   }
 
   private take(before: QueryState | null, state: QueryState): void {

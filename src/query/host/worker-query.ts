@@ -51,8 +51,8 @@ export class WorkerQuery {
     this.worker.on('exit', (code) => this.lose(new Error(`the query thread ended with code ${code}`)));
   }
 
-  start(options: QueryStart): Promise<QueryPorts> {
-    return this.call({ kind: 'start', options });
+  start(options: QueryStart, documents: MessagePort): Promise<QueryPorts> {
+    return this.call({ kind: 'start', options, documents }, [documents]);
   }
 
   /** Resolves when the thread has applied the state: later requests see its buckets and collections. */
@@ -79,12 +79,12 @@ export class WorkerQuery {
     await this.worker.terminate();
   }
 
-  private call<T>(call: WithoutId<QueryCall>): Promise<T> {
+  private call<T>(call: WithoutId<QueryCall>, transferred: MessagePort[] = []): Promise<T> {
     if (this.lost !== null) return Promise.reject(this.lost);
     const id = ++this.lastId;
     const answer = deferred<unknown>();
     this.waiting.set(id, answer);
-    this.worker.postMessage({ ...call, id });
+    this.worker.postMessage({ ...call, id }, transferred);
     return answer.promise as Promise<T>;
   }
 

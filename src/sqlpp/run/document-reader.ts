@@ -1,7 +1,7 @@
 // Writes documents into rows: whole, or only the fields that the query reads.
 import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
 import type { Source } from '../plan/block.ts';
-import { extractFields, type FieldTree, fieldTree } from '../values/json-scan.ts';
+import { extractFields, type FieldTree, fieldTree, ownJson } from '../values/json-scan.ts';
 import { RawJson } from '../values/value.ts';
 import type { CodeBook } from './code.ts';
 import { bodyOf, metaOf } from './documents.ts';
@@ -44,8 +44,9 @@ export class DocumentReader {
     if (!this.#hasBodies) return;
     const body = bodyOf(document);
     const { tree } = this.#fields();
-    if (!tree || !(body instanceof RawJson)) row[source.slot] = body;
-    else extractFields(body, tree, row);
+    if (!(body instanceof RawJson)) row[source.slot] = body;
+    else if (tree) extractFields(body, tree, row);
+    else row[source.slot] = ownJson(body.bytes, body.start, body.end);
   }
 
   #fields(): { readonly tree: FieldTree | undefined } {

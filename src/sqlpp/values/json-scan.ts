@@ -315,6 +315,17 @@ function take(
 function valueWithin(bytes: Uint8Array, start: number, end: number): Value {
   const first = bytes[start];
   if (first === quote) return parseString(bytes, start, end);
-  if (first === 0x7b || first === 0x5b) return new RawJson(bytes, start, end);
+  if (first === 0x7b || first === 0x5b) return ownJson(bytes, start, end);
   return valueAt(bytes, start, end);
+}
+
+/** A buffer of more bytes holds many documents. */
+const singleBytesMax = 16 << 10;
+
+/** Unparsed text that may be kept for long: of a buffer with many documents it is copied, which would stay in memory as a whole. */
+export function ownJson(bytes: Uint8Array, start: number, end: number): RawJson {
+  const isPart = bytes.buffer.byteLength > singleBytesMax && 2 * (end - start) < bytes.buffer.byteLength;
+  if (!isPart) return new RawJson(bytes, start, end);
+  const own = new Uint8Array(bytes.subarray(start, end));
+  return new RawJson(own, 0, own.length);
 }

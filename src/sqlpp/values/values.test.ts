@@ -325,3 +325,15 @@ test('one scan for several fields finds the same as a scan for each', () => {
   );
   assert.deepEqual(row, [1, 3]);
 });
+
+test('a part of a document keeps no buffer with many documents in memory', () => {
+  const shared = Buffer.alloc(1 << 20, ' ');
+  const text = '{"a":{"b":[1,2]},"c":"x"}';
+  shared.write(text, 1_000);
+  const row: Value[] = [];
+  const raw = new RawJson(shared, 1_000, 1_000 + text.length);
+  extractFields(raw, fieldTree([{ names: ['a'], slot: 0 }]), row);
+  const part = row[0] as RawJson;
+  assert.equal(jsonText(part), '{"b":[1,2]}');
+  assert.equal(part.bytes.buffer.byteLength, 11);
+});

@@ -1,12 +1,15 @@
 // What is asked about the keys of a bucket as a whole: those of a range, any one, and that one leaves memory.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
+import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Status } from '#wire/status.ts';
+import type { ItemView } from '../../data/documents.ts';
 import { Bit } from '../../memory/layout.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
 import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import { type KeyQuery, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
+import { KeyWalk } from './key-walk.ts';
 import { findRandomKey, type WhenFound } from './random-search.ts';
 import { SlicedWork } from './sliced.ts';
 
@@ -21,6 +24,9 @@ export interface BucketKeysOptions {
   tick: () => void;
 }
 
+/** Slots of the key index that are visited in one turn, which takes a few milliseconds; a quarter of them or more hold a document. */
+const visitedSlotsMax = 1 << 14;
+
 export class BucketKeys {
   private readonly options: BucketKeysOptions;
   private readonly work: SlicedWork;
@@ -33,6 +39,28 @@ export class BucketKeys {
   /** Lists the sorted keys of live documents, at once or after reading the disk. */
   list(query: KeyQuery, done: WhenListed): void {
     listKeys({ ...this.options, work: this.work }, query, done);
+  }
+
+  /**
+   * Shows every live document of a collection in a vbucket in one turn; `isHere`: its value is in memory. `keyStart` is behind the
+   * collection id. False: there are too many for one turn, or some are on disk only.
+   */
+  visitAll(
+    vb: number,
+    collection: number,
+    view: ItemView,
+    visit: (keyStart: number, isHere: boolean) => void,
+  ): boolean {
+    const { index, items, now, rows } = this.options.vbuckets;
+    if (index.end(vb) > visitedSlotsMax || rows.itemsAway[vb] !== 0) return false;
+    const idBytes = collectionIdBytes(collection);
+    const walk = new KeyWalk(index, vb, (address) => {
+      if (items.collectionId(address) !== collection || !items.isLive(address, now.seconds)) return;
+      items.show(address, now, view);
+      visit(view.keyStart + idBytes, (items.state(address) & Bit.valueAway) === 0);
+    });
+    while (!walk.slice(visitedSlotsMax));
+    return true;
   }
 
   /** Finds the key of some live document of a collection, at once or after reading the disk. */

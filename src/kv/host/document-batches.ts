@@ -1,0 +1,147 @@
+// Reads documents in batches for the services beside the data thread, without a frame for each. What is not in memory, or too large
+// for a batch, is left to the data port.
+import { assert } from '#base/assert.ts';
+import { writeU32 } from '#wire/bytes.ts';
+import {
+  type BatchReply,
+  type BatchRequest,
+  Entry,
+  EntryAt,
+  entryHeadBytes,
+  type KeysRequest,
+  keyHeadBytes,
+  type VbucketsRequest,
+} from '#wire/document-batch.ts';
+import { Datatype, Status } from '#wire/status.ts';
+import { bodyOf, plainValue } from '../commands/values.ts';
+import { emptyItemView } from '../data/documents.ts';
+import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
+import type { Directory } from '../served/directory.ts';
+import type { BucketEngine, ServedBucket } from '../served/served-bucket.ts';
+
+/** A batch of vbuckets ends with the one that reaches this. */
+const enoughBytes = 256 << 10;
+/** Documents beyond this, and larger ones, are left to the data port. */
+const batchBytesMax = 2 << 20;
+const valueBytesMax = 128 << 10;
+/** Beyond `batchBytesMax`: one value, and the keys of all other documents of a vbucket. */
+const restBytes = 3 << 20;
+
+export class DocumentBatches {
+  private readonly directory: Directory;
+  private readonly tick: () => void;
+  private readonly view = emptyItemView();
+  /** Made with the first request; its pages take memory as they are written. */
+  private output = Buffer.alloc(0);
+  private end = 0;
+
+  constructor(directory: Directory, tick: () => void) {
+    this.directory = directory;
+    this.tick = tick;
+  }
+
+  answer(request: BatchRequest): BatchReply {
+    this.tick();
+    const { id } = request;
+    const bucket = this.directory.buckets.get(request.bucket);
+    const isReadable =
+      bucket?.spec.type !== 'cache' && bucket?.collections.get(request.collection) !== undefined;
+    if (!bucket?.engine || !isReadable) return { id, entries: null, vbuckets: 0 };
+    if (this.output.length === 0) this.output = Buffer.allocUnsafeSlow(batchBytesMax + restBytes);
+    this.end = 0;
+    let vbuckets = 0;
+    if (request.kind === 'keys') this.readKeys(request, bucket, bucket.engine);
+    else vbuckets = this.readVbuckets(request, bucket.engine);
+    const entries = Buffer.allocUnsafeSlow(this.end);
+    this.output.copy(entries, 0, 0, this.end);
+    return { id, entries, vbuckets };
+  }
+
+  private readKeys(
+    { collection, keys }: KeysRequest,
+    bucket: ServedBucket,
+    { documents }: BucketEngine,
+  ): void {
+    const { view } = this;
+    const counters = bucket.tally.of(collection);
+    const buffer = Buffer.from(keys.buffer, keys.byteOffset, keys.length);
+    for (let at = 0; at < buffer.length; ) {
+      const keyStart = at + keyHeadBytes;
+      const keyEnd = keyStart + buffer.readUInt16BE(at + 2);
+      const status =
+        this.end > batchBytesMax
+          ? Status.busy
+          : documents.find(buffer.readUInt16BE(at), buffer, keyStart, keyEnd, view);
+      at = keyEnd;
+      if (status === Status.success) {
+        counters.gets++;
+        counters.getHits++;
+        this.document(0, 0, false);
+      } else if (status === Status.keyNotFound) {
+        counters.gets++;
+        this.head(Entry.missing, 0, 0);
+      } else this.head(Entry.single, 0, 0);
+    }
+  }
+
+  /** Answers how many vbuckets are in the batch. */
+  private readVbuckets(
+    { collection, vbuckets, keysOnly }: VbucketsRequest,
+    { keys, documents }: BucketEngine,
+  ): number {
+    const { view } = this;
+    for (const [place, vb] of vbuckets.entries()) {
+      const isDone =
+        documents.isActive(vb) &&
+        keys.visitAll(vb, collection, view, (keyStart, isHere) => {
+          const isIn = keysOnly || (isHere && this.end <= batchBytesMax);
+          if (isIn) this.document(keyStart, view.keyEnd - keyStart, keysOnly);
+          else this.key(Entry.single, keyStart);
+        });
+      if (!isDone) this.head(Entry.vbucket, vb, 0);
+      if (this.end >= enoughBytes) return place + 1;
+    }
+    return vbuckets.length;
+  }
+
+  /** The document in the view. Compressed values stay so; extended attributes are left out. */
+  private document(keyStart: number, keyBytes: number, keysOnly: boolean): void {
+    const { view, output } = this;
+    let { buffer, valueStart: start, valueEnd: end, datatype } = view;
+    if (keysOnly) end = start;
+    else if ((datatype & Datatype.xattr) !== 0) {
+      const value = plainValue(view);
+      start = bodyOf(view, value);
+      ({ buffer, end } = value);
+      datatype &= Datatype.json;
+    }
+    if (end - start > valueBytesMax) {
+      this.key(Entry.single, keyStart, keyBytes);
+      return;
+    }
+    const at = this.head(Entry.found, keyBytes, end - start);
+    output[at + EntryAt.datatype] = datatype;
+    writeU32(output, at + EntryAt.flags, view.flags);
+    writeU32(output, at + EntryAt.expiry, view.expiry);
+    writeU32(output, at + EntryAt.cas, shownCasHi(view));
+    writeU32(output, at + EntryAt.cas + 4, shownCasLo(view));
+    const keyAt = at + entryHeadBytes;
+    if (keyBytes > 0) view.buffer.copy(output, keyAt, keyStart, keyStart + keyBytes);
+    buffer.copy(output, keyAt + keyBytes, start, end);
+  }
+
+  private key(entry: number, keyStart: number, keyBytes = this.view.keyEnd - keyStart): void {
+    const at = this.head(entry, keyBytes, 0);
+    this.view.buffer.copy(this.output, at + entryHeadBytes, keyStart, keyStart + keyBytes);
+  }
+
+  private head(entry: number, keyBytes: number, valueBytes: number): number {
+    const { output, end: at } = this;
+    this.end = at + entryHeadBytes + (entry === Entry.vbucket ? 0 : keyBytes) + valueBytes;
+    assert(this.end <= output.length, 'a batch of documents is larger than its buffer');
+    output[at] = entry;
+    output.writeUInt16BE(keyBytes, at + EntryAt.keyBytes);
+    writeU32(output, at + EntryAt.valueBytes, valueBytes);
+    return at;
+  }
+}

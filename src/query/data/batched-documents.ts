@@ -1,0 +1,168 @@
+// The query thread's side of batches: documents come from the data thread in one message for many, without a frame for each. What it
+// leaves out is read through the data port.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { inflatedBytesMax } from '#client/bucket-client.ts';
+import { DataPortError } from '#client/data-port-error.ts';
+import { vbucketOf } from '#client/document-key.ts';
+import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
+import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
+import {
+  type BatchReply,
+  type BatchRequest,
+  Entry,
+  EntryAt,
+  entryHeadBytes,
+  type KeysRequest,
+  keyHeadBytes,
+  type VbucketsRequest,
+} from '#wire/document-batch.ts';
+import { snappyInflate } from '#wire/snappy.ts';
+import { Datatype } from '#wire/status.ts';
+
+/** This thread's end of a message channel. */
+export interface BatchChannel {
+  on(event: 'message', take: (reply: BatchReply) => void): unknown;
+  on(event: 'close', gone: () => void): unknown;
+  postMessage(request: BatchRequest): void;
+  unref(): void;
+  close(): void;
+}
+
+/** Requests that the data thread has at a time, for all statements together: it answers them without other work in between. */
+const inFlightMax = 2;
+
+type WithoutId<T> = T extends { readonly id: number } ? Omit<T, 'id'> : never;
+
+export class BatchedDocuments {
+  private readonly channel: BatchChannel;
+  private readonly answers = new Map<number, Deferred<BatchReply>>();
+  private readonly waiting: BatchRequest[] = [];
+  private inFlight = 0;
+  private lastId = 0;
+  private isClosed = false;
+
+  constructor(channel: BatchChannel) {
+    this.channel = channel;
+    channel.on('message', (reply) => this.take(reply));
+    channel.on('close', () => this.end());
+    channel.unref();
+  }
+
+  readKeys(bucket: string, collection: number, ids: readonly string[]): Promise<BatchReply> {
+    return this.request({ kind: 'keys', bucket, collection, keys: encodedKeys(collection, ids) });
+  }
+
+  readVbuckets(request: Omit<VbucketsRequest, 'kind' | 'id'>): Promise<BatchReply> {
+    return this.request({ kind: 'vbuckets', ...request });
+  }
+
+  close(): void {
+    this.channel.close();
+    this.end();
+  }
+
+  private request(request: WithoutId<BatchRequest>): Promise<BatchReply> {
+    if (this.isClosed) return Promise.reject(new DataPortError('the data service has ended'));
+    const id = ++this.lastId;
+    const answer = deferred<BatchReply>();
+    this.answers.set(id, answer);
+    this.waiting.push({ ...request, id } as BatchRequest);
+    this.send();
+    return answer.promise;
+  }
+
+  private send(): void {
+    while (this.inFlight < inFlightMax) {
+      const next = this.waiting.shift();
+      if (next === undefined) return;
+      this.inFlight++;
+      this.channel.postMessage(next);
+    }
+  }
+
+  private take(reply: BatchReply): void {
+    const answer = this.answers.get(reply.id);
+    this.answers.delete(reply.id);
+    this.inFlight--;
+    this.send();
+    answer?.resolve(reply);
+  }
+
+  private end(): void {
+    this.isClosed = true;
+    this.waiting.length = 0;
+    for (const answer of this.answers.values())
+      answer.reject(new DataPortError('the data service ended before the answer came'));
+    this.answers.clear();
+  }
+}
+
+/** Walks through the entries of a reply. */
+export class EntryReader {
+  private readonly bytes: Buffer;
+  private readonly view: DataView;
+  private at = 0;
+  private next = 0;
+
+  constructor(entries: Uint8Array) {
+    this.bytes = Buffer.from(entries.buffer, entries.byteOffset, entries.length);
+    this.view = new DataView(entries.buffer, entries.byteOffset, entries.length);
+  }
+
+  /** Which entry comes next; null: none. */
+  read(): number | null {
+    const { bytes, view, next: at } = this;
+    if (at >= bytes.length) return null;
+    this.at = at;
+    this.next = at + entryHeadBytes + view.getUint32(at + EntryAt.valueBytes);
+    if (bytes[at] !== Entry.vbucket) this.next += view.getUint16(at + EntryAt.keyBytes);
+    return bytes[at] as number;
+  }
+
+  /** Of an entry of a vbucket. */
+  get vbucket(): number {
+    return this.view.getUint16(this.at + EntryAt.keyBytes);
+  }
+
+  get key(): string {
+    const start = this.at + entryHeadBytes;
+    return this.bytes.toString('utf8', start, start + this.view.getUint16(this.at + EntryAt.keyBytes));
+  }
+
+  document(id: string): StoredDocument {
+    const { bytes, view, at, next } = this;
+    const datatype = bytes[at + EntryAt.datatype] as number;
+    const start = next - view.getUint32(at + EntryAt.valueBytes);
+    return {
+      id,
+      bytes: (datatype & Datatype.snappy) === 0 ? bytes.subarray(start, next) : inflated(bytes, start, next),
+      isJson: (datatype & Datatype.json) !== 0,
+      cas: view.getBigUint64(at + EntryAt.cas),
+      expiration: view.getUint32(at + EntryAt.expiry),
+      flags: view.getUint32(at + EntryAt.flags),
+    };
+  }
+}
+
+function inflated(bytes: Buffer, start: number, end: number): Buffer {
+  if (start === end) return bytes.subarray(start, end);
+  const value = snappyInflate(bytes, start, end, inflatedBytesMax);
+  if (value === null) throw new DataPortError('the data service sent a value that cannot be inflated');
+  return value;
+}
+
+function encodedKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] {
+  const idBytes = collectionIdBytes(collection);
+  let size = 0;
+  for (const id of ids) size += keyHeadBytes + idBytes + Buffer.byteLength(id);
+  const keys = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for (const id of ids) {
+    const keyAt = writeCollectionId(keys, at + keyHeadBytes, collection);
+    const end = keyAt + keys.write(id, keyAt);
+    keys.writeUInt16BE(vbucketOf(id), at);
+    keys.writeUInt16BE(end - at - keyHeadBytes, at + 2);
+    at = end;
+  }
+  return keys;
+}

@@ -1,0 +1,143 @@
+// Documents in batches, compared with the same documents through the data port.
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
+import fc from 'fast-check';
+import { documentKey, vbucketOf } from '#client/document-key.ts';
+import type { DocumentWrite, ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import { EvictKey } from '#wire/commands/bucket.ts';
+import { Status } from '#wire/status.ts';
+import { startService } from '../../../test/support/data-service.ts';
+import { eventually } from '../../../test/support/node-process.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
+import { addressOf, adminAccount } from '../../../test/support/wire-clients.ts';
+import { BatchedDocuments } from './batched-documents.ts';
+import { BucketClients } from './bucket-clients.ts';
+import { WireDocuments } from './wire-documents.ts';
+
+const orders: Keyspace = {
+  name: { namespace: 'default', bucket: 'b', scope: 'shop', collection: 'orders' },
+  bucketUuid: '',
+  scopeId: 8,
+  collectionId: 8,
+};
+const { signal } = new AbortController();
+
+async function served() {
+  const service = await startService();
+  const { port1, port2 } = new MessageChannel();
+  await service.service.serveBatches(port1);
+  const open = (batches: BatchedDocuments | null) => {
+    const clients = new BucketClients(batches);
+    clients.use({ address: addressOf(service.port), account: adminAccount });
+    return { clients, documents: new WireDocuments(clients) };
+  };
+  const [direct, batched] = [open(null), open(new BatchedDocuments(port2))];
+  return {
+    ...{ direct, batched },
+    async [Symbol.asyncDispose]() {
+      direct.clients.closeAll();
+      batched.clients.closeAll();
+      batched.clients.batches?.close();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const body = fc.oneof(
+  { weight: 20, arbitrary: fc.json() },
+  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 50 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 200_000 }).map((size) => `"${'x'.repeat(size)}"`) },
+);
+const document = fc.record({
+  text: body,
+  xattrs: fc.constantFrom(undefined, undefined, new Map([['x', Buffer.from('{"a":1}')]])),
+  expiration: fc.constantFrom(0, 4_000_000_000),
+  isDeleted: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+});
+
+async function scanned(documents: WireDocuments, options: ScanOptions) {
+  const found: StoredDocument[] = [];
+  for await (const batch of documents.scan(orders, options)) found.push(...batch);
+  return found.map(plain).sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+const read = async (documents: WireDocuments, ids: readonly string[]) =>
+  (await documents.read(orders, ids, { signal })).map((one) => one && plain(one));
+
+/** Short, so that differences are found and shown quickly. */
+const plain = ({ bytes, ...rest }: StoredDocument) => ({
+  ...rest,
+  bytes: `${bytes.length}: ${hash('sha1', bytes)}`,
+});
+/** Which is 0 or right where nobody asked for it. */
+const withoutExpiry = (found: readonly (ReturnType<typeof plain> | undefined)[]) =>
+  found.map((one) => one && { ...one, expiration: 0 });
+
+test('documents in batches are those of the data port, also large ones and those that memory does not hold', async () => {
+  await using both = await served();
+  const { direct, batched } = both;
+  const some = fc.sample(document, { numRuns: 600, seed: printedSeed(console.log) });
+  const idOf = (at: number): string => `${at}${at % 7 === 0 ? 'é😀'.repeat(at % 30) : ''}`;
+  const writes = some.map(
+    ({ text, xattrs, expiration }, at): DocumentWrite => ({
+      ...{ kind: 'upsert', id: idOf(at), bytes: Buffer.from(text), cas: 0n, expiration },
+      ...(xattrs && { xattrs }),
+    }),
+  );
+  const options = { durability: 'none', signal } as const;
+  await direct.documents.write(orders, writes, options);
+  const isGone = (_: unknown, at: number): boolean => some[at]?.isDeleted ?? false;
+  const deletions = writes.filter(isGone).map(({ id }): DocumentWrite => {
+    return { kind: 'delete', id, bytes: Buffer.alloc(0), cas: 0n, expiration: 0 };
+  });
+  await direct.documents.write(orders, deletions, options);
+  const client = await direct.clients.of('b');
+  for (let at = 0; at < some.length; at += 50) {
+    if (isGone(null, at)) continue;
+    const request = { opcode: EvictKey.opcode, vb: vbucketOf(idOf(at)), key: documentKey(8, idOf(at)) };
+    await eventually(async () =>
+      assert.equal((await client.connection.request(request)).status, Status.success),
+    );
+  }
+  const ids = [...writes.map(({ id }) => id), 'none', '', 'k'.repeat(300)];
+  assert.deepEqual(
+    withoutExpiry(await read(batched.documents, ids)),
+    withoutExpiry(await read(direct.documents, ids)),
+  );
+  const timed = { signal, expiration: true };
+  assert.deepEqual(await scanned(batched.documents, timed), await scanned(direct.documents, timed));
+  for (const keysOnly of [false, true]) {
+    const expected = await scanned(direct.documents, { signal, keysOnly });
+    const found = await scanned(batched.documents, { signal, keysOnly });
+    assert.ok(expected.length > 400);
+    if (!keysOnly) assert.deepEqual(withoutExpiry(found), withoutExpiry(expected));
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      expected.map(({ id }) => id),
+    );
+  }
+});
+
+test('what batches cannot read fails as through the data port, and leaving a scan early lets the next one run', async () => {
+  await using both = await served();
+  const { documents } = both.batched;
+  const ids = Array.from({ length: 2_000 }, (_, at) => `k${at}`);
+  const gone = { ...orders, collectionId: 77 };
+  await assert.rejects(documents.read(gone, ids, { signal }), { code: 12003 });
+  const writes = ids.map((id): DocumentWrite => {
+    return { kind: 'upsert', id, bytes: Buffer.from('1'), cas: 0n, expiration: 0 };
+  });
+  await documents.write(orders, writes, { durability: 'none', signal });
+  for (let round = 0; round < 20; round++) {
+    for await (const batch of documents.scan(orders, { signal })) {
+      assert.ok(batch.length > 0);
+      break;
+    }
+  }
+  assert.equal((await scanned(documents, { signal })).length, ids.length);
+  const stopped = AbortSignal.abort(new Error('enough'));
+  await assert.rejects(scanned(documents, { signal: stopped }), /enough/);
+});

@@ -1,0 +1,97 @@
+// Reads a whole collection in batches from the data thread; documents that are large or on disk only, and vbuckets with very many,
+// through the data port. A document that is written meanwhile is seen as it was or as it is.
+import type { BucketClient } from '#client/bucket-client.ts';
+import type { ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
+import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
+import type { BatchReply } from '#wire/document-batch.ts';
+import { Entry } from '#wire/document-batch.ts';
+import { type BatchedDocuments, EntryReader } from './batched-documents.ts';
+import { CollectionScan } from './collection-scan.ts';
+import { readWhole } from './whole-documents.ts';
+
+/** Vbuckets of one request. */
+const requestVbuckets = 16;
+/** Requests of a scan at a time: while one is decoded, the next one is answered. */
+const requestsMax = 2;
+
+/** Documents that are read through the data port at a time: they may be large. */
+const singlesMax = 16;
+
+interface Requested {
+  readonly vbuckets: readonly number[];
+  readonly reply: Promise<BatchReply>;
+}
+
+export class BatchedScan {
+  private readonly source: BatchedDocuments;
+  private readonly client: BucketClient;
+  private readonly keyspace: Keyspace;
+  private readonly options: ScanOptions;
+  private readonly requested: Requested[] = [];
+  private vbuckets: number[] = [];
+  /** Vbuckets that the batches leave out. */
+  private readonly left: number[] = [];
+  private rest: CollectionScan | null = null;
+
+  constructor(source: BatchedDocuments, client: BucketClient, keyspace: Keyspace, options: ScanOptions) {
+    this.source = source;
+    this.client = client;
+    this.keyspace = keyspace;
+    this.options = options;
+  }
+
+  async *batches(): AsyncIterable<readonly StoredDocument[]> {
+    const seqnos = await this.client.highSeqnos(this.keyspace.collectionId);
+    this.vbuckets = [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0).reverse();
+    for (let next = this.next(); next !== undefined; next = this.next()) {
+      const { vbuckets, reply } = next;
+      const { entries, vbuckets: count } = await reply;
+      this.options.signal.throwIfAborted();
+      if (entries === null) this.left.push(...vbuckets);
+      else {
+        this.vbuckets.push(...vbuckets.slice(count));
+        yield* this.documentsOf(new EntryReader(entries));
+      }
+    }
+    if (this.left.length === 0) return;
+    this.rest = new CollectionScan(this.client, this.keyspace, this.options);
+    yield* this.rest.batches(this.left);
+  }
+
+  /** Frees what the data service keeps for the scan. */
+  end(): void {
+    for (const { reply } of this.requested) reply.catch(() => {}); // nobody waits for it any more
+    this.requested.length = 0;
+    this.vbuckets = [];
+    this.rest?.end();
+  }
+
+  private next(): Requested | undefined {
+    const { source, keyspace, requested, vbuckets } = this;
+    while (requested.length < requestsMax && vbuckets.length > 0) {
+      const some = vbuckets.splice(-requestVbuckets).reverse();
+      const { keysOnly = false } = this.options;
+      const { name, collectionId: collection } = keyspace;
+      const reply = source.readVbuckets({ bucket: name.bucket, collection, vbuckets: some, keysOnly });
+      requested.push({ vbuckets: some, reply });
+    }
+    return requested.shift();
+  }
+
+  private async *documentsOf(reader: EntryReader): AsyncGenerator<readonly StoredDocument[]> {
+    const documents: StoredDocument[] = [];
+    const singles: string[] = [];
+    for (let entry = reader.read(); entry !== null; entry = reader.read()) {
+      if (entry === Entry.found) documents.push(reader.document(reader.key));
+      else if (entry === Entry.vbucket) this.left.push(reader.vbucket);
+      else singles.push(reader.key);
+    }
+    if (documents.length > 0) yield documents;
+    const { client, keyspace, options } = this;
+    for (let at = 0; at < singles.length; at += singlesMax) {
+      const found = await readWhole(client, keyspace, singles.slice(at, at + singlesMax), options);
+      const there = found.filter((document) => document !== undefined);
+      if (there.length > 0) yield there;
+    }
+  }
+}

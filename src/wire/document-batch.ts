@@ -1,0 +1,46 @@
+// Batches of documents as they pass from the data thread to the threads of services beside it, without frames: requests are plain
+// data, the documents of a reply are entries in one buffer, each with a head of fixed size.
+
+/** Reads documents by their keys. */
+export interface KeysRequest {
+  readonly kind: 'keys';
+  readonly id: number;
+  readonly bucket: string;
+  readonly collection: number;
+  /** For each key a u16 vbucket, a u16 length, and the key behind its collection id. */
+  readonly keys: Uint8Array;
+}
+
+/** Reads all documents of a collection in some vbuckets. */
+export interface VbucketsRequest {
+  readonly kind: 'vbuckets';
+  readonly id: number;
+  readonly bucket: string;
+  readonly collection: number;
+  readonly vbuckets: readonly number[];
+  readonly keysOnly: boolean;
+}
+
+export type BatchRequest = KeysRequest | VbucketsRequest;
+
+export interface BatchReply {
+  readonly id: number;
+  /** Null: the bucket or collection cannot be read in this way, or not now; the data port says why. */
+  readonly entries: Uint8Array | null;
+  /** How many of the vbuckets are in the entries; the others are requested again. */
+  readonly vbuckets: number;
+}
+
+export const Entry = {
+  found: 0,
+  missing: 1,
+  /** Read it through the data port: it is large, or on disk only. Of vbuckets: with its key. */
+  single: 2,
+  /** All of this vbucket is read through the data port. */
+  vbucket: 3,
+} as const;
+
+export const keyHeadBytes = 4;
+export const entryHeadBytes = 24;
+/** Offsets in the head of an entry. The value follows the key. */
+export const EntryAt = { datatype: 1, keyBytes: 2, flags: 4, expiry: 8, cas: 12, valueBytes: 20 } as const;
