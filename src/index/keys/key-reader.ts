@@ -25,10 +25,10 @@ export class KeyReader {
   private mask = 0;
   private depth = 0;
 
-  /** Continues at the first component of another key. */
-  reset(key: Uint8Array): this {
+  /** Continues at a component of another key, by default the first. */
+  reset(key: Uint8Array, at = 0): this {
     this.bytes = key;
-    this.at = 0;
+    this.at = at;
     return this;
   }
 
@@ -62,7 +62,7 @@ export class KeyReader {
       case KeyType.number:
         return this.number();
       case KeyType.string:
-        return textOf(this.text());
+        return this.string();
       default:
         return this.structure(type);
     }
@@ -123,6 +123,19 @@ export class KeyReader {
     this.at = end + 1;
   }
 
+  private string(): string {
+    const { bytes, mask, at: start } = this;
+    if (mask === 0 && Buffer.isBuffer(bytes)) {
+      let at = start;
+      while (isPlain(bytes[at] as number)) at++;
+      if (bytes[at] === 0) {
+        this.at = at + 1;
+        return bytes.toString('latin1', start, at);
+      }
+    }
+    return textOf(this.text());
+  }
+
   /** A copy, without escapes and inversion. */
   private text(): Uint8Array {
     const start = this.at;
@@ -179,6 +192,9 @@ export class KeyReader {
     return at;
   }
 }
+
+/** Stands for itself. */
+const isPlain = (byte: number): boolean => byte > escapeByte && byte < 0x80;
 
 function textOf(text: Uint8Array): string {
   const decoded = Buffer.from(text.buffer, text.byteOffset, text.length).toString();

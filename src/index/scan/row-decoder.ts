@@ -4,6 +4,7 @@ import { KeyReader } from '../keys/key-reader.ts';
 import type { KeyDirections } from '../spans/intervals.ts';
 
 const none: readonly Value[] = [];
+const nothing = new Uint8Array(0);
 
 export class RowDecoder {
   private readonly positions: readonly number[];
@@ -12,6 +13,10 @@ export class RowDecoder {
   /** By position: the index of the value in the result. */
   private readonly places: readonly number[];
   private readonly reader = new KeyReader();
+  /** The leading component of the last row: in index order many rows have the same. */
+  private readonly leading: { bytes: Uint8Array; end: number; value: Value } = {
+    ...{ bytes: nothing, end: 0, value: undefined },
+  };
 
   constructor(positions: readonly number[], directions: KeyDirections) {
     this.positions = positions;
@@ -23,13 +28,31 @@ export class RowDecoder {
   keysOf(key: Uint8Array): readonly Value[] {
     if (this.last < 0) return none;
     const values: Value[] = new Array(this.positions.length).fill(undefined);
-    const reader = this.reader.reset(key);
-    for (let position = 0; position <= this.last; position++) {
+    const reader = this.reader.reset(key, this.first(key));
+    const [place = -1] = this.places;
+    if (place >= 0) values[place] = this.leading.value;
+    for (let position = 1; position <= this.last; position++) {
       const isDescending = this.directions[position]?.isDescending;
       const place = this.places[position] as number;
       if (place < 0) reader.skip(isDescending);
       else values[place] = reader.read(isDescending);
     }
     return values;
+  }
+
+  /** Reads the leading component, if it is not that of the row before; answers where it ends. */
+  private first(key: Uint8Array): number {
+    const { leading } = this;
+    const { bytes, end } = leading;
+    let at = 0;
+    while (at < end && key[at] === bytes[at]) at++;
+    if (at === end && end > 0) return end;
+    const reader = this.reader.reset(key);
+    const isDescending = this.directions[0]?.isDescending;
+    if ((this.places[0] as number) < 0) reader.skip(isDescending);
+    else leading.value = reader.read(isDescending);
+    leading.bytes = key;
+    leading.end = reader.position;
+    return leading.end;
   }
 }

@@ -3,6 +3,8 @@
 import { compile, type Evaluate } from '../expressions/compile.ts';
 import type { Block, Source } from '../plan/block.ts';
 import { expressionKey } from '../plan/expression-key.ts';
+import type { LogicalProjection } from '../plan/logical.ts';
+import type { Operator } from '../plan/operators.ts';
 import { slotOf } from '../plan/scope.ts';
 import { childrenOf, replace } from '../plan/walk.ts';
 import type { Expression, Field } from '../tree/query.ts';
@@ -33,12 +35,19 @@ export class CodeBook {
   /** Sources whose documents may be read field by field, with the paths. */
   readonly #fields = new Map<number, Map<string, FieldPath>>();
   readonly #whole = new Set<number>();
+  readonly #last: LogicalProjection | undefined;
   #isFinished = false;
 
-  constructor(block: Block, covered: ReadonlyMap<string, number>, isOutermost = false) {
+  constructor(block: Block, covered: ReadonlyMap<string, number>, outermost?: Operator) {
     this.block = block;
-    this.isOutermost = isOutermost;
+    this.isOutermost = outermost !== undefined;
+    this.#last = outermost && lastProjection(outermost);
     this.#covered = covered;
+  }
+
+  /** The rows of this projection are those of the answer: no operator follows that looks at them. */
+  isAnswer(projection: LogicalProjection): boolean {
+    return this.isOutermost && this.#last === projection;
   }
 
   code(expression: Expression): Code {
@@ -104,6 +113,12 @@ export class CodeBook {
       return field && slotOf(field.slot, node);
     });
   }
+}
+
+/** OFFSET and LIMIT pass rows on as they are. */
+function lastProjection(node: Operator): LogicalProjection | undefined {
+  if (node.op === 'offset' || node.op === 'limit') return lastProjection(node.input);
+  return node.op === 'project' ? node.projection : undefined;
 }
 
 /** `a.b.c` of a slot, with plain names. */

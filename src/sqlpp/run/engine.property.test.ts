@@ -52,3 +52,31 @@ test(`indexes, spilling and preparing never change rows (seed ${seed})`, async (
     }
   }
 });
+
+const aliases = ['a', 'b', 'Z', 'é', 'a"b', '__proto__', 'x y', 'ab'];
+
+test(`rows that are made as text are those that are made as objects (seed ${seed})`, async () => {
+  const below = randomFrom(seed);
+  const random = (): number => below(1_000_000) / 1_000_000;
+  const { datastore } = fill(random);
+  for (let round = 0; round < 60; round++) {
+    const chosen = aliases.filter(() => random() < 0.5);
+    const terms = [...chosen, 'last'].map((alias) => {
+      const value = pick(random, [
+        'd.a',
+        'd.b',
+        'd.c',
+        'd',
+        'META(d).id',
+        'd.a || "\\n"',
+        '1e400',
+        'd.nothing',
+      ]);
+      return `${value} AS \`${alias}\``;
+    });
+    const select = `SELECT ${terms.join(', ')} FROM t d`;
+    const members = (rows: unknown[]) => rows.map((row) => Object.entries(row as object));
+    const asObjects = await query(datastore, `SELECT RAW r FROM (${select}) r`);
+    assert.deepEqual(members(await query(datastore, select)), members(asObjects), select);
+  }
+});

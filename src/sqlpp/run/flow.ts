@@ -10,7 +10,7 @@ import type { CodeBook } from './code.ts';
 import { DistinctRows } from './distinct-rows.ts';
 import { DocumentReader } from './document-reader.ts';
 import { valueKey } from './keys.ts';
-import { compileProjection } from './projection.ts';
+import { compileAnswerRow, compileProjection } from './projection.ts';
 import { type Batch, Batcher, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
@@ -41,7 +41,8 @@ export function letVariables(book: CodeBook, input: Pull, bindings: readonly Slo
 }
 
 export function project(book: CodeBook, input: Pull, projection: LogicalProjection): Pull {
-  const evaluate = compileProjection(book, projection);
+  const asText = book.isAnswer(projection) ? compileAnswerRow(book, projection) : undefined;
+  const evaluate = asText ?? compileProjection(book, projection);
   const { resultSlot } = projection;
   return async function* pullProjected(run, seed) {
     for await (const rows of input(run, seed)) {

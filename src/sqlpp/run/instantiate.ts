@@ -39,7 +39,7 @@ export class Instantiation {
   }
 
   query(plan: QueryPlan, isOutermost = false): SubqueryProgram {
-    const book = new CodeBook(plan.block, plan.covered, isOutermost);
+    const book = new CodeBook(plan.block, plan.covered, isOutermost ? plan.root : undefined);
     const pull = this.#operator(book, plan.root);
     this.finish(book);
     return { block: plan.block, resultSlot: plan.resultSlot, pull };

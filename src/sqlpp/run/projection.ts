@@ -1,6 +1,8 @@
 // The result of a row: an object of the terms, or with RAW the one term's value.
 import type { LogicalProjection, ProjectionTerm } from '../plan/logical.ts';
-import { newObject, RawJson, setMember, type Value, type ValueObject } from '../values/value.ts';
+import { compareStrings } from '../values/collation.ts';
+import { jsonText, stringText } from '../values/json-text.ts';
+import { AnswerText, newObject, RawJson, setMember, type Value, type ValueObject } from '../values/value.ts';
 import type { CodeBook } from './code.ts';
 import { compileExclusion } from './exclusion.ts';
 import type { Row } from './row.ts';
@@ -27,6 +29,28 @@ export function compileProjection(book: CodeBook, projection: LogicalProjection)
   if (exclude.length === 0) return evaluate;
   const without = compileExclusion(exclude);
   return (run, row) => without(run, evaluate(run, row) as ValueObject);
+}
+
+/** As text, where nothing else takes the rows: no object is made for each of them. undefined: names are known with the row only. */
+export function compileAnswerRow(
+  book: CodeBook,
+  { terms, isRaw, isDistinct, exclude }: LogicalProjection,
+): Project | undefined {
+  if (isRaw || isDistinct || exclude.length > 0) return undefined;
+  const named = terms.filter((term) => term.kind === 'term');
+  const names = new Set(named.map(({ alias }) => alias));
+  if (names.size < terms.length) return undefined;
+  const members = named
+    .toSorted((a, b) => compareStrings(a.alias, b.alias))
+    .map(({ alias, expression }) => ({ name: `${stringText(alias)}:`, code: book.code(expression) }));
+  return (run, row) => {
+    let text = '';
+    for (const { name, code } of members) {
+      const value = code.run(row, run.evaluation);
+      if (value !== undefined) text += `${text === '' ? '{' : ','}${name}${jsonText(value)}`;
+    }
+    return new AnswerText(text === '' ? '{}' : `${text}}`) as unknown as Value;
+  };
 }
 
 /** Objects that the statement processes further have only parsed values; those of the answer may have text. */

@@ -103,9 +103,9 @@ async function storedScan(
 function indexRow(seed: Row, idSlot: number, scan: IndexScan, entry: IndexRow): Row {
   const row = seed.slice();
   row[idSlot] = entry.id;
-  scan.covers.forEach((cover, at) => {
-    row[cover.slot] = entry.keys[at];
-  });
+  const { covers } = scan;
+  for (let at = 0; at < covers.length; at++)
+    row[(covers[at] as (typeof covers)[number]).slot] = entry.keys[at];
   for (const { slot, constant } of scan.constants) row[slot] = constant;
   return row;
 }

@@ -1,7 +1,7 @@
 // Formats values as JSON text like published servers: members in collation order of their names, shortest numbers, integers
 // of 64 bits exact, NaN and infinities as strings, `<`, `>` and `&` unescaped. MISSING is omitted from objects and `null` elsewhere.
 import { memberNames } from './collation.ts';
-import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
+import { AnswerText, Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
 const decoder = new TextDecoder();
 
@@ -21,6 +21,7 @@ export function jsonText(value: Value): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return arrayText(value as readonly Value[]);
   if (value instanceof RawJson) return decoder.decode(value.bytes.subarray(value.start, value.end));
+  if (value instanceof AnswerText) return value.text;
   if (value instanceof Binary) return `"<binary (${value.bytes.length} b)>"`;
   return objectText(value as ValueObject);
 }
@@ -42,11 +43,24 @@ function objectText(object: ValueObject): string {
   return `${text}}`;
 }
 
-function stringText(text: string): string {
+/** Longer texts are looked through faster by JSON.stringify. */
+const plainMax = 64;
+
+export function stringText(text: string): string {
+  if (text.length <= plainMax && isPlain(text)) return `"${text}"`;
   const quoted = JSON.stringify(text);
   return text.includes('\u2028') || text.includes('\u2029')
     ? quoted.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
     : quoted;
+}
+
+/** Printable ASCII without quotes and backslashes stands for itself. */
+function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return false;
+  }
+  return true;
 }
 
 /** 64-bit integers in full; other numbers with the fewest digits that parse to the same number, without an exponent. */

@@ -43,6 +43,15 @@ export class RawJson {
   }
 }
 
+/** A row of the answer as JSON text: the last projection of a statement makes it, and only `jsonText` reads it. */
+export class AnswerText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** Creates objects without inherited members, so that every name is safe; V8 stores them as compactly as other objects. */
 const EmptyObject = function EmptyObject() {} as unknown as new () => Record<string, Value>;
 EmptyObject.prototype = Object.create(null);
