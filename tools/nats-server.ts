@@ -1,5 +1,5 @@
 // Builds the NATS server that the tests run, of the version and with the checksums that tools/nats-server pins, into the user's cache, and
-// prints its path. A build that is there already is kept.
+// prints its path. It reuses an existing build.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { durationBounds, Histogram } from './histogram.ts';
 
-test('counts durations in the range of powers of two that holds them', () => {
+test('counts a duration in its range between powers of two', () => {
   const histogram = new Histogram();
   for (const milliseconds of [0, 0.0005, 0.001, 0.0015, 0.003, 1, 1.02, 1.024, 1e12, -1]) {
     histogram.add(milliseconds);

@@ -68,7 +68,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     }
     t.diagnostic([...statuses].map(([status, count]) => `${status}: ${count}`).join(', '));
     assert.deepEqual(failures, []);
-    assert.ok((statuses.get(200) ?? 0) > requests * 0.02, 'hardly any request is one');
+    assert.ok((statuses.get(200) ?? 0) > requests * 0.02, 'hardly any request is valid');
     assert.ok((statuses.get(400) ?? 0) > requests * 0.1, 'hardly any request is refused');
     assert.equal((await ask({ statement: 'SELECT 1' })).status, 'success');
   });
@@ -94,7 +94,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     const linear = 'SELECT RAW REGEXP_LIKE(REPEAT("a", 20000) || "b", "(a+)+c")';
     assert.equal((await ask({ statement: linear })).status, 'success');
     done.now = true;
-    assert.ok((await calm) > 10, 'the client of the data port got nothing done');
+    assert.ok((await calm) > 10, 'the client of the data port made no progress');
   });
 
   it('stops statements of clients that disconnect, and cancelled ones of clients that do not read', async () => {
@@ -260,7 +260,7 @@ const textOf = (value: unknown): string => {
   return text.toWellFormed();
 };
 
-/** Some bytes of the body changed. */
+/** Changes some bytes of the body. */
 function mutated(bytes: Buffer, random: Prng): Buffer {
   const start = bytes.indexOf('\r\n\r\n') + 4;
   for (let left = 1 + random.below(4); left > 0; left--)

@@ -1,4 +1,4 @@
-// A bucket under test: its own clock, short calls with strings for keys and values.
+// A bucket under test with a manual clock, and methods that accept strings as keys and values.
 import { Bucket } from '#kv/bucket/bucket.ts';
 import type { BucketOptions } from '#kv/bucket/bucket-parts.ts';
 import {
@@ -48,7 +48,7 @@ export class BucketUnderTest {
     return this;
   }
 
-  /** Lets time pass, as the host would. */
+  /** Advances the clock, and runs what the host would run. */
   tick(ms: number): void {
     this.clock.advance(ms);
     this.now.set(this.clock.wallMs(), this.clock.monotonicMs());
@@ -90,7 +90,7 @@ export class BucketUnderTest {
     return this.bucket.documents.findAny(vb, bytes, 0, bytes.length, this.view);
   }
 
-  /** Does it again and again as long as the disk has to be asked first. */
+  /** Repeats the call while it needs a fetch from disk. */
   async whenResident(act: () => Status): Promise<Status> {
     for (let i = 0; i < 100; i++) {
       const status = act();
@@ -98,21 +98,21 @@ export class BucketUnderTest {
       const answer = await fetched(this.bucket);
       if (answer !== Status.success) return answer;
     }
-    throw new Error('what was read from disk does not stay');
+    throw new Error('the bucket evicted the fetched document each time');
   }
 
-  /** The value in the view, or the one of a key that must be there. */
+  /** The value in the view, or that of an existing key. */
   get value(): string {
     return this.view.buffer.toString('latin1', this.view.valueStart, this.view.valueEnd);
   }
 
-  /** The CAS of the last result, to send along. */
+  /** The CAS of the last result, for the next request. */
   get cas(): { casHi: number; casLo: number } {
     return { casHi: this.result.casHi, casLo: this.result.casLo };
   }
 }
 
-/** Waits for what the last call lacked. Success: it may be tried again. */
+/** Waits for the fetch that the last call needs. After `success` the call can be repeated. */
 export async function fetched({ documents }: Bucket): Promise<Status> {
   const answer = await new Promise<FetchedDocument | Status>((resolve) => documents.awaitDisk(resolve));
   if (typeof answer === 'number') return answer;

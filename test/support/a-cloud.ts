@@ -1,4 +1,4 @@
-// A cloud in this process, over a database in memory, that starts no nodes.
+// A cloud in this process with a database in memory; it starts no nodes.
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { type CloudOptions, startCloud } from '#cloud/cloud.ts';
 import type { Provisioner } from '#cloud/provisioner/provisioner.ts';
@@ -8,7 +8,7 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 
-/** Where nothing is ever to run. */
+/** A provisioner that never runs a node. */
 const nowhere = { kept: () => Promise.resolve([]), close: () => Promise.resolve() } as unknown as Provisioner;
 
 export async function aCloud(change: Partial<CloudOptions> = {}) {

@@ -1,4 +1,4 @@
-// The tables of 401, 403, 404 and 405, generated from route declarations: what every route of a node must refuse, before
+// Tables of 401, 403, 404 and 405, generated from route declarations: the requests that every route of a node must refuse before
 // any handler runs. Run them over all routes of a server:
 //
 //   await checkAccess(t, accessCases(routes, { admin, weak }), call);                 // a provisioned node
@@ -46,7 +46,7 @@ export function accessCases(
   ];
 }
 
-/** Until the first administrator is set, only declared routes are open, whatever credentials come along. */
+/** Until the first administrator is set, only declared routes are open, with any credentials. */
 export function unprovisionedCases(routes: readonly RouteDefinition[], admin: string): AccessCase[] {
   const closed = routes.filter((route) => !route.openBeforeProvisioning);
   return closed.flatMap((route) =>
@@ -114,7 +114,7 @@ function notServed(title: string, method: string, url: string, authorization: st
   return { title, method, url, authorization, status: 405, body: 'Method Not Allowed' };
 }
 
-/** Runs every case; one assertion names all that went wrong. */
+/** Runs every case; one assertion lists all failures. */
 export async function checkAccess(t: TestContext, cases: readonly AccessCase[], call: Call): Promise<void> {
   t.assert.ok(cases.length > 0, 'no cases were generated');
   const wrong: string[] = [];

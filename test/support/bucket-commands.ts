@@ -1,4 +1,4 @@
-// Random commands for a bucket and its model, as fast-check shrinks them; and the forms of bucket they are tried on.
+// Random commands for a bucket and its model, which fast-check shrinks, and the kinds of bucket to run them on.
 import fc from 'fast-check';
 import type { BucketType, EvictionPolicy } from '#kv/admin.ts';
 import { DurabilityLevel, StoreMode } from '#kv/data/documents.ts';
@@ -12,7 +12,7 @@ export interface Form {
   type: BucketType;
   policy: EvictionPolicy;
   disk: (() => DiskUnderTest) | null;
-  /** Of a short try. */
+  /** The number of runs in a short test. */
   size: { runs: number; length: number };
 }
 
@@ -129,7 +129,7 @@ function commandsOf({ disk, policy }: Form): fc.WeightedArbitrary<fc.AsyncComman
       run.store(placeOf(run, given), {
         ...given,
         cas: mode === StoreMode.add ? 'none' : cas,
-        // What an evicted document leaves is not known well enough to say what would be kept.
+        // The model does not know the expiry of an evicted document.
         preserveExpiry: given.preserveExpiry && !isNru,
         keepXattrs: given.keepXattrs && !isNru,
         content: { sys, user: isRemoval ? null : given.user, body: isRemoval ? '' : filler },
@@ -205,7 +205,7 @@ export interface Tally {
   expired: number;
 }
 
-/** Runs random sequences of commands; throws the shortest one found that tells bucket and model apart. */
+/** Runs random sequences of commands; throws the shortest one that makes bucket and model differ. */
 export async function tryForm(
   form: Form,
   options: { seed: number; runs: number; length: number },

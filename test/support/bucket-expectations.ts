@@ -1,10 +1,10 @@
-// What a bucket may answer, given a model of what it holds: by the state a document can be in, the statuses that a
-// change may get, and the revision it then has.
+// The replies that a bucket may give according to a model of its documents: by the possible states of a document, the statuses of a
+// change, and the following revision.
 import { StoreMode } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketModel, Doc, Place } from './bucket-model.ts';
 
-/** One of the states that a document can be in as far as is known. */
+/** A possible state of a document. */
 export interface State {
   kind: 'absent' | 'live' | 'expired' | 'tombstone';
   locked: boolean;
@@ -49,7 +49,7 @@ export function statesOf(model: BucketModel, place: Place, moment: Moment): Stat
   return doc.mayBeGone ? [live, tombstone, absent] : [live];
 }
 
-/** What a store may be answered in this state, when nothing else stands against it. */
+/** The possible statuses of a store in this state, unless another rule refuses it. */
 export function storeAnswers(state: State, wish: Wish): Status[] {
   const exists = wish.overTombstone ? state.kind !== 'absent' : state.kind === 'live';
   if (wish.mode === StoreMode.add) return [exists ? Status.keyExists : Status.success];
@@ -59,7 +59,7 @@ export function storeAnswers(state: State, wish: Wish): Status[] {
   return [mayBegin && wish.cas === '' ? Status.success : Status.keyNotFound];
 }
 
-/** As `storeAnswers`, for changes of a document that must be there. */
+/** Like `storeAnswers`, for changes that require the document. */
 export const changeAnswers = (state: State, cas: string): Status[] =>
   state.kind === 'live' ? casAnswers(state, cas) : [Status.keyNotFound];
 

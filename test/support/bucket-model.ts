@@ -1,6 +1,6 @@
-// What the documents of a bucket should be, told in the plainest way: by vbucket and key the last version, and all
-// versions in the order of their seqnos, of which a crash keeps the first so many. Where the engine is free to choose
-// (when an expired document turns into a tombstone, which CAS of a lock the disk has seen) it keeps what is possible.
+// A simple model of a bucket's documents: the last version by vbucket and key, and all
+// versions in the order of their seqnos, of which a crash keeps a prefix. Where the engine may choose
+// (when an expired document becomes a tombstone, which CAS of a lock is on disk) it keeps all possibilities.
 import { withXattrs } from './a-bucket.ts';
 
 export interface Content {
@@ -17,12 +17,12 @@ export interface Doc {
   deleted: boolean;
   rev: { min: number; max: number };
   seqno: number;
-  /** Possible values, of which one will be seen. */
+  /** Possible values; the bucket has one of them. */
   cas: readonly string[];
-  /** Those that the disk may have. */
+  /** Values that the disk may have. */
   storedCas: readonly string[];
   lockedUntilMs: number;
-  /** A tombstone that a purge may have taken, or a document that memory had no room for. */
+  /** A tombstone that may be purged, or a document that may have been evicted. */
   mayBeGone: boolean;
 }
 
@@ -41,7 +41,7 @@ export function textOf({ sys, user, body }: Content): string {
   return withXattrs(pairs, body).toString('latin1');
 }
 
-/** What a deletion leaves of it. */
+/** The content of the document's tombstone. */
 export const remainsOf = ({ sys }: Content): Content => ({ ...nothing, sys });
 
 export class BucketModel {
@@ -87,7 +87,7 @@ export class BucketModel {
     this.docs[vb]?.delete(key);
   }
 
-  /** Durable writes up to this seqno are on disk: everyone sees them now. */
+  /** Makes durable writes up to this seqno visible: they are on disk. */
   commit(vb: number, seqno: number): void {
     for (const [key, doc] of this.pending[vb] as Map<string, Doc>) {
       if (doc.seqno > seqno) continue;
@@ -97,7 +97,7 @@ export class BucketModel {
     }
   }
 
-  /** A new life: what came after `seqno` is lost, and what nobody wrote down: locks. */
+  /** A restart: changes after `seqno` are lost, and locks. */
   cutBack(vb: number, seqno: number): void {
     const kept = (this.history[vb] ?? []).filter(({ doc }) => doc.seqno <= seqno);
     kept.sort((a, b) => a.doc.seqno - b.doc.seqno);
@@ -108,7 +108,7 @@ export class BucketModel {
     this.high[vb] = seqno;
   }
 
-  /** Everything but CAS begins anew. */
+  /** Resets everything except CAS. */
   clear(vb: number): void {
     this.docs[vb]?.clear();
     this.pending[vb]?.clear();
@@ -116,7 +116,7 @@ export class BucketModel {
     this.high[vb] = this.maxDeletedRev[vb] = 0;
   }
 
-  /** The documents of a collection are of no interest any more. */
+  /** Removes the documents of a dropped collection. */
   dropCollection(id: number): void {
     const isOf = (key: string): boolean => key.startsWith(`${id}:`);
     for (const docs of [...this.docs, ...this.pending]) {
@@ -131,7 +131,7 @@ export class BucketModel {
     return this.docs.flatMap((docs, vb) => [...docs].map(([key, doc]) => ({ place: { vb, key }, doc })));
   }
 
-  /** Every version that a crash may bring back, the present ones among them. */
+  /** Every version that a crash may restore, including the current ones. */
   versions(): Doc[] {
     return this.history.flatMap((entries) => entries.map(({ doc }) => doc));
   }

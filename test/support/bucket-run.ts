@@ -1,4 +1,4 @@
-// The life of a bucket beside its model: operations, stops, crashes, flushes, lost disks, too little memory, dropped
+// Runs operations on a bucket and its model: changes, stops, crashes, flushes, lost disks, too little memory, dropped
 // collections, compactions.
 import assert from 'node:assert/strict';
 import type { BucketRules } from '#kv/bucket/rules.ts';
@@ -27,12 +27,12 @@ export class BucketRun extends ComparedBucket {
     return this;
   }
 
-  /** Throws what was found different since the last call. */
+  /** Throws the differences found since the last call. */
   check(): void {
     if (this.difference !== null) throw this.difference;
   }
 
-  /** A key of a collection that is there: number 0, 8 or the newest. */
+  /** A key of an existing collection: 0, 8 or the newest. */
   key(collection: number, name: number): string {
     return `${this.collections[collection % this.collections.length]}:k${name}`;
   }
@@ -203,7 +203,7 @@ export class BucketRun extends ComparedBucket {
     this.applyManifest(ofCollection);
   }
 
-  /** Drops the newest collection and makes another one. */
+  /** Drops the newest collection and creates another one. */
   replaceCollection(maxTtl: number): void {
     if (this.lastCollection === 100) return;
     const gone = this.lastCollection++;
@@ -218,7 +218,7 @@ export class BucketRun extends ComparedBucket {
     const purgeBeforeSeconds = purge === 'all' ? purge : this.b.seconds - purge;
     this.b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
     this.isPurging = true;
-    // It may be over before anything else happens.
+    // It may finish before the next operation.
     this.noteCompaction();
     this.isPurging = true;
   }
@@ -253,7 +253,7 @@ export class BucketRun extends ComparedBucket {
     );
   }
 
-  /** The power fails, with what is not synced lost, or kept all the same. */
+  /** Simulates a power failure; unsynced data is lost or kept. */
   async crash(unsynced: 'lost' | 'kept'): Promise<void> {
     const { disk } = this.options;
     if (disk === null) return;
@@ -263,7 +263,7 @@ export class BucketRun extends ComparedBucket {
     this.tokens.clear();
     this.b.bucket.documents.onResolved = () => {};
     this.countUp();
-    // A dead process does not go on looking for memory.
+    // A dead process does not evict.
     this.b.bucket.setRules({ quotaBytes: quotaAmple });
     await disk.crash(unsynced);
     await breathe();
@@ -275,7 +275,7 @@ export class BucketRun extends ComparedBucket {
     }
   }
 
-  /** Lets everything come to rest, then compares every document and all counts. */
+  /** Waits for background work, then compares every document and all counts. */
   async compareAll(): Promise<void> {
     this.setRules({ quotaBytes: quotaAmple });
     this.options.disk?.release();
@@ -295,7 +295,7 @@ export class BucketRun extends ComparedBucket {
     await this.options.disk?.remove();
   }
 
-  /** Opens the bucket anew. What was promised must be there, and nothing that came after something lost. */
+  /** Reopens the bucket. Acknowledged durable changes must exist, and no change after a lost one. */
   private async revive(): Promise<void> {
     const persisted = this.eachVb((vb) => this.b.bucket.documents.persistedSeqno(vb));
     const logs = this.failoverLogs();

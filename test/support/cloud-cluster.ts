@@ -1,4 +1,4 @@
-// A cluster that a cloud made, ready to be used.
+// Creates a cluster of the cloud that is ready to use.
 import assert from 'node:assert/strict';
 import type { CloudProcess } from './cloud-process.ts';
 
@@ -7,13 +7,13 @@ export interface CloudCluster {
   projectId: string;
   /** `/v2/clusters/<id>` */
   path: string;
-  /** What SDKs connect to. */
+  /** The connection string for SDKs. */
   connectionString: string;
 }
 
 const patienceMs = 30_000;
 
-/** The body that asks for a hosted cluster. */
+/** The body of the request for a hosted cluster. */
 export const hostedCluster = (projectId: string, change: object = {}) => ({
   environment: 'hosted',
   clusterName: 'catalog',
@@ -27,7 +27,7 @@ export const hostedCluster = (projectId: string, change: object = {}) => ({
   ...change,
 });
 
-/** One that takes connections from 127.0.0.1, unless `isOpen` is false. */
+/** Creates a cluster that admits 127.0.0.1, unless `isOpen` is false. */
 export async function aCluster(
   cloud: CloudProcess,
   { name = 'orders', isOpen = true, services = ['data'] } = {},
@@ -49,7 +49,7 @@ export async function aCluster(
   return { id: cluster.id, projectId, path, connectionString: `couchbase://${cluster.endpointsURL[0]}` };
 }
 
-/** Watches a cluster until it has the status; fails at once when it ends in a failed one. */
+/** Polls a cluster until it has the status; fails at once on a failed status. */
 export async function untilStatus(
   cloud: CloudProcess,
   path: string,

@@ -1,5 +1,5 @@
-// Holds answers of the cloud against the description that it serves of itself: the status is one that the operation declares, the
-// body has the shape declared for it, and the headers declared for it are there.
+// Checks answers of the cloud by its own OpenAPI document: the operation must declare the status, the
+// body must match its schema, and the declared headers must exist.
 import assert from 'node:assert/strict';
 import type { ApiDocument, ApiOperation, ApiResponse } from '#contract/api-document.ts';
 import type { JsonSchema } from '#contract/json-schema.ts';
@@ -9,7 +9,7 @@ import { misfits } from './json-schema.ts';
 export type CloudDocument = ApiDocument & { components: { schemas: Record<string, JsonSchema> } };
 type Declared = ApiResponse & { headers?: object };
 
-/** What any request can be answered with, whatever the operation. */
+/** Statuses that every operation may answer. */
 const anywhere: readonly number[] = [405, 413];
 
 export class CloudDescription {
@@ -19,7 +19,7 @@ export class CloudDescription {
     this.document = document;
   }
 
-  /** Throws what is not as described. Paths that are not described must be refused. */
+  /** Throws differences from the description. Undescribed paths must be refused. */
   check(method: string, path: string, answer: Answer): void {
     const what = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`;
     const operation = this.operationOf(method, path.split('?')[0] as string);
@@ -40,7 +40,7 @@ export class CloudDescription {
 
   private checkErrorBody(what: string, { body }: Answer): void {
     assert.deepEqual(Object.keys(body ?? {}).sort(), ['errorType', 'message'], what);
-    // Texts of the schema library, which tell nobody what would be right.
+    // Texts of the schema library, which do not say what would be right.
     assert.doesNotMatch(body.message, /Invalid (input|option|string)|Too (big|small)|Unrecognized/, what);
   }
 
@@ -50,7 +50,7 @@ export class CloudDescription {
     return exact === undefined ? undefined : this.document.paths[exact]?.[method.toLowerCase()];
   }
 
-  /** With what is referred to in its place. */
+  /** Resolves references. */
   private resolved(schema: JsonSchema): JsonSchema {
     return JSON.parse(
       JSON.stringify(schema, (_key, value) => {

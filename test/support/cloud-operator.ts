@@ -1,4 +1,4 @@
-// The operator's commands, run beside a cloud on its data folder.
+// Runs the operator's commands on a cloud's data folder.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ export function operator(cloud: { dataDir: string }, ...words: string[]) {
   return { stdout, stderr, status };
 }
 
-/** A token that the operator made. */
+/** Creates a token by the operator's command. */
 export function created(cloud: { dataDir: string }, ...words: string[]) {
   const { stdout, stderr, status } = operator(cloud, 'token', 'create', '--json', ...words);
   assert.equal(status, 0, stderr);

@@ -1,4 +1,4 @@
-// Starts a real cloud as a process of its own, on a free port and a fresh data folder, and stops it with all its nodes.
+// Starts a cloud process on a free port and a new data folder, and stops it with all its nodes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -19,21 +19,21 @@ export interface CloudSettings {
   /** Instead of the checkout's. */
   launcher?: string;
   args?: string[];
-  /** Beside that of the tests. */
+  /** Added to the environment of the tests. */
   environment?: Record<string, string>;
-  /** An existing folder; it is kept afterwards, with nodes that still run. */
+  /** An existing folder; it is kept afterwards, and its nodes keep running. */
   dataDir?: string;
-  /** A file that standard error goes to. */
+  /** A file for standard error. */
   logTo?: string;
-  /** Elsewhere than in the data folder. */
+  /** Outside of the data folder. */
   readyFile?: string;
 }
 
-/** What the API answered. */
+/** A reply of the API. */
 export interface Answer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any reply
   body: any;
 }
 
@@ -42,7 +42,7 @@ const startTimeoutMs = 30_000;
 
 export class CloudProcess {
   readonly dataDir: string;
-  /** The flags it was given beside its folder and port. */
+  /** The flags other than folder and port. */
   readonly args: string[];
   readonly ready: CloudReady;
   private readonly child: ChildProcess;
@@ -96,12 +96,12 @@ export class CloudProcess {
     return this.child.pid as number;
   }
 
-  /** Everything that the cloud printed so far. */
+  /** The output of the cloud so far. */
   get output(): string {
     return this.printed.text;
   }
 
-  /** The processes of nodes, by what their data folders say. */
+  /** The process ids of nodes, from their data folders. */
   nodePids(): number[] {
     return nodePids(this.dataDir);
   }
@@ -123,7 +123,7 @@ export class CloudProcess {
   }
 
   /**
-   * A request with the start token, or with `token`; JSON when a body is given. Throws when the answer is none that the
+   * Sends a request with the start token or `token`, and the body as JSON. Throws when the reply does not match the
    * description of the API declares.
    */
   async request(method: string, path: string, body?: unknown, token = this.ready.token): Promise<Answer> {
@@ -145,7 +145,7 @@ export class CloudProcess {
     return answer;
   }
 
-  /** The same for every cloud: it is asked for once. */
+  /** Equal for every cloud: requested once. */
   async description(): Promise<CloudDescription> {
     described ??= fetch(new URL('/openapi.json', this.ready.api)).then(
       async (response) => new CloudDescription((await response.json()) as CloudDocument),
@@ -156,14 +156,14 @@ export class CloudProcess {
 
 let described: Promise<CloudDescription> | undefined;
 
-/** Ends the nodes that a killed cloud left running, also those that had not taken their data folders yet. */
+/** Kills the nodes that a killed cloud left running, including those that have not locked their data folders yet. */
 export function endNodes(dataDir: string): void {
   const started = pidsIn(dataDir, 'process.json', (text) => (JSON.parse(text) as { pid: number }).pid);
   for (const pid of new Set([...nodePids(dataDir), ...started])) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // it ended meanwhile
+      // the process has ended
     }
   }
 }

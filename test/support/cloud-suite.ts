@@ -1,4 +1,4 @@
-// The cloud from outside: real clusters of real nodes, over HTTP. The same tests over each database.
+// Tests of the cloud over HTTP with real clusters, run with each database.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,12 +13,12 @@ async function aProject(cloud: CloudProcess): Promise<string> {
   return body.id;
 }
 
-/** `databaseArgs` gives each test the flags for a database of its own. */
+/** `databaseArgs` returns the flags of a new database for each test. */
 export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
   const start = async (settings: CloudSettings = {}): Promise<CloudProcess> =>
     CloudProcess.start({ args: await databaseArgs(), ...settings });
 
-  test('tells that it is up without credentials, and asks for them elsewhere', async () => {
+  test('reports that it is up without credentials, and requires them elsewhere', async () => {
     await using cloud = await start();
     assert.deepEqual((await cloud.request('GET', '/v2/status', undefined, '')).body, { status: 'ok' });
     const refused = await cloud.request('GET', '/v2/projects', undefined, '');
@@ -26,7 +26,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.equal(refused.body.errorType, 'Unauthorized');
   });
 
-  test('makes a cluster that serves documents, and leaves nothing of it when it is deleted', async () => {
+  test('creates a cluster that serves documents, and removes it completely', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
     const clouds = await cloud.request('GET', '/v2/clouds');
@@ -49,7 +49,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.deepEqual(existsSync(folder) ? readdirSync(folder) : [], []);
   });
 
-  test('finds its nodes again after it was killed', async () => {
+  test('finds its nodes after a kill', async () => {
     const first = await start();
     const projectId = await aProject(first);
     const cloudId = (await first.request('GET', '/v2/clouds')).body.data[0].id;
@@ -68,7 +68,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     await first[Symbol.asyncDispose]();
   });
 
-  test('makes a hosted cluster, whose operation tells how far it is, and which v2 does not know', async () => {
+  test('creates a hosted cluster with a progress operation, which v2 does not show', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
     const created = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId));
@@ -133,7 +133,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.match(project.body.message, /goods/);
   });
 
-  test('orders text by its characters alone, whatever the language of the database', async () => {
+  test('orders text by code points, independent of the language of the database', async () => {
     await using cloud = await start();
     const names = [
       'b',
@@ -165,7 +165,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.deepEqual(await listed('desc'), inOrder.toReversed());
   });
 
-  test('refuses what it cannot make, naming the field', async () => {
+  test('names the field in a refusal', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
     const [server] = hostedCluster(projectId).servers;

@@ -1,4 +1,4 @@
-// A cluster as the cloud's database keeps it, for tests of what works on one.
+// A row of a cluster in the cloud's database.
 import type { ClusterRow } from '#cloud/store/tables.ts';
 
 export const aClusterRow = (changes: Partial<ClusterRow> = {}): ClusterRow => ({

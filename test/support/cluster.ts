@@ -1,4 +1,4 @@
-// A one-node cluster in memory: configuration store, view and a stand-in for the data service.
+// A one-node cluster in memory: configuration store, view and a fake data service.
 import { realRandom } from '#ports/random.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import {
@@ -11,7 +11,7 @@ import { ClusterView } from '../../src/cluster/config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../../src/cluster/config/data-service.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** Of the node that a test runs. */
+/** The identity of the node in tests. */
 export const ownNodeId = 'feedfeedfeedfeedfeedfeedfeedfeed';
 
 export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => ({

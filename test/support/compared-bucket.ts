@@ -1,5 +1,5 @@
-// A bucket beside its model: compares each answer at the moment it takes effect, which may be after a read from disk
-// that others overtake.
+// Compares each reply of a bucket with its model when the operation takes effect, which may be after a read from disk
+// during which other operations complete.
 import assert from 'node:assert/strict';
 import type { BucketType, EvictionPolicy, Manifest } from '#kv/admin.ts';
 import type { BucketRules } from '#kv/bucket/rules.ts';
@@ -61,10 +61,10 @@ export class ComparedBucket {
   protected b: BucketUnderTest;
   protected incarnation = 1;
   protected manifest: Manifest = manifestOf([0, 8], 0, 0);
-  /** Ids of the collections that are there. */
+  /** Ids of the existing collections. */
   protected collections = [0, 8];
   protected lastCollection = 8;
-  /** Raised when all who wait for the disk are forgotten. */
+  /** Incremented when all requests that wait for the disk are dropped. */
   protected life = 0;
   protected waiting = 0;
   protected isEnding = false;
@@ -73,7 +73,7 @@ export class ComparedBucket {
   protected readonly promised = Array.from({ length: vbucketCount }, () => 0);
   protected readonly swept = new Set<number>();
   protected difference: unknown = null;
-  /** The last call could read what the disk has: what has expired there stays as it is. */
+  /** The last call could read from disk, so that an expired document there is not deleted. */
   private isLent = false;
 
   constructor(options: RunOptions) {
@@ -106,7 +106,7 @@ export class ComparedBucket {
     return b;
   }
 
-  /** Compares when the operation takes effect: at once, or when what it lacks has come from disk. */
+  /** Compares when the operation takes effect: at once, or after the fetch from disk. */
   protected perform(
     place: Place,
     act: () => Status,
@@ -118,7 +118,7 @@ export class ComparedBucket {
     this.note(() => {
       this.catchUp(place.vb);
       const status = this.lending(lent, act);
-      // What stops no longer answers.
+      // A stopping bucket does not reply.
       if (this.isEnding && status === Status.temporaryFailure) return;
       if (status !== notResident) judge(status);
       else if (lent?.stayedOut) assert.ok(this.isTight, 'there is room for what was read');
@@ -168,7 +168,7 @@ export class ComparedBucket {
     return this.rules.quotaBytes < quotaAmple;
   }
 
-  /** What went on in the background since this vbucket was last looked at. */
+  /** Applies the possible background changes since the vbucket was last compared. */
   protected catchUp(vb: number): void {
     const { bucket } = this.b;
     const persisted = bucket.documents.persistedSeqno(vb);
@@ -194,14 +194,14 @@ export class ComparedBucket {
     }
   }
 
-  /** Memory is short: any document may leave an ephemeral bucket. */
+  /** Low memory: an ephemeral bucket may delete any document. */
   protected letGo(): void {
     for (const { doc } of this.model.all()) doc.mayBeGone = true;
   }
 
   protected states(place: Place): State[] {
     const { clock, seconds } = this.b;
-    // Short of memory, such a bucket may have let go of anything since it was last looked at.
+    // With low memory it may have deleted any document since the last comparison.
     if (this.options.policy === 'nruEviction' && this.isTight) this.letGo();
     return statesOf(this.model, place, { seconds, nowMs: clock.monotonicMs() });
   }
@@ -214,7 +214,7 @@ export class ComparedBucket {
     assert.ok(answers.includes(status), `answered ${status}, expected one of ${[...new Set(answers)]}`);
   }
 
-  /** Whether the change was made; when not, that it had a right to fail so. */
+  /** Returns whether the change succeeded; asserts that its failure is allowed. */
   protected isChange(
     place: Place,
     status: Status,
@@ -322,7 +322,7 @@ export class ComparedBucket {
     this.narrow(place, tombstone, view);
   }
 
-  /** The document has expired, or was let go, at some moment since it was last seen. */
+  /** The document has expired or was deleted since it was last compared. */
   protected turned(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
     const hasExpired = isExpired(doc, this.b.seconds);
     assert.ok(hasExpired || doc.mayBeGone, 'no document turns into a tombstone by itself');
@@ -345,7 +345,7 @@ export class ComparedBucket {
     return tombstone;
   }
 
-  /** Of what was possible, this is what is. */
+  /** Replaces the possibilities by the observed value. */
   protected narrow({ vb }: Place, doc: Doc, view: ItemView): void {
     const cas = casOf(view);
     assert.ok(doc.cas.includes(cas), 'the CAS is one that was given out');
@@ -358,7 +358,7 @@ export class ComparedBucket {
     }
   }
 
-  /** The CAS of the last change, which is above all that this vbucket has given out. */
+  /** The CAS of the last change, which must be above all earlier ones of the vbucket. */
   protected newCas(vb: number): string {
     const { result } = this.b;
     assert.ok(bigOf(result) > (this.model.maxCas[vb] as bigint), 'CAS values rise');
@@ -400,7 +400,7 @@ export class ComparedBucket {
     this.noteEvents();
   }
 
-  /** System events have taken a few seqnos of every vbucket. */
+  /** Accounts for seqnos of system events in every vbucket. */
   protected noteEvents(): void {
     for (let vb = 0; vb < vbucketCount; vb++) {
       const high = this.b.bucket.documents.highSeqno(vb);
@@ -414,7 +414,7 @@ export class ComparedBucket {
     const live = this.model.all().filter(({ doc }) => !doc.deleted);
     const { collectionItems, items, nonResident, tombstones } = this.b.bucket.stats();
     const countOf = (id: number): number => live.filter(({ place }) => isOf(place, id)).length;
-    // What a dropped collection left of tombstones on disk only stays counted until the next start.
+    // Tombstones of a dropped collection that are only on disk are counted until the next start.
     const isExact = this.options.policy !== 'fullEviction' || this.swept.size === 0;
     assert.deepEqual(
       { items, tombstones: isExact ? tombstones : null, collectionItems, nonResident },
@@ -451,7 +451,7 @@ const bigOf = ({ casHi, casLo }: CasWords): bigint => (BigInt(casHi) << 32n) | B
 export const wordsOf = (cas: string): [number, number] =>
   cas === '' ? [0, 0] : (cas.split('/').map(Number) as [number, number]);
 
-/** The last collection has a maximum time to live of its own. */
+/** The last collection has its own maximum time to live. */
 export function manifestOf(ids: readonly number[], uid: number, maxTTL: number): Manifest {
   const last = ids.at(-1);
   const collections = ids.map((id) => ({

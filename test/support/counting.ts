@@ -1,9 +1,9 @@
-// A load of changes that can be checked afterwards: nodes that add to one counter of a configuration store.
+// Verifiable changes: several nodes increment one counter of a configuration store.
 import assert from 'node:assert/strict';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 
-/** Adds to a counter until it is stopped; resolves with what was acknowledged and what has no certain outcome. */
+/** Increments until it is stopped; resolves with the acknowledged changes and those of unknown outcome. */
 export function counting(stores: readonly ConfigStore[]) {
   const outcome = { done: 0, unknown: 0, refused: 0 };
   let isOver = false;

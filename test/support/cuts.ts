@@ -1,4 +1,4 @@
-// Documents as cuts, and cuts loaded from a disk engine as documents.
+// Converts documents to cuts and loaded cuts to documents.
 import assert from 'node:assert/strict';
 import { type CutItem, CutReader, type CutState, CutWriter } from '#kv/data/cut.ts';
 import type { BucketFiles, DiskEngine, LoadedValues } from '#kv/data/disk-engine.ts';
@@ -69,7 +69,7 @@ export function cutsOf(docs: readonly Doc[], state: Partial<CutState> = {}): Uin
   return writer.take();
 }
 
-/** What a load gives, as plain values. */
+/** Loads the files as plain values. */
 export async function loaded(
   engine: DiskEngine,
   files: BucketFiles,

@@ -1,9 +1,9 @@
-// Requests of the data port in words, and clients of a node that are logged in: for tests that speak to it over a socket.
+// Named requests of the data port, and logged-in clients of a node over sockets.
 import type { RequestParts } from '#wire/output.ts';
 import { KvConnection } from './kv-connection.ts';
 import { administrator, type NodeProcess } from './node-process.ts';
 
-/** What published clients ask for, without duplex and unordered execution: replies come alone and in order. */
+/** Features of published clients without duplex and unordered execution: only replies arrive, in order. */
 export const clientFeatures = [
   0x03, 0x04, 0x06, 0x07, 0x08, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x14, 0x15, 0x17, 0x1c, 0x1e, 0x21,
 ];
@@ -55,5 +55,5 @@ export const remove = (name: string, rest: Partial<RequestParts> = {}): RequestP
   ...rest,
 });
 
-/** Framing of a write that is answered once it is on disk. */
+/** Framing of a write that is acknowledged once it is on disk. */
 export const persisted = Buffer.from([0x13, 3, 0x7f, 0xff]);

@@ -1,4 +1,4 @@
-// A data service in this thread for tests, on a disk in memory, with users and buckets to taste.
+// A data service in this thread for tests, on a disk in memory, with configurable users and buckets.
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { fullGrants } from '#auth/grants.ts';
 import { realKdf } from '#auth/kdf.host.ts';
@@ -88,7 +88,7 @@ export interface TestService extends AsyncDisposable {
   disk: MemoryDisk;
   /** A connection, to be closed with the service. */
   connect(): Promise<KvConnection>;
-  /** One that is logged in, on bucket `b`, with the features that clients usually have. */
+  /** A logged-in connection on bucket `b` with the usual features. */
   ready(options?: { user?: string; features?: readonly number[] }): Promise<KvConnection>;
 }
 
@@ -109,7 +109,7 @@ export async function startService(
     log: silentLog,
     kdf: realKdf,
     disk: disk.engine(),
-    // The machine's own must not decide what a test sees.
+    // Independent of the machine's limit.
     handles: { data: 65_000, rest: 8_192 },
     ...options,
   });

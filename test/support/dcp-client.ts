@@ -1,5 +1,5 @@
-// A client of change streams for tests: asks for streams, applies what they bring to a copy of the bucket, and holds
-// every message against the protocol's rules on the way.
+// A client of change streams for tests: requests streams, applies their changes to a copy of the bucket, and checks
+// every message by the rules of the protocol.
 import assert from 'node:assert/strict';
 import type { RequestParts } from '#wire/output.ts';
 import type { KvConnection, Reply } from './kv-connection.ts';
@@ -17,7 +17,7 @@ export interface Change {
   extras: Buffer;
 }
 
-/** Of a scope or collection. */
+/** A system event of a scope or collection. */
 export interface EventSeen {
   vb: number;
   seqno: number;
@@ -30,12 +30,12 @@ export interface EventSeen {
 export interface Copy {
   documents: Map<string, Change>;
   uuid: bigint;
-  /** Seqno up to which everything came. */
+  /** The seqno up to which the copy is complete. */
   position: number;
   snapStart: number;
   snapEnd: number;
   endReason: number | null;
-  /** Called whenever the copy is whole: its snapshot is complete. */
+  /** Called at the end of each snapshot. */
   onWhole: ((copy: Copy) => void) | null;
 }
 
@@ -88,7 +88,7 @@ export class DcpClient {
     return await this.ask({ opcode: 0x5e, key: Buffer.from(name), value: Buffer.from(value) });
   }
 
-  /** Asks for a stream; by default it goes on where the copy of this vbucket is. */
+  /** Requests a stream, by default from the position of the copy of this vbucket. */
   async stream(vb: number, ask: StreamAsk = {}): Promise<Reply> {
     const copy = this.copyOf(vb);
     const reply = await this.ask(streamRequest(vb, copy, ask));
@@ -110,7 +110,7 @@ export class DcpClient {
     return copy;
   }
 
-  /** Takes over what another connection's client had. */
+  /** Takes over the copies of another connection's client. */
   resume(other: DcpClient): this {
     for (const [vb, copy] of other.copies) this.copies.set(vb, copy);
     return this;
@@ -137,7 +137,7 @@ export class DcpClient {
     }
   }
 
-  /** Reads until the copies of these vbuckets got to these seqnos and are whole. */
+  /** Reads until the copies of these vbuckets have reached these seqnos at the end of a snapshot. */
   async reach(ends: readonly (readonly [vb: number, seqno: number])[]): Promise<void> {
     await this.until(() =>
       ends.every(([vb, seqno]) => {
@@ -240,7 +240,7 @@ function streamRequest(vb: number, copy: Copy, ask: StreamAsk): RequestParts {
   };
 }
 
-/** What of the copy is alive: key to value. */
+/** The live documents of the copy: key to value. */
 export const liveDocuments = (copy: Copy): Map<string, string> =>
   new Map(
     [...copy.documents.values()]

@@ -1,5 +1,5 @@
-// The disk below a bucket that is tried: in memory, where commits and reads can be held up and fail, or SQLite files
-// in this process, where a crash keeps what was committed.
+// The disk of a bucket under test: in memory, where commits and reads can be blocked and fail, or SQLite files
+// in this process, where a crash keeps committed data.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 
 export interface DiskUnderTest {
   readonly folder: string;
-  /** For the next process that uses the disk. */
+  /** An engine for the next simulated process. */
   engine(): DiskEngine;
   crash(unsynced: 'lost' | 'kept'): Promise<void>;
-  /** From now on syncs, or reads, do not end. */
+  /** Blocks syncs, or reads, from now on. */
   hold(what: 'syncs' | 'reads'): void;
   release(): void;
   /** The next commit fails, unless `release` comes first. */

@@ -1,4 +1,4 @@
-// Runs statements on the query engine over a datastore in memory, with everything else still.
+// Runs statements on the query engine over a datastore in memory, with a fixed clock and without other requests.
 import type { ExecuteContext, PrepareContext, Prepared, ScratchFile } from '#sqlpp/run/engine.ts';
 import { prepareStatement } from '#sqlpp/run/prepare.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';

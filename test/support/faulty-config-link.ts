@@ -35,11 +35,11 @@ export class SimulatedServers {
 
 export interface LinkFaults {
   delayMaxMs: number;
-  /** Each of a hundred. */
+  /** Percentages. */
   lostRequest: number;
   lostAnswer: number;
   doubled: number;
-  /** Answered as refused, and made up to some seconds later. */
+  /** Changes that are refused, but made some seconds later. */
   refusedThenMade: number;
   stale: number;
   brokenFeed: number;
@@ -137,7 +137,7 @@ export class FaultyConfigLink implements ConfigLink {
     this.isDown = true;
   }
 
-  /** No answer ever comes. */
+  /** A promise that never resolves. */
   #never(): Promise<never> {
     return new Promise(() => {});
   }

@@ -9,15 +9,15 @@ import { type Random, randomBytes } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
 interface StoreFaults {
-  /** The longest time of each way. */
+  /** The longest delay in each direction. */
   delayMaxMs: number;
-  /** Of a hundred changes so many do not reach the store. */
+  /** Percentage of changes that do not reach the store. */
   lostRequestPercent: number;
-  /** Of a hundred changes so many are made, and the answer is lost. */
+  /** Percentage of changes that are made without an answer. */
   lostAnswerPercent: number;
-  /** Of a hundred changes so many are reported as failed and reach the store up to ten seconds later. */
+  /** Percentage of changes that are reported as failed and reach the store up to ten seconds later. */
   latePercent: number;
-  /** Of a hundred reads so many answer an older value of the key. */
+  /** Percentage of reads that return an older value of the key. */
   stalePercent: number;
 }
 
@@ -27,7 +27,7 @@ export const calmStore: StoreFaults = {
 
 const lateMaxMs = 10_000;
 
-/** Every value that each key had, of all nodes' stores: what a stale read may answer. */
+/** All values of each key, which stale reads may return. */
 export class StoreHistory {
   readonly #values = new Map<string, (Entry | null)[]>();
 

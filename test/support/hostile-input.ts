@@ -1,4 +1,4 @@
-// Random and mutated frames and requests, nearly right: what hostile clients send to a node.
+// Random and mutated frames and requests of hostile clients, most of them nearly valid.
 import { connect as connectSocket, type Socket } from 'node:net';
 import type { Prng } from '#base/prng.ts';
 import { prng } from '#base/prng.ts';
@@ -6,7 +6,7 @@ import { encodeRequest, type RequestParts } from '#wire/output.ts';
 import { KvConnection } from './kv-connection.ts';
 import { administrator } from './node-process.ts';
 
-/** Few, so that a frame which logs out or closes the connection spares most others. */
+/** Few per connection, so that a frame that closes it affects few others. */
 export const framesPerConnection = 8;
 const quietMs = 20;
 
@@ -58,7 +58,7 @@ export async function attackData(port: number, random: Prng, answers: Map<number
 }
 
 const last = 0xfeedface;
-/** Told apart from the replies to the login. */
+/** Distinguished from the replies to the login. */
 const hostile = 0x1bad1bad;
 
 const frame = (opcode: number, parts: Partial<RequestParts>, vb = 0): Buffer =>
@@ -74,7 +74,7 @@ const login = [
   frame(0x89, { key: Buffer.from('b'), opaque: 0 }),
 ];
 
-/** A frame that is nearly right: a known opcode with extras, key and value of likely sizes. */
+/** A nearly valid frame: a known opcode with extras, key and value of likely sizes. */
 function aFrame(random: Prng): Buffer {
   const opcode = random.below(8) === 0 ? random.below(256) : random.pick(likelyOpcodes);
   if (opcode >= 0xc5 && opcode <= 0xd3 && random.below(8) > 0) return aSubdocument(opcode, random);

@@ -9,14 +9,14 @@ export interface Interval {
 export interface Write extends Interval {
   readonly key: string;
   readonly value: number;
-  /** False: it failed, or nobody knows. */
+  /** False: it failed or its outcome is unknown. */
   readonly isAcknowledged: boolean;
   /** Acknowledged after it was on disk. */
   readonly isDurable: boolean;
 }
 
 export interface Read extends Interval {
-  /** Of the index. */
+  /** The rows of the index. */
   readonly rows: readonly (readonly [key: string, value: number])[];
   /** The writes whose tokens the read named; absent: `request_plus`, which sees all writes acknowledged before it. */
   readonly after?: readonly Write[];
@@ -41,7 +41,7 @@ export interface History {
 /** A read that takes longer hangs, whatever happens meanwhile. */
 export const hangsMs = 30_000;
 
-/** A sentence for each answer that is not allowed. */
+/** Returns a sentence for each answer that is not allowed. */
 export function violations(history: History): string[] {
   const writes = Map.groupBy(history.writes, ({ key }) => key);
   return [

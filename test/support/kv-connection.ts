@@ -1,4 +1,4 @@
-// A client of the data port for tests: sends frames, hands out replies in the order they come.
+// A client of the data port for tests: sends frames, returns replies in the order of arrival.
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
@@ -95,7 +95,7 @@ export class KvConnection {
     });
   }
 
-  /** A whole SCRAM exchange; answers the last reply and whether the server proved itself. */
+  /** Runs a SCRAM exchange; returns the last reply and whether the server's proof is valid. */
   async scram(
     mechanism: string,
     user: string,
@@ -105,7 +105,7 @@ export class KvConnection {
     return reply.status === 0x21 ? await finish() : { reply, isProven: false };
   }
 
-  /** The first half of a SCRAM exchange, and what does the second. */
+  /** The first half of a SCRAM exchange, and a function for the second. */
   async beginScram(mechanism: string, user: string, password: string) {
     const hash =
       { 'SCRAM-SHA1': 'sha1', 'SCRAM-SHA256': 'sha256', 'SCRAM-SHA512': 'sha512' }[mechanism] ?? '';

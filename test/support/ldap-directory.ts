@@ -1,4 +1,4 @@
-// A cluster manager whose LDAP server says what the test wants.
+// A cluster manager with a fake LDAP server.
 import type {
   DirectoryServer,
   GroupsOutcome,
@@ -10,7 +10,7 @@ import { aManager } from './manager.ts';
 export const externalUsers = '/settings/rbac/users';
 export const onLdap = { authenticationEnabled: 'true', hosts: 'h', userDNMapping: '{"template":"uid=%u"}' };
 
-/** Knows everybody whose password is `NAME-secret`. */
+/** Accepts every user with the password `NAME-secret`. */
 class FakeDirectory implements DirectoryServer {
   readonly asked: string[] = [];
   settings: LdapSettings | null = null;
@@ -45,7 +45,7 @@ export async function aDirectory() {
     void node.request('/whoami', { as }).then((it) => {
       answer = it;
     });
-    // A refused login is answered late.
+    // The answer to a refused login is delayed.
     while (answer === undefined) {
       node.clock.advance(100);
       await new Promise(setImmediate);

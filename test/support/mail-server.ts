@@ -1,4 +1,4 @@
-// A real SMTP server on a free port that keeps what it receives.
+// A real SMTP server on a free port that records received mails.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
@@ -7,10 +7,10 @@ import { makeCertificate } from './certificate.ts';
 export interface ReceivedMail {
   from: string;
   to: string[];
-  /** The user that signed in. */
+  /** The authenticated user. */
   user: string | undefined;
   encrypted: boolean;
-  /** The whole message as it came. */
+  /** The whole received message. */
   raw: string;
 }
 
@@ -27,7 +27,7 @@ export interface MailServerSettings {
   credentials?: { user: string; password: string };
   /** Answers this to each recipient for which it is not null. */
   refuse?: (recipient: string) => { code: number; text: string } | null;
-  /** Its refusal of a login repeats what was sent. */
+  /** The refusal of a login contains the sent credentials. */
   talkative?: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function startMailServer(settings: MailServerSettings = {}) {
     closeTimeout: 100,
     ...handlers(settings, mails),
   });
-  server.on('error', () => {}); // clients that go in the middle
+  server.on('error', () => {}); // clients that disconnect early
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   return {

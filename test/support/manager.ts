@@ -1,4 +1,4 @@
-// A whole cluster manager in memory behind its HTTP pipeline: only the data service and the machine are stand-ins.
+// A cluster manager in memory behind its HTTP pipeline, with a fake data service and machine.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { InjectOptions } from 'light-my-request';
@@ -33,7 +33,7 @@ import { metricsInMemory } from './metrics.ts';
 
 const gib = 1024 ** 3;
 
-/** Hashes that are told apart and cost nothing. */
+/** Distinct hashes without cost. */
 const quickKdf: Kdf = {
   scrypt: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),
   pbkdf2: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),
@@ -89,12 +89,12 @@ const noPassphrases: PassphraseSources = {
   scriptProblem: async () => null,
 };
 
-/** Makes everything so at once and reports what a test puts in `figures`, by bucket name. */
+/** Applies every state at once and reports the `figures` of a test, by bucket name. */
 export class FakeKv {
   desired: KvDesired | null = null;
   readonly figures: Record<string, Partial<BucketReport>> = {};
   key: string | null = null;
-  /** What was asked for, in order. */
+  /** The calls in order. */
   readonly compactions: [string, CompactOrder | string][] = [];
 
   async apply(desired: KvDesired): Promise<KvReport> {
@@ -143,7 +143,7 @@ export interface ManagerOptions {
   dataPort?: DataPortAccess;
   /** Default: the node does not run the query service. */
   queryPort?: QueryAddress;
-  /** Where the clock stands. */
+  /** The time of the clock. */
   startMs?: number;
   /** Provisions as `Administrator` / `password` unless false. */
   provisioned?: boolean;
@@ -156,7 +156,7 @@ export interface Sent {
   /** Pairs, where names are repeated. */
   form?: Record<string, string | number> | [string, string][];
   json?: unknown;
-  /** A body as it is. */
+  /** A raw body. */
   raw?: string;
   accept?: string;
   /** Address of the client; this machine's unless given. */

@@ -38,7 +38,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Somebody sets the clock on the wall; timers and the monotonic time know nothing of it. */
+  /** Sets the wall clock; timers and the monotonic time do not change. */
   setWall(aheadMs: number): void {
     this.#wallAheadMs = aheadMs;
   }

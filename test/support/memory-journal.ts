@@ -1,4 +1,4 @@
-// A journal that forgets when the test ends.
+// A journal in memory.
 import type { Journal } from '../../src/cluster/events/journal.ts';
 
 export class MemoryJournal implements Journal {

@@ -1,4 +1,4 @@
-// Metrics that are kept nowhere but in memory.
+// Metrics in memory only.
 import { createMetrics } from '../../src/metrics/metrics.feature.ts';
 import type { StoreFiles } from '../../src/metrics/store/files.ts';
 import type { Clock } from '../../src/ports/clock.ts';

@@ -1,4 +1,4 @@
-// Real NATS servers of one's own: fresh folders, free ports, gone at the end. They keep their ports when they are started again.
+// Real NATS servers for a test, in new folders on free ports, removed at the end. A restart keeps the port.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { natsServerPath } from './nats-binary.ts';
 import { eventually } from './node-process.ts';
 
 interface NatsSettings {
-  /** More than one: a cluster, whose servers sync each change. */
+  /** The number of servers; several form a cluster, whose servers sync each change. */
   count?: number;
   /** Lines for each server's configuration. */
   extra?: string;
@@ -84,7 +84,7 @@ export class NatsServer {
     await ended;
   }
 
-  /** Answers nothing until it is continued. */
+  /** Pauses the server until it is continued. */
   pause(): void {
     this.child?.kill('SIGSTOP');
   }

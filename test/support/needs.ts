@@ -89,7 +89,7 @@ export function needs(what: keyof typeof probes): string | false {
   try {
     if (works() !== false) return false;
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (process.env['CI'] === undefined) return reason;
   throw new Error(`CI lacks something: ${reason}`);

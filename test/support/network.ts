@@ -1,4 +1,4 @@
-// A way to a server that can be cut: nothing goes through any more, and nobody is told.
+// A proxy to a server that can be cut: it then drops all bytes without closing connections.
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -26,7 +26,7 @@ export class Network {
     this.isCut = true;
   }
 
-  /** For connections that are made from now on; what was on its way is lost. */
+  /** Restores the network for new connections; bytes in transit are lost. */
   mend(): void {
     this.isCut = false;
   }
@@ -39,7 +39,7 @@ export class Network {
 
   private join(near: Socket, to: number): void {
     const far = connect(to, '127.0.0.1');
-    // Made while the network is cut a connection stays dead.
+    // A connection made while the network is cut stays dead.
     let isDead = this.isCut;
     for (const [from, other] of [
       [near, far],

@@ -1,4 +1,4 @@
-// Starts a real node as a process of its own, on free ports and a fresh data folder, and stops it again.
+// Starts a node process on free ports and a new data folder, and stops it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the ready file says (docs/reference/command-line.md). */
+/** The content of the ready file (docs/reference/command-line.md). */
 export interface Ready {
   node: {
     rest: string;
@@ -34,11 +34,11 @@ export interface NodeSettings {
   /** Without credentials the node is not provisioned. */
   unprovisioned?: boolean;
   environment?: Record<string, string>;
-  /** The administrator's, when it matters. */
+  /** The administrator's password. */
   password?: string;
   /** Limit of its file handles. */
   handles?: number;
-  /** Within which it must be ready: more on a machine that is busy otherwise. */
+  /** The time in which it must be ready; longer on a busy machine. */
   startMs?: number;
 }
 
@@ -94,7 +94,7 @@ export class NodeProcess {
     return this.child.pid as number;
   }
 
-  /** Everything that the node printed so far. */
+  /** The output of the node so far. */
   get output(): string {
     return this.printed.text;
   }

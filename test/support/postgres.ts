@@ -1,4 +1,4 @@
-// A real PostgreSQL of one's own: a fresh data folder, a free port, gone at the end.
+// A real PostgreSQL for a test, in a new data folder on a free port, removed at the end.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

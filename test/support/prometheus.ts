@@ -1,4 +1,4 @@
-// A real Prometheus over samples of one's own: what a store like ours is compared with.
+// A real Prometheus with given samples, for comparisons with our store.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

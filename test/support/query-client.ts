@@ -1,4 +1,4 @@
-// Statements over the query port as plain requests: what the answer says, word for word.
+// Sends statements to the query port as plain HTTP requests.
 import { administrator } from './node-process.ts';
 
 export interface QueryAnswer {

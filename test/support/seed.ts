@@ -15,7 +15,7 @@ export function printedSeed(print: Print, usual = process.hrtime()[1] & seedMax)
   return seed;
 }
 
-/** A misspelt seed would repeat nothing without a word. */
+/** Refuses an invalid seed, which would silently not repeat the run. */
 export function seedOf(text: string | undefined, usual: number): number {
   if (text === undefined || text === '') return usual;
   const seed = Number(text);

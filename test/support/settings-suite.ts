@@ -31,7 +31,7 @@ export interface Parameter {
   readonly bad?: readonly (readonly [sent: string, text: string, key?: string])[];
   /** A request without this parameter: what reads back, or why it is refused. */
   readonly missing: { readonly reads: unknown } | { readonly text: string; readonly key?: string };
-  /** Where the value stands in the answer; default: under the parameter's name (`a[b]` is `a.b`). */
+  /** Reads the value from the answer; default: under the parameter's name (`a[b]` is `a.b`). */
   readonly find?: (answer: never) => unknown;
   /** Further fields that requests with this parameter need. */
   readonly with?: Fields;
@@ -67,7 +67,7 @@ interface Answer {
   body: unknown;
 }
 
-/** What holds settings and can be started again. */
+/** A restartable target with settings. */
 export interface SettingsTarget extends AsyncDisposable {
   send(method: string, path: string, form?: Fields): Promise<Answer>;
   restart(): Promise<void>;
@@ -137,7 +137,7 @@ export async function processTarget(settings: NodeSettings = {}): Promise<Settin
   };
 }
 
-/** Runs the whole table; one assertion names all that went wrong. */
+/** Runs the whole table; one assertion lists all failures. */
 export async function checkSettings(
   t: TestContext,
   target: SettingsTarget,

@@ -1,15 +1,15 @@
-// Messages between named nodes of a simulation. Each link has an order of its own, a random delay, and faults that a test sets; what is
-// lost, and how long what arrives takes, depends on the seed only.
+// Messages between named nodes of a simulation. Each link has its own order, a random delay, and faults that a test sets; losses
+// and delays depend only on the seed.
 
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
 export interface LinkFaults {
-  /** Of a hundred messages so many are lost. */
+  /** Percentage of lost messages. */
   lostPercent: number;
-  /** Of a hundred messages so many arrive twice. */
+  /** Percentage of duplicated messages. */
   doubledPercent: number;
-  /** The longest time on the way. */
+  /** The longest delay. */
   delayMaxMs: number;
   /** False: messages overtake each other, as over several connections. */
   keepsOrder: boolean;
@@ -30,12 +30,12 @@ export class SimulatedNet<M> {
     this.#random = random;
   }
 
-  /** A node of that name that ran before gets nothing more. */
+  /** An earlier node of that name gets no further messages. */
   attach(name: string, receive: (from: string, message: M) => void): void {
     this.#nodes.set(name, receive);
   }
 
-  /** What is on its way to it is lost. */
+  /** Messages in transit to it are lost. */
   detach(name: string): void {
     this.#nodes.delete(name);
   }
@@ -56,7 +56,7 @@ export class SimulatedNet<M> {
     if (this.#random(100) < this.faults.doubledPercent) this.#carry(from, to, message);
   }
 
-  /** A cut holds for what is on its way as well. */
+  /** A cut also drops messages in transit. */
   #carry(from: string, to: string, message: M): void {
     const link = linkOf(from, to);
     const receiver = this.#nodes.get(to);

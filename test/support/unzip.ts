@@ -1,4 +1,4 @@
-// Reads a zip file by its list of entries, and compares every sum.
+// Reads a zip file by its central directory, and checks every checksum.
 import assert from 'node:assert/strict';
 import { crc32, inflateRawSync } from 'node:zlib';
 

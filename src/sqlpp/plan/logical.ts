@@ -110,7 +110,7 @@ export type LogicalFrom =
       readonly kind: 'subquery';
       readonly source: Source;
       readonly select: LogicalSelect;
-      readonly use: Use /** Of the subquery: whose META() its rows have. */;
+      readonly use: Use /** The keyspace whose META() the rows of the subquery have. */;
       readonly origin: Source | undefined;
     }
   | JoinFrom

@@ -165,7 +165,7 @@ function selfOf(scope: Scope, at: number): Expression {
   return { kind: 'object', members, at };
 }
 
-/** Aliases and variables of the block, without those of WITH: what `*` shows. */
+/** Aliases and variables of the block, without those of WITH: the members of `*`. */
 export function membersOf(scope: Scope): { name: string; expression: Expression }[] {
   const members = new Map<string, Expression>();
   const chain: Scope[] = [];
