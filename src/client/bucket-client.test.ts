@@ -32,7 +32,7 @@ async function withClient(use: (client: BucketClient, port: number) => Promise<v
   }
 }
 
-test('stores and reads thousands of documents at once, each answer in the place of its key', () =>
+test('stores and reads thousands of documents at once, with replies in the order of the keys', () =>
   withClient(async (client) => {
     const keys = Array.from({ length: 5_000 }, (_, index) => `key ${index}`);
     const stored = await client.storeMany(
@@ -50,7 +50,7 @@ test('stores and reads thousands of documents at once, each answer in the place 
     assert.deepEqual(await client.getMany(0, ['key 1']), [Status.keyNotFound], 'another collection');
   }));
 
-test('a bad write fails alone, and conditions are kept', () =>
+test('a failed write does not affect others, and CAS conditions are checked', () =>
   withClient(async (client) => {
     const [first] = await client.storeMany(0, [storing('a', '1')]);
     const replies = await client.storeMany(0, [
@@ -69,7 +69,7 @@ test('a bad write fails alone, and conditions are kept', () =>
     assert.equal(((await client.getMany(0, ['a']))[0] as FetchedDocument).value.toString(), '4');
   }));
 
-test('a write without a time keeps that of the document where it is asked to', () =>
+test('a write can keep the expiry of the document', () =>
   withClient(async (client) => {
     const expiry = 4_000_000_000;
     const expiryOf = async () => {
@@ -84,13 +84,13 @@ test('a write without a time keeps that of the document where it is asked to', (
     assert.equal(await expiryOf(), '0');
   }));
 
-test('durable writes are answered once they are on disk', () =>
+test('acknowledges durable writes once they are on disk', () =>
   withClient(async (client) => {
     const [reply] = await client.storeMany(0, [storing('a', '1', { durability: 'persistToMajority' })]);
     assert.equal(reply?.status, Status.success);
   }));
 
-test('writes and reads attributes beside the body', () =>
+test('writes and reads extended attributes with the body', () =>
   withClient(async (client) => {
     const attribute = (name: string, value: string) => ({
       ...{ opcode: SubdocOpcode.dictUpsert, flags: PathFlag.xattr | PathFlag.mkdirP, path: name },
@@ -118,7 +118,7 @@ test('writes and reads attributes beside the body', () =>
     assert.equal(none, Status.keyNotFound);
   }));
 
-test('inflates what is stored compressed', async () => {
+test('inflates compressed values', async () => {
   await using service = await startService();
   const text = JSON.stringify({ text: 'divan '.repeat(1_000) });
   const other = await service.ready();
@@ -160,7 +160,7 @@ test('scans a collection by vbucket, with keys only or with documents', () =>
     assert.equal(await client.itemCount(orders), 3_000);
   }));
 
-test('knows collections by name, and their ids only while they are there', () =>
+test('resolves names of collections only while they exist', () =>
   withClient(async (client) => {
     assert.equal(await client.collectionId('shop', 'carts'), 9);
     assert.equal(await client.collectionId('shop', 'boats'), undefined);
@@ -170,7 +170,7 @@ test('knows collections by name, and their ids only while they are there', () =>
     assert.equal(uuid, (await client.failoverLogs([0])).get(0)?.[0]?.uuid);
   }));
 
-test('a closed connection ends everything that is under way', () =>
+test('a closed connection fails all pending requests', () =>
   withClient(async (client) => {
     const keys = Array.from({ length: 4_000 }, (_, index) => `key ${index}`);
     const reading = client.getMany(0, keys);
@@ -179,17 +179,17 @@ test('a closed connection ends everything that is under way', () =>
     await assert.rejects(client.getMany(0, ['a']), DataPortError);
   }));
 
-test('an aborted read sends nothing more', () =>
+test('an aborted read sends no further requests', () =>
   withClient(async (client) => {
     const ending = new AbortController();
     const keys = Array.from({ length: 100_000 }, (_, index) => `key ${index}`);
     const reading = client.getMany(0, keys, ending.signal);
     ending.abort(new Error('enough'));
     await assert.rejects(reading, /enough/);
-    assert.deepEqual(await client.getMany(0, ['a']), [Status.keyNotFound], 'the connection goes on');
+    assert.deepEqual(await client.getMany(0, ['a']), [Status.keyNotFound], 'the connection remains usable');
   }));
 
-test('refusals of a login and of a bucket name the status', async () => {
+test('errors of a login and of a bucket name the status', async () => {
   await using service = await startService(aDesired({ buckets: [aBucket('b')] }));
   const open = (username: string, bucket: string) =>
     BucketClient.open({ address: addressOf(service.port), account: { ...adminAccount, username }, bucket });

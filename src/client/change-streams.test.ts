@@ -35,7 +35,7 @@ const optionsFor = (port: number, seen: SeenChanges, collections?: number[]) => 
   ...(collections && { collections }),
 });
 
-test('brings what is there and what comes, of the collections that it is about', async () => {
+test('receives existing and later changes of the requested collections', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   await client.storeMany(orders, [storing('a', '{"n":1}')]);
@@ -50,7 +50,7 @@ test('brings what is there and what comes, of the collections that it is about',
     value: Buffer.from('1'),
   };
   await client.storeMany(orders, [storing('a', '', { parts: { writes: [attribute], docFlags: 0 } })]);
-  // A version that is followed soon need not be sent.
+  // The server may skip a superseded version.
   await eventually(() => assert.ok(seen.changes.some(({ xattrs }) => xattrs > 0)));
   await client.storeMany(orders, [storing('a', '', { kind: 'remove' })]);
   await eventually(() => assert.equal(seen.changes.at(-1)?.kind, 'deletion'));
@@ -66,7 +66,7 @@ test('brings what is there and what comes, of the collections that it is about',
   connection.close();
 });
 
-test('sends no more than the client has taken, and goes on when it takes again', async () => {
+test('flow control: the server stops at a paused client and continues after it resumes', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   const text = JSON.stringify('x'.repeat(20_000));
@@ -80,7 +80,7 @@ test('sends no more than the client has taken, and goes on when it takes again',
   seen.drained = () => {
     if (seen.changes.length > 10 && seen.changes.length < 500) connection.pause();
   };
-  // Requests behind a pause are answered behind it too.
+  // Replies to later requests also wait for the resume.
   const streams = everyVbucket.map((vb) => stream(connection, seen, vb));
   await eventually(() => assert.ok(seen.changes.length > 10));
   const paused = seen.changes.length;
@@ -115,7 +115,7 @@ test('a stream up to a seqno ends there', async () => {
   connection.close();
 });
 
-test('asks to undo what the server does not have, and goes on from there', async () => {
+test('rolls back changes that the server does not have, and continues from there', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   await client.storeMany(0, [storing('a', '1')]);
@@ -137,7 +137,7 @@ test('asks to undo what the server does not have, and goes on from there', async
   client.close();
 });
 
-test('connects again after a loss and brings only what it has not brought', async () => {
+test('reconnects after a connection loss and receives only missing changes', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   const vb = vbucketOf('a');
@@ -147,7 +147,7 @@ test('connects again after a loss and brings only what it has not brought', asyn
   const follower = new ChangeFollower(options);
   follower.start();
   await eventually(() => assert.equal(seen.changes.length, 1));
-  // Another connection of the name takes its place.
+  // A second connection of the same name replaces it.
   const other = await ChangeConnection.open(optionsFor(service.port, new SeenChanges()));
   await eventually(() => assert.equal(seen.losses.length, 1));
   await client.storeMany(0, [storing('a', '2')]);
@@ -162,7 +162,7 @@ test('connects again after a loss and brings only what it has not brought', asyn
   client.close();
 });
 
-test('says that a collection is gone, and that a flushed bucket begins anew', async () => {
+test('reports a dropped collection, and a rollback to zero after a flush', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   const vb = vbucketOf('a');

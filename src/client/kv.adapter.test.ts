@@ -7,7 +7,7 @@ import { KvClient } from './kv.adapter.ts';
 const temporaryFailure = 0x86;
 const document = { collectionId: 0, key: 'k' };
 
-/** Answers each request, whatever it is, with the next status; from the last one on always with that. */
+/** Answers requests with the given statuses in order, then always with the last one. */
 async function withServer(statuses: number[], use: (client: KvClient) => Promise<void>): Promise<number> {
   let requests = 0;
   const server = createServer((socket) => {
@@ -30,14 +30,14 @@ async function withServer(statuses: number[], use: (client: KvClient) => Promise
   return requests;
 }
 
-test('stores a document once the bucket takes writes, as one that loads does after a while', async () => {
+test('retries a write until the bucket has loaded', async () => {
   const requests = await withServer([temporaryFailure, temporaryFailure, 0], (client) =>
     client.set(document, Buffer.from('1'), 0, 5_000),
   );
   assert.equal(requests, 3);
 });
 
-test('gives a document up when the bucket takes none for so long, or refuses it', async () => {
+test('fails a write after a timeout of retries, or when the bucket refuses it', async () => {
   await withServer([temporaryFailure], (client) =>
     assert.rejects(client.set(document, Buffer.from('1'), 0, 30), /storing "k": status 0x86/),
   );

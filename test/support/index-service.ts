@@ -54,7 +54,7 @@ export class TestIndexes implements AsyncDisposable {
     });
   }
 
-  /** Everything that the data service has now is in the index. */
+  /** Waits until the index has all current changes of the data service. */
   async caughtUp(client: BucketClient, definition: IndexDefinition): Promise<void> {
     const seqnos = await client.highSeqnos(definition.keyspace.collectionId);
     const uuids = await client.uuids();
@@ -69,7 +69,7 @@ export class TestIndexes implements AsyncDisposable {
     });
   }
 
-  /** Goes on with what a process leaves that is killed at this moment. */
+  /** Simulates a kill: continues with the files in their current state. */
   async crash(): Promise<void> {
     const left = mkdtempSync(join(tmpdir(), 'divan-indexes-'));
     cpSync(this.folder, left, { recursive: true });
@@ -81,7 +81,7 @@ export class TestIndexes implements AsyncDisposable {
     await this.apply(this.wanted);
   }
 
-  /** As after a stop and a start of the node. */
+  /** Stops and restarts the service. */
   async restart(): Promise<void> {
     await this.service.stop();
     this.service = this.made();

@@ -266,7 +266,7 @@ function compareEntries({ keys }: IndexDefinition, a: Entry, b: Entry): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-/** As index files do, whose keys are encoded values. */
+/** Refuses unparsed bounds, like index files, which encode them. */
 function checkParsed({ ranges }: Span): void {
   for (const value of ranges.flatMap(({ low, high }) => [low?.value, high?.value]))
     if (resolveDeep(value) !== value) throw new TypeError('a bound of a scan is text that was not parsed');

@@ -1,4 +1,4 @@
-// Random documents, statements over them and indexes of every kind that they can use: an index changes how rows are found, never which.
+// Random documents, statements over them, and indexes of every kind for them. Indexes must not change the rows of statements.
 
 /** From 0 to below 1. */
 export type Fraction = () => number;
@@ -48,7 +48,7 @@ export function aDocument(random: Fraction): Record<string, unknown> {
   return document;
 }
 
-/** Of an index file only: the indexes in memory have no such keys. */
+/** Definitions for index files only: indexes in memory do not support these keys. */
 export const flattenedIndex =
   'CREATE INDEX i14 ON t(DISTINCT ARRAY FLATTEN_KEYS(i.k, i.n DESC) FOR i IN items END)';
 

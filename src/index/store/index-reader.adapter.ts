@@ -8,9 +8,9 @@ import { type IndexReader, MissingIndexFileError, type Page, type StoredRow } fr
 import { type PackedIndexRows, packedColumns, unpacked } from './packed-rows.ts';
 
 const busyTimeoutMs = 5_000;
-/** SQLite compiles a statement anew whenever a bare parameter of LIMIT has another value: longer than a short scan takes. */
+/** SQLite recompiles a statement when a plain parameter of LIMIT changes, which takes longer than a short scan. */
 const limitText = 'limit ? + 0';
-/** From so many rows on, one result that holds all rows costs less than rows one by one. */
+/** From this number of rows on, one packed result is faster than a result per row. */
 const packedFrom = 256;
 /** Rows per page of a count that checks each key. */
 const countStep = 1_024;
