@@ -1,5 +1,5 @@
-// Caches the encoded answers of operations that depend on the store alone, for callers with the same view and the same URL. They are
-// strings, because the server writes a string together with the headers and bytes separately.
+// Caches the encoded answers of operations that depend on the store alone, for callers with the same rights and the same URL. The
+// answers are strings: the server writes a string together with the headers, but bytes after them.
 import type { Authenticated } from '../access/authenticator.ts';
 import { SnapshotCache } from '../store/snapshot-cache.ts';
 import type { Reply } from './operation.ts';

@@ -10,7 +10,7 @@ import { Attempts } from './attempts.ts';
 import { type CompactionDecision, compactNow, type TimeOfDay } from './compact-when.ts';
 import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
 
-/** The agent takes figures every ten seconds; a running compaction is checked more often. */
+/** The agent collects figures every ten seconds; a running compaction is checked more often. */
 export const checkEveryMs = { idle: 10_000, busy: 1_000 };
 /** How often an ephemeral bucket purges tombstones: twice per purge interval, within these bounds. */
 const purgeEveryMs = { min: 30_000, max: 3_600_000 };

@@ -101,7 +101,7 @@ describe('bucket records', () => {
     assert.equal('vBucketServerMap' in cache, false);
   });
 
-  it('name no path that does not answer', async () => {
+  it('contain only paths that answer', async () => {
     const { request, kv } = await aBucket({ flushEnabled: 1 });
     kv.key = 'some';
     const { body } = await request(`${buckets}/b`);
@@ -167,7 +167,7 @@ describe('bucket records', () => {
     assert.equal('autoCompactionSettings' in (await request(`${buckets}/e`)).body, false);
   });
 
-  it('are listed by name, without the map if asked', async () => {
+  it('are listed by name, without the map if requested', async () => {
     const { request } = await aBucket();
     await request(buckets, { form: { name: 'a', ramQuotaMB: 100 } });
     const { body } = await request(`${buckets}?skipMap=true`);
@@ -214,7 +214,7 @@ describe('bucket requests', () => {
     assert.equal((await request(`${buckets}/b`)).body.quota.rawRAM, 100 * mib);
   });
 
-  it('reach a bucket only by the uuid that they name', async () => {
+  it('find a bucket only with its uuid if they contain one', async () => {
     const { request } = await aBucket();
     const { uuid, streamingUri } = (await request(`${buckets}/b`)).body;
     assert(streamingUri.endsWith(`?bucket_uuid=${uuid}`));
@@ -224,7 +224,7 @@ describe('bucket requests', () => {
     assert.equal((await request(`${buckets}/none`)).text, 'Requested resource not found.\r\n');
   });
 
-  it('are permitted to the roles that the specification names', async () => {
+  it('are permitted to the published roles', async () => {
     const { request } = await aBucket({ replicaNumber: 0 });
     for (const [name, roles] of [
       ['ba', 'bucket_admin[b]'],

@@ -50,18 +50,18 @@ type Type = (typeof types)[number];
 const isType = (value: unknown): value is Type => types.includes(value as Type);
 
 const readers: Record<Type, (fields: Fields, sources: PassphraseSources) => Promise<Passphrase>> = {
-  script: byScript,
-  rest: byService,
-  plain: byRequest,
+  script: fromScript,
+  rest: fromService,
+  plain: fromRequest,
 };
 
-async function byRequest(fields: Fields): Promise<Passphrase> {
+async function fromRequest(fields: Fields): Promise<Passphrase> {
   fields.only(['type', 'password']);
   const password = fields.required('password', isText, 'Password must be a string');
   return { text: async () => password, shown: { type: 'plain', password: hidden } };
 }
 
-async function byScript(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
+async function fromScript(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
   fields.only(['type', 'path', 'args', 'trim', 'timeout']);
   const path = fields.required('path', isText, fieldText.string);
   const args = fields.optional('args', isTexts, fieldText.strings) ?? [];
@@ -76,7 +76,7 @@ async function byScript(fields: Fields, sources: PassphraseSources): Promise<Pas
   return { text, shown: { type: 'script', path, args, trim, timeout: timeoutMs } };
 }
 
-async function byService(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
+async function fromService(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
   fields.only(['type', 'url', 'headers', 'timeout', 'httpsOpts', 'addressFamily']);
   const url = fields.required('url', isWebAddress, 'Invalid url');
   const headers = fields.optional('headers', isHeaders, 'Header values must be strings') ?? {};

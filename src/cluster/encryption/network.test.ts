@@ -234,10 +234,10 @@ describe('the level of encryption in a cluster', () => {
     await post('enableExternalListener', { nodeEncryption: 'on' });
     await post('setupNetConfig', { nodeEncryption: 'on' });
     assert.deepEqual(manager.listening.betweenNodes, { plain: true, tls: true });
-    let told = 0;
-    manager.listening.onChange(() => told++);
+    let changes = 0;
+    manager.listening.onChange(() => changes++);
     await level('strict');
-    assert.ok(told > 0);
+    assert.ok(changes > 0);
     assert.equal(manager.listening.isPlainForThisMachineOnly, true);
     assert.deepEqual(manager.listening.betweenNodes, { plain: false, tls: true });
     await manager.applied(1_000);

@@ -5,13 +5,13 @@ import { redacted } from './redact.ts';
 const hidden = '********';
 
 describe('the redacted form of a request', () => {
-  it('is every plain field', () => {
+  it('contains every plain field', () => {
     assert.deepEqual(redacted({ ramQuotaMB: '100', 'a[b]': 'true', count: 3 }), {
       ...{ ramQuotaMB: '100', 'a[b]': 'true', count: 3 },
     });
   });
 
-  it('is no value of a field that may hold a secret', () => {
+  it('hides values of fields that may contain secrets', () => {
     const names = [
       'password',
       'emailPass',
@@ -26,7 +26,7 @@ describe('the redacted form of a request', () => {
     assert.deepEqual(redacted({ uri: 'https://me:planted@host/x' }), { uri: `https://${hidden}@host/x` });
   });
 
-  it('is nothing of names that are no names, of objects and of bytes', () => {
+  it('hides invalid names, objects and bytes', () => {
     assert.deepEqual(redacted({ 'a secret, sent as a name': '' }), { '?': hidden });
     assert.deepEqual(redacted({ nested: { inner: 'planted' }, list: ['planted'] }), {
       ...{ nested: hidden, list: { entries: 1 } },
@@ -36,7 +36,7 @@ describe('the redacted form of a request', () => {
     assert.deepEqual(redacted('planted'), {});
   });
 
-  it('is bounded', () => {
+  it('has at most 50 fields of 200 characters each', () => {
     const many = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index) => [`f${index}`, 'x'.repeat(1000)]),
     );

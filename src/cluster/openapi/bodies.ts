@@ -68,7 +68,7 @@ export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
   'collection_documents.write': document,
   'users.put': {
     properties: {
-      name: text('A name for people.'),
+      name: text('The full name.'),
       password,
       roles,
       groups: text('Names of groups separated by commas.'),
@@ -88,7 +88,7 @@ export const bodyNotes: Readonly<Record<string, BodyNotes>> = {
   },
   'groups.put': {
     properties: {
-      description: text('A description for people.'),
+      description: text('A description.'),
       roles,
       ldap_group_ref: text('The distinguished name of the LDAP group whose members get the roles.'),
     },

@@ -9,7 +9,7 @@ import { CipherNames, ianaName } from './cipher-names.ts';
 const unnamed = /psk|srp|ccm_?8|^a?null|adh|aecdh/i;
 
 describe('names of cipher suites', () => {
-  it('are those of the registry, as OpenSSL lists them', { skip: needs('openssl') }, (t) => {
+  it('are those of the IANA registry, as OpenSSL lists them', { skip: needs('openssl') }, (t) => {
     const listed = execFileSync('openssl', ['ciphers', '-stdname', 'ALL:!aNULL:!PSK:!SRP:!aDSS:@SECLEVEL=0']);
     const lines = listed.toString().trim().split('\n');
     const pairs = lines.map((line) => line.split(/\s+/)).map(([iana, , openssl]) => [iana, openssl] as const);
@@ -19,7 +19,7 @@ describe('names of cipher suites', () => {
     for (const [iana, openssl] of known) t.assert.equal(ianaName(openssl as string), iana);
   });
 
-  it('cover every suite of this runtime that works by certificates', () => {
+  it('exist for every suite of this runtime that uses certificates', () => {
     const without = getCiphers().filter((name) => ianaName(name) === null && !unnamed.test(name));
     assert.deepEqual(without, []);
   });
@@ -38,7 +38,7 @@ describe('names of cipher suites', () => {
     for (const name of others) t.assert.equal(ianaName(name), null, name);
   });
 
-  it('are accepted in both forms and stored in the registry’s', () => {
+  it('are accepted in both forms, and stored as in the registry', () => {
     const names = new CipherNames(() => [
       'ecdhe-rsa-aes128-gcm-sha256',
       'aes128-sha',

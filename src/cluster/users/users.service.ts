@@ -123,7 +123,7 @@ export class UsersService {
     return this.#state.external ?? [];
   }
 
-  /** Reads the form of an external user, who has no password here. */
+  /** Reads the form of an external user, whose password the node does not store. */
   readExternal(id: string, form: Form): Omit<UserChange, 'password' | 'limits'> {
     this.#checkUserName(id);
     const problems: Record<string, string> = unsupported(form, ['name', 'roles', 'groups']);
