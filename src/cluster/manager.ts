@@ -29,6 +29,7 @@ import { freshAuditSettings } from './audit/audit-settings.ts';
 import { recordStatement, statementAuditing } from './audit/statements.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/compact-when.ts';
+import { BucketMaps } from './buckets/bucket-maps.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
 import { createCertificates } from './certificates/certificates.feature.ts';
 import { clientAllowlistRoutes } from './client-allowlist/client-allowlist.routes.ts';
@@ -328,6 +329,7 @@ function lifecycle(
   return {
     async open() {
       await writeFirstConfiguration(options);
+      await new BucketMaps(options.store, options.identity.nodeId).addMissing();
       await view.start();
       await Promise.all(followers.map((one) => one.start()));
       certificates.service.start().then(ready.resolve, ready.reject);

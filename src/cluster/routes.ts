@@ -13,6 +13,7 @@ import { autoCompactionRoutes } from './auto-compaction/auto-compaction.routes.t
 import { AutoCompactionService } from './auto-compaction/auto-compaction.service.ts';
 import { autoFailoverRoutes } from './auto-failover/auto-failover.routes.ts';
 import { FailoverSettingsService } from './auto-failover/auto-failover.service.ts';
+import { BucketMaps } from './buckets/bucket-maps.ts';
 import { bucketRoutes } from './buckets/buckets.routes.ts';
 import { BucketsService } from './buckets/buckets.service.ts';
 import { BucketsStore } from './buckets/buckets.store.ts';
@@ -84,6 +85,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   const buckets = new BucketsService({
     ...parts,
     store: new BucketsStore(parts.store),
+    maps: new BucketMaps(parts.store, parts.identity.nodeId),
     disk: () => parts.system.disk(),
   });
   return [

@@ -30,6 +30,17 @@ test('the node of an older folder keeps its id in the folder from its next start
   });
 });
 
+test('buckets of an older folder get a map that has every vbucket on the node', async () => {
+  await withFolder('0.1.0', async (node) => {
+    const { vBucketServerMap } = await read<{ vBucketServerMap: { vBucketMap: number[][] } }>(
+      node,
+      '/pools/default/b/travel',
+    );
+    assert.equal(vBucketServerMap.vBucketMap.length, 1024);
+    assert.ok(vBucketServerMap.vBucketMap.every(([active]) => active === 0));
+  });
+});
+
 test('opens a folder of 0.1.0 after kill -9, with every durable write', async () => {
   await withFolder('0.1.0-killed', async (node, cluster) => {
     await checkDocuments(cluster.bucket('travel'));

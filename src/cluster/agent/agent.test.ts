@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
-import { memoryCluster } from '../../../test/support/cluster.ts';
+import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
+import { BucketMaps } from '../buckets/bucket-maps.ts';
 import { BucketsService } from '../buckets/buckets.service.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
-import { bucketsKey, freshManifest, manifestKey } from '../config/cluster-state.ts';
+import { bucketsKey, freshManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
 import { Agent } from './agent.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -61,6 +62,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
   const never = { onChange: () => ({ stop: () => {} }) };
   const agent = new Agent({
     ...cluster,
+    identity: { nodeId: ownNodeId, bootId: 'b0071d' },
     kv,
     users: { ...never, specs: () => [] },
     tls: { ...never, current: () => null },
@@ -72,6 +74,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
     ...cluster,
     data: agent,
     store: new BucketsStore(cluster.store),
+    maps: new BucketMaps(cluster.store, ownNodeId),
     disk: async () => ({ totalBytes: 0, usedBytes: 0 }),
     edition: 'enterprise',
     wireNames: 'neutral',
@@ -135,14 +138,28 @@ describe('agent', () => {
     await agent.stop();
   });
 
+  it('starts a bucket once its map is known', async () => {
+    const { agent, buckets, kv, store } = await anAgent();
+    const { uuid } = await buckets.create(form, true);
+    const map = await store.get(mapKey(uuid));
+    await store.delete(mapKey(uuid), map?.revision ?? 0);
+    await agent.caughtUp(1_000);
+    assert.deepEqual([kv.asked.at(-1)?.buckets, kv.asked.at(-1)?.leaving], [[], []]);
+    await store.put(mapKey(uuid), map?.value, 0);
+    await agent.caughtUp(1_000);
+    const shards = kv.asked.at(-1)?.buckets[0]?.shards;
+    assert.ok(shards?.length === 64 && shards.every(({ state }) => state === 'active'));
+    await agent.stop();
+  });
+
   it('combines changes made while the data service is busy into one call', async () => {
-    const { agent, buckets, kv } = await anAgent();
+    const { agent, buckets, kv, view } = await anAgent();
     await turn();
     const before = kv.asked.length;
     const busy = Promise.withResolvers<void>();
     kv.hold = busy.promise;
     const creations = ['a', 'b', 'c', 'd'].map((name) => buckets.create({ ...form, name }, true));
-    await turn();
+    for (let turns = 0; turns < 100 && view.liveBuckets().length < 4; turns++) await turn();
     busy.resolve();
     await Promise.all(creations);
     assert.equal(kv.asked.length - before, 2);

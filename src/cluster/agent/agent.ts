@@ -5,10 +5,12 @@ import type { MetricSample } from '#metrics/sample.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import { BucketMaps } from '../buckets/bucket-maps.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
 import { type ManifestState, manifestKey } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { CompactionOrigin, CompactOrder, DataService, MeasuredBucket } from '../config/data-service.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
 import { type Changing, until } from '../config/until.ts';
 import { vbucketCount } from '../topology/vbucket-map.ts';
 import { CreatedFiles } from './created-files.ts';
@@ -33,6 +35,7 @@ export interface DataUsers extends Changing {
 export interface AgentDeps {
   view: ClusterView;
   store: ConfigStore;
+  identity: NodeIdentity;
   kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'compact' | 'cancelCompaction'>;
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
@@ -47,6 +50,7 @@ export interface AgentDeps {
 export class Agent implements DataService {
   readonly #deps: AgentDeps;
   readonly #buckets: BucketsStore;
+  readonly #maps: BucketMaps;
   readonly #createdFiles: CreatedFiles;
   readonly #samples = new Samples();
   readonly #listeners = new Set<() => void>();
@@ -64,6 +68,7 @@ export class Agent implements DataService {
   constructor(deps: AgentDeps) {
     this.#deps = deps;
     this.#buckets = new BucketsStore(deps.store);
+    this.#maps = new BucketMaps(deps.store, deps.identity.nodeId);
     this.#createdFiles = new CreatedFiles(deps.store);
   }
 
@@ -193,6 +198,7 @@ export class Agent implements DataService {
     const { store } = this.#deps;
     const manifest = await store.get(manifestKey(uuid));
     if (manifest) await store.delete(manifest.key, manifest.revision);
+    await this.#maps.remove(uuid);
     await this.#buckets.change(
       (state) => {
         const { [uuid]: _gone, ...byUuid } = state.byUuid;

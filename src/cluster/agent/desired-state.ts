@@ -10,22 +10,31 @@ import type {
   UserSpec,
 } from '#kv/admin.ts';
 import { Feature } from '#wire/features.ts';
-import { nodeServices, revisionEpoch, terseBucketConfig } from '../bootstrap/terse-config.ts';
-import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
+import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
+import type { BucketMap, ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { effectiveDataSettings } from '../data-settings/data-settings.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
+import { wantedShards } from './wanted-shards.ts';
 
 const mib = 1024 * 1024;
 
 export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec | null): KvDesired {
   const provisioned = view.cluster.uuid !== '';
   return {
-    buckets: view.liveBuckets().map((bucket) => bucketSpec(view, bucket)),
+    buckets: view.liveBuckets().flatMap((bucket) => {
+      const map = view.map(bucket.uuid);
+      // A watch may bring a bucket before its map.
+      return map === null && bucket.type !== 'cache' ? [] : [bucketSpec(view, bucket, map)];
+    }),
     leaving: view.deletingBuckets().map(({ uuid }) => uuid),
     users,
     clusterConfig: provisioned
-      ? { revEpoch: revisionEpoch, rev: view.clusterRevision(), json: JSON.stringify(nodeServices(view)) }
+      ? {
+          revEpoch: view.revisionEpoch,
+          rev: view.clusterRevision(),
+          json: JSON.stringify(nodeServices(view)),
+        }
       : null,
     tls,
     limits: limits(view),
@@ -56,7 +65,7 @@ function threads(view: ClusterView): KvThreads {
   };
 }
 
-function bucketSpec(view: ClusterView, bucket: StoredBucket): BucketSpec {
+function bucketSpec(view: ClusterView, bucket: StoredBucket, map: BucketMap | null): BucketSpec {
   return {
     name: bucket.name,
     uuid: bucket.uuid,
@@ -71,8 +80,9 @@ function bucketSpec(view: ClusterView, bucket: StoredBucket): BucketSpec {
     compressionMode: bucket.compressionMode,
     conflictResolution: bucket.conflictResolutionType,
     manifest: manifestSpec(view.manifest(bucket.uuid)),
+    ...(map !== null && { shards: wantedShards(map, view.self.uuid) }),
     clusterConfig: {
-      revEpoch: revisionEpoch,
+      revEpoch: view.revisionEpoch,
       rev: view.bucketRevision(bucket.uuid),
       json: mappedText(terseBucketConfig(view, bucket)),
     },

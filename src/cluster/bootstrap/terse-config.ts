@@ -1,11 +1,14 @@
 // The short configurations that clients use to bootstrap and route, over REST and the data port. They always use the
 // names that published clients know.
-import type { AlternateAddresses, BucketType, NodeState, StoredBucket } from '../config/cluster-state.ts';
+import type {
+  AlternateAddresses,
+  BucketMap,
+  BucketType,
+  NodeState,
+  StoredBucket,
+} from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { type Mapped, singleNodeMap } from '../topology/vbucket-map.ts';
-
-/** Increased when another configuration store takes over; revisions count within an epoch. */
-export const revisionEpoch = 1;
+import { type Mapped, vbucketMapOf } from '../topology/vbucket-map.ts';
 
 /** The host of a node without a name; clients replace it by the host that they connected to. */
 const hostPlaceholder = '$HOST';
@@ -56,7 +59,7 @@ export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapp
   const { nodes } = view.cluster;
   return {
     rev: view.bucketRevision(bucket.uuid),
-    revEpoch: revisionEpoch,
+    revEpoch: view.revisionEpoch,
     name: bucket.name,
     nodeLocator: bucket.type === 'cache' ? 'ketama' : 'vbucket',
     bucketType: brandedTypes[bucket.type],
@@ -68,7 +71,9 @@ export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapp
     bucketCapabilities: bucketCapabilities(bucket.type),
     ...(bucket.type !== 'cache' && { collectionsManifestUid: view.manifest(bucket.uuid).uid }),
     ...(bucket.type === 'native' && { ddocs: { uri: `${bucketUri(bucket.name)}/ddocs` } }),
-    ...(bucket.type !== 'cache' && { vBucketServerMap: serverMap(bucket, nodes, hostPlaceholder) }),
+    ...(bucket.type !== 'cache' && {
+      vBucketServerMap: serverMap(bucket, view.map(bucket.uuid), nodes, hostPlaceholder),
+    }),
     nodes: nodes.map((node) => terseNode(node, bucket)),
     nodesExt: extendedNodes(view),
     clusterCapabilitiesVer: [1, 0],
@@ -83,17 +88,23 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
     nodesExt: extendedNodes(view),
     clusterCapabilitiesVer: [1, 0],
     clusterCapabilities: clusterCapabilities(view),
-    revEpoch: revisionEpoch,
+    revEpoch: view.revisionEpoch,
   };
 }
 
-/** `unnamed` is the host of a node without a name. */
-export function serverMap(bucket: StoredBucket, nodes: readonly NodeState[], unnamed: string) {
+/** Without a map no vbucket is anywhere. `unnamed` is the host of a node without a name. */
+export function serverMap(
+  bucket: StoredBucket,
+  map: BucketMap | null,
+  nodes: readonly NodeState[],
+  unnamed: string,
+) {
+  const nodeIds = nodes.map(({ uuid }) => uuid);
   return {
     hashAlgorithm: 'CRC',
     numReplicas: bucket.replicaNumber,
     serverList: nodes.map((node) => `${urlHost(node.hostname ?? unnamed)}:${node.ports.kv}`),
-    vBucketMap: singleNodeMap(bucket.replicaNumber),
+    vBucketMap: map === null ? [] : vbucketMapOf(map, nodeIds, bucket.replicaNumber),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   streamingUri,
   withUuid,
 } from '../bootstrap/terse-config.ts';
-import type { ManifestState, StoredBucket } from '../config/cluster-state.ts';
+import type { BucketMap, ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import { type NodeSnapshot, nodeHost, type storageTotals } from '../nodes/node-record.ts';
 import { typeNames } from './bucket-rules/rule-input.ts';
@@ -17,6 +17,7 @@ import { pitrDefaults } from './bucket-rules/unavailable.ts';
 export interface RecordInput {
   bucket: StoredBucket;
   manifest: ManifestState;
+  map: BucketMap | null;
   snapshot: Pick<NodeSnapshot, 'node' | 'localAddress'>;
   nodes: Record<string, unknown>[];
   enterprise: boolean;
@@ -25,7 +26,7 @@ export interface RecordInput {
 const mib = 1024 * 1024;
 
 /** The part that changes only with the configuration. */
-export function stableRecord({ bucket, manifest, snapshot, nodes }: RecordInput, skipMap: boolean) {
+export function stableRecord({ bucket, manifest, map, snapshot, nodes }: RecordInput, skipMap: boolean) {
   const uri = bucketUri(bucket.name);
   const mapped = bucket.type !== 'cache';
   return {
@@ -38,7 +39,8 @@ export function stableRecord({ bucket, manifest, snapshot, nodes }: RecordInput,
     bucketCapabilities: bucketCapabilities(bucket.type),
     ...(mapped && { collectionsManifestUid: manifest.uid }),
     ...(bucket.type === 'native' && { ddocs: { uri: `${uri}/ddocs` } }),
-    ...(mapped && !skipMap && { vBucketServerMap: serverMap(bucket, [snapshot.node], nodeHost(snapshot)) }),
+    ...(mapped &&
+      !skipMap && { vBucketServerMap: serverMap(bucket, map, [snapshot.node], nodeHost(snapshot)) }),
     bucketType: typeNames[bucket.vocabulary][bucket.type],
     authType: 'sasl',
     saslPassword: '',

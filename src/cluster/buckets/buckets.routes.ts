@@ -77,11 +77,14 @@ function validationReply(
 
 function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): BoundRoute[] {
   const enterprise = product.edition === 'enterprise';
+  const configured = (bucket: StoredBucket) => {
+    const { uuid } = bucket;
+    return { bucket, manifest: view.manifest(uuid), map: view.map(uuid) };
+  };
   const textOf = (bucket: StoredBucket, snapshot: NodeSnapshot, query: Form) => {
-    const manifest = view.manifest(bucket.uuid);
     const nodes = [bucketNodeRecord(snapshot, bucket)];
     const totals = query['basic_stats'] !== undefined ? storageTotals(snapshot, view.buckets) : null;
-    const input = { bucket, manifest, snapshot, nodes, enterprise };
+    const input = { ...configured(bucket), snapshot, nodes, enterprise };
     return mappedText(fullRecord(input, data.measured(bucket.uuid), totals, query['skipMap'] === 'true'));
   };
   const streamed = (name: string, context: Context) => {
@@ -89,7 +92,7 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
     if (!bucket) return null;
     const snapshot = snapshots.stable(context);
     const nodes = [stableBucketNode(snapshot, bucket)];
-    return stableRecord({ bucket, manifest: view.manifest(bucket.uuid), snapshot, nodes, enterprise }, false);
+    return stableRecord({ ...configured(bucket), snapshot, nodes, enterprise }, false);
   };
   return [
     bind(contract.ListBuckets, async ({ query }, context) => {

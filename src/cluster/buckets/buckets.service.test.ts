@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AppError } from '#contract/errors.ts';
 import type { Form } from '#contract/route.ts';
-import { figures, memoryCluster } from '../../../test/support/cluster.ts';
+import { figures, memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
 import type { Edition, Vocabulary } from '../config/cluster-state.ts';
+import { BucketMaps } from './bucket-maps.ts';
 import { BucketsService } from './buckets.service.ts';
 import { BucketsStore } from './buckets.store.ts';
 
@@ -14,6 +15,7 @@ async function aService(options: { memoryQuotaMb?: number; edition?: Edition; wi
   const service = new BucketsService({
     ...cluster,
     store: new BucketsStore(cluster.store),
+    maps: new BucketMaps(cluster.store, ownNodeId),
     disk: async () => ({ totalBytes: 100 * gib, usedBytes: 40 * gib }),
     edition: options.edition ?? 'enterprise',
     wireNames: options.wireNames ?? 'branded',

@@ -10,6 +10,7 @@ import type { DataService } from '../config/data-service.ts';
 import { until } from '../config/until.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
+import type { BucketMaps } from './bucket-maps.ts';
 import {
   type ReadBucket,
   type RuleContext,
@@ -36,6 +37,7 @@ export interface DiskUse {
 export interface BucketsDeps {
   view: ClusterView;
   store: BucketsStore;
+  maps: BucketMaps;
   data: DataService;
   disk: () => Promise<DiskUse>;
   random: Random;
@@ -69,10 +71,12 @@ export class BucketsService {
   }
 
   async create(form: Form, ignoreWarnings: boolean): Promise<StoredBucket> {
-    const { store, random, data } = this.#deps;
+    const { maps, store, random, data } = this.#deps;
     const disk = await this.#disk();
     const uuid = hexId(random);
-    const { value, revision } = await store.change((state) => {
+    const isMapped = this.#needsMap(form);
+    if (isMapped) await maps.create(uuid);
+    const created = store.change((state) => {
       const read = readNewBucket(form, this.#ruleContext(state, null));
       const full = tooManyBuckets(state, this.#bucketCountMax);
       if (full || read.problems.any) {
@@ -82,6 +86,10 @@ export class BucketsService {
       const leaving = nameInDeletion(read.choices.name, state);
       if (leaving) throw bucketRefusals.nameInDeletion(leaving, this.#summaries(read, null, state, disk));
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
+    });
+    const { value, revision } = await created.catch(async (error: unknown) => {
+      if (isMapped) await maps.remove(uuid).catch(() => {}); // a map without a bucket does no harm
+      throw error;
     });
     await data.applied(revision, applyWaitMs);
     return value.byUuid[uuid] as StoredBucket;
@@ -152,6 +160,12 @@ export class BucketsService {
 
   async cancelCompaction(name: string, origin: 'bucket' | 'databases'): Promise<void> {
     await this.#deps.data.cancelCompaction(this.find(name).uuid, origin);
+  }
+
+  /** Not for a bucket that will be refused anyway. */
+  #needsMap(form: Form): boolean {
+    const { problems, choices } = readNewBucket(form, this.#ruleContext(this.#deps.view.buckets, null));
+    return !problems.any && choices.type !== 'cache';
   }
 
   get #bucketCountMax(): number {

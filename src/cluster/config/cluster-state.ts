@@ -10,7 +10,9 @@ export type DurabilityMinLevel = 'none' | 'majority' | 'majorityAndPersistActive
 export const clusterKey = 'cluster';
 export const bucketsKey = 'buckets';
 export const manifestPrefix = 'manifest/';
+export const mapPrefix = 'map/';
 export const settingsPrefix = 'settings/';
+export const mapKey = (bucketUuid: string): string => `${mapPrefix}${bucketUuid}`;
 export const manifestKey = (bucketUuid: string): string => `${manifestPrefix}${bucketUuid}`;
 
 /** Key `cluster`: the nodes and their services. */
@@ -21,6 +23,8 @@ export interface ClusterState {
   /** Megabytes per node of services other than data; stored until they run. */
   quotas: ServiceQuotas;
   nodes: NodeState[];
+  /** Rises when another configuration store takes over: revisions count within it. Absent: 1. */
+  revEpoch?: number;
 }
 
 export interface ServiceQuotas {
@@ -123,6 +127,20 @@ export interface StoredBucket {
   autoCompaction: BucketAutoCompaction | null;
   /** Days; null: the cluster's setting applies. */
   purgeIntervalDays: number | null;
+}
+
+/** Key `map/<bucket uuid>`: which nodes hold which shard. Buckets of type `cache` have none. */
+export interface BucketMap {
+  /** Ids of the nodes that `shards` names by their position. */
+  readonly nodes: readonly string[];
+  readonly shards: readonly ShardPlacement[];
+}
+
+export interface ShardPlacement {
+  /** Rises each time that another copy becomes active. */
+  readonly epoch: number;
+  /** Positions in `nodes`: the active, then its copies; -1 where there is none. */
+  readonly chain: readonly number[];
 }
 
 export type CompressionMode = 'off' | 'passive' | 'active';

@@ -3,6 +3,7 @@
 import { assert } from '#base/assert.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import {
+  type BucketMap,
   type BucketsState,
   bucketsKey,
   type ClusterState,
@@ -11,6 +12,8 @@ import {
   type ManifestState,
   manifestKey,
   manifestPrefix,
+  mapKey,
+  mapPrefix,
   type NodeState,
   noBuckets,
   type StoredBucket,
@@ -30,7 +33,7 @@ export class ClusterView {
   }
 
   async start(): Promise<void> {
-    for (const prefix of [clusterKey, bucketsKey, manifestPrefix, settingsPrefix]) {
+    for (const prefix of [clusterKey, bucketsKey, manifestPrefix, mapPrefix, settingsPrefix]) {
       this.#watches.push(await this.#store.watch(prefix, (key, entry) => this.#changed(key, entry)));
     }
   }
@@ -78,6 +81,16 @@ export class ClusterView {
     );
   }
 
+  /** Null while it is not known which node holds the bucket's shards. */
+  map(bucketUuid: string): BucketMap | null {
+    return (this.#entries.get(mapKey(bucketUuid))?.value as BucketMap | undefined) ?? null;
+  }
+
+  /** Revisions are compared within an epoch of the store. */
+  get revisionEpoch(): number {
+    return this.cluster.revEpoch ?? 1;
+  }
+
   /** The settings under one name, with defaults for values never set. */
   setting<T extends object>(name: string, defaults: T): T {
     const stored = this.#entries.get(settingsPrefix + name)?.value as Partial<T> | undefined;
@@ -86,7 +99,8 @@ export class ClusterView {
 
   /** Increases with every change that clients of this bucket can see; never decreases, also across restarts. */
   bucketRevision(bucketUuid: string): number {
-    return Math.max(this.clusterRevision(), this.#revisionOf(manifestKey(bucketUuid)));
+    const own = [manifestKey(bucketUuid), mapKey(bucketUuid)].map((key) => this.#revisionOf(key));
+    return Math.max(this.clusterRevision(), ...own);
   }
 
   /** Increases with every change of nodes or buckets. */

@@ -1,17 +1,39 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mappedText, singleNodeMap, vbucketCount } from './vbucket-map.ts';
+import type { BucketMap } from '../config/cluster-state.ts';
+import { mapOnOneNode, mappedText, vbucketCount, vbucketMapOf } from './vbucket-map.ts';
+
+const nodeIds = ['one'];
 
 test('one node holds every vbucket, and no replica of it', () => {
   for (const [replicas, row] of [
     [0, [0]],
     [2, [0, -1, -1]],
   ] as const) {
-    const map = singleNodeMap(replicas);
+    const map = vbucketMapOf(mapOnOneNode('one'), nodeIds, replicas);
     assert.equal(map.length, vbucketCount);
     assert.ok(map.every((one) => JSON.stringify(one) === JSON.stringify(row)));
-    assert.equal(singleNodeMap(replicas), map);
+    assert.equal(vbucketMapOf(mapOnOneNode('one'), nodeIds, replicas), map, 'equal maps are one object');
   }
+});
+
+test('several nodes hold shards by the map, in the positions of the configuration', () => {
+  const shards = Array.from({ length: 64 }, (_, shard) => ({
+    epoch: shard,
+    chain: [shard % 2, 1 - (shard % 2)],
+  }));
+  const map: BucketMap = { nodes: ['one', 'two'], shards };
+  const rows = vbucketMapOf(map, ['two', 'three', 'one'], 1);
+  assert.deepEqual(
+    [rows[0], rows[1], rows[64], rows[1023]],
+    [
+      [2, 0],
+      [0, 2],
+      [2, 0],
+      [0, 2],
+    ],
+  );
+  assert.deepEqual(vbucketMapOf(map, ['one'], 1)[1], [-1, 0], 'a node that is no more in the cluster');
 });
 
 test('serializes a record and its map like JSON.stringify, with any texts', () => {
@@ -19,7 +41,11 @@ test('serializes a record and its map like JSON.stringify, with any texts', () =
   for (const text of odd) {
     const record = {
       [text]: text,
-      vBucketServerMap: { numReplicas: 1, vBucketMap: singleNodeMap(1), serverList: [text] },
+      vBucketServerMap: {
+        numReplicas: 1,
+        vBucketMap: vbucketMapOf(mapOnOneNode('one'), nodeIds, 1),
+        serverList: [text],
+      },
       after: { vBucketMap: text },
     };
     assert.equal(mappedText(record), JSON.stringify(record));

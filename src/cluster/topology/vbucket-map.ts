@@ -1,20 +1,51 @@
-// Maps vbuckets to nodes: to the one node that a cluster has.
+// Which node holds which vbucket: the map of a bucket by shards, and as clients receive it.
+import type { BucketMap } from '../config/cluster-state.ts';
 
 export const vbucketCount = 1024;
+/** A shard is the vbuckets with one remainder modulo this. */
+const shardCount = 64;
 
 export type VbucketMap = readonly (readonly number[])[];
 
-/** Maps by number of replicas. They and their texts are cached, since they are by far the largest part of every bucket's record. */
-const maps = new Map<number, VbucketMap>();
+/** Of a bucket whose every shard is active on this node, without copies. */
+export const mapOnOneNode = (nodeId: string): BucketMap => ({
+  nodes: [nodeId],
+  shards: Array.from({ length: shardCount }, () => ({ epoch: 1, chain: [0] })),
+});
+
+/** Maps and their texts are by far the largest part of every bucket's record: those with equal rows are one object. */
+const cacheLimit = 64;
+const byRows = new Map<string, VbucketMap>();
+const byMap = new WeakMap<BucketMap, Map<string, VbucketMap>>();
 const texts = new WeakMap<VbucketMap, string>();
 
-/** One row for each vbucket: active first, then its replicas; -1 where no node can take one. */
-export function singleNodeMap(replicas: number): VbucketMap {
-  const made = maps.get(replicas);
+/**
+ * One row for each vbucket: active first, then as many replicas as the bucket is to have; positions in `nodeIds`, -1 where there
+ * is none.
+ */
+export function vbucketMapOf(map: BucketMap, nodeIds: readonly string[], replicas: number): VbucketMap {
+  const known = byMap.get(map) ?? new Map<string, VbucketMap>();
+  byMap.set(map, known);
+  const key = `${replicas} ${nodeIds.join(' ')}`;
+  const made = known.get(key) ?? sharedRows(rowsOf(map, nodeIds, replicas));
+  known.set(key, made);
+  return made;
+}
+
+function rowsOf({ nodes, shards }: BucketMap, nodeIds: readonly string[], replicas: number): number[][] {
+  const positions = nodes.map((id) => nodeIds.indexOf(id));
+  return shards.map(({ chain }) =>
+    Array.from({ length: 1 + replicas }, (_, place) => positions[chain[place] ?? -1] ?? -1),
+  );
+}
+
+function sharedRows(shards: readonly number[][]): VbucketMap {
+  const key = JSON.stringify(shards);
+  const made = byRows.get(key);
   if (made) return made;
-  const row = [0, ...Array<number>(replicas).fill(-1)];
-  const map = Array.from({ length: vbucketCount }, () => row);
-  maps.set(replicas, map);
+  const map = Array.from({ length: vbucketCount }, (_, vb) => shards[vb % shards.length] as number[]);
+  if (byRows.size >= cacheLimit) byRows.clear();
+  byRows.set(key, map);
   return map;
 }
 

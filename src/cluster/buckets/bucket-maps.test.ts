@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aManager } from '../../../test/support/manager.ts';
+import { type BucketMap, clusterKey, mapKey, mapPrefix } from '../config/cluster-state.ts';
+
+const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '1' };
+
+const revisionOf = async (request: Awaited<ReturnType<typeof aManager>>['request']) =>
+  (await request('/pools/default/b/b')).body as { rev: number; revEpoch: number; vBucketServerMap: Map };
+interface Map {
+  vBucketMap: number[][];
+}
+
+test('a bucket has its map from its first revision on, and takes it along when it is deleted', async () => {
+  const { request, store } = await aManager();
+  assert.equal((await request('/pools/default/buckets', { form })).status, 202);
+  const { uuid } = (await request('/pools/default/buckets/b')).body;
+  const map = await store.get<BucketMap>(mapKey(uuid));
+  assert.equal(map?.value.shards.length, 64);
+  const { rev, vBucketServerMap } = await revisionOf(request);
+  assert.equal(vBucketServerMap.vBucketMap.length, 1024);
+  assert.ok(vBucketServerMap.vBucketMap.every((row) => row.join() === '0,-1'));
+
+  const shards = map?.value.shards.map((shard, at) => (at === 5 ? { epoch: 2, chain: [-1] } : shard)) ?? [];
+  await store.put(mapKey(uuid), { ...map?.value, shards }, map?.revision ?? 0);
+  const after = await revisionOf(request);
+  assert.ok(after.rev > rev, 'a changed map is a newer configuration');
+  assert.deepEqual(
+    [5, 69, 6].map((vb) => after.vBucketServerMap.vBucketMap[vb]),
+    [
+      [-1, -1],
+      [-1, -1],
+      [0, -1],
+    ],
+  );
+  assert.equal((await request('/pools/default/buckets/b', { method: 'DELETE' })).status, 200);
+  assert.deepEqual(await store.list(mapPrefix), []);
+});
+
+test('a bucket that is refused, or keeps no vbuckets, leaves no map', async () => {
+  const { request, store } = await aManager();
+  for (const wrong of [
+    { ...form, ramQuotaMB: '1' },
+    { ...form, bucketType: 'cache', replicaNumber: '0' },
+  ])
+    await request('/pools/default/buckets', { form: wrong });
+  assert.deepEqual(await store.list(mapPrefix), []);
+});
+
+test('adds the maps that a configuration of 0.1.0 lacks, and keeps those there are', async () => {
+  const first = await aManager();
+  await first.request('/pools/default/buckets', { form });
+  const { uuid } = (await first.request('/pools/default/buckets/b')).body;
+  const map = await first.store.get(mapKey(uuid));
+  await first.manager.stop();
+  const second = await aManager({ store: first.store, provisioned: false });
+  assert.equal((await second.store.get(mapKey(uuid)))?.revision, map?.revision);
+  await second.manager.stop();
+  await first.store.delete(mapKey(uuid), map?.revision ?? 0);
+  const third = await aManager({ store: first.store, provisioned: false });
+  assert.deepEqual((await third.store.get(mapKey(uuid)))?.value, map?.value);
+});
+
+test('the epoch of revisions is read from the configuration', async () => {
+  const { request, store } = await aManager();
+  await request('/pools/default/buckets', { form });
+  assert.equal((await revisionOf(request)).revEpoch, 1);
+  const cluster = await store.get<object>(clusterKey);
+  await store.put(clusterKey, { ...cluster?.value, revEpoch: 3 }, cluster?.revision ?? 0);
+  assert.equal((await revisionOf(request)).revEpoch, 3);
+});
