@@ -1,0 +1,41 @@
+// The bounded form of `test/stress/extremes.ts`.
+import { test } from 'node:test';
+import { moreThanMemory, type Policy, tombstones } from '../stress/extreme-data.ts';
+import { collections, olderCopy, outOfMemory, readOnly, resident } from '../stress/extreme-nodes.ts';
+import { needs } from '../support/needs.ts';
+import { aSeed } from '../support/random.ts';
+
+const quotaBytes = 2 * 2 ** 20;
+
+for (const policy of ['fullEviction', 'valueOnly'] satisfies Policy[]) {
+  test(`${policy} reads back 20 times more data than memory, and again after a restart`, async (t) => {
+    t.diagnostic(await moreThanMemory({ policy, quotaBytes, count: 1_350, valueBytes: 31_500 }, aSeed(t)));
+  });
+}
+
+test('tombstones stay within the quota where keys are kept in memory', async (t) => {
+  const extent = { policy: 'valueOnly', quotaBytes, count: 15_000, valueBytes: 40 } as const;
+  t.diagnostic(await tombstones(extent, aSeed(t)));
+});
+
+test('collections by the hundred take documents while half of them are dropped', async (t) => {
+  t.diagnostic(await collections(300, 10, aSeed(t)));
+});
+
+test('a bucket with more data than its quota makes the process grow by three times the quota at most', async (t) => {
+  t.diagnostic(await resident(100, 1.5));
+});
+
+test('what was acknowledged as persisted is there after the system ended the node for its memory', async (t) => {
+  t.diagnostic(await outOfMemory(25));
+});
+
+test('a node whose file system becomes read-only acknowledges no write, and serves what it has', {
+  skip: needs('mount'),
+}, async (t) => {
+  t.diagnostic(await readOnly(100));
+});
+
+test('an older copy of the whole data folder is served as it was, and streams that are ahead roll back', async (t) => {
+  t.diagnostic(await olderCopy(256));
+});
