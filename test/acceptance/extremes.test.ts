@@ -27,7 +27,7 @@ test('a bucket with more data than its quota makes the process grow by three tim
 });
 
 test('what was acknowledged as persisted is there after the system ended the node for its memory', async (t) => {
-  t.diagnostic(await outOfMemory(25));
+  t.diagnostic(await outOfMemory(40));
 });
 
 test('a node whose file system becomes read-only acknowledges no write, and serves what it has', {
