@@ -27,69 +27,62 @@ function start(plan: unknown, ...more: string[]) {
   return { folder, init, ...run('node', ...flags, ...more) };
 }
 
-const bucket = { name: 'a' };
-const mistakes: Record<string, { plan: unknown; says: string[] }> = {
-  'a small quota': {
-    plan: { buckets: [bucket, { name: 'b', ramQuotaMB: 50 }] },
-    says: ['buckets.1.ramQuotaMB: "50": RAM quota cannot be less than 100 MB'],
-  },
-  'quotas that are too much together': {
-    plan: {
-      buckets: [
-        { ...bucket, ramQuotaMB: 200 },
-        { name: 'b', ramQuotaMB: 200 },
+/** Each mistake is reported, by its place. */
+const mistaken = {
+  buckets: [
+    {
+      name: 'a',
+      parameters: { evictionPolicy: 'never' },
+      scopes: [{ name: '_s' }, { name: 's', collections: ['c', { name: 'c' }] }],
+      documents: [
+        { key: 'k', value: 1, scope: '_default', collection: 'nix' },
+        { key: 'k', value: 1, scope: 'nix', collection: 'c' },
+        { key: 'k'.repeat(251), value: 1 },
       ],
     },
+    { name: 'b', ramQuotaMB: 50 },
+    { name: 'a b' },
+  ],
+  users: [
+    { name: 'app', password: 'short', roles: ['nobody', 'data_reader[nix]'] },
+    { name: '@app', password: 'password' },
+  ],
+};
+const complaints = [
+  'buckets.0.parameters.evictionPolicy: "never": ',
+  'buckets.0.scopes.0.name: "_s": First character must not be _ or %',
+  'buckets.0.scopes.1.collections.1: "c": is listed twice',
+  'buckets.0.documents.0.collection: "nix": scope "_default" of bucket "a" has no such collection',
+  'buckets.0.documents.1.scope: "nix": bucket "a" has no such scope',
+  'has more than 250 bytes',
+  'buckets.1.ramQuotaMB: "50": RAM quota cannot be less than 100 MB',
+  'buckets.2.name: "a b": ',
+  'users.0.password: The password must be at least 6 characters long.',
+  'users.0.roles.0: "nobody": is not a role',
+  'users.0.roles.1: "data_reader[nix]": names a bucket, scope or collection that the plan does not create',
+  `users.1.name: "@app": Username cannot start with '@'`,
+];
+const tooMuch = {
+  buckets: [
+    { name: 'a', ramQuotaMB: 200 },
+    { name: 'b', ramQuotaMB: 200 },
+  ],
+};
+const plans: Record<string, { plan: unknown; says: string[] }> = {
+  mistakes: { plan: mistaken, says: complaints },
+  'quotas that are too much together': {
+    plan: tooMuch,
     says: ['buckets.1.ramQuotaMB: "200": RAM quota specified is too large'],
-  },
-  'a wrong parameter': {
-    plan: { buckets: [{ ...bucket, parameters: { evictionPolicy: 'never' } }] },
-    says: ['buckets.0.parameters.evictionPolicy: "never": '],
-  },
-  'a wrong name of a bucket': { plan: { buckets: [{ name: 'a b' }] }, says: ['buckets.0.name: "a b": '] },
-  'a wrong name of a scope': {
-    plan: { buckets: [{ ...bucket, scopes: [{ name: '_s' }] }] },
-    says: ['buckets.0.scopes.0.name: "_s": First character must not be _ or %'],
-  },
-  'a collection that is listed twice': {
-    plan: { buckets: [{ ...bucket, scopes: [{ name: 's', collections: ['c', { name: 'c' }] }] }] },
-    says: ['buckets.0.scopes.0.collections.1: "c": is listed twice'],
-  },
-  'a document in an unknown collection': {
-    plan: {
-      buckets: [{ ...bucket, documents: [{ key: 'k', value: 1, scope: '_default', collection: 'nix' }] }],
-    },
-    says: ['buckets.0.documents.0.collection: "nix": scope "_default" of bucket "a" has no such collection'],
-  },
-  'a document in an unknown scope': {
-    plan: { buckets: [{ ...bucket, documents: [{ key: 'k', value: 1, scope: 'nix', collection: 'c' }] }] },
-    says: ['buckets.0.documents.0.scope: "nix": bucket "a" has no such scope'],
-  },
-  'a long key': {
-    plan: { buckets: [{ ...bucket, documents: [{ key: 'k'.repeat(251), value: 1 }] }] },
-    says: ['has more than 250 bytes'],
-  },
-  'an unknown role and a short password at once': {
-    plan: { users: [{ name: 'app', password: 'short', roles: ['nobody', 'data_reader[nix]'] }] },
-    says: [
-      'users.0.password: The password must be at least 6 characters long.',
-      'users.0.roles.0: "nobody": is not a role',
-      'users.0.roles.1: "data_reader[nix]": names a bucket, scope or collection that the plan does not create',
-    ],
-  },
-  'a wrong name of a user': {
-    plan: { users: [{ name: '@app', password: 'password' }] },
-    says: [`users.0.name: "@app": Username cannot start with '@'`],
   },
 };
 
 describe('an init file with', () => {
-  for (const [what, { plan, says }] of Object.entries(mistakes)) {
+  for (const [what, { plan, says }] of Object.entries(plans)) {
     test(`${what} is refused before anything starts, by place and value`, () => {
       const { status, stderr, init, folder } = start(plan, '--memory-quota', '300');
       assert.equal(status, 2, stderr);
-      for (const text of says) assert.ok(stderr.includes(text), stderr);
-      assert.ok(stderr.includes(`--init: ${init}: `), stderr);
+      for (const text of says) assert.ok(stderr.includes(text), `${text}: ${stderr}`);
+      assert.equal(stderr.split(`--init: ${init}: `).length - 1, says.length, stderr);
       assert.doesNotMatch(stderr, /\n {4}at |short/);
       assert.equal(existsSync(folder), false);
     });
