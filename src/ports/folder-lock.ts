@@ -30,7 +30,7 @@ export class FolderInUseError extends Error {
 export function lockFolder(folder: string): FolderLock {
   mkdirSync(folder, { recursive: true });
   const db = openLock(join(folder, 'lock.db'));
-  // A file of its own, since other processes cannot read the locked one; that one is never opened again here: closing any other
+  // A separate file, since other processes cannot read the locked one. That one is never opened again here: closing any other
   // descriptor of the locked file would free the lock.
   const pidPath = join(folder, 'lock.pid');
   try {

@@ -56,8 +56,8 @@ describe('durability in the official SDK', () => {
         await sdk.collection.upsert(name, {});
         await assert.doesNotReject(write(sdk.collection, name, durability), name);
       }
-      await sdk.collection.upsert('what was written', { level }, durability);
-      assert.deepEqual((await sdk.collection.get('what was written')).content, { level });
+      await sdk.collection.upsert('written', { level }, durability);
+      assert.deepEqual((await sdk.collection.get('written')).content, { level });
     });
   }
 

@@ -256,7 +256,7 @@ function messageOf(failure: string | undefined, leftOut: number): { message?: st
 /** Raised when the language evaluates an expression differently than before, or the key format changes. */
 const languageVersion = 1;
 
-/** Of the parts of a definition that decide about rows: an index file with another fingerprint is built anew. */
+/** Of the parts of a definition that decide about rows: an index file with another fingerprint is rebuilt. */
 function fingerprintOf({ isPrimary, keys, condition }: IndexDefinition): string {
   const text = JSON.stringify([languageVersion, isPrimary, keys, condition ?? null]);
   return createHash('sha256').update(text).digest('hex');

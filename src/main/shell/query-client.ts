@@ -83,7 +83,7 @@ function post(
   return promise;
 }
 
-/** A host with several addresses fails with the errors of all of them and no text of its own. */
+/** For a host with several addresses the error has no text, only the errors of all addresses. */
 const reason = (error: Error): string =>
   error instanceof AggregateError ? error.errors.map(({ message }) => message).join('; ') : error.message;
 

@@ -448,7 +448,7 @@ export class RequestRun {
 const closedByClient: SqlError = sqlError(5011, 'the client closed the connection');
 const readonlyText = 'The server or request is read-only and cannot accept this write statement.';
 
-/** Rows that failed among others that did not are no failure of the request, unless their code has a status of its own. */
+/** Failed rows do not fail the request, unless their code has a status other than 500. */
 const okay = (status: number): number => (status === 500 ? 200 : status);
 
 const smallestAboveZero = (a: number, b: number): number =>

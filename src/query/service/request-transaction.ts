@@ -28,7 +28,7 @@ export class RequestTransaction {
     this.isImplicit = isImplicit;
   }
 
-  /** @throws SqlError when the named transaction is not there, has ended, or the statement is out of order */
+  /** @throws SqlError when the named transaction does not exist or has ended, or the statement number is out of order */
   static async enter(
     service: QueryParts,
     request: QueryRequest,

@@ -1,4 +1,4 @@
-// What each operator of a run took: rows, time of its own, time that other requests had, and time in the services below.
+// Measures each operator of a run: rows, its own time, the time of other requests, and the time in the data and index services.
 // Only for requests that ask for a profile; the others pay nothing.
 import type { Documents } from '../datastore/documents.ts';
 import type { Indexes } from '../datastore/indexes.ts';
