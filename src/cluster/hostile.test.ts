@@ -86,7 +86,7 @@ function randomForm(random: Random): Record<string, string> {
 it('answers hostile requests to every route without failing', { timeout: 100_000 }, async (t) => {
   const random = aSeed(t);
   const { request, manager, clock } = await aManager();
-  // Streams do not end, and the certificate of this node is a stand-in.
+  // Streams do not end, and the certificate of this node is not a real one.
   const skipped = /stream|certificates|users\.|identity|change_own|password/i;
   const routes = manager.routes.map(({ route }) => route).filter(({ id }) => !skipped.test(id));
   assert(routes.length > 50);
@@ -102,7 +102,7 @@ it('answers hostile requests to every route without failing', { timeout: 100_000
       ...((route.bodyKind === 'form' || route.bodyKind === 'anyForm') && { form: randomForm(random) }),
     };
     const pending = request(`${url}?${query}`, sent);
-    // Ends requests that wait for a manifest that never comes.
+    // Ends requests that wait for a manifest uid that is never reached.
     const late = setImmediate(() => setImmediate(() => clock.advance(60_000)));
     const { status, text } = await pending;
     clearImmediate(late);

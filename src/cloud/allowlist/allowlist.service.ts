@@ -11,7 +11,7 @@ import { type AllowlistStore, hasExpired } from './allowlist.store.ts';
 
 const checkEveryMs = 1_000;
 const answerTimeoutMs = 3_000;
-/** How often a list is sent that other requests change meanwhile. */
+/** The most updates of one call, if other requests change the list meanwhile. */
 const attemptsMax = 20;
 
 export interface AllowlistOptions {
@@ -68,7 +68,7 @@ export class AllowlistService {
     await this.tryToApply(cluster);
   }
 
-  /** Updates the nodes, or throws. Concurrent changes share an update, so that two hundred take no longer than two. */
+  /** Updates the nodes, or throws. Concurrent changes share an update. */
   apply(cluster: ClusterRow): Promise<void> {
     return this.applying.run(cluster.id, () => this.applyNow(cluster));
   }

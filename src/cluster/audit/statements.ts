@@ -4,7 +4,7 @@ import { auditEventOfId } from './audit-events.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { AuditSettings } from './audit-settings.ts';
 
-/** For the query service, so that it reports nothing that is left out. */
+/** Tells the query service which statements the audit log records. */
 export function statementAuditing({
   auditdEnabled,
   disabled,

@@ -43,7 +43,7 @@ export const SetNode = defineRoute({
   access: writing,
   bodyKind: 'form',
   answer: { status: 202, json: settings },
-  doc: 'Sets settings of the data service on one node, in place of those for all.',
+  doc: 'Sets settings of the data service on one node, which override those for all nodes.',
 });
 
 export const GetNodeSetting = defineRoute({
@@ -61,7 +61,7 @@ export const RemoveNodeSetting = defineRoute({
   path: `${base}/node/:node/setting/:setting`,
   access: writing,
   answer: { status: 202, json: shape.array(shape.any) },
-  doc: 'Resets a node’s own value to the one for all nodes.',
+  doc: 'Removes a value of the node: the one for all nodes applies again.',
 });
 
 export const GetEffective = defineRoute({

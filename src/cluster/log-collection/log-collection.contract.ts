@@ -17,7 +17,7 @@ export const StartCollection = defineRoute({
   access,
   bodyKind: 'form',
   answer: { json: shape.array(shape.any) },
-  doc: 'Writes a support bundle, a zip file without secrets, in the background; the task clusterLogsCollection shows where.',
+  doc: 'Writes a support bundle, a zip file without secrets, in the background; the task clusterLogsCollection names the file.',
 });
 
 export const CancelCollection = defineRoute({

@@ -1,4 +1,4 @@
-// Serves the OpenAPI document. The first request generates it, so that a start does not pay for it.
+// Serves the OpenAPI document. The first request generates it, which keeps the start fast.
 import { type BoundRoute, bind, type RouteDefinition, reply } from '#contract/route.ts';
 import { GetApiPage, GetOpenApi } from './openapi.contract.ts';
 import type { OpenApiDocument } from './openapi.ts';
