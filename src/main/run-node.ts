@@ -59,6 +59,7 @@ async function startNode(
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const plan = planOf(options.bucket, await initFile(options.init), options.init);
   const wanted = credentialsOf(options);
+  checkNatsOptions(options);
   if (!DataFolder.isNode(options['data-dir'])) await checkFirstStart(options, wanted);
   if (DataFolder.awaitsFirstStart(options['data-dir'])) await checkPlanOf(options, plan);
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
@@ -100,6 +101,16 @@ async function startNode(
     await node.stop();
     throw error instanceof UnsealError ? keyLost(folder, error) : error;
   }
+}
+
+/** Throws UsageError for options that would be without effect, or lack another. */
+function checkNatsOptions(options: NodeOptions): void {
+  const files = ['nats-credentials', 'nats-ca', 'nats-cert', 'nats-key'] as const;
+  const given = files.find((name) => options[name] !== undefined);
+  if (given !== undefined && !isNatsText(options.engine))
+    throw new UsageError(`--${given} needs --engine nats://HOST:PORT`);
+  if ((options['nats-cert'] === undefined) !== (options['nats-key'] === undefined))
+    throw new UsageError('--nats-cert and --nats-key are given together or not at all');
 }
 
 async function configurationOf(

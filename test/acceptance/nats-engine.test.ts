@@ -116,6 +116,14 @@ describe('a node with --engine nats://', { skip }, () => {
         /uses the key-value bucket "divan", not "other"/,
       );
       await assert.rejects(
+        NodeProcess.start({ args: ['--nats-ca', 'ca.pem'] }),
+        /--nats-ca needs --engine nats:\/\/HOST:PORT/,
+      );
+      await assert.rejects(
+        NodeProcess.start({ args: ['--engine', url, '--nats-cert', 'cert.pem'] }),
+        /--nats-cert and --nats-key are given together/,
+      );
+      await assert.rejects(
         NodeProcess.start({ args: ['--engine', 'etcd://h'] }),
         /this version does not have the engine "etcd:\/\/h"/,
       );
