@@ -32,10 +32,9 @@ describe('a node with --engine nats://', { skip }, () => {
       const args = ['--engine', servers.url, '--bucket', 'travel'];
       {
         await using node = await NodeProcess.start({ dataDir, args });
-        assert.match(
-          node.output,
-          /config +NATS at 127\.0\.0\.1:\d+ \(2\.15\.2\), bucket divan, one copy, unsynced/,
-        );
+        // The node's output arrives by a pipe.
+        const config = /config +NATS at 127\.0\.0\.1:\d+ \(2\.15\.2\), bucket divan, one copy, unsynced/;
+        await eventually(() => assert.match(node.output, config));
         const user = { password: 'password', roles: 'bucket_full_access[travel]' };
         assert.equal((await node.request('/settings/rbac/users/local/ann', 'PUT', user)).status, 200);
         assert.equal(await statement(node, 'CREATE INDEX byName ON travel(name)'), 'success');
