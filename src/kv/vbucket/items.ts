@@ -182,10 +182,10 @@ export class Items {
     if (isNew) for (let i = 0; i < keyBytes; i++) page[keyAt + i] = key[keyStart + i] as number;
     if (headLength > 0) draft.head.copy(page, keyAt + keyBytes, draft.headStart, draft.headEnd);
     const valueAt = keyAt + keyBytes + headLength;
-    const { value, valueStart } = draft;
     // It is there already if the item has taken over its memory.
-    const isThere = value.buffer === page.buffer && value.byteOffset + valueStart === valueAt;
-    if (valueLength > 0 && !isThere) value.copy(page, valueAt, valueStart, draft.valueEnd);
+    if (valueLength > 0 && draft.memory === null) {
+      draft.value.copy(page, valueAt, draft.valueStart, draft.valueEnd);
+    }
   }
 
   /** Copies header and key, and the value when `withValue`. */

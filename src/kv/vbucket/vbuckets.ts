@@ -130,14 +130,14 @@ export class Vbuckets {
   write(place: Place, draft: Draft, result: MutationResult): boolean {
     const { heap, items, rows } = this;
     const { row, address: old } = place;
-    const bytes = draftBytes(draft);
-    const target = old !== 0 && heap.mayOverwrite(old, bytes) ? old : this.memoryFor(draft, bytes);
+    const target = this.memoryFor(draft, old, draftBytes(draft));
     if (target === 0) return false;
     const before = this.kind(old);
     const rev = this.nextRev(row, old);
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
     this.noteValueReplaced(row, old);
     items.write(target, row, draft, target !== old);
+    draft.memory = null;
     if (old !== 0) items.setBits(target, Bit.used);
     this.stamp(place, target, rev, result);
     this.count(row, before, draft.bits, draft.key, draft.keyStart);
@@ -148,10 +148,15 @@ export class Vbuckets {
     return true;
   }
 
-  private memoryFor(draft: Draft, bytes: number): number {
-    const memory = adoptedMemory(draft);
+  /** The address for the draft: that of `old` if it is overwritten, or new memory. `draft.memory` stays set if it was adopted. */
+  private memoryFor(draft: Draft, old: number, bytes: number): number {
+    const { heap } = this;
+    const memory = draft.memory === null ? null : adoptedMemory(draft);
     draft.memory = null;
-    return (memory === null ? 0 : this.heap.adopt(memory, bytes)) || this.heap.allocate(bytes);
+    if (old !== 0 && heap.mayOverwrite(old, bytes)) return old;
+    const adopted = memory === null ? 0 : heap.adopt(memory, bytes);
+    if (adopted !== 0) draft.memory = memory;
+    return adopted || heap.allocate(bytes);
   }
 
   /** As `write`, for a version whose CAS and revision were made elsewhere. */
@@ -212,11 +217,12 @@ export class Vbuckets {
   writePending(place: Place, draft: Draft, result: MutationResult): boolean {
     const { items, rows } = this;
     const { row, address: old } = place;
-    const target = this.memoryFor(draft, draftBytes(draft));
+    const target = this.memoryFor(draft, 0, draftBytes(draft));
     if (target === 0) return false;
     const rev = this.nextRev(row, old);
     if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
     items.write(target, row, draft, true);
+    draft.memory = null;
     items.setBits(target, Bit.pending);
     this.stamp(place, target, rev, result);
     // Now, since the cut that writes it carries the highest such revision.
