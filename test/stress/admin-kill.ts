@@ -324,6 +324,7 @@ const known = new Set(
     'index',
     'logs',
     'metrics',
+    'node.id',
     'query-attempts.json',
     'query-tmp',
     'lock.db',
