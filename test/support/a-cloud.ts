@@ -9,7 +9,10 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 
 /** A provisioner that never runs a node. */
-const nowhere = { kept: () => Promise.resolve([]), close: () => Promise.resolve() } as unknown as Provisioner;
+const nowhere = {
+  existingNodes: () => Promise.resolve([]),
+  close: () => Promise.resolve(),
+} satisfies Partial<Provisioner> as unknown as Provisioner;
 
 export async function aCloud(change: Partial<CloudOptions> = {}) {
   const { store, state } = openSqlite(':memory:');
