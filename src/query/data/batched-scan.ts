@@ -6,7 +6,7 @@ import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import type { BatchReply } from '#wire/document-batch.ts';
 import { Entry } from '#wire/document-batch.ts';
 import { type BatchedDocuments, EntryReader } from './batched-documents.ts';
-import { CollectionScan } from './collection-scan.ts';
+import { CollectionScan, filledVbuckets } from './collection-scan.ts';
 import { readWhole } from './whole-documents.ts';
 
 /** Vbuckets of one request. */
@@ -41,8 +41,7 @@ export class BatchedScan {
   }
 
   async *batches(): AsyncIterable<readonly StoredDocument[]> {
-    const seqnos = await this.client.highSeqnos(this.keyspace.collectionId);
-    this.vbuckets = [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0).reverse();
+    this.vbuckets = (await filledVbuckets(this.client, this.keyspace)).reverse();
     for (let next = this.next(); next !== undefined; next = this.next()) {
       const { vbuckets, reply } = next;
       const { entries, vbuckets: count } = await reply;

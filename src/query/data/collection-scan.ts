@@ -28,7 +28,7 @@ export class CollectionScan {
 
   /** Of some vbuckets, or of all. */
   async *batches(some?: readonly number[]): AsyncIterable<readonly StoredDocument[]> {
-    this.vbuckets = [...(some ?? (await this.filled()))].reverse();
+    this.vbuckets = [...(some ?? (await filledVbuckets(this.client, this.keyspace)))].reverse();
     let batch: StoredDocument[] = [];
     this.fill();
     while (this.running.size > 0) {
@@ -52,11 +52,6 @@ export class CollectionScan {
     }
     this.running.clear();
     this.vbuckets = [];
-  }
-
-  private async filled(): Promise<number[]> {
-    const seqnos = await this.client.highSeqnos(this.keyspace.collectionId);
-    return [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0);
   }
 
   private fill(): void {
@@ -90,6 +85,12 @@ export class CollectionScan {
     const stored = { id, bytes, isJson, cas, flags, expiration };
     return names.length === 0 ? stored : { ...stored, xattrs: attributesOf(document, new Set(names)) };
   }
+}
+
+/** Vbuckets that have or had documents of the collection. */
+export async function filledVbuckets(client: BucketClient, { collectionId }: Keyspace): Promise<number[]> {
+  const seqnos = await client.highSeqnos(collectionId);
+  return [...seqnos.keys()].filter((vb) => seqnos[vb] !== 0);
 }
 
 interface Page {

@@ -43,8 +43,7 @@ export class WireDocuments implements Documents {
     options: ReadOptions,
   ): Promise<(StoredDocument | undefined)[]> {
     return await this.with(keyspace, (client) => {
-      const hasParts = (options.xattrs?.length ?? 0) > 0 || options.expiration === true;
-      if (hasParts) return readParts(client, keyspace, ids, options);
+      if (needsParts(options)) return readParts(client, keyspace, ids, options);
       const { batches } = this.clients;
       if (batches === null || ids.length < batchedFrom) return readWhole(client, keyspace, ids, options);
       return readBatched(batches, client, keyspace, ids, options);
@@ -56,11 +55,10 @@ export class WireDocuments implements Documents {
       throw dataFailure(error, keyspace);
     });
     const { batches } = this.clients;
-    const hasParts = (options.xattrs?.length ?? 0) > 0 || options.expiration === true;
-    const isBatched = batches !== null && !hasParts;
-    const scan = isBatched
-      ? new BatchedScan(batches, client, keyspace, options)
-      : new CollectionScan(client, keyspace, options);
+    const scan =
+      batches !== null && !needsParts(options)
+        ? new BatchedScan(batches, client, keyspace, options)
+        : new CollectionScan(client, keyspace, options);
     try {
       yield* scan.batches();
     } catch (error) {
@@ -94,6 +92,10 @@ export class WireDocuments implements Documents {
     }
   }
 }
+
+/** Whether a read asks for more than documents with CAS and flags. */
+const needsParts = ({ xattrs = [], expiration }: Pick<ReadOptions, 'xattrs' | 'expiration'>): boolean =>
+  xattrs.length > 0 || expiration === true;
 
 /** What the batches leave out comes through the data port. */
 async function readBatched(
