@@ -38,7 +38,7 @@ export class ShardStates {
 
   /** Those of the vbuckets that are active. */
   active(rows: readonly number[]): number[] {
-    return rows.filter((row) => this.options.vbuckets.rows.state[row] === VbucketState.active);
+    return rows.filter((row) => this.isActive(row));
   }
 
   /** Serves these vbuckets, each in its state. */

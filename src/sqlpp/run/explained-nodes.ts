@@ -4,11 +4,8 @@ import { formatExpression } from '../text/format.ts';
 import type { Expression } from '../tree/query.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
 
-export function node(operator: string, members: Readonly<Record<string, Value>> = {}): Value {
-  const object = newObject();
-  object['#operator'] = operator;
-  for (const [name, value] of Object.entries(members)) setMember(object, name, value);
-  return object;
+export function node(operator: string, rest: Readonly<Record<string, Value>> = {}): Value {
+  return members({ '#operator': operator, ...rest });
 }
 
 export function shownText(expression: Expression): string {
