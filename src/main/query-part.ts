@@ -10,6 +10,7 @@ import type { MetricSample } from '#metrics/sample.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { TlsSpec } from '#ports/tls.ts';
+import { within } from '#ports/within.ts';
 import { startWorker } from '#ports/worker.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
 import type { QueryPorts, QueryReport, QueryStart, QueryState } from '#query/host/query-messages.ts';
@@ -115,15 +116,13 @@ export class QueryPart {
     this.reporting ??= this.report().finally(() => {
       this.reporting = null;
     });
-    const late = Promise.withResolvers<never>();
-    const timer = realClock.after(reportMs, () =>
-      late.reject(new Error(`the query thread did not report in ${reportMs} ms`)),
+    const report = await within(
+      realClock,
+      reportMs,
+      this.reporting,
+      () => new Error(`the query thread did not report in ${reportMs} ms`),
     );
-    try {
-      return queryMetrics(await Promise.race([this.reporting, late.promise]));
-    } finally {
-      timer.cancel();
-    }
+    return queryMetrics(report);
   }
 
   async stop(): Promise<void> {

@@ -4,7 +4,7 @@
 
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { type Clock, realClock } from '#ports/clock.ts';
-import { type Random, realRandom } from '#ports/random.ts';
+import { fraction, type Random, realRandom } from '#ports/random.ts';
 
 export interface Entry<T = unknown> {
   readonly key: string;
@@ -85,8 +85,6 @@ export async function update<T>(
     await clock.sleep(pauseMs * fraction(random));
   }
 }
-
-const fraction = (random: Random): number => random.bytes(4).readUInt32LE() / 2 ** 32;
 
 const tooManyWriters = (key: string): UnavailableError =>
   new UnavailableError(

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 
-/** Increments until it is stopped; resolves with the acknowledged changes and those of unknown outcome. */
-export function counting(stores: readonly ConfigStore[]) {
+/** Increments `times` in each store, or until it is stopped; counts the acknowledged changes and those of unknown outcome. */
+export function counting(stores: readonly ConfigStore[], times = Infinity) {
   const outcome = { done: 0, unknown: 0, refused: 0 };
   let isOver = false;
   const run = async (store: ConfigStore): Promise<void> => {
-    while (!isOver)
+    for (let i = 0; i < times && !isOver; i++)
       try {
         await update<number>(store, 'count', 0, (value) => value + 1);
         outcome.done++;
@@ -21,6 +21,7 @@ export function counting(stores: readonly ConfigStore[]) {
   const running = Promise.all(stores.map(run));
   return {
     outcome,
+    running,
     async stop() {
       isOver = true;
       await running;

@@ -1,5 +1,6 @@
 // Runs range queries over the node's store, limited to series that the caller may read, within a time limit.
 import type { Clock } from '#ports/clock.ts';
+import { within } from '#ports/within.ts';
 import type { Row } from '../query/combine.ts';
 import { applyStep } from '../query/combine.ts';
 import { derivedAsked, deriving, sourcesOf } from '../query/derived.ts';
@@ -134,14 +135,8 @@ export class RangeService {
       .map(({ label }) => `metric "${name.value}" has no label "${label}"`);
   }
 
-  async #inTime<T>({ timeoutMs }: RangeRequest, work: Promise<T>): Promise<T> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const timer = this.#clock.after(timeoutMs, () => reject(new Refused('Request timed out')));
-    try {
-      return await Promise.race([work, promise]);
-    } finally {
-      timer.cancel();
-    }
+  #inTime<T>({ timeoutMs }: RangeRequest, work: Promise<T>): Promise<T> {
+    return within(this.#clock, timeoutMs, work, () => new Refused('Request timed out'));
   }
 }
 

@@ -4,9 +4,9 @@
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { Clock } from '#ports/clock.ts';
-import type { Random } from '#ports/random.ts';
+import { fraction, type Random } from '#ports/random.ts';
+import { within } from '#ports/within.ts';
 import { type ConfigLink, FinalError, NotSentError, type StoredRecord } from './config-link.ts';
-import { within } from './within.ts';
 
 /** So many writes of a key are told apart. */
 const writesMax = 16;
@@ -20,7 +20,6 @@ interface WriterOptions {
   requestMs: number;
   /** As the mirror has it. */
   known(key: string): StoredRecord | undefined;
-  isReady(): boolean;
   untilReady(untilMs: number): Promise<boolean>;
 }
 
@@ -72,7 +71,7 @@ export class ConditionalWriter {
       const outcome = (await this.#send(attempt)) ?? (await this.#lookUp(attempt));
       if (outcome !== null) return outcome;
       if (clock.monotonicMs() + pauseMs > untilMs) throw this.#gaveUp(attempt);
-      await clock.sleep(pauseMs * (0.5 + random.bytes(1).readUInt8() / 512));
+      await clock.sleep(pauseMs * (0.5 + fraction(random) / 2));
       if (!(await this.#options.untilReady(untilMs))) throw this.#gaveUp(attempt);
       // Servers that forgot the first attempt could make it twice.
       if (attempt.isSent && link.memory !== attempt.memory) throw this.#gaveUp(attempt);

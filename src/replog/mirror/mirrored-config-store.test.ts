@@ -1,9 +1,9 @@
 // The mirrored store against simulated servers, where time and faults come from a seed.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { UnavailableError } from '#base/unavailable-error.ts';
 import { silentLog } from '#ports/log.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
+import { counting as increments } from '../../../test/support/counting.ts';
 import {
   calm,
   FaultyConfigLink,
@@ -14,7 +14,6 @@ import { portOf } from '../../../test/support/faulty-config-store.ts';
 import { KeptInMemory } from '../../../test/support/nats-store.ts';
 import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
-import { update } from '../config-store.ts';
 import { MirroredConfigStore } from './mirrored-config-store.ts';
 
 class Simulation {
@@ -67,23 +66,15 @@ async function counting(seed: number, faults: Partial<LinkFaults>) {
   const simulation = new Simulation(seed);
   const { clock, servers } = simulation;
   const nodes = [await simulation.started(), await simulation.started(), await simulation.started()];
-  const outcome = { done: 0, unknown: 0, refused: 0 };
   const seen: number[][] = nodes.map(() => []);
   for (const [i, { store }] of nodes.entries())
     await store.watch('count', (_, entry) => seen[i]?.push(entry?.value as number));
-  const count = async (store: MirroredConfigStore): Promise<void> => {
-    for (let i = 0; i < 8; i++)
-      try {
-        await update<number>(store, 'count', 0, (value) => value + 1);
-        outcome.done++;
-      } catch (error) {
-        assert.ok(error instanceof UnavailableError, String(error));
-        if (error.message.startsWith('The change may be lost')) outcome.unknown++;
-        else outcome.refused++;
-      }
-  };
   for (const { link } of nodes) link.faults = { ...calm, ...faults };
-  await clock.until(Promise.all(nodes.map(({ store }) => count(store))));
+  const load = increments(
+    nodes.map(({ store }) => store),
+    8,
+  );
+  await clock.until(load.running);
   for (const { link } of nodes) link.faults = calm;
   await clock.run(60_000);
   const stored = JSON.parse(servers.newest('count')?.json ?? '0') as number;
@@ -92,7 +83,7 @@ async function counting(seed: number, faults: Partial<LinkFaults>) {
   );
   for (const { store } of nodes) void store[Symbol.asyncDispose]();
   await clock.run(10_000);
-  return { ...outcome, stored, mirrored, seen };
+  return { ...load.outcome, stored, mirrored, seen };
 }
 
 const all = {

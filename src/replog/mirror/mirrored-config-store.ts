@@ -4,13 +4,13 @@
 import { UnavailableError } from '#base/unavailable-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { Random } from '#ports/random.ts';
+import { fraction, type Random } from '#ports/random.ts';
+import { within } from '#ports/within.ts';
 import type { ConfigStore, Entry } from '../config-store.ts';
 import { WatchList } from '../watch-list.ts';
 import { ConditionalWriter } from './conditional-writer.ts';
 import { type ConfigLink, FinalError, type StoredRecord, type StoreHead } from './config-link.ts';
-import { Records, wentBack } from './records.ts';
-import { within } from './within.ts';
+import { Records, WentBackError } from './records.ts';
 
 /** The newest state that this node saw, over restarts. */
 export interface SeenState {
@@ -70,7 +70,6 @@ export class MirroredConfigStore implements ConfigStore {
     this.#writer = new ConditionalWriter({
       ...{ link, clock, random, requestMs },
       known: (key) => this.#records.get(key),
-      isReady: () => this.#problem === null,
       untilReady: (untilMs) => this.#until(() => this.#problem === null, untilMs),
     });
   }
@@ -186,8 +185,8 @@ export class MirroredConfigStore implements ConfigStore {
       if (this.#problem !== reason.message) waiting(reason.message);
       this.#fail(reason.message);
       if (reason instanceof FinalError) this.#started.reject(reason);
-      const part = 0.5 + random.bytes(1).readUInt8() / 512;
-      await clock.sleep(pauseMs * part, this.#stopping.signal).catch(() => {});
+      const restMs = pauseMs * (0.5 + fraction(random) / 2);
+      await clock.sleep(restMs, this.#stopping.signal).catch(() => {});
       pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
     }
   }
@@ -251,13 +250,12 @@ export class MirroredConfigStore implements ConfigStore {
     this.#wake();
   }
 
-  #checkHead({ identity, revision }: StoreHead): void {
+  #checkHead({ identity, revision }: StoreHead, known = this.#records.revision): void {
     if (this.#identity !== null && identity !== this.#identity)
       throw new FinalError(
         `it is another store than before: it is named ${identity}, and this node used ${this.#identity}`,
       );
-    if (revision < this.#records.revision)
-      throw new Error(wentBack(`its newest revision is ${revision}, and was ${this.#records.revision}`));
+    if (revision < known) throw new WentBackError(`its newest revision is ${revision}, and was ${known}`);
   }
 
   async #checkState(state: Map<string, StoredRecord>, head: StoreHead): Promise<void> {
@@ -269,11 +267,10 @@ export class MirroredConfigStore implements ConfigStore {
       }
       const found = await within(this.pace.clock, requestMs, this.#link.read(record.key));
       if (state.has(record.key) || found !== null) continue;
-      if (record.json !== null) throw new Error(wentBack(`"${record.key}" is missing`));
+      if (record.json !== null) throw new WentBackError(`"${record.key}" is missing`);
       this.#records.forget(record.key);
     }
-    const contradiction = this.#records.contradiction(state);
-    if (contradiction !== null) throw new Error(contradiction);
+    this.#records.checkFollowedBy(state);
   }
 
   /** Asks now and then, because a feed can fall silent without an error. */
@@ -288,14 +285,13 @@ export class MirroredConfigStore implements ConfigStore {
       try {
         const head = await within(clock, requestMs, this.#link.head());
         failures = 0;
-        if (head.revision < before) this.#checkHead(head);
-        if (head.identity !== this.#identity) this.#checkHead(head);
+        this.#checkHead(head, before);
         const isBehind = head.revision > this.#records.revision;
         if (isBehind && behindAt === this.#records.revision) return 'its changes do not arrive';
         behindAt = isBehind ? this.#records.revision : -1;
       } catch (error) {
-        const { message } = error as Error;
-        if (error instanceof FinalError || message.startsWith(wentBack('')) || ++failures > 1) return message;
+        const isCertain = error instanceof FinalError || error instanceof WentBackError;
+        if (isCertain || ++failures > 1) return (error as Error).message;
       }
     }
   }

@@ -40,19 +40,25 @@ export class Records {
     return [...this.#byKey.values()].filter(({ key }) => !state.has(key));
   }
 
-  /** Why the given state of the store is none that can follow on this one; null if it can. */
-  contradiction(state: ReadonlyMap<string, StoredRecord>): string | null {
+  /** @throws WentBackError when the given state of the store cannot follow on this one. */
+  checkFollowedBy(state: ReadonlyMap<string, StoredRecord>): void {
     for (const record of state.values()) {
       const known = this.#byKey.get(record.key);
       if (known === undefined || known.revision < record.revision) continue;
       if (known.revision > record.revision)
-        return wentBack(`"${record.key}" is at ${record.revision}, and was at ${known.revision}`);
+        throw new WentBackError(`"${record.key}" is at ${record.revision}, and was at ${known.revision}`);
       if (known.json !== record.json)
-        return wentBack(`"${record.key}" has another value than before at revision ${record.revision}`);
+        throw new WentBackError(
+          `"${record.key}" has another value than before at revision ${record.revision}`,
+        );
     }
-    return null;
   }
 }
 
-export const wentBack = (detail: string): string =>
-  `the store went back to an older state, or a server that is behind answers: ${detail}`;
+export class WentBackError extends Error {
+  override readonly name = 'WentBackError';
+
+  constructor(detail: string) {
+    super(`the store went back to an older state, or a server that is behind answers: ${detail}`);
+  }
+}
