@@ -30,7 +30,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 }
 
 async function measure(folder: string, smoke: boolean): Promise<void> {
-  const moments = smoke ? 800 : 8_640;
+  const steps = smoke ? 800 : 8_640;
   const given = trafficOf(smoke ? 60 : 300);
   const clock = new ManualClock(startMs);
   const tier = new Tier({ files: new FolderStoreFiles(folder), clock, log: silentLog, bounds: fineBounds });
@@ -38,32 +38,32 @@ async function measure(folder: string, smoke: boolean): Promise<void> {
   let inAppendMs = 0;
   const usage = process.cpuUsage();
   const began = performance.now();
-  for (let moment = 0; moment < moments; moment++) {
+  for (let step = 0; step < steps; step++) {
     const samples = given.next();
     const before = performance.now();
-    tier.append(startMs + moment * stepMs, samples);
+    tier.append(startMs + step * stepMs, samples);
     inAppendMs += performance.now() - before;
-    if (moment % 60 === 59) await tier.written();
+    if (step % 60 === 59) await tier.written();
   }
   await tier.written();
-  const total = moments * given.series;
+  const total = steps * given.series;
   const { user, system } = process.cpuUsage(usage);
   console.log(
     `ingest: ${rate(total, inAppendMs)} in append; ${rate(total, performance.now() - began)} with log, blocks and fsync`,
   );
   console.log(
-    `        (${((user + system) / 1e6).toFixed(1)} s of processor for ${total} samples, making them included)`,
+    `        (${((user + system) / 1e6).toFixed(1)} s of processor for ${total} samples, with the time to make them)`,
   );
   const { blocks, bytes } = blocksOf(folder);
-  const inBlocks = blocks * momentsOfBlock * given.series;
+  const inBlocks = blocks * stepsPerBlock * given.series;
   console.log(`disk: ${(bytes / inBlocks).toFixed(2)} bytes a sample in ${blocks} blocks`);
-  const endMs = startMs + (moments - 1) * stepMs;
+  const endMs = startMs + (steps - 1) * stepMs;
   await readings('divan', (metric, functions) => ask(tier, metric, functions, endMs));
   await tier.close();
-  if (!smoke) await besidePrometheus(moments, endMs);
+  if (!smoke) await besidePrometheus(steps, endMs);
 }
 
-const momentsOfBlock = fineBounds.spanMs / stepMs;
+const stepsPerBlock = fineBounds.spanMs / stepMs;
 
 function blocksOf(folder: string): { blocks: number; bytes: number } {
   const names = readdirSync(folder).filter((name) => name.endsWith('.block'));
@@ -79,17 +79,17 @@ async function measureOwnTraffic(folder: string): Promise<void> {
   const files = new FolderStoreFiles(join(folder, 'own'));
   const tier = new Tier({ files, clock, log: silentLog, bounds: fineBounds });
   await tier.open();
-  let [moment, inBlock, operations] = [0, 0, 0];
-  for await (const samples of ownTraffic(join(folder, 'data'), momentsOfBlock + 1)) {
-    if (moment < momentsOfBlock) inBlock += samples.length;
+  let [step, inBlock, operations] = [0, 0, 0];
+  for await (const samples of ownTraffic(join(folder, 'data'), stepsPerBlock + 1)) {
+    if (step < stepsPerBlock) inBlock += samples.length;
     operations = samples.reduce((sum, { name, value }) => (name === 'kv_ops' ? sum + value : sum), 0);
-    tier.append(startMs + moment * stepMs, samples);
-    moment++;
+    tier.append(startMs + step * stepMs, samples);
+    step++;
   }
   await tier.written();
   const { blocks, bytes } = blocksOf(join(folder, 'own'));
-  const series = Math.round(inBlock / momentsOfBlock);
-  const between = Math.round(operations / momentsOfBlock);
+  const series = Math.round(inBlock / stepsPerBlock);
+  const between = Math.round(operations / stepsPerBlock);
   console.log(
     `own traffic: ${(bytes / inBlock).toFixed(2)} bytes a sample, ${series} series with ${between} operations in between, ${blocks} block`,
   );
@@ -144,15 +144,15 @@ async function ask(tier: Tier, metric: string, functions: string[], endMs: numbe
   return evaluate(plan, series, range).length;
 }
 
-async function besidePrometheus(moments: number, endMs: number): Promise<void> {
+async function besidePrometheus(steps: number, endMs: number): Promise<void> {
   const given = trafficOf(10);
   const series: (GivenSeries & { samples: [number, number][] })[] = given.labels.map((labels) => ({
     labels,
     samples: [],
   }));
-  for (let moment = 0; moment < moments; moment++) {
+  for (let step = 0; step < steps; step++) {
     for (const [at, { value }] of given.next().entries())
-      series[at]?.samples.push([startMs + moment * stepMs, value]);
+      series[at]?.samples.push([startMs + step * stepMs, value]);
   }
   const prometheus = await Prometheus.start(series).catch(() => null);
   if (prometheus === null) return console.log('prometheus: not installed');

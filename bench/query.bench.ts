@@ -174,12 +174,12 @@ async function besides(node: NodeProcess, client: QueryClient, seconds: number) 
 }
 
 async function memory(node: NodeProcess, client: QueryClient, count: number) {
-  const doubled = `FROM ${whole} d UNNEST [1, 2, 3, 4, 5] AS t`;
+  const fivefold = `FROM ${whole} d UNNEST [1, 2, 3, 4, 5] AS t`;
   for (const [what, statement] of [
-    ['rows answered', `SELECT d.name, t ${doubled}`],
-    ['rows sorted', `SELECT d.name, t ${doubled} ORDER BY t, d.name`],
-    ['distinct rows', `SELECT DISTINCT d.name, t ${doubled}`],
-    ['groups', `SELECT d.name, t, COUNT(*) ${doubled} GROUP BY d.name, t`],
+    ['rows answered', `SELECT d.name, t ${fivefold}`],
+    ['rows sorted', `SELECT d.name, t ${fivefold} ORDER BY t, d.name`],
+    ['distinct rows', `SELECT DISTINCT d.name, t ${fivefold}`],
+    ['groups', `SELECT d.name, t, COUNT(*) ${fivefold} GROUP BY d.name, t`],
   ] as const) {
     await wait(2_000);
     const before = residentMb(node.pid);

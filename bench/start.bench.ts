@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { portNames } from '../src/main/node-options.ts';
 import { NodeProcess } from '../test/support/node-process.ts';
 import { threadHeaps } from './support/thread-heaps.ts';
 
@@ -35,10 +36,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
 async function startOnce(): Promise<number> {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-bench-'));
   const port = await freePort();
-  const ports = ['rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'].flatMap((name) => [
-    `--${name}-port`,
-    '0',
-  ]);
+  const ports = portNames.filter((name) => name !== 'rest-port').flatMap((name) => [`--${name}`, '0']);
   const began = performance.now();
   const child = spawn(
     process.execPath,
@@ -71,8 +69,8 @@ async function bareNode(): Promise<number> {
 }
 
 /**
- * Resident memory and processor time of an idle node. For half a minute after a read of metrics the node samples
- * every second, so the measurement begins later.
+ * Resident memory and processor time of an idle node. The measurement begins later: threads collect the garbage of their start
+ * once they have been idle for some seconds.
  */
 async function idle(
   args: string[],

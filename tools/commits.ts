@@ -1,4 +1,5 @@
-// Checks that subjects of commits have at most 72 characters: of those not on the remote's main branch, or without a remote of the last.
+// Checks that commit subjects have at most 72 characters: those of commits that the remote's main branch lacks; without a remote, that
+// of the last commit.
 import { spawnSync } from 'node:child_process';
 
 const subjectCharacters = 72;

@@ -227,7 +227,10 @@ function commandRow(command: Command): string {
   return `| 0x${hex} | ${name} | ${session} | ${needs} | ${frames} | ${doc} |`;
 }
 
-/** What a read answers is part of the API document: a test holds the node against it. The view ports have a document of none. */
+/**
+ * GET routes that declare no answer. The API document shows it, and a test compares what a node answers with it. Routes of the view
+ * ports (CAPI) are in no document.
+ */
 async function undescribed(): Promise<RouteDefinition[]> {
   const files = globSync('src/cluster/**/*.contract.ts', { exclude: ['src/cluster/capi/**'] });
   const modules = await Promise.all(

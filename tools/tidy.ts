@@ -179,17 +179,17 @@ function unitOf(file: string): string {
 function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const cycles: string[][] = [];
   const done = new Set<string>();
-  const way: string[] = [];
-  const visit = (place: string): void => {
-    const at = way.indexOf(place);
-    if (at >= 0) cycles.push([...way.slice(at), place]);
-    if (at >= 0 || done.has(place)) return;
-    way.push(place);
-    for (const next of graph.get(place) ?? []) visit(next);
-    way.pop();
-    done.add(place);
+  const path: string[] = [];
+  const visit = (node: string): void => {
+    const at = path.indexOf(node);
+    if (at >= 0) cycles.push([...path.slice(at), node]);
+    if (at >= 0 || done.has(node)) return;
+    path.push(node);
+    for (const next of graph.get(node) ?? []) visit(next);
+    path.pop();
+    done.add(node);
   };
-  for (const place of graph.keys()) visit(place);
+  for (const node of graph.keys()) visit(node);
   return cycles;
 }
 

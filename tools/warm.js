@@ -1,6 +1,6 @@
 // Run by npm after an install in a checkout: starts a node and the cloud once, so that the compiled form of their code is in the
-// cache and the first real start is as fast and small as the others. What fails here fails nothing; plain JavaScript, for older
-// Nodes run it too. It is `postprepare` in package.json, since npm warns whoever installs the package of a `prepare`.
+// cache and the first real start is as fast and small as the others. A failure here fails no install. Plain JavaScript, since older
+// Nodes run it too. It is `postprepare` in package.json, since npm warns users who install the package about a `prepare`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
 const dataDir = mkdtempSync(join(tmpdir(), 'divan-warm-'));
-const ports = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls'];
+const ports = ['rest', 'rest-tls', 'kv', 'kv-tls', 'capi', 'capi-tls', 'dist', 'dist-tls', 'replication'];
 const readyFile = join(dataDir, 'ready.json');
 const args = ['up', '--data-dir', dataDir, '--ready-file', readyFile, '--bucket', 'b', '--cloud-port', '0'];
 const child = spawn(

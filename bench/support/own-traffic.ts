@@ -17,8 +17,8 @@ import { aBucket, aDesired } from '../../test/support/data-service.ts';
 const generator = fileURLToPath(new URL('./kv-load.ts', import.meta.url));
 const pauseMs = 40;
 
-/** Yields the samples of each moment. */
-export async function* ownTraffic(folder: string, moments: number): AsyncGenerator<FlatSample[]> {
+/** Yields the samples of each step. */
+export async function* ownTraffic(folder: string, steps: number): AsyncGenerator<FlatSample[]> {
   const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
   const ports = { port: 0, tlsPort: 0 };
   const { port } = await admin.start({
@@ -28,12 +28,12 @@ export async function* ownTraffic(folder: string, moments: number): AsyncGenerat
   await admin.apply(aDesired({ buckets: [aBucket('b', { type: 'native' })] }));
   const machine = new Machine(folder, () => performance.now());
   const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: freshManifest() };
-  const calledOff = new AbortController();
+  const stopped = new AbortController();
   const load = { connections: 16, pipeline: 1, port, seconds: 600, isDivan: true };
   const loading = promisify(execFile)(process.execPath, [generator, JSON.stringify(load)], {
-    signal: calledOff.signal,
+    signal: stopped.signal,
   }).catch(() => {});
-  for (let moment = 0; moment < moments; moment++) {
+  for (let step = 0; step < steps; step++) {
     const { userCPUTime, systemCPUTime, minorPageFault, majorPageFault } = process.resourceUsage();
     yield [
       ...flatten([
@@ -52,7 +52,7 @@ export async function* ownTraffic(folder: string, moments: number): AsyncGenerat
     ];
     await sleep(pauseMs);
   }
-  calledOff.abort();
+  stopped.abort();
   await loading;
   await admin.stop();
 }

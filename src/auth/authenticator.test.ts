@@ -69,7 +69,7 @@ async function drive<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
     clock.advance(100);
     await turns();
   }
-  assert.ok(done, 'work that time alone does not finish');
+  assert.ok(done, 'the work did not finish by the passing of time alone');
   return await finished;
 }
 
@@ -228,20 +228,20 @@ test('refuses a login when hundreds are queued', async () => {
 test('delays a bounded number of answers', async () => {
   const clock = new ManualClock();
   const throttle = new LoginThrottle(clock);
-  let notified = 0;
+  let answered = 0;
   const answers = Array.from({ length: 1_100 }, (_, n) =>
     throttle.failed('source', `user${n}`).then(() => {
-      notified++;
+      answered++;
     }),
   );
   await turns();
-  assert.equal(notified, 100);
+  assert.equal(answered, 100);
   clock.advance(20_000);
   await Promise.all(answers);
-  assert.equal(notified, 1_100);
+  assert.equal(answered, 1_100);
 });
 
-test('forgets the oldest failures when ten thousand sources have failed since', async () => {
+test('forgets the oldest failures above ten thousand counted sources and users', async () => {
   const clock = new ManualClock();
   const throttle = new LoginThrottle(clock);
   for (let n = 0; n < 5; n++) await drive(clock, throttle.failed('first', 'jane'));

@@ -38,6 +38,7 @@ export type VerifyExternal = (name: string, password: string) => Promise<boolean
 type Attempt = Parameters<Authority['authenticate']>[0];
 
 const maximumRemembered = 1_000;
+
 export class Authenticator implements Authority {
   readonly anonymous: Caller = callerOf({ name: '', domain: 'anonymous' }, []);
   readonly #source: IdentitySource;

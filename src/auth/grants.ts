@@ -20,7 +20,7 @@ export const fullGrants = (): Grants => ({
   buckets: { [everyName]: { privileges: everything } },
 });
 
-/** The rule that grants a privilege: an object below `cluster`, or below the collection asked about. */
+/** A privilege and the permission that grants it: an operation on an object below `cluster`, or below the collection in question. */
 type Rule = readonly [privilege: Privilege, object: string, operation: string];
 
 const nodeRules: readonly Rule[] = [

@@ -9,9 +9,10 @@ const longestDelayMs = 2_000;
 /** Below the five seconds after which published clients report a timeout instead of a wrong password. */
 const longestWaitMs = 3_000;
 const forgetAfterMs = 15 * 60_000;
-const maximumSources = 10_000;
+/** Of sources, and of pairs of a source and a user. */
+const maximumCounted = 10_000;
 const suspectAfter = 5;
-/** Delayed answers at a time; further ones are sent at once, because delayed ones cost memory and connections. */
+/** Delayed answers at a time; more are sent at once, because delayed ones cost memory and connections. */
 const maximumWaiting = 1_000;
 
 interface Failures {
@@ -60,7 +61,7 @@ export class LoginThrottle {
     // Deleted and set again, so that the map stays in order of the last failure.
     this.#failures.delete(key);
     this.#failures.set(key, { count: fresh.count + 1, freeAtMs, lastMs: now });
-    if (this.#failures.size > maximumSources)
+    if (this.#failures.size > maximumCounted)
       this.#failures.delete(this.#failures.keys().next().value as string);
     return freeAtMs - now;
   }

@@ -16,8 +16,8 @@ export const Privilege = {
   dcpConsumer: 1 << 11,
   dcpStream: 1 << 12,
   simpleStats: 1 << 13,
+  /** This and the next two are node-wide. */
   stats: 1 << 14,
-  /** Node-wide. */
   systemSettings: 1 << 15,
   administrator: 1 << 16,
 } as const;
@@ -54,10 +54,10 @@ export interface UserSpec {
   name: string;
   /** Changes when the credentials do: sessions of an older one get AUTH_STALE. */
   credentialId: string;
-  /** `null` for a user without a password, who cannot log in here. */
+  /** `null` for a user without a password, who cannot log in at the data port. */
   scram: { sha1: ScramVerifier; sha256: ScramVerifier; sha512: ScramVerifier } | null;
   grants: Grants;
-  /** The manager checks the password with an external system. */
+  /** The cluster manager checks the password with an external system. */
   isExternal?: boolean;
   /** Absent: no limits. */
   limits?: DataUserLimits;

@@ -105,7 +105,7 @@ test('limits a role to a scope', () => {
   assert.ok(can('bucket_admin[t]', 'cluster.scope[t:s].collections!write'));
 });
 
-test('lets the first matching pattern of a role decide, and any role allow', () => {
+test('the first matching pattern of a role decides, and one role that allows suffices', () => {
   assert.ok(!can('bucket_admin[t]', 'cluster.bucket[t].data.docs!read'));
   assert.ok(can('bucket_admin[t],data_reader[t:*:*]', 'cluster.bucket[t].data.docs!read'));
   assert.ok(!can('unheard_of', 'cluster.pools!read'));
@@ -152,7 +152,7 @@ test('parses permissions and refuses other texts', (t) => {
   for (const text of bad) t.assert.equal(parsePermission(text), null, text);
 });
 
-test('keeps every pattern of the catalogue well formed and every id unique', () => {
+test('every pattern of the catalogue is well formed, and every id unique', () => {
   const ids = new Set(roleCatalogue.map((one) => one.id));
   assert.equal(ids.size, roleCatalogue.length);
   for (const { id } of roleCatalogue) can(id, 'cluster.no.such.thing!read');

@@ -12,7 +12,7 @@ export interface GrantedRole {
 
 export const namesOfLevel: Record<RoleLevel, number> = { cluster: 0, bucket: 1, scope: 2, collection: 3 };
 
-/** Stands in a permission for "all of them": only a pattern for any matches. */
+/** The name in a permission that stands for all of them: only a pattern for any name matches it. */
 export const everyName = '*';
 
 interface CompiledPattern {
@@ -44,8 +44,8 @@ function vertexCovers(pattern: Vertex, vertex: Vertex, granted: GrantedRole['nam
   if (pattern.name !== vertex.name) return false;
   return pattern.names.every((slot, index) => {
     const wanted = slot === null ? null : (granted[slotIndex(slot)] ?? null);
-    const asked = vertex.names[index] ?? null;
-    return wanted === null || asked === null || wanted === asked;
+    const requested = vertex.names[index] ?? null;
+    return wanted === null || requested === null || wanted === requested;
   });
 }
 

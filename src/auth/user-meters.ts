@@ -46,7 +46,7 @@ export class UserMeters {
     meter.egressBytes += egressBytes;
   }
 
-  /** A new minute begins with the first request after the last one. Meters of users without requests are removed. */
+  /** A new minute begins with the first request after the end of the last minute. Meters of users without requests are removed. */
   #meterOf(user: string): Meter {
     const nowMs = this.#clock.monotonicMs();
     const known = this.#meters.get(user);

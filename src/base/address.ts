@@ -3,7 +3,7 @@
 /** Removes the prefix with which dual-stack sockets report an IPv4 address. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** The /64 network of an IPv6 address; any other text unchanged. */
+/** The /64 network of an IPv6 address; of any other text what `plainAddress` returns. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   if (!plain.includes(':')) return plain;
@@ -11,8 +11,8 @@ export function networkOf(address: string): string {
   const groups = (text: string): string[] => text.split(':').filter((group) => group !== '');
   const first = groups(head);
   const last = groups(tail ?? '');
-  const left = Math.max(0, 8 - first.length - last.length);
-  const all = [...first, ...Array.from({ length: tail === undefined ? 0 : left }, () => '0'), ...last];
+  const omitted = Math.max(0, 8 - first.length - last.length);
+  const all = [...first, ...Array.from({ length: tail === undefined ? 0 : omitted }, () => '0'), ...last];
   return `${all
     .slice(0, 4)
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))

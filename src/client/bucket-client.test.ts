@@ -11,6 +11,7 @@ import { DataPortError, StatusError } from './data-port-error.ts';
 import { vbucketOf } from './document-key.ts';
 import { RangeScanner } from './range-scan.ts';
 
+/** Id of the collection `orders`. */
 const orders = 8;
 
 const storing = (key: string, text: string, rest: Partial<StoreRequest> = {}): StoreRequest => ({
@@ -160,7 +161,7 @@ test('scans a collection by vbucket, with keys only or with documents', () =>
     assert.equal(await client.itemCount(orders), 3_000);
   }));
 
-test('resolves names of collections only while they exist', () =>
+test('resolves the names of collections that exist, and of no others', () =>
   withClient(async (client) => {
     assert.equal(await client.collectionId('shop', 'carts'), 9);
     assert.equal(await client.collectionId('shop', 'boats'), undefined);

@@ -1,7 +1,8 @@
 // A client of one bucket over one connection: pipelined requests. Compressed values are inflated here, not in the data service.
 import { deferred } from '#base/deferred.ts';
-import { GetAllVbSeqnos, GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/commands/bucket.ts';
+import { GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/commands/bucket.ts';
 import { Add, Delete, Get, Replace, SetDocument } from '#wire/commands/documents.ts';
+import { SelectBucket } from '#wire/commands/session.ts';
 import { SubdocMultiLookup, SubdocMultiMutation } from '#wire/commands/subdocument.ts';
 import { Feature } from '#wire/features.ts';
 import type { Frame } from '#wire/frame.ts';
@@ -11,7 +12,9 @@ import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
 import { documentKey, vbucketCount, vbucketOf } from './document-key.ts';
+import { itemsGroup, itemsIn } from './item-counts.ts';
 import { pipelined } from './pipelined.ts';
+import { failoverEntries, seqnosIn, seqnosRequest } from './seqnos.ts';
 import {
   decodeFailedWrite,
   decodeReads,
@@ -21,7 +24,13 @@ import {
   type PathResult,
   type PathWrite,
 } from './subdoc.ts';
-import { casOf, type WireAccount, type WireAddress, WireConnection } from './wire-connection.adapter.ts';
+import {
+  casOf,
+  type RequestSender,
+  type WireAccount,
+  type WireAddress,
+  WireConnection,
+} from './wire-connection.adapter.ts';
 
 const features = [
   Feature.mutationSeqno,
@@ -91,13 +100,37 @@ export interface ChangeToken {
   seqno: number;
 }
 
-export type StoreReply = { status: number; cas: bigint; token: ChangeToken | null; failedPart: number };
+export interface StoreReply {
+  status: number;
+  cas: bigint;
+  token: ChangeToken | null;
+  /** The status of the sub-document mutation that failed; 0: none. */
+  failedPart: number;
+}
+
+/** A connection that has selected the bucket. */
+export async function openOnBucket(options: BucketClientOptions): Promise<WireConnection> {
+  const { address, account, bucket } = options;
+  const connection = await WireConnection.open(address);
+  try {
+    await connection.hello(features);
+    if (address.node === undefined) await connection.authenticate(account);
+    const status = await connection.selectBucket(bucket);
+    if (status !== Status.success) throw new StatusError(SelectBucket.opcode, status);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
 
 export class BucketClient {
   readonly bucket: string;
-  readonly connection: WireConnection;
+  /** Its vbuckets may be on several nodes. */
+  readonly isSpread: boolean = false;
+  readonly connection: RequestSender;
 
-  private constructor(bucket: string, connection: WireConnection) {
+  protected constructor(bucket: string, connection: RequestSender) {
     this.bucket = bucket;
     this.connection = connection;
   }
@@ -106,18 +139,8 @@ export class BucketClient {
    * @throws StatusError noBucket or noAccess when the bucket cannot be entered
    * @throws DataPortError without a connection
    */
-  static async open({ address, account, bucket }: BucketClientOptions): Promise<BucketClient> {
-    const connection = await WireConnection.open(address);
-    try {
-      await connection.hello(features);
-      await connection.authenticate(account);
-      const status = await connection.selectBucket(bucket);
-      if (status !== Status.success) throw new StatusError(0x89, status);
-      return new BucketClient(bucket, connection);
-    } catch (error) {
-      connection.close();
-      throw error;
-    }
+  static async open(options: BucketClientOptions): Promise<BucketClient> {
+    return new BucketClient(options.bucket, await openOnBucket(options));
   }
 
   get isClosed(): boolean {
@@ -140,6 +163,7 @@ export class BucketClient {
       signal,
       request: (index) => onDocument(Get.opcode, collectionId, keys[index] as string),
       take: (index, frame) => {
+        // The field `vb` of a reply is its status.
         found[index] = frame.vb === Status.success ? fetched(frame) : frame.vb;
       },
     });
@@ -198,14 +222,9 @@ export class BucketClient {
 
   /** The latest seqno of every vbucket, of one collection when it is named; 0 where there is none. */
   async highSeqnos(collectionId?: number): Promise<Float64Array> {
-    const activeOnly = 1;
-    const extras = Buffer.alloc(collectionId === undefined ? 4 : 8);
-    extras.writeUInt32BE(activeOnly);
-    if (collectionId !== undefined) extras.writeUInt32BE(collectionId, 4);
-    const { value } = await this.connection.expect({ opcode: GetAllVbSeqnos.opcode, extras });
+    const { value } = await this.connection.expect(seqnosRequest(collectionId));
     const seqnos = new Float64Array(vbucketCount);
-    for (let at = 0; at + 10 <= value.length; at += 10)
-      seqnos[value.readUInt16BE(at)] = Number(value.readBigUInt64BE(at + 2));
+    for (const [vb, seqno] of seqnosIn(value)) seqnos[vb] = seqno;
     return seqnos;
   }
 
@@ -260,9 +279,16 @@ export class BucketClient {
 
   /** A group of statistics by name. */
   stats(group: string): Promise<ReadonlyMap<string, string>> {
+    return this.statsOf(this.connection, group);
+  }
+
+  protected statsOf(
+    connection: Pick<RequestSender, 'send'>,
+    group: string,
+  ): Promise<ReadonlyMap<string, string>> {
     const figures = new Map<string, string>();
     const done = deferred<ReadonlyMap<string, string>>();
-    this.connection.send({ opcode: Stat.opcode, key: Buffer.from(group) }, (frame) => {
+    connection.send({ opcode: Stat.opcode, key: Buffer.from(group) }, (frame) => {
       if (frame === null) {
         done.reject(new DataPortError('the connection to the data port ended'));
         return true;
@@ -279,9 +305,7 @@ export class BucketClient {
 
   /** How many documents a collection has. */
   async itemCount(collectionId: number): Promise<number> {
-    const figures = await this.stats(`collections-byid 0x${collectionId.toString(16)}`);
-    for (const [name, value] of figures) if (name.endsWith(':items')) return Number(value);
-    return 0;
+    return itemsIn(await this.stats(itemsGroup(collectionId)));
   }
 }
 
@@ -310,13 +334,6 @@ function inflatedValue(buffer: Buffer, start: number, end: number, datatype: num
   const inflated = snappyInflate(buffer, start, end, inflatedBytesMax);
   if (inflated === null) throw new DataPortError('the data port sent a value that cannot be inflated');
   return inflated;
-}
-
-export function failoverEntries(value: Buffer): { uuid: bigint; seqno: number }[] {
-  const entries = [];
-  for (let at = 0; at + 16 <= value.length; at += 16)
-    entries.push({ uuid: value.readBigUInt64BE(at), seqno: Number(value.readBigUInt64BE(at + 8)) });
-  return entries;
 }
 
 const opcodes = {

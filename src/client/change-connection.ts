@@ -1,6 +1,7 @@
 // One connection of change streams on a bucket: streams are requested by vbucket, their messages go to one handler in order.
 // Flow control acknowledges what the handler has consumed; NOOPs detect a dead peer.
 import { deferred } from '#base/deferred.ts';
+import { SelectBucket } from '#wire/commands/session.ts';
 import {
   DcpBufferAck,
   DcpCloseStream,
@@ -13,9 +14,9 @@ import { type EndReason, Message, OpenFlag, StreamFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { type Frame, Magic } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
-import { failoverEntries } from './bucket-client.ts';
 import { Change, type CollectionEvent, eventOf, readSeqno } from './change.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
+import { failoverEntries } from './seqnos.ts';
 import { type WireAccount, type WireAddress, WireConnection } from './wire-connection.adapter.ts';
 
 export interface FailoverEntry {
@@ -95,7 +96,8 @@ export class ChangeConnection {
   private readonly connection: WireConnection;
   private readonly options: ChangeConnectionOptions;
   private readonly filter: Buffer;
-  private readonly taken = new Change();
+  /** The change of the current message, reused for each. */
+  private readonly current = new Change();
   private unacknowledged = 0;
   private isPaused = false;
 
@@ -116,13 +118,14 @@ export class ChangeConnection {
    */
   static async open(options: ChangeConnectionOptions): Promise<ChangeConnection> {
     const { address } = options;
+    // Three missed NOOPs.
     const timeoutMs = Math.max(address.timeoutMs, noopSeconds * 3_000);
     const connection = await WireConnection.open({ ...address, timeoutMs });
     try {
       await connection.hello(features);
-      await connection.authenticate(options.account);
+      if (address.node === undefined) await connection.authenticate(options.account);
       const status = await connection.selectBucket(options.bucket);
-      if (status !== Status.success) throw new StatusError(0x89, status);
+      if (status !== Status.success) throw new StatusError(SelectBucket.opcode, status);
       const opened = new ChangeConnection(connection, options);
       await opened.begin();
       return opened;
@@ -144,14 +147,14 @@ export class ChangeConnection {
     const request = { opcode: DcpStreamRequest.opcode, vb, extras, value: this.filter };
     this.connection.send(request, (frame) => {
       if (frame === null) answer.reject(new DataPortError('the connection of change streams ended'));
-      else answer.resolve(this.begun(vb, streamReply(frame)));
+      else answer.resolve(this.reported(vb, streamReply(frame)));
       return true;
     });
     return answer.promise;
   }
 
-  /** Called before the messages behind the reply are delivered. */
-  private begun(vb: number, reply: StreamReply): StreamReply {
+  /** Reports the start of a stream to the handler, before the messages behind the reply are delivered. */
+  private reported(vb: number, reply: StreamReply): StreamReply {
     if (reply.kind === 'open') this.options.handler.opened(vb, reply.log);
     return reply;
   }
@@ -206,7 +209,7 @@ export class ChangeConnection {
 
   private message(frame: Frame): void {
     if (frame.opcode === DcpNoop.opcode) {
-      this.connection.say({ magic: Magic.response, opcode: DcpNoop.opcode, opaque: frame.opaque });
+      this.connection.sendUnanswered({ magic: Magic.response, opcode: DcpNoop.opcode, opaque: frame.opaque });
       return;
     }
     this.unacknowledged += frame.end - frame.start;
@@ -222,8 +225,8 @@ export class ChangeConnection {
     const { handler } = this.options;
     const { buffer, extrasStart, opcode, vb } = frame;
     if (opcode === Message.mutation || opcode === Message.deletion || opcode === Message.expiration) {
-      this.taken.fill(frame);
-      handler.change(this.taken);
+      this.current.fill(frame);
+      handler.change(this.current);
     } else if (opcode === Message.snapshotMarker)
       handler.snapshot(vb, readSeqno(buffer, extrasStart), readSeqno(buffer, extrasStart + 8));
     else if (opcode === Message.seqnoAdvanced) handler.advanced(vb, readSeqno(buffer, extrasStart));
@@ -241,7 +244,7 @@ export class ChangeConnection {
     const extras = Buffer.alloc(4);
     extras.writeUInt32BE(this.unacknowledged);
     this.unacknowledged = 0;
-    this.connection.say({ opcode: DcpBufferAck.opcode, extras });
+    this.connection.sendUnanswered({ opcode: DcpBufferAck.opcode, extras });
   }
 }
 

@@ -9,15 +9,24 @@ import {
   type ChangeHandler,
   type StreamPosition,
 } from './change-connection.ts';
-import { isPassing } from './data-port-error.ts';
+import { isTransient } from './data-port-error.ts';
 
 export interface FollowerHandler extends ChangeHandler {
   /** The position from which to request the stream of a vbucket. */
   positionOf(vb: number): StreamPosition;
   /** The server lost the changes after this seqno. Once it resolves, `positionOf` must return no position above it. */
   rollback(vb: number, seqno: number): Promise<void> | void;
-  /** The connection was lost or failed; it will be retried. For logs and states. */
-  lost(reason: Error): void;
+  /** The connection was lost or failed; the streams of these vbuckets ended and will be requested again. */
+  lost(reason: Error, vbuckets: readonly number[]): void;
+}
+
+/** Follows the changes of a bucket, on one node or on several. */
+export interface ChangesFollower {
+  start(): void;
+  /** Resolves after the last call of the handler. */
+  stop(): Promise<void>;
+  pause(): void;
+  resume(): void;
 }
 
 export interface ChangeFollowerOptions extends Omit<ChangeConnectionOptions, 'handler'> {
@@ -35,7 +44,7 @@ const finalEnds: ReadonlySet<number> = new Set([
   EndReason.lostPrivileges,
 ]);
 
-export class ChangeFollower {
+export class ChangeFollower implements ChangesFollower {
   private readonly options: ChangeFollowerOptions;
   private readonly stopped = new AbortController();
   private readonly finished = new Set<number>();
@@ -79,7 +88,7 @@ export class ChangeFollower {
       const startedMs = clock.monotonicMs();
       const reason = await this.follow();
       if (this.isStopped) return;
-      handler.lost(reason);
+      handler.lost(reason, this.options.vbuckets);
       if (clock.monotonicMs() - startedMs > retryMs.last) delayMs = retryMs.first;
       await clock.sleep(delayMs, this.stopped.signal).catch(() => {}); // stopped: the loop sees it
       delayMs = Math.min(delayMs * 2, retryMs.last);
@@ -133,7 +142,7 @@ export class ChangeFollower {
       else if (reply.status === Status.unknownCollection || reply.status === Status.unknownScope)
         return this.finish(vb, EndReason.filterEmpty);
       else if (reply.status === Status.noAccess) return this.finish(vb, EndReason.lostPrivileges);
-      else if (isPassing(reply.status)) await clock.sleep(retryMs.first, this.stopped.signal);
+      else if (isTransient(reply.status)) await clock.sleep(retryMs.first, this.stopped.signal);
       else
         throw new Error(`the stream of vbucket ${vb} was refused with status 0x${reply.status.toString(16)}`);
     }

@@ -17,6 +17,7 @@ import { ChangeConnection } from './change-connection.ts';
 import { ChangeFollower } from './change-follower.ts';
 import { vbucketCount, vbucketOf } from './document-key.ts';
 
+/** Id of the collection `orders`. */
 const orders = 8;
 const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
 
@@ -101,7 +102,7 @@ async function streamFigures(client: Awaited<ReturnType<typeof bucketClient>>) {
   return undefined;
 }
 
-test('a stream up to a seqno ends there', async () => {
+test('a stream requested up to the latest change ends there', async () => {
   await using service = await startService();
   const client = await bucketClient(service.port);
   await client.storeMany(0, [storing('a', '1')]);

@@ -19,7 +19,7 @@ export class StatusError extends Error {
 }
 
 /** Statuses after which the same request may succeed a little later. */
-const passing: ReadonlySet<number> = new Set([
+const transient: ReadonlySet<number> = new Set([
   Status.temporaryFailure,
   Status.busy,
   Status.outOfMemory,
@@ -29,7 +29,7 @@ const passing: ReadonlySet<number> = new Set([
   Status.notInitialized,
 ]);
 
-export const isPassing = (status: number): boolean => passing.has(status);
+export const isTransient = (status: number): boolean => transient.has(status);
 
 export const statusName = (status: number): string =>
   Object.entries(Status).find(([, code]) => code === status)?.[0] ?? `0x${status.toString(16)}`;

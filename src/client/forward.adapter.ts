@@ -1,11 +1,11 @@
-// Sends a request on to another HTTP server and answers its response as a stream, which is read as fast as it is taken.
+// Sends a request on to another HTTP server and resolves with its response as a stream, read only as fast as the caller consumes it.
 import type { IncomingMessage } from 'node:http';
 import { http } from '#ports/node-http.ts';
 
 export interface ForwardTarget {
   readonly host: string;
   readonly port: number;
-  /** The local address, where the server's allowlist admits only that. */
+  /** The local address to connect from, if the server's allowlist admits only that. */
   readonly localAddress?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface ForwardedResponse {
 }
 
 /** A connection without a byte for so long is closed. */
-const patienceMs = 600_000;
+const idleTimeoutMs = 600_000;
 
 export function forward(
   target: ForwardTarget,
@@ -35,10 +35,10 @@ export function forward(
   const outgoing = http.request({
     ...{ host: target.host, port: target.port, method, path, signal },
     ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
-    ...{ agent: false, timeout: patienceMs },
+    ...{ agent: false, timeout: idleTimeoutMs },
     headers: { ...headers, 'content-length': body.length },
   });
-  outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer in ${patienceMs} ms`)));
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer in ${idleTimeoutMs} ms`)));
   outgoing.on('error', reject);
   outgoing.on('response', (response: IncomingMessage) =>
     resolve({

@@ -37,7 +37,7 @@ test('retries a write until the bucket has loaded', async () => {
   assert.equal(requests, 3);
 });
 
-test('fails a write after a timeout of retries, or when the bucket refuses it', async () => {
+test('fails a write when its retries take too long, or when the bucket refuses it', async () => {
   await withServer([temporaryFailure], (client) =>
     assert.rejects(client.set(document, Buffer.from('1'), 0, 30), /storing "k": status 0x86/),
   );

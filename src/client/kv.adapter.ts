@@ -36,9 +36,9 @@ export class KvClient {
     await this.connection.authenticate({ username, password });
   }
 
-  /** Retries until the bucket exists or the time is over: a new bucket may not be there yet. */
-  async select(bucket: string, patienceMs = 0): Promise<void> {
-    const deadline = realClock.monotonicMs() + patienceMs;
+  /** Retries until the bucket exists or the time is over: the data service may not have created a new bucket yet. */
+  async select(bucket: string, timeoutMs = 0): Promise<void> {
+    const deadline = realClock.monotonicMs() + timeoutMs;
     for (;;) {
       const status = await this.connection.selectBucket(bucket);
       if (status === Status.success) return;
@@ -64,7 +64,7 @@ export class KvClient {
     { collectionId, key }: StoredDocument,
     value: Uint8Array,
     expiry: number,
-    patienceMs: number,
+    timeoutMs: number,
   ): Promise<void> {
     const extras = Buffer.alloc(8);
     extras.writeUInt32BE(jsonFlags);
@@ -76,7 +76,7 @@ export class KvClient {
       extras,
       value,
     };
-    const deadline = realClock.monotonicMs() + patienceMs;
+    const deadline = realClock.monotonicMs() + timeoutMs;
     for (;;) {
       const { status } = await this.request(request);
       if (status === Status.success) return;
@@ -86,12 +86,12 @@ export class KvClient {
     }
   }
 
-  /** True once all are persisted; asking makes the node flush at once. */
+  /** True once all are persisted; the request makes the node flush at once. */
   async arePersisted(documents: readonly StoredDocument[]): Promise<boolean> {
-    const asked = documents.map(observed);
-    const { value } = await this.expect({ opcode: Observe.opcode, value: Buffer.concat(asked) });
+    const entries = documents.map(observed);
+    const { value } = await this.expect({ opcode: Observe.opcode, value: Buffer.concat(entries) });
     let at = 0;
-    return asked.every((one) => {
+    return entries.every((one) => {
       at += one.length + observedStateBytes;
       return value[at - observedStateBytes] !== inMemoryOnly;
     });

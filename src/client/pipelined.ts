@@ -3,11 +3,12 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Frame } from '#wire/frame.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { DataPortError } from './data-port-error.ts';
-import type { WireConnection } from './wire-connection.adapter.ts';
+import type { RequestSender } from './wire-connection.adapter.ts';
 
+/** Limits of the requests in flight. */
 const inFlightMax = 1024;
-/** Limits of requests in flight. */
 const bytesMax = 8 << 20;
+/** Estimate for the header and extras of a request. */
 const headBytes = 64;
 
 export interface Pipelined {
@@ -21,19 +22,19 @@ export interface Pipelined {
 }
 
 /** Resolves after the last reply. */
-export function pipelined(connection: WireConnection, work: Pipelined): Promise<void> {
+export function pipelined(connection: RequestSender, work: Pipelined): Promise<void> {
   return new Run(connection, work).start();
 }
 
 class Run {
-  private readonly connection: WireConnection;
+  private readonly connection: RequestSender;
   private readonly work: Pipelined;
   private readonly finished: Deferred<void> = deferred();
   private next = 0;
   private done = 0;
   private bytes = 0;
 
-  constructor(connection: WireConnection, work: Pipelined) {
+  constructor(connection: RequestSender, work: Pipelined) {
     this.connection = connection;
     this.work = work;
   }

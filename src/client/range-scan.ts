@@ -5,7 +5,7 @@ import type { Frame } from '#wire/frame.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
-import type { WireConnection } from './wire-connection.adapter.ts';
+import type { RequestSender } from './wire-connection.adapter.ts';
 
 export interface ScannedDocument {
   key: string;
@@ -28,6 +28,7 @@ export interface RangeScan {
 
 const idBytes = 16;
 const pageBytes = 1 << 20;
+/** Flags, expiry, seqno, CAS and datatype in front of a document. */
 const metaBytes = 25;
 const nothing = Buffer.alloc(0);
 
@@ -39,12 +40,12 @@ const everything = {
 
 /** One scan. `next` reads the next page; null at the end. Call `cancel` to stop early. */
 export class RangeScanner {
-  private readonly connection: WireConnection;
+  private readonly connection: RequestSender;
   private readonly scan: RangeScan;
   private id: Buffer | null = null;
   private isDone = false;
 
-  constructor(connection: WireConnection, scan: RangeScan) {
+  constructor(connection: RequestSender, scan: RangeScan) {
     this.connection = connection;
     this.scan = scan;
   }

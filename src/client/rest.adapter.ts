@@ -11,13 +11,13 @@ export interface RestTarget {
   port: number;
   username?: string;
   password?: string;
-  /** The local address, where the node's allowlist admits only that. */
+  /** The local address to connect from, if the node's allowlist admits only that. */
   localAddress?: string | undefined;
   /** Idle timeout of the connection. */
   timeoutMs?: number | undefined;
 }
 
-const patienceMs = 30_000;
+const timeoutMsDefault = 30_000;
 
 export type RestFields = Readonly<Record<string, string | number | boolean>>;
 
@@ -32,7 +32,7 @@ export function rest(
 ): Promise<RestReply> {
   const { type, body } = encoded(content);
   const { promise, resolve, reject } = Promise.withResolvers<RestReply>();
-  const timeoutMs = target.timeoutMs ?? patienceMs;
+  const timeoutMs = target.timeoutMs ?? timeoutMsDefault;
   const outgoing = http.request({
     host: target.host,
     port: target.port,

@@ -59,7 +59,7 @@ export function decodeReads({ buffer, valueStart, end }: Frame): PathResult[] {
   return results;
 }
 
-/** The index and status of the failed mutation, if the reply names one. */
+/** The index and status of the failed mutation; both 0 if the reply names none. */
 export function decodeFailedWrite({ buffer, valueStart, end }: Frame): { index: number; status: number } {
   if (end - valueStart < 3) return { index: 0, status: 0 };
   return { index: buffer[valueStart] as number, status: buffer.readUInt16BE(valueStart + 1) };

@@ -1,7 +1,9 @@
 // One connection to a data port: sends and receives frames, with many requests in flight. Replies are matched by opaque and may come in
 // any order; requests from the server (change streams, NOOP) go to `onMessage`. It does not interpret commands.
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
 import { writeU32 } from '#wire/bytes.ts';
 import { Hello, SaslAuth, SelectBucket } from '#wire/commands/session.ts';
 import { emptyFrame, type Frame, FrameResult, headerBytes, Magic } from '#wire/frame.ts';
@@ -13,10 +15,39 @@ import { DataPortError, StatusError } from './data-port-error.ts';
 export interface WireAddress {
   host: string;
   port: number;
-  /** The local address. */
+  /** The local address to connect from. */
   localAddress?: string | undefined;
   /** A connection with requests in flight is closed after this time without input. */
   timeoutMs: number;
+  /** Time to connect; omitted: `timeoutMs`. */
+  connectMs?: number;
+  /** Another node of the cluster, at its port for replication: certificates of both sides take the place of an account. */
+  node?: NodeIdentification;
+}
+
+export interface NodeIdentification {
+  /** The id that its certificate must name. */
+  readonly id: string;
+  readonly tls: InterNodeTls;
+}
+
+/** PEM: this node's certificate for other nodes, its key, and the authority of the cluster's nodes. */
+export interface InterNodeTls {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authority: string;
+}
+
+/** What sends requests: one connection, or those to all nodes of a cluster. */
+export interface RequestSender {
+  readonly isClosed: boolean;
+  /** Sends a request. `take` receives its replies in order and must not throw. */
+  send(request: RequestParts, take: TakeReply): void;
+  /** @throws DataPortError when the connection ends first */
+  request(request: RequestParts): Promise<WireReply>;
+  /** Like `request`, but rejects with a StatusError for any status other than success. */
+  expect(request: RequestParts): Promise<WireReply>;
+  close(): void;
 }
 
 export interface WireAccount {
@@ -44,7 +75,7 @@ const inFlightMax = 16_384;
 const agent = Buffer.from('{"a":"divan"}');
 const nothing = Buffer.alloc(0);
 
-export class WireConnection {
+export class WireConnection implements RequestSender {
   /** Receives requests from the server as offsets that are valid during the call. */
   onMessage: ((frame: Frame) => void) | null = null;
   /** The server sends NOOPs: close the connection after silence even without requests in flight. */
@@ -62,38 +93,69 @@ export class WireConnection {
   private reason: DataPortError | null = null;
   private lastOpaque = 0;
   private isFlushDue = false;
+  private isOpen = false;
 
-  private constructor(address: WireAddress, received: Buffer) {
-    const { host, port, localAddress, timeoutMs } = address;
+  private constructor(address: WireAddress) {
+    const { host, port, timeoutMs, connectMs = timeoutMs } = address;
     this.closed = this.end.promise;
-    this.socket = connect({
-      ...{ host, port, noDelay: true },
-      ...(localAddress !== undefined && { localAddress }),
-      onread: {
-        buffer: received,
-        callback: (bytes) => {
-          this.receive(received, bytes);
-          return true;
-        },
-      },
-    });
+    this.socket =
+      address.node === undefined ? this.openPlain(address) : this.openToNode(address, address.node);
     this.socket.on('error', (error) => this.fail(new DataPortError(error.message, { cause: error })));
     this.socket.on('close', () => this.fail(new DataPortError('the data port closed the connection')));
-    this.socket.setTimeout(timeoutMs, () => {
-      const isIdle = this.waiting.size === 0 && !this.expectsMessages && !this.socket.connecting;
+    this.socket.setTimeout(connectMs, () => {
+      const isIdle = this.waiting.size === 0 && !this.expectsMessages && this.isOpen;
       if (isIdle || this.socket.isPaused()) return;
-      this.fail(new DataPortError(`no answer from ${host}:${port} in ${timeoutMs} ms`));
+      const waitedMs = this.isOpen ? timeoutMs : connectMs;
+      this.fail(new DataPortError(`no answer from ${host}:${port} in ${waitedMs} ms`));
     });
   }
 
   /** @throws DataPortError if the connection fails */
   static async open(address: WireAddress): Promise<WireConnection> {
-    const connection = new WireConnection(address, Buffer.allocUnsafeSlow(receiveBytes));
+    const connection = new WireConnection(address);
     const connected = deferred<void>();
-    connection.socket.once('connect', () => connected.resolve());
+    connection.socket.once(address.node === undefined ? 'connect' : 'secureConnect', () =>
+      connected.resolve(),
+    );
     const failed = await Promise.race([connected.promise, connection.closed]);
     if (failed !== undefined) throw failed;
+    connection.isOpen = true;
+    connection.socket.setTimeout(address.timeoutMs);
     return connection;
+  }
+
+  private openPlain({ host, port, localAddress }: WireAddress): Socket {
+    const buffer = Buffer.allocUnsafeSlow(receiveBytes);
+    return connect({
+      ...{ host, port, noDelay: true },
+      ...(localAddress !== undefined && { localAddress }),
+      onread: {
+        buffer,
+        callback: (bytes) => {
+          this.receive(buffer, bytes);
+          return true;
+        },
+      },
+    });
+  }
+
+  /** Nodes are known by their ids; their addresses may change. */
+  private openToNode({ host, port }: WireAddress, { id, tls }: NodeIdentification): Socket {
+    const { authority, certificate, key } = tls;
+    const socket = connectTls({
+      ...{ host, port, ca: authority, cert: certificate, key },
+      ...{ minVersion: 'TLSv1.3', rejectUnauthorized: true, ALPNProtocols: [nodeDataProtocol] },
+      checkServerIdentity: (_, { subjectaltname }) =>
+        nodeIdIn(subjectaltname) === id ? undefined : new Error(`the certificate does not name node ${id}`),
+    });
+    socket.setNoDelay(true);
+    socket.once('secureConnect', () => {
+      // A node of an earlier version takes every connection for one that brings copies.
+      if (socket.alpnProtocol !== nodeDataProtocol)
+        this.fail(new DataPortError(`node ${id} does not serve other nodes' statements`));
+    });
+    socket.on('data', (chunk: Buffer) => this.receive(chunk, chunk.length));
+    return socket;
   }
 
   get isClosed(): boolean {
@@ -155,7 +217,7 @@ export class WireConnection {
   }
 
   /** Sends a frame without a reply, such as a response to the server. */
-  say(message: RequestParts): void {
+  sendUnanswered(message: RequestParts): void {
     if (this.reason === null) this.write(message, message.opaque ?? 0);
   }
 
@@ -232,7 +294,7 @@ export class WireConnection {
 }
 
 /** Copies a reply out of the receive buffer. */
-function replyOf(frame: Frame): WireReply {
+export function replyOf(frame: Frame): WireReply {
   const { extrasStart, keyStart, valueStart, end } = frame;
   const body = Buffer.from(frame.buffer.subarray(extrasStart, end));
   return {

@@ -12,16 +12,16 @@ import type { Operation } from './http/operation.ts';
 
 async function aTestCloud(t: TestContext, change: Parameters<typeof aCloud>[0] = {}) {
   const clock = new ManualClock();
-  const place = await aCloud({ clock, ...change });
-  t.after(() => place.cloud.stop());
-  const tokens = new TokenStore(place);
+  const parts = await aCloud({ clock, ...change });
+  t.after(() => parts.cloud.stop());
+  const tokens = new TokenStore(parts);
   const issue = (wanted: Partial<TokenRequest>) =>
     tokens.issue({ role: 'reader', projectId: null, origin: 'operator', expiresAt: null, ...wanted });
   const project = (id: string) =>
-    place.store.insertInto('projects').values({ id, name: id, created_at: 0 }).execute();
+    parts.store.insertInto('projects').values({ id, name: id, created_at: 0 }).execute();
   const names = async (who: { token?: string } = {}): Promise<string[]> =>
-    (await place.get('/v2/projects', who)).body.data.map(({ name }: { name: string }) => name);
-  return { ...place, clock, tokens, issue, project, names };
+    (await parts.get('/v2/projects', who)).body.data.map(({ name }: { name: string }) => name);
+  return { ...parts, clock, tokens, issue, project, names };
 }
 
 const uuid = (digit: number): string => `${digit}0000000-0000-4000-8000-000000000000`;
@@ -119,8 +119,8 @@ async function fromStore(): Promise<Operation[]> {
 }
 
 test('caches only reads that depend on the store alone, not on the time or a node', async (t) => {
-  const place = await aTestCloud(t);
-  const { store, clock, project, get } = place;
+  const parts = await aTestCloud(t);
+  const { store, clock, project, get } = parts;
   const [id, far] = [uuid(1), clock.wallMs() + 1_000_000];
   const cloud = { provider: 'aws', region: 'x', cidr: '10.0.0.0/8', status: 'ready', created_at: 0 };
   await store
@@ -128,7 +128,7 @@ test('caches only reads that depend on the store alone, not on the time or a nod
     .values({ id, name: 'far', ...cloud })
     .execute();
   await project(id);
-  const nodes = new ClusterNodes({ ...place, operatorAddress: undefined });
+  const nodes = new ClusterNodes({ ...parts, operatorAddress: undefined });
   await store
     .insertInto('clusters')
     .values({

@@ -27,7 +27,7 @@ test("refuses the callers and inputs that each route's declaration excludes", as
   await checkAccess(t, cases, callOf(server));
 });
 
-test('closes routes that are not declared open before provisioning', async (t) => {
+test('refuses calls, before provisioning, of routes that are not declared open', async (t) => {
   const { server, manager } = await aManager({ provisioned: false });
   t.after(() => manager.stop());
   await checkAccess(t, unprovisionedCases(server.routes, admin), callOf(server));
@@ -55,6 +55,10 @@ test('opens only the routes of provisioning and bootstrap before provisioning', 
     'GET /versions',
     'GET /whoami',
     'POST /clusterInit',
+    'POST /completeJoin',
+    'POST /controller/addNode',
+    'POST /controller/addNodeV2',
+    'POST /engageCluster2',
     'POST /node/controller/doJoinCluster',
     'POST /node/controller/rename',
     'POST /node/controller/setupNetConfig',

@@ -22,13 +22,16 @@ interface Options {
   surroundings: Pick<NodeSurroundings, 'families'>;
 }
 
-const unknownPorts: NodePorts = {
+/** The ports of a node's entry before it listens. */
+export const unknownPorts: NodePorts = {
   ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
 };
 
-/** Keeps existing values. */
+/** Writes only the keys that do not exist. */
 export async function writeFirstConfiguration(options: Options): Promise<void> {
   const { store } = options;
+  // A member of a cluster may start while nothing can be written.
+  if ((await store.get(clusterKey)) !== null && (await store.get(bucketsKey)) !== null) return;
   const { memoryQuota, ...quotas } = defaultQuotasMb(options.memoryBytes());
   const first: ClusterState = { uuid: '', name: '', quotas, nodes: [firstNode(options)] };
   await store.put(clusterKey, first, 0);
@@ -60,13 +63,14 @@ export async function updateOwnEntry(options: Options, ports: NodePorts): Promis
   const { nodeId } = identity;
   const network = (node: NodeState) => limitedToFamilies(networkOf(node), surroundings.families);
   const { nodes } = (await store.get<ClusterState>(clusterKey))?.value ?? { nodes: [] };
-  const present = nodes.find(({ uuid }) => uuid === nodeId);
-  const isKnown =
-    present?.paths.data === dataFolder &&
-    samePorts(present.ports, ports) &&
-    network(present) === networkOf(present);
-  if (isKnown) return;
-  await new ClusterStore(store, nodeId).changeSelf((node) => ({
+  const stored = nodes.find(({ uuid }) => uuid === nodeId);
+  const isUpToDate =
+    stored?.paths.data === dataFolder &&
+    stored.joining !== true &&
+    samePorts(stored.ports, ports) &&
+    network(stored) === networkOf(stored);
+  if (isUpToDate) return;
+  await new ClusterStore(store, nodeId).changeSelf(({ joining: _done, ...node }) => ({
     ...node,
     ports,
     paths: { ...node.paths, data: dataFolder },

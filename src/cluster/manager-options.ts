@@ -18,10 +18,13 @@ import type { Edition, Vocabulary } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
 import type { DataPortAccess } from './documents/documents.service.ts';
 import type { OpenJournal } from './events/events.feature.ts';
+import type { NodeMembership } from './joining/join-messages.ts';
+import type { CallRemote } from './joining/remote-node.ts';
 import type { DirectoryServer } from './ldap/directory-server.ts';
 import type { BundleFiles } from './log-collection/bundle-files.ts';
 import type { ProcessFigures } from './metrics/machine-metrics.ts';
 import type { System } from './nodes/system.ts';
+import type { NodeNet } from './peers/inter-node.ts';
 import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import type { QueryAddress } from './query-settings/query-proxy.routes.ts';
 
@@ -33,6 +36,10 @@ export interface MachinePorts {
   inbox: Inbox;
   passphrases: PassphraseSources;
   issue: Issue;
+  /** Calls nodes that are not of this cluster. */
+  callRemote: CallRemote;
+  /** Why a port of a host cannot be reached from here; null if it can. */
+  portProblem: (host: string, port: number) => Promise<string | null>;
   /** Sends mail; trusts these authorities in addition to those of the machine. */
   mailer: (trusted: () => Promise<readonly string[]>) => Mailer;
   /** Queries LDAP servers; trusts these authorities in addition to those of the machine. */
@@ -43,6 +50,7 @@ export interface MachinePorts {
   bundleFiles: BundleFiles;
   /** Stores events. */
   journal: OpenJournal;
+  /** Addresses and names of this machine, for its certificate. */
   ownNames: readonly string[];
   /** Memory that this process may use. */
   memoryBytes: () => number;
@@ -61,7 +69,11 @@ export interface ClusterManagerOptions extends MachinePorts {
   /** The index service, if the node runs one. */
   indexes?: IndexServiceAdmin;
   kdf: Kdf;
-  /** Encrypts secrets of the configuration under the data folder's key. */
+  /** Joining and leaving clusters. Absent: this node does neither. */
+  membership?: NodeMembership;
+  /** The way to other nodes of the cluster. Absent: there is none. */
+  net?: NodeNet;
+  /** Encrypts secrets of the configuration under the cluster's key, which a founder has in its data folder. */
   secrets: SecretBox;
   clock: Clock;
   random: Random;

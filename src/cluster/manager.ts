@@ -43,6 +43,7 @@ import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events } from './events/events.feature.ts';
 import { updateOwnEntry, writeFirstConfiguration } from './first-configuration.ts';
 import { FunctionsService } from './functions/functions.service.ts';
+import { IndexNodes } from './indexes/index-nodes.ts';
 import { indexServiceRoutes } from './indexes/index-service.routes.ts';
 import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
@@ -55,8 +56,12 @@ import { LogCollection } from './log-collection/log-collection.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
 import { managerMetrics } from './metrics/metrics.feature.ts';
 import { nodeNames } from './nodes/node-record.ts';
+import { nodesOf } from './nodes.feature.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
+import { Orchestration } from './orchestrator/orchestration.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
+import type { InterNode } from './peers/inter-node.ts';
+import type { NodeCertificates } from './peers/node-certificates.ts';
 import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
 import { clusterRoutes } from './routes.ts';
 import { type SecurityParts, securityParts } from './security/security.feature.ts';
@@ -92,14 +97,20 @@ export interface ClusterManager {
   querySettings(): Record<string, unknown>;
   /** Which statements the audit log records. Known after `open`. */
   statementAuditing(): StatementAuditing;
-  /** The query service reports each of them here. */
+  /** The query service reports each of these statements here when it has ended. */
   statementEnded(statement: AuditedStatement): void;
+  /** This node's part in connections between nodes; known after `open`. */
+  readonly interNode: Pick<InterNode, 'accept' | 'peers'>;
+  /** The certificate by which other nodes identify this one; null while it is alone. */
+  readonly nodeCertificates: Pick<NodeCertificates, 'own' | 'onChange'>;
   /** Which addresses each port listens on; known after `open`. */
   readonly listening: Listening;
   /** Which client addresses may connect; known after `open`. */
   readonly clients: Pick<ClientAllowlist, 'admitted' | 'onChange'>;
   /** Definitions of indexes; known after `open`. */
   readonly indexes: IndexDefinitions;
+  /** The index services of the other nodes. */
+  readonly indexNodes: Pick<IndexNodes, 'readyElsewhere'>;
   /** Functions of statements; known after `open`. */
   readonly functions: FunctionDefinitions;
   readonly product: Product;
@@ -111,6 +122,8 @@ export interface ClusterManager {
   loginRefused(login: { user: string | null; from: string }): void;
   /** Whether an external user has that password; called by the data service. */
   verifyExternal(name: string, password: string): Promise<boolean>;
+  /** Makes a change of a bucket's map; called by the data service. */
+  changeMap: Agent['changeMap'];
   /** Reads the configuration, or writes the initial one. */
   open(): Promise<void>;
   /** Publishes the node's actual ports to clients, and starts the agent. */
@@ -149,15 +162,13 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     querySettings: () => serviceSettings(view.setting<QuerySettings>(querySetting, {})),
     statementAuditing: () => statementAuditing(features.auditSettings.value),
     statementEnded: (statement) => recordStatement(features.auditLog, statement),
-    listening,
-    clients,
-    indexes: features.indexes,
-    functions: features.functions,
-    product,
-    alerts,
-    events: events.log,
+    ...{ listening, clients },
+    ...{ indexes: features.indexes, indexNodes: features.indexNodes, functions: features.functions },
+    ...{ product, alerts, events: events.log },
     loginRefused: (login) => events.audit.loginRefused(login),
     verifyExternal: (name, password) => features.ldap.verify(name, password),
+    changeMap: (change) => features.data.changeMap(change),
+    ...{ interNode: features.interNode, nodeCertificates: features.nodeCertificates },
     ...lifecycle(options, features),
   };
 }
@@ -165,7 +176,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
 type Features = ReturnType<typeof createFeatures>;
 
 /** How long an answer waits for the data service to apply a changed account. */
-const accountsMs = 2_000;
+const accountsTimeoutMs = 2_000;
 
 /** Created in order of their dependencies; references to later parts are resolved when they are used. */
 function createFeatures(options: ClusterManagerOptions) {
@@ -175,7 +186,7 @@ function createFeatures(options: ClusterManagerOptions) {
   const ldap = new LdapService({
     ...{ ...options, settings: new SettingsStore(store) },
     server: options.directoryServer(() => certificates.service.trusted()),
-    applied: () => data.caughtUp(accountsMs),
+    applied: () => data.caughtUp(accountsTimeoutMs),
   });
   const directory = directoryUsers(ldap, view);
   const verifyExternal = (name: string, password: string) => ldap.verify(name, password);
@@ -185,7 +196,7 @@ function createFeatures(options: ClusterManagerOptions) {
     ...{ directory, enforcement: limitsEnforced(view) },
     targets: targetsOf(view),
     passwordPolicy: () => policy.value,
-    applied: () => data.caughtUp(accountsMs),
+    applied: () => data.caughtUp(accountsTimeoutMs),
   });
   const certificates = createCertificates({
     ...{ ...options, view },
@@ -199,12 +210,20 @@ function createFeatures(options: ClusterManagerOptions) {
     certificateUpload: certificates.remoteRootUpload,
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
-  const listening = new Listening({ view, security: security.service });
+  const between = nodesOf(options, view);
+  const { interNode, nodeCertificates } = between;
+  view.whenRemoved(() => options.membership?.leave());
+  const listening = new Listening({
+    ...{ view, security: security.service, nodeCertificates },
+  });
   const data = new Agent({
     ...{ ...options, view, listening, clients },
     users: users.identities,
     tls: security.tlsFor('data'),
+    nodeTls: between.nodeTls,
   });
+  const product = productOf(options.release, options.edition);
+  const { nodeFigures, snapshots } = between.describedBy({ ...options, view, data, product });
   const isUser = (name: string) => users.identities.find(name) !== null;
   const auditSettings = new WatchedSetting(store, 'audit', freshAuditSettings);
   const auditLog = new AuditLog({
@@ -240,17 +259,23 @@ function createFeatures(options: ClusterManagerOptions) {
       events.log.record('alert_raised', { kind, text });
     },
   });
+  const orchestration = new Orchestration({
+    ...{ ...options, view, data, alerts, peers: interNode.peers, events: events.log },
+  });
   const indexAdmin = options.indexes ?? noIndexService;
   const indexes = new IndexesService({ ...options, view, indexAdmin });
+  const indexNodes = new IndexNodes({
+    ...{ ...options, view, nodeId: options.identity.nodeId, peers: interNode.peers },
+    ...{ indexes, indexAdmin },
+  });
   const functions = new FunctionsService({ ...options, view });
   return {
-    ...{ view, policy, users, ldap, security, clients, listening, data },
+    ...{ view, policy, users, ldap, security, clients, listening, data, interNode, nodeCertificates },
+    ...{ product, nodeFigures, snapshots, orchestration, abandonedJoins: between.abandonedJoins },
     ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
     certificates: { ...certificates, ready: readiness() },
-    indexes,
-    functions,
+    ...{ indexes, indexNodes, functions },
     logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
-    product: productOf(options.release, options.edition),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
     metrics: managerMetrics({
       ...{ ...options, view, data, indexes, indexAdmin },
@@ -315,7 +340,7 @@ function lifecycle(
   const { view, policy, users, certificates, security, clients, data, events, compactor } = features;
   const { alerts, alertWatch } = features;
   const { ready } = certificates;
-  /** Starts the parts that follow the configuration. */
+  /** Each watches keys of the configuration from its start to its stop. */
   const followers = [
     users,
     policy,
@@ -325,6 +350,7 @@ function lifecycle(
     features.indexes,
     features.functions,
     features.auditSettings,
+    features.nodeCertificates,
   ];
   return {
     async open() {
@@ -332,6 +358,8 @@ function lifecycle(
       await new BucketMaps(options.store, options.identity.nodeId).addMissing();
       await view.start();
       await Promise.all(followers.map((one) => one.start()));
+      features.interNode.start();
+      features.nodeFigures.start();
       certificates.service.start().then(ready.resolve, ready.reject);
       ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
@@ -339,12 +367,15 @@ function lifecycle(
       await updateOwnEntry(options, ports);
       data.start();
       features.indexes.follow();
+      features.orchestration.start();
       events.start(features.product);
       compactor.start();
       alertWatch.start();
+      features.abandonedJoins.start();
     },
     applied: (timeoutMs) => data.applied(view.latestRevision(), timeoutMs),
     async stop() {
+      features.abandonedJoins.stop();
       alertWatch.stop();
       await features.logCollection.cancel();
       features.ldap.stop();
@@ -353,6 +384,9 @@ function lifecycle(
       compactor.stop();
       await alerts.stop();
       await data.stop();
+      features.orchestration.stop();
+      features.nodeFigures.stop();
+      await features.interNode.stop();
       certificates.expiry.stop();
       await certificates.service.stop();
       for (const one of followers) await one.stop();

@@ -63,7 +63,7 @@ const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Se
     sent: { form: { ramQuotaMB: 100 } },
   },
   {
-    sentence: '4.3: and no other',
+    sentence: '4.3: Bucket Admin may edit no other bucket',
     may: ['full', 'cluster'],
     url: '/pools/default/buckets/other',
     sent: { form: { ramQuotaMB: 100 } },
@@ -91,7 +91,7 @@ const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Se
     url: '/settings/web',
     sent: { form: { port: 'SAME', username: 'Administrator', password: 'a' } },
   },
-  { sentence: '4.11: all roles read it', may: everyone, url: '/pools/default/certificate' },
+  { sentence: '4.11: all roles read the root certificate', may: everyone, url: '/pools/default/certificate' },
 ];
 
 test('allows exactly the roles that the specification names', async (t) => {
@@ -100,8 +100,8 @@ test('allows exactly the roles that the specification names', async (t) => {
   for (const { sentence, may, url, sent } of sentences) {
     for (const who of everyone) {
       const { status } = await request(url, { ...sent, as: as(who) });
-      const isIn = status !== 403 && status !== 401;
-      t.assert.equal(isIn, may.includes(who), `${sentence}: ${who}: ${status}`);
+      const isAllowed = status !== 403 && status !== 401;
+      t.assert.equal(isAllowed, may.includes(who), `${sentence}: ${who}: ${status}`);
     }
   }
   await manager.stop();
@@ -148,8 +148,8 @@ test('allows exactly the expected roles on routes that the specification does no
     const title = `${sent?.method ?? (sent ? 'POST' : 'GET')} ${url}`;
     for (const who of everyone) {
       const { status } = await request(url, { ...sent, as: as(who) });
-      const isIn = status !== 403 && status !== 401;
-      t.assert.equal(isIn, may.includes(who), `${title}: ${who}: ${status}`);
+      const isAllowed = status !== 403 && status !== 401;
+      t.assert.equal(isAllowed, may.includes(who), `${title}: ${who}: ${status}`);
     }
     const { status } = await request(url, { ...sent, as: null });
     const isOpen = ['/ui/', '/openapi.json', '/docs/api'].includes(url);
@@ -208,17 +208,18 @@ test('allows every administrative role exactly the routes that its permissions g
     for (const who of may === null ? [] : everyone) {
       tried++;
       const credentials = { kind: 'basic', name: who, password } as const;
-      const verdict = await gate.judge(route, paramsOf(route), credentials, '127.0.0.1');
-      const isIn = verdict.kind === 'passed';
-      if (isIn !== may?.includes(who)) wrong.push(`${who}: ${route.method} ${route.path}: ${verdict.kind}`);
+      const verdict = await gate.decide(route, paramsOf(route), credentials, '127.0.0.1');
+      const isAllowed = verdict.kind === 'passed';
+      if (isAllowed !== may?.includes(who))
+        wrong.push(`${who}: ${route.method} ${route.path}: ${verdict.kind}`);
     }
   }
   await manager.stop();
-  t.diagnostic(`${routes.length} routes, ${tried} judgements`);
+  t.diagnostic(`${routes.length} routes, ${tried} decisions`);
   assert.deepEqual(wrong, []);
 });
 
-/** Null: not for this table. */
+/** Null: roles of the data service decide. */
 function expected({ id, access }: RouteDefinition): readonly Who[] | null {
   if (access.kind === 'anyone' || access.kind === 'authenticated') return everyone;
   if (access.kind === 'roles') {
@@ -226,7 +227,7 @@ function expected({ id, access }: RouteDefinition): readonly Who[] | null {
   }
   if (others.test(access.permission)) return null;
   const row = table.find(([pattern]) => pattern.test(access.permission));
-  assert(row, `${id}: the table says nothing of ${access.permission}`);
+  assert(row, `${id}: no row of the table matches ${access.permission}`);
   return row[1];
 }
 

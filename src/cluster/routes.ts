@@ -6,6 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { absentRoutes } from './absent/absent.routes.ts';
+import { forgetFiles } from './agent/created-files.ts';
 import type { AlertList } from './alerts/alert-list.ts';
 import { alertRoutes } from './alerts/alerts.routes.ts';
 import type { AlertsService } from './alerts/alerts.service.ts';
@@ -17,6 +18,7 @@ import { BucketMaps } from './buckets/bucket-maps.ts';
 import { bucketRoutes } from './buckets/buckets.routes.ts';
 import { BucketsService } from './buckets/buckets.service.ts';
 import { BucketsStore } from './buckets/buckets.store.ts';
+import { everyNode } from './buckets/every-node.ts';
 import type { Certificates } from './certificates/certificates.feature.ts';
 import { certificateRoutes } from './certificates/certificates.routes.ts';
 import { collectionRoutes } from './collections/collections.routes.ts';
@@ -26,19 +28,33 @@ import type { Edition, Vocabulary } from './config/cluster-state.ts';
 import type { ClusterView } from './config/cluster-view.ts';
 import type { DataService } from './config/data-service.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
-import type { Product } from './config/product.ts';
+import { clusterCompatibility, type Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
 import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
 import { documentRoutes } from './documents/documents.routes.ts';
 import { type DataPortAccess, DocumentsService } from './documents/documents.service.ts';
 import { NetworkService } from './encryption/network.service.ts';
+import type { IndexNodes } from './indexes/index-nodes.ts';
 import { indexRoutes } from './indexes/indexes.routes.ts';
 import type { IndexesService } from './indexes/indexes.service.ts';
 import { internalSettingsRoutes } from './internal-settings/internal-settings.routes.ts';
+import { AddingService } from './joining/adding.service.ts';
+import { joiningRoutes } from './joining/joining.routes.ts';
+import { JoiningService } from './joining/joining.service.ts';
+import { noMembership, noNet } from './joining/no-membership.ts';
 import type { LogCollection } from './log-collection/log-collection.ts';
-import { NodeSnapshots } from './nodes/node-snapshots.ts';
+import type { ClusterManagerOptions } from './manager-options.ts';
+import type { NodeFigures } from './nodes/node-figures.ts';
+import type { NodeSnapshots } from './nodes/node-snapshots.ts';
 import { nodeRoutes } from './nodes/nodes.routes.ts';
 import type { System } from './nodes/system.ts';
+import { failoverRoutes } from './orchestrator/failover.routes.ts';
+import { FailoverService } from './orchestrator/failover.service.ts';
+import type { Orchestration } from './orchestrator/orchestration.ts';
+import { rebalanceRoutes } from './orchestrator/rebalance.routes.ts';
+import { RebalanceService } from './orchestrator/rebalance.service.ts';
+import type { InterNode } from './peers/inter-node.ts';
+import type { NodeCertificates } from './peers/node-certificates.ts';
 import { poolRoutes } from './pools/pools.routes.ts';
 import { IndexSettings } from './provisioning/index-settings.ts';
 import { MemoryService } from './provisioning/memory.service.ts';
@@ -48,11 +64,18 @@ import { type Administrators, ProvisioningService } from './provisioning/provisi
 import { StatsSettings } from './provisioning/stats-settings.ts';
 import { type QueryAddress, queryProxyRoutes } from './query-settings/query-proxy.routes.ts';
 import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
-
 import type { SecurityService } from './security/security.service.ts';
+import { serverGroupRoutes } from './server-groups/server-groups.routes.ts';
+import { ServerGroupsService } from './server-groups/server-groups.service.ts';
 import { severalNodesRoutes } from './several-nodes/several-nodes.routes.ts';
 
-export interface ClusterParts {
+export interface ClusterParts
+  extends Pick<ClusterManagerOptions, 'membership' | 'net' | 'callRemote' | 'portProblem' | 'log'> {
+  interNode: InterNode;
+  orchestration: Orchestration;
+  snapshots: NodeSnapshots;
+  nodeFigures: NodeFigures;
+  nodeCertificates: NodeCertificates;
   store: ConfigStore;
   identity: NodeIdentity;
   view: ClusterView;
@@ -62,6 +85,7 @@ export interface ClusterParts {
   security: SecurityService;
   indexes: IndexesService;
   indexAdmin: IndexServiceAdmin;
+  indexNodes: Pick<IndexNodes, 'elsewhere'>;
   alerts: AlertsService;
   alertList: AlertList;
   logCollection: LogCollection;
@@ -81,9 +105,10 @@ export interface ClusterParts {
 
 export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   const provisioned = () => parts.administrators.administratorName() !== null;
-  const snapshots = new NodeSnapshots(parts);
+  const { snapshots } = parts;
+  const dataOfAllNodes = everyNode({ ...parts, nodeId: parts.identity.nodeId, peers: parts.interNode.peers });
   const buckets = new BucketsService({
-    ...parts,
+    ...{ ...parts, data: dataOfAllNodes },
     store: new BucketsStore(parts.store),
     maps: new BucketMaps(parts.store, parts.identity.nodeId),
     disk: () => parts.system.disk(),
@@ -104,7 +129,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
       timeSeries: parts.metrics.store,
       watched: parts.metrics.watched,
     }),
-    ...collectionRoutes({ ...parts, service: new CollectionsService(parts) }),
+    ...collectionRoutes({ ...parts, service: new CollectionsService({ ...parts, data: dataOfAllNodes }) }),
     ...documentRoutes(new DocumentsService(parts)),
     ...alertRoutes(parts.alerts, parts.alertList),
     ...querySettingsRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
@@ -115,6 +140,26 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...autoFailoverRoutes({ ...parts, service: new FailoverSettingsService(new SettingsStore(parts.store)) }),
     ...certificateRoutes(parts),
     ...indexRoutes({ ...parts, settings: new SettingsStore(parts.store) }),
+    ...joiningRoutes(joiningServices(parts, provisioned)),
+    ...serverGroupRoutes({
+      ...parts,
+      service: new ServerGroupsService({
+        ...parts,
+        cluster: new ClusterStore(parts.store, parts.identity.nodeId),
+      }),
+    }),
+    ...rebalanceRoutes({
+      ...parts,
+      service: new RebalanceService({
+        ...parts,
+        cluster: new ClusterStore(parts.store, parts.identity.nodeId),
+        wake: () => parts.orchestration.wake(),
+      }),
+      settings: new SettingsStore(parts.store),
+    }),
+    ...failoverRoutes(
+      new FailoverService({ ...parts, cluster: new ClusterStore(parts.store, parts.identity.nodeId) }),
+    ),
     ...severalNodesRoutes(),
     ...absentRoutes(),
   ];
@@ -145,4 +190,23 @@ function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRout
     indexes,
   });
   return provisioningRoutes({ ...parts, provisioning, memory, nodeSetup, network, stats, indexes });
+}
+
+function joiningServices(parts: ClusterParts, provisioned: () => boolean) {
+  const common = {
+    ...{ ...parts, provisioned, call: parts.callRemote, compatibility: clusterCompatibility },
+    membership: parts.membership ?? noMembership,
+    net: parts.net ?? noNet,
+  };
+  return {
+    adding: new AddingService({
+      ...common,
+      cluster: new ClusterStore(parts.store, parts.identity.nodeId),
+      certificates: parts.nodeCertificates,
+      forgetFiles: (nodeId) => forgetFiles(parts.store, nodeId),
+      peers: parts.interNode.peers,
+      isLoopback: (host) => parts.surroundings.isLoopback(host),
+    }),
+    joining: new JoiningService(common),
+  };
 }

@@ -12,7 +12,7 @@ export interface Field<T> {
   readonly doc: string;
   readonly schema: JsonSchema;
   readonly isRequired: boolean;
-  /** `undefined` when the field was not sent. */
+  /** `sent` is `undefined` when the request does not have the field. */
   read(sent: unknown): Reading<T>;
   optional(): Field<T | undefined>;
   default(value: T): Field<T>;

@@ -21,8 +21,8 @@ export type Access =
   | { readonly kind: 'roles'; readonly roles: readonly string[]; readonly permission: string };
 
 /**
- * How a request body is read. `none` ignores one. `raw` hands over the bytes. `form` has fields only where the Content-Type
- * says that it is one, `anyForm` whatever that says.
+ * How a request body is read. `none` ignores it. `raw` passes the bytes on. `form` parses form fields only if the Content-Type
+ * is that of a form, `anyForm` with any Content-Type.
  */
 export type BodyKind = 'none' | 'form' | 'anyForm' | 'json' | 'raw';
 

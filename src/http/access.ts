@@ -28,7 +28,7 @@ export class AccessGate {
     for (const route of routes) this.#rules.set(route, ruleOf(route));
   }
 
-  async judge(
+  async decide(
     route: RouteDefinition,
     params: Params,
     credentials: Credentials,

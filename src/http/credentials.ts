@@ -16,7 +16,7 @@ export function credentialsOf(header: string | undefined, shown: ShownCertificat
   return { kind: 'certificate', user: shown.user, otherwise };
 }
 
-/** The claimed name and password; null without usable credentials. */
+/** The claimed name; null without usable credentials. */
 export function claimedName(credentials: Credentials): string | null {
   if (credentials.kind === 'basic') return credentials.name;
   if (credentials.kind !== 'certificate') return null;

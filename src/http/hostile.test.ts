@@ -115,16 +115,16 @@ async function ask(socket: Socket): Promise<string> {
 test('survives mutated requests and keeps serving other connections', async (t) => {
   const random = aSeed(t);
   const { port, failures } = await aServer(t);
-  const beside = await dial(port);
+  const other = await dial(port);
   for (let round = 0; round < 100; round++) {
     const batch = Array.from({ length: 10 }, () =>
       throwAt(port, mutate(random, samples[random(samples.length)] as string)),
     );
     await Promise.all(batch);
-    assert.match(await ask(beside), /^HTTP\/1.1 200 [\s\S]*\{"b":"b"\}$/);
+    assert.match(await ask(other), /^HTTP\/1.1 200 [\s\S]*\{"b":"b"\}$/);
   }
   assert.deepEqual(failures, [], 'no malformed request may count as a server error');
-  beside.destroy();
+  other.destroy();
 });
 
 test('answers random forms and queries with a success or client error, never with 500', async (t) => {
@@ -157,8 +157,8 @@ test('drops a request whose client disconnects during the body, without logging 
     socket.write(`POST /form HTTP/1.1\r\nHost: x\r\n${form}Content-Length: 1000\r\n\r\na=1`);
     socket.destroy();
   }
-  const beside = await dial(port);
-  assert.match(await ask(beside), /^HTTP\/1.1 200 /);
-  beside.destroy();
+  const other = await dial(port);
+  assert.match(await ask(other), /^HTTP\/1.1 200 /);
+  other.destroy();
   assert.deepEqual(failures, []);
 });

@@ -16,7 +16,7 @@ export class PeerCertificates {
     this.tls = tls;
     askForCertificates(server, tls.clients);
     // Before any request of the connection: this listener is registered ahead of the one that serves requests.
-    server.prependListener('secureConnection', (socket) => this.judge(socket));
+    server.prependListener('secureConnection', (socket) => this.check(socket));
   }
 
   follow(server: Server, tls: TlsSpec): void {
@@ -24,7 +24,7 @@ export class PeerCertificates {
     askForCertificates(server, tls.clients);
   }
 
-  private judge(socket: TLSSocket): void {
+  private check(socket: TLSSocket): void {
     const found = shownCertificate(socket, this.tls.clients);
     if (found === 'refused') socket.destroy();
     else if (found) shown.set(socket, found);

@@ -135,7 +135,7 @@ export class Pipeline {
   #send(exchange: Exchange, out: ServerResponse, answer: Reply): void {
     const headers = this.#options.hooks.responseHeaders?.() ?? {};
     const options = { signal: exchange.abort.signal, headers };
-    if (answer.kind === 'stream') this.#endWithRights(exchange, out);
+    if (answer.kind === 'stream') this.#endWhenAccessChanges(exchange, out);
     try {
       sendReply(out, answer, options);
     } catch (error) {
@@ -145,7 +145,7 @@ export class Pipeline {
   }
 
   /** A stream ends when the account or the roles of its caller change: clients that still have access request it again. */
-  #endWithRights({ caller, abort }: Exchange, out: ServerResponse): void {
+  #endWhenAccessChanges({ caller, abort }: Exchange, out: ServerResponse): void {
     if (caller === null) return;
     const watching = this.#options.authority.whenChanged?.(caller, () => abort.abort());
     out.once('close', () => watching?.stop());
@@ -168,9 +168,9 @@ export class Pipeline {
   }
 
   #failed(exchange: Exchange, error: unknown): Reply {
-    const known =
+    const details =
       error instanceof Error ? { message: error.message, stack: error.stack } : { message: String(error) };
-    this.#options.log.error('request.failed', { route: exchange.route, ...known });
+    this.#options.log.error('request.failed', { route: exchange.route, ...details });
     if (error instanceof UnavailableError)
       return renderError(httpRefusals.unavailable({ reason: error.message }));
     if (error instanceof UnwritableError)
@@ -228,7 +228,7 @@ export class Pipeline {
     const provisioned = this.#options.authority.provisioned();
     const credentials = credentialsOf(request.headers.authorization, certificateOf(request.socket));
     const onBehalfOf = request.headers['cb-on-behalf-of']?.toString();
-    const decision = await this.#gate.judge(
+    const decision = await this.#gate.decide(
       ...([route, params, credentials, remoteAddress(request), onBehalfOf] as const),
     );
     exchange.caller = decision.caller;
@@ -314,9 +314,9 @@ export class Pipeline {
     { body, answer }: { body: unknown; answer: Reply },
   ): void {
     const { path, query } = exchange.target;
-    const onlyAsked = route.justValidate !== undefined && query['just_validate'] === '1';
+    const onlyValidated = route.justValidate !== undefined && query['just_validate'] === '1';
     const failed = answer.kind === 'stream' || answer.status >= 400;
-    if (route.method === 'GET' || route.changesNothing || onlyAsked || failed) return;
+    if (route.method === 'GET' || route.changesNothing || onlyValidated || failed) return;
     const { identity, tls } = context;
     const { sender } = exchange.caller ?? {};
     const from = { identity, tls, remoteAddress: context.remoteAddress, ...(sender && { sender }) };

@@ -74,7 +74,7 @@ test('accepts request targets in absolute form, as proxies send them', async () 
 test('answers a successful validation with no errors', async () => {
   const definition = route({ method: 'POST', path: '/v', justValidate: true });
   const server = await serve([
-    bind(definition, (input) => (input.justValidate ? reply.json('judged') : reply.empty(202))),
+    bind(definition, (input) => (input.justValidate ? reply.json('validated') : reply.empty(202))),
   ]);
   const post = async (url: string) => {
     const answer = await server.inject({ method: 'POST', url });
@@ -124,7 +124,7 @@ test('serves HEAD as GET without a body', async () => {
   assert.ok(Number(answer.headers['content-length']) > 0);
 });
 
-test('carries the standard headers, and JSON in one piece with its length', async () => {
+test('answers with the standard headers, and with JSON in one piece with its length', async () => {
   const server = await serve([echo({ method: 'GET', path: '/known' })]);
   const answer = await server.inject({ method: 'GET', url: '/known' });
   assert.equal(answer.headers['server'], 'Divan');
@@ -134,7 +134,7 @@ test('carries the standard headers, and JSON in one piece with its length', asyn
   assert.equal(answer.headers['x-content-type-options'], 'nosniff');
 });
 
-test('reads a form only with the form content type, first value of a name', async () => {
+test('reads a form only with the form content type, and the first value of a repeated name', async () => {
   const server = await serve([echo({ method: 'POST', path: '/f', bodyKind: 'form' })]);
   const send = async (type: string | undefined, payload: string) =>
     (

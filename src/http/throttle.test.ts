@@ -13,7 +13,7 @@ const mib = 1024 * 1024;
 const route = (path: string) =>
   defineRoute({ id: path, method: 'GET', path, access: { kind: 'anyone' }, doc: '' });
 
-/** Routes that answer at once (`/now`), on demand (`/held`), and with an endless stream. */
+/** A server with routes that answer at once, on demand (`/held`), and with an endless stream. */
 async function limited(wording: 'text' | 'json' = 'text') {
   const limits: { requests: number | null; memoryMib: number | null } = { requests: null, memoryMib: null };
   const memory = { bytes: 0 };
@@ -21,7 +21,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
     ...{ limits: () => limits, memoryBytes: () => memory.bytes, random: realRandom, wording },
   });
   const held: (() => void)[] = [];
-  let judged = 0;
+  let authentications = 0;
   const server = await createHttpServer({
     routes: [
       bind(route('/quick'), () => reply.text('ok')),
@@ -46,7 +46,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
       },
       certified: () => null,
       authenticate: async () => {
-        judged++;
+        authentications++;
         return null;
       },
     },
@@ -60,7 +60,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
   };
   return {
     ...{ limits, memory, throttle, held, port, ask },
-    judged: () => judged,
+    authentications: () => authentications,
     async [Symbol.asyncDispose]() {
       for (const release of held) release();
       await server.stop(100);
@@ -77,16 +77,17 @@ async function sent(port: number, text: string): Promise<Socket> {
 }
 
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
-const counted = (throttle: Throttle, count: number) => eventually(() => assert.equal(throttle.inHand, count));
+const counted = (throttle: Throttle, count: number) =>
+  eventually(() => assert.equal(throttle.inProgress, count));
 
 describe('the limit of concurrent requests', () => {
   it('refuses requests above it with a reason and Retry-After, before checking credentials', async () => {
     await using server = await limited();
-    const { limits, port, ask, throttle, judged } = server;
+    const { limits, port, ask, throttle, authentications } = server;
     limits.requests = 1;
     const socket = await sent(port, request('/held'));
     await counted(throttle, 1);
-    const before = judged();
+    const before = authentications();
     const { status, text, headers } = await ask('/quick', { authorization: 'Basic YTpi' });
     assert.equal(status, 503);
     assert.equal(
@@ -95,7 +96,7 @@ describe('the limit of concurrent requests', () => {
     );
     assert.match(headers.get('content-type') ?? '', /^text\/plain/);
     assert.match(headers.get('retry-after') ?? '', /^([1-9]|10)$/);
-    assert.equal(judged(), before);
+    assert.equal(authentications(), before);
     server.held[0]?.();
     await counted(throttle, 0);
     assert.equal((await ask('/quick')).status, 200);
@@ -121,7 +122,7 @@ describe('the limit of concurrent requests', () => {
     assert.equal((await server.ask('/internalSettings')).text, 'settings');
     assert.equal((await server.ask('/diag/vbuckets')).text, 'diagnostics');
     assert.equal((await server.ask('/internalSettingsToo')).status, 503);
-    assert.equal(server.throttle.inHand, 0);
+    assert.equal(server.throttle.inProgress, 0);
   });
 
   it('counts streams while they are open, and no idle connection', async () => {

@@ -29,15 +29,15 @@ const retryAfterSecondsMax = 10;
 
 export class Throttle {
   readonly #options: ThrottleOptions;
-  #inHand = 0;
+  #inProgress = 0;
 
   constructor(options: ThrottleOptions) {
     this.#options = options;
   }
 
   /** Requests that are being answered, streams included. */
-  get inHand(): number {
-    return this.#inHand;
+  get inProgress(): number {
+    return this.#inProgress;
   }
 
   /** Refuses the request, or counts it; the returned function is called once when the request is over. */
@@ -45,14 +45,14 @@ export class Throttle {
     if (exempt.includes(tokens?.[0] ?? '')) return () => {};
     const limit = this.#limitReached();
     if (limit !== null) return this.#refusal(limit);
-    this.#inHand++;
-    return () => void this.#inHand--;
+    this.#inProgress++;
+    return () => void this.#inProgress--;
   }
 
   #limitReached(): 'requests' | 'memory' | null {
     const { requests, memoryMib } = this.#options.limits();
     if (memoryMib !== null && this.#options.memoryBytes() >= memoryMib * mib) return 'memory';
-    return requests !== null && this.#inHand >= requests ? 'requests' : null;
+    return requests !== null && this.#inProgress >= requests ? 'requests' : null;
   }
 
   #refusal(limit: 'requests' | 'memory'): Reply {

@@ -21,7 +21,7 @@ const aCertificate = async (): Promise<TlsSpec> => ({
   honorCipherOrder: true,
 });
 
-const whoListens = defineRoute({
+const tlsRoute = defineRoute({
   id: 'tls',
   method: 'GET',
   path: '/tls',
@@ -57,7 +57,7 @@ function get(port: number, maxVersion: 'TLSv1.1' | 'TLSv1.3'): Promise<{ body: s
 
 test('serves plain and TLS listeners, and replaces the certificate without a restart', async (t) => {
   const server = await createHttpServer({
-    routes: [bind(whoListens, (_, context) => reply.text(`${context.tls} ${context.local.port}`))],
+    routes: [bind(tlsRoute, (_, context) => reply.text(`${context.tls} ${context.local.port}`))],
     authority: {
       provisioned: () => true,
       anonymous: {

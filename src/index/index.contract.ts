@@ -23,6 +23,7 @@ export interface IndexReport {
   /** 0 to 100. */
   readonly progress: number;
   readonly message?: string;
+  /** Changes of documents that the index has processed, and that it has not processed yet. */
   readonly documentsTaken: number;
   readonly documentsWaiting: number;
   /** Documents left out, because their keys are above a limit. */

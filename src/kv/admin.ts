@@ -45,9 +45,86 @@ export interface ShardSpec {
   readonly state: VbucketStateName;
   /** Rises each time that another copy becomes active. */
   readonly epoch: number;
-  /** Ids of the nodes that are to have a copy. */
+  /** Ids of the nodes to which the map gives a copy. */
   readonly replicas: readonly string[];
+  /** Id of the node that the map names as active; absent where none is. */
+  readonly active?: string;
+  /** The boot id of the active that confirmed the epoch. */
+  readonly confirmed?: string;
+  /** The epoch whose active reported that it has stopped. */
+  readonly stopped?: number;
+  /** Id of the member to which the active hands the shard over: it accepts nothing more, sends what it has, and requests `stop`. */
+  readonly successor?: string;
+  /** The in-sync set. Absent: the active alone. */
+  readonly inSync?: readonly SyncMember[];
 }
+
+/** A node whose copy has received every durable write, and the boot id of the process that received them. */
+export interface SyncMember {
+  readonly node: string;
+  readonly boot: string;
+}
+
+/** The other nodes of the cluster and how this one proves to them who it is. */
+export interface KvCluster {
+  readonly self: SyncMember;
+  readonly peers: readonly PeerSpec[];
+  /** Null: there are no connections to other nodes yet. */
+  readonly tls: PeerTls | null;
+  /** How long this node, after it answered an active, confirms no higher epoch; at most ten seconds, which is the default. */
+  readonly promiseMs?: number;
+}
+
+export interface PeerSpec {
+  readonly node: string;
+  readonly host: string;
+  /** Its replication port. */
+  readonly port: number;
+}
+
+/** PEM: the certificate of this node, its key, and the cluster's authority, which signed those of all nodes. */
+export interface PeerTls {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authority: string;
+}
+
+/**
+ * A change of a bucket's map that the data service requests. The manager makes all of it or nothing. Without changes it writes the map
+ * again as it is: after an unknown outcome, the answer shows the map, and no earlier write can be applied any more.
+ */
+export interface MapChange {
+  readonly bucketUuid: string;
+  readonly changes: readonly ShardChange[];
+}
+
+/**
+ * `confirm`: this process serves the shard from now on, under this epoch, which may be above that in the map. `join`, `leave`: a copy
+ * becomes, or ceases to be, a member of the in-sync set. `stop`: this process does not serve the shard any longer. Every change but
+ * `confirm` requires that this process is the confirmed active of the epoch; `stop` only that this node is.
+ */
+export type ShardChange =
+  | {
+      readonly shard: number;
+      readonly epoch: number;
+      readonly kind: 'confirm';
+      /** Other members whose process has restarted: what was in the memory of all is lost, and this one leaves them out. */
+      readonly restarted?: readonly string[];
+    }
+  | {
+      readonly shard: number;
+      readonly epoch: number;
+      readonly kind: 'stop';
+      /** A member with all that was acknowledged, to serve the shard instead of this node. */
+      readonly successor?: string;
+    }
+  | { readonly shard: number; readonly epoch: number; readonly kind: 'join'; readonly member: SyncMember }
+  | { readonly shard: number; readonly epoch: number; readonly kind: 'leave'; readonly node: string };
+
+/** `done` and `refused` contain the map at that revision. `unknown`: the change was made, will be made later, or never. */
+export type MapOutcome =
+  | { readonly kind: 'done' | 'refused'; readonly revision: number; readonly shards: readonly ShardSpec[] }
+  | { readonly kind: 'unknown'; readonly reason: string };
 
 export interface BucketSpec {
   name: string;
@@ -55,7 +132,7 @@ export interface BucketSpec {
   /** Incremented by every flush of the bucket. */
   incarnation: number;
   /** The bucket's files were created on this node before: if they are missing, they are lost. */
-  wasMade?: boolean;
+  filesExisted?: boolean;
   type: BucketType;
   quotaBytes: number;
   replicaNumber: number;
@@ -69,9 +146,11 @@ export interface BucketSpec {
   conflictResolution: 'seqno' | 'lww';
   manifest: Manifest;
   /**
-   * By shard: one is the vbuckets that have its number as remainder modulo the number of shards. Omitted: every vbucket is active.
+   * One entry per shard; a shard is the vbuckets with one remainder modulo the number of shards. Omitted: every vbucket is active.
    */
   shards?: readonly ShardSpec[];
+  /** Revision of the map that `shards` was read from. */
+  mapRevision?: number;
   /** Terse bucket configuration as JSON text, sent unchanged by GET_CLUSTER_CONFIG and with NOT_MY_VBUCKET. */
   clusterConfig: { revEpoch: number; rev: number; json: string };
 }
@@ -80,13 +159,15 @@ export interface BucketSpec {
 export interface KvDesired {
   buckets: BucketSpec[];
   /** Uuids of deleted buckets whose files must be removed, also those of an earlier process. No other files are removed. */
-  leaving: string[];
+  deletedBuckets: string[];
   users: UserSpec[];
   /** Passwords of unknown users are verified as those of external users, which can add them to `users`. */
   admitsUnknownUsers?: boolean;
   /** Cluster configuration JSON for connections without a bucket, null before provisioning. */
   clusterConfig: { revEpoch: number; rev: number; json: string } | null;
   tls: TlsSpec | null;
+  /** Absent while this node is the only one. */
+  cluster?: KvCluster;
   /** The unencrypted port accepts only connections from this machine. */
   plainForThisMachineOnly?: boolean;
   /** Addresses and networks from which connections are accepted; null or omitted: all. */
@@ -128,6 +209,10 @@ export interface KvStartOptions {
   host: string;
   port: number;
   tlsPort: number;
+  /** Port for the data services of other nodes; omitted: there is none. */
+  replicationPort?: number;
+  /** If the replication port is in use, another one is opened: the other nodes learn it from the configuration. */
+  isReplicationPortPreferred?: boolean;
   plainForThisMachineOnly?: boolean;
   /** As in KvDesired, from the first connection. */
   clients?: readonly string[] | null;
@@ -147,10 +232,11 @@ export interface KvStartOptions {
 export interface KvPorts {
   port: number;
   tlsPort: number;
+  replicationPort?: number;
 }
 
-/** Options of a compaction. */
-export interface CompactOrder {
+/** What a compaction purges, and who started it. */
+export interface CompactionRequest {
   /** Tombstones deleted before this time (seconds since 1970) are purged; 0 keeps all. */
   purgeBeforeSeconds: number | 'all';
   /** Identifies the compaction in reports and for `cancelCompaction`. */
@@ -175,6 +261,14 @@ export interface WarmUpReport {
   /** Duration until all keys were loaded and until the end; while the warm-up runs, the time so far. */
   keysMs: number;
   ms: number;
+}
+
+/** States in which a vbucket has documents on this node. */
+export type CountedState = Exclude<VbucketStateName, 'dead'>;
+
+export interface VbucketCounts {
+  vbuckets: number;
+  items: number;
 }
 
 export interface BucketReport extends DocumentCounts {
@@ -207,6 +301,8 @@ export interface BucketReport extends DocumentCounts {
   expired: number;
   /** Documents whose value is only on disk. */
   nonResident: number;
+  /** The vbuckets of this node and their documents, by state. */
+  vbuckets: Record<CountedState, VbucketCounts>;
   /** Live items per collection id in lower-case hex. */
   collectionItems: Record<string, number>;
   activity: BucketActivity;
@@ -231,6 +327,12 @@ export interface ExternalLogin {
   password: string;
 }
 
+/** A change of a map that the manager makes; `answerMapChange` answers it by its id. */
+export interface MapRequest {
+  id: number;
+  change: MapChange;
+}
+
 /** The data service's end of a message channel. */
 export interface BatchPort {
   on(event: 'message', take: (request: BatchRequest) => void): unknown;
@@ -242,7 +344,7 @@ export interface BatchPort {
  * The data service as the manager controls it. Times are in milliseconds or seconds and sizes in bytes, as the field names say.
  *
  *     const ports = await kv.start({ dataDir, host: '127.0.0.1', port: 11210, tlsPort: 11207, version, logLevel: 'info' });
- *     const report = await kv.apply({ buckets: [spec], leaving: [], users, clusterConfig: null, tls: null });
+ *     const report = await kv.apply({ buckets: [spec], deletedBuckets: [], users, clusterConfig: null, tls: null });
  *     await kv.stop();
  *
  * When the data service runs in a thread, every method also rejects with an Error if that thread has ended.
@@ -265,14 +367,16 @@ export interface KvAdmin {
   report(): Promise<KvReport>;
   /** Answers a verification request for an external user; unknown ids are ignored. */
   answerExternalLogin(id: number, isRight: boolean): Promise<void>;
+  /** Answers a request to change a map; unknown ids are ignored. */
+  answerMapChange(id: number, outcome: MapOutcome): Promise<void>;
   /** A random key of the default collection; null if the collection is empty or the bucket is unknown or not ready. */
   randomKey(bucket: string): Promise<string | null>;
   /** Starts a compaction and returns at once. Does nothing if one is running or the bucket is unknown. */
-  compact(bucketUuid: string, order: CompactOrder): Promise<void>;
+  compact(bucketUuid: string, request: CompactionRequest): Promise<void>;
   /** Cancels the compaction with this origin; without an origin, any compaction of the bucket. */
   cancelCompaction(bucketUuid: string, origin?: string): Promise<void>;
-  /** Stops accepting connections, persists all changes, sends the last replies and closes the files. Called once. */
   /** Reads documents in batches for a service of this process, which may read all of them. The port is transferred. */
   serveBatches(port: BatchPort): Promise<void>;
+  /** Stops accepting connections, persists all changes, sends the last replies and closes the files. Called once. */
   stop(): Promise<void>;
 }

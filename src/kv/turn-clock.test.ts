@@ -1,4 +1,4 @@
-// How the turns of the data thread are divided: time stands still except where a task says what it costs.
+// How the turns of the data thread are divided. The clock advances only where a task spends time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SteppedClock } from '../../test/support/stepped-clock.ts';
@@ -25,7 +25,7 @@ test('deferred tasks run in order, as many in a turn as there is time for', asyn
   assert.deepEqual(perTurn, [2, 2, 2, 2, 2]);
 });
 
-test('what a task defers runs in a later turn, behind what waits', async () => {
+test('a task that another task defers runs in a later turn, after the tasks that wait', async () => {
   const clock = new SteppedClock();
   const turns = new TurnClock(clock);
   const ran: string[] = [];
@@ -40,7 +40,7 @@ test('what a task defers runs in a later turn, behind what waits', async () => {
   assert.deepEqual(ran, ['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
-test('what a task resolves counts towards its turn', async () => {
+test('the continuation of a promise that a task resolves counts towards the turn of the task', async () => {
   const clock = new SteppedClock();
   const turns = new TurnClock(clock);
   let ran = 0;

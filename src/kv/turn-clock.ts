@@ -1,12 +1,12 @@
-// Divides the turns of the data thread among everything that works for clients. What `soon` defers runs in order of arrival, as much of it as a
-// turn has time for; the rest runs in the next turn. Requests that are run as they arrive count towards the same time.
+// Divides the work for clients into turns, between which timers and sockets of the data thread run. Tasks that `soon` defers run in order
+// of arrival, as many as a turn has time for; the others run in the next turn. Requests that run on arrival use the same time.
 //
 // Reading the clock has a cost, so it is read once per `turnLimits.workBytes` of work. The callers state their work in bytes of requests,
 // replies and documents; a piece of work must not exceed that number by much.
 import type { Clock, Timer } from '#ports/clock.ts';
 
 export const turnLimits = {
-  /** Time of requests and deferred tasks in one turn; afterwards timers and sockets are looked at. */
+  /** Time of requests and deferred tasks in one turn; afterwards timers and sockets run. */
   turnMs: 4,
   /** Deferred tasks get at least this of a turn, however long the requests that arrived in it took. */
   tasksMs: 2,
@@ -17,11 +17,11 @@ export const turnLimits = {
 } as const;
 
 export class TurnClock implements Clock {
-  /** The time is over: what is left must wait for another turn. */
+  /** The time is over: the caller must continue in another turn. */
   isOver = false;
   private readonly clock: Clock;
   private tasks: (() => void)[] = [];
-  /** Of `tasks`, those that may run in this turn. What they defer runs in the next one. */
+  /** How many of `tasks` may run in this turn. Tasks that these defer run in the next one. */
   private left = 0;
   private isScheduled = false;
   private workBytes = 0;
@@ -49,7 +49,7 @@ export class TurnClock implements Clock {
     return this.clock.sleep(delayMs, signal);
   }
 
-  /** Calls `fire` in a later turn, after what was deferred earlier. */
+  /** Calls `fire` in a later turn, after the tasks that were deferred earlier. */
   soon(fire: () => void): void {
     this.tasks.push(fire);
     this.schedule();
@@ -58,10 +58,10 @@ export class TurnClock implements Clock {
   /** Counts work that was done; afterwards `isOver` says whether more may be done now. */
   spend(workBytes: number): void {
     this.workBytes += workBytes;
-    if (this.workBytes > turnLimits.workBytes) this.look();
+    if (this.workBytes > turnLimits.workBytes) this.readClock();
   }
 
-  private look(): void {
+  private readClock(): void {
     this.workBytes = 0;
     const nowMs = this.clock.monotonicMs();
     if (this.turnUntilMs < 0) {
@@ -84,7 +84,7 @@ export class TurnClock implements Clock {
     this.step(nowMs);
   }
 
-  /** Runs the next task. What a task resolves runs before the task after it, and so within the time. */
+  /** Runs the next task. The continuations of promises that it resolves run before the task after it, and so within the time. */
   private step(nowMs: number): void {
     if (this.left === 0 || nowMs >= this.turnUntilMs) {
       this.endTurn();

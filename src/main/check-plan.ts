@@ -42,9 +42,9 @@ const bucketsMax = 30;
 const valueBytesMax = 20 * 1024 * 1024;
 const statementsMax = 10_000;
 
-/** Throws a UsageError that lists all problems. */
-export async function checkPlan(plan: InitPlan, around: PlanContext): Promise<void> {
-  const check = new PlanCheck(plan, around);
+/** Throws a UsageError that lists the problems, up to a limit. */
+export async function checkPlan(plan: InitPlan, context: PlanContext): Promise<void> {
+  const check = new PlanCheck(plan, context);
   check.run();
   await check.statements();
   if (check.problems.length > 0)
@@ -54,13 +54,13 @@ export async function checkPlan(plan: InitPlan, around: PlanContext): Promise<vo
 class PlanCheck {
   readonly problems: string[] = [];
   private readonly plan: InitPlan;
-  private readonly around: PlanContext;
+  private readonly context: PlanContext;
   private state: BucketsState;
 
-  constructor(plan: InitPlan, around: PlanContext) {
+  constructor(plan: InitPlan, context: PlanContext) {
     this.plan = plan;
-    this.around = around;
-    this.state = noBuckets(around.memoryQuotaMb ?? defaultQuotasMb(memoryLimit()).memoryQuota);
+    this.context = context;
+    this.state = noBuckets(context.memoryQuotaMb ?? defaultQuotasMb(memoryLimit()).memoryQuota);
   }
 
   run(): void {
@@ -74,7 +74,7 @@ class PlanCheck {
   async statements(): Promise<void> {
     const { statements } = this.plan;
     if (statements.length === 0) return;
-    const { services } = this.around;
+    const { services } = this.context;
     if (!services.split(',').includes('n1ql'))
       return this.add(
         this.inFile('statements'),
@@ -98,7 +98,7 @@ class PlanCheck {
     const fields = Object.entries(bucketFields(bucket)).map(([name, value]) => [name, String(value)]);
     const form = Object.fromEntries(fields) as Record<string, string>;
     const { choices, problems } = readNewBucket(form, {
-      ...{ buckets: this.state, edition: this.around.edition, wireNames: this.around.wireNames },
+      ...{ buckets: this.state, edition: this.context.edition, wireNames: this.context.wireNames },
       ...{ dataNodes: 1, usedMb: 0, compaction: compactionDefaults },
     });
     for (const [name, text] of Object.entries(problems.fields))
@@ -191,14 +191,14 @@ class PlanCheck {
   }
 
   private placeOf(index: number): string {
-    const { flags } = this.around;
+    const { flags } = this.context;
     return index < flags
       ? `--bucket ${this.plan.buckets[index]?.name}`
       : this.inFile(`buckets.${index - flags}`);
   }
 
   private inFile(place: string): string {
-    return `--init: ${this.around.file}: ${place}`;
+    return `--init: ${this.context.file}: ${place}`;
   }
 }
 

@@ -1,22 +1,19 @@
 // The data folder of a process: readable by its owner only, with the key file that encrypts its secrets.
 import {
   chmodSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import type { Random } from '#ports/random.ts';
+import { MembershipFile } from './membership-file.ts';
+import { syncFolder, writePrivate } from './private-file.ts';
 import { StartError } from './start-error.ts';
 
 /** Set on folders that many users share, such as /tmp. */
@@ -49,7 +46,7 @@ export class DataFolder {
 
   /** True for a folder in which a node has started before. */
   static isNode(path: string): boolean {
-    return existsSync(configurationPath(path)) || DataFolder.isOnNats(path);
+    return existsSync(configurationPath(path)) || DataFolder.isOnNats(path) || MembershipFile.isMember(path);
   }
 
   /** Its configuration is on NATS servers. */
@@ -81,6 +78,11 @@ export class DataFolder {
   secrets(path = join(this.path, keyFile)): SecretBox {
     if (!existsSync(path)) writeOnce(path, this.newKey());
     return new SecretBox(readFileSync(path), this.random);
+  }
+
+  /** The folder's own key; on the founder of a cluster, the cluster's. */
+  key(): Uint8Array {
+    return readFileSync(join(this.path, keyFile));
   }
 
   /** A lost key must not be replaced by a new one, which could not decrypt the stored secrets. */
@@ -184,7 +186,7 @@ function refuseShared(path: string): void {
     throw new Error('other users have files there, too; name a folder in it');
 }
 
-/** If several processes do so at once, the bytes of the first one are kept. */
+/** Writes a new file. If several processes do so at once, the bytes of the first one are kept. */
 function writeOnce(path: string, bytes: Uint8Array): void {
   const own = `${path}.${process.pid}`;
   writePrivate(own, bytes);
@@ -195,21 +197,4 @@ function writeOnce(path: string, bytes: Uint8Array): void {
   } finally {
     rmSync(own);
   }
-}
-
-/** The file gets its name once it is complete, on disk and readable by its owner only. */
-function writePrivate(path: string, bytes: Uint8Array): void {
-  const temporary = `${path}.tmp`;
-  const file = openSync(temporary, 'w', 0o600);
-  writeSync(file, bytes);
-  fsyncSync(file);
-  closeSync(file);
-  renameSync(temporary, path);
-  syncFolder(dirname(path));
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }

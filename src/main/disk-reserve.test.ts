@@ -41,11 +41,11 @@ test(
       writeFileSync(join(folder, 'ballast'), Buffer.alloc(3072 * kib));
       assert.equal(freeIn(folder), 0);
       for (let left = 896; left >= 0; left -= 128) {
-        assert.equal(reserve.giveUp(), true);
+        assert.equal(reserve.release(), true);
         assert.equal(sizeIn(folder), left * kib);
       }
       assert.equal(freeIn(folder), 1024 * kib);
-      assert.equal(reserve.giveUp(), false);
+      assert.equal(reserve.release(), false);
       rmSync(join(folder, 'ballast'));
       clock.advance(2_000);
       assert.equal(sizeIn(folder), 1024 * kib);
@@ -58,7 +58,7 @@ test('a disk without space for a reserve is used without one', { skip: needs('mo
     reserve.keep();
     clock.advance(2_000);
     assert.deepEqual(readdirSync(folder), []);
-    assert.equal(reserve.giveUp(), false);
+    assert.equal(reserve.release(), false);
   }),
 );
 

@@ -1,5 +1,6 @@
-// A file that reserves disk space for the next start of the process and for changes that free space. On a disk that others
-// filled up, the process could otherwise not lock its folder, and nobody could delete a bucket. Released space is reserved again later.
+// A file that reserves disk space for the next start of the process and for changes that free space. On a disk that other processes
+// filled, this one could otherwise not lock its folder, and administrators could not delete a bucket. Released space is reserved
+// again later.
 import { closeSync, fsyncSync, openSync, statfsSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -47,7 +48,7 @@ export class DiskReserve implements SpareRoom {
     this.#keepLater();
   }
 
-  giveUp(): boolean {
+  release(): boolean {
     const bytes = this.#bytes();
     if (bytes === 0) return false;
     truncateSync(this.#path, Math.max(bytes - pieceBytes, 0));

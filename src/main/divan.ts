@@ -5,7 +5,7 @@ import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } 
 import { queryOptions } from './query-options.ts';
 import { release } from './release.ts';
 import { resetPasswordOptions } from './reset-password-options.ts';
-import { Ending } from './signals.ts';
+import { Shutdown } from './signals.ts';
 import { upOptions } from './up-options.ts';
 
 interface Command {
@@ -74,16 +74,18 @@ function isExplained(error: unknown): boolean {
 
 async function up(args: readonly string[]): Promise<void> {
   const options = parseOptions(upOptions, args, process.env);
-  const ending = Ending.onSignals();
+  const shutdown = Shutdown.onSignals();
   const { runUp } = await import('./run-up.ts');
-  await runUp(options, ending);
+  await runUp(options, shutdown);
 }
 
 async function node(args: readonly string[]): Promise<void> {
   const options = parseOptions(nodeOptions, args, process.env);
-  const ending = Ending.onSignals();
+  const shutdown = Shutdown.onSignals();
+  // A node beside another one stops with it.
+  if (process.channel !== undefined) process.on('disconnect', () => shutdown.request());
   const { runNode } = await import('./run-node.ts');
-  await runNode(options, { makePassword: false, ending });
+  await runNode(options, { makePassword: false, shutdown });
 }
 
 async function cloud(args: readonly string[]): Promise<void> {
@@ -92,9 +94,9 @@ async function cloud(args: readonly string[]): Promise<void> {
     return print(await runOperatorCommand(args));
   }
   const options = parseOptions(cloudOptions, args, process.env);
-  const ending = Ending.onSignals();
+  const shutdown = Shutdown.onSignals();
   const { runCloud } = await import('./run-cloud.ts');
-  await runCloud(options, ending);
+  await runCloud(options, shutdown);
 }
 
 async function query(args: readonly string[]): Promise<void> {

@@ -12,10 +12,10 @@ const services: OptionKind<string> = {
   placeholder: knownServices.join(','),
   parse(text) {
     const names = text.split(',').map((name) => name.trim());
-    const missing = names.find((name) => !knownServices.includes(name));
-    if (missing !== undefined)
+    const unknown = names.find((name) => !knownServices.includes(name));
+    if (unknown !== undefined)
       throw new UsageError(
-        `this version does not have the service "${missing}"; it has ${knownServices.join(', ')}`,
+        `this version does not have the service "${unknown}"; it has ${knownServices.join(', ')}`,
       );
     if (names.includes('kv')) return [...new Set(names)].join(',');
     throw new UsageError('the first node of a cluster needs the service kv');
@@ -39,7 +39,7 @@ const engine: OptionKind<string> = {
   },
 };
 
-const bucketName: OptionKind<string> = {
+const natsBucketName: OptionKind<string> = {
   placeholder: 'NAME',
   parse(text) {
     if (isBucketName(text)) return text;
@@ -58,6 +58,11 @@ export const nodeOptions = {
   'capi-tls-port': { kind: kinds.port, default: 18092, doc: 'CAPI over TLS' },
   'dist-port': { kind: kinds.port, default: 21100, doc: 'node to node' },
   'dist-tls-port': { kind: kinds.port, default: 21150, doc: 'node to node over TLS' },
+  'replication-port': {
+    kind: kinds.port,
+    default: 21200,
+    doc: 'documents from node to node, over TLS; a free port where the default is in use',
+  },
   'query-port': { kind: kinds.port, default: 8093, doc: 'query service' },
   'query-tls-port': { kind: kinds.port, default: 18093, doc: 'query service over TLS' },
   'index-port': { kind: kinds.port, default: 9102, doc: 'index service' },
@@ -74,6 +79,10 @@ export const nodeOptions = {
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },
   services: { kind: services, default: 'kv,index,n1ql', doc: 'services to run: kv, index, n1ql' },
+  join: {
+    kind: kinds.text,
+    doc: 'address of a node of a cluster to join on first start, like http://host:8091 (with its --username and --password)',
+  },
   'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
   engine: {
     kind: engine,
@@ -81,9 +90,9 @@ export const nodeOptions = {
     doc: 'where the configuration is: in the data folder, or on NATS servers (tls:// where they must encrypt; user:password@ before the first)',
   },
   'nats-bucket': {
-    kind: bucketName,
+    kind: natsBucketName,
     default: 'divan',
-    doc: 'key-value bucket of the configuration on NATS servers; made on first start',
+    doc: 'key-value bucket of the configuration on NATS servers; created on first start',
   },
   'nats-credentials': { kind: kinds.path, doc: 'credentials file of a NATS user' },
   'nats-ca': { kind: kinds.path, doc: 'PEM certificates of the authorities that NATS servers are signed by' },
@@ -120,3 +129,6 @@ export const nodeOptions = {
 } as const;
 
 export type NodeOptions = OptionValues<typeof nodeOptions>;
+
+/** The options of all its ports. */
+export const portNames = Object.keys(nodeOptions).filter((name) => name.endsWith('-port'));

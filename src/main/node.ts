@@ -6,23 +6,26 @@ import { loopbackHosts } from '#base/loopback.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { DistPorts } from '#cluster/dist/dist-ports.host.ts';
+import { unknownPorts } from '#cluster/first-configuration.ts';
 import { machinePorts } from '#cluster/hosts/machine.host.ts';
+import type { NodeMembership } from '#cluster/joining/join-messages.ts';
 import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
 import type { Listener } from '#http/listener.host.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
 import type { Throttle } from '#http/throttle.ts';
 import type { KvAdmin, KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
 import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
-import { createMetrics, type Metrics } from '#metrics/metrics.feature.ts';
-import { FolderStoreFiles } from '#metrics/store/files.adapter.ts';
+import type { Metrics } from '#metrics/metrics.feature.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import type { NodeOptions } from './node-options.ts';
+import { nodeNet, serveNodes } from './node-net.ts';
+import { type NodeOptions, nodeOptions } from './node-options.ts';
 import { OpenPorts } from './open-ports.ts';
+import { metricsIn } from './own-metrics.ts';
 import { OwnServices } from './own-services.ts';
 import { QueryPart } from './query-part.ts';
 import { release } from './release.ts';
@@ -36,6 +39,7 @@ export interface NodeDeps {
   /** The configuration store; the node closes it when it stops. */
   store: ConfigStore;
   identity: NodeIdentity;
+  membership: NodeMembership;
   /** The lock of the data folder. */
   lock?: FilePlace;
   log: Log;
@@ -46,9 +50,7 @@ const drainMs = 2_000;
 const applyMs = 30_000;
 
 export class Node {
-  readonly ports: NodePorts = {
-    ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
-  };
+  readonly ports: NodePorts = { ...unknownPorts };
   private readonly options: NodeOptions;
   private readonly plain: Listener[] = [];
   /** Before every port but the data service's, which has its own. */
@@ -71,32 +73,34 @@ export class Node {
   readonly manager: ClusterManager;
   readonly metrics: Metrics;
 
-  constructor(options: NodeOptions, { secrets, store, identity, lock, log, onLost }: NodeDeps) {
+  constructor(options: NodeOptions, deps: NodeDeps) {
+    const { secrets, store, lock, log, onLost } = deps;
     this.options = options;
     this.log = log;
     this.onLost = onLost;
     this.lock = lock ?? null;
     this.loginSecret = secrets.derivedKey('logins of nobody');
-    this.kv = this.stopping(
+    this.kv = this.registered(
       'data service',
       new WorkerKvAdmin({
         ...{ log: log.child('kv'), onLost },
         onLoginRefused: (login) => this.manager.loginRefused(login),
         verifyExternal: (name, password) => this.manager.verifyExternal(name, password),
+        changeMap: (change) => this.manager.changeMap(change),
       }),
     );
     const dataFolder = options['data-dir'];
     this.store = store;
     this.stops.push({ name: 'configuration', stop: () => this.store[Symbol.asyncDispose]() });
-    this.metrics = this.stopping('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
-    this.services = this.stopping(
+    this.metrics = this.registered('metrics', metricsIn(join(dataFolder, 'metrics'), log.child('metrics')));
+    this.services = this.registered(
       'services',
       new OwnServices({
         ...{ dataFolder, log, operatorAddress: options['operator-address'] },
         host: () => this.localHost,
       }),
     );
-    this.manager = this.stopping('manager', this.createManager(dataFolder, secrets, identity));
+    this.manager = this.registered('manager', this.createManager(dataFolder, deps));
   }
 
   /** Opens every port, REST first, then each one when its dependencies are up. */
@@ -118,11 +122,12 @@ export class Node {
     if (indexes !== null) ports.indexHttp = (await this.listenPlain(indexes, 'index-port')).port;
     ports.distTCP = await this.opening('dist-port', dist.startPlain());
     await manager.certificates.ready;
+    this.registered('nodes', serveNodes(manager, dist));
     await this.startTls({ rest, capi, indexes }, dist);
     await query;
-    const { port, tlsPort } = await data;
+    const { port, tlsPort, replicationPort: replication } = await data;
     this.services.dataListens(port);
-    Object.assign(ports, { kv: port, kvSSL: tlsPort });
+    Object.assign(ports, { kv: port, kvSSL: tlsPort, replication });
     await this.followListening(dist);
     await manager.start(ports);
   }
@@ -185,12 +190,11 @@ export class Node {
     }
   }
 
-  private createManager(dataFolder: string, secrets: SecretBox, identity: NodeIdentity): ClusterManager {
+  private createManager(dataFolder: string, { secrets, identity, membership }: NodeDeps): ClusterManager {
     const { options, log, kv, store } = this;
     return createClusterManager({
       ...machinePorts({ dataFolder, listenHost: options.host, clock: realClock, log: log.child('cluster') }),
-      store,
-      identity,
+      ...{ store, identity, membership, net: nodeNet },
       kv: {
         apply: (desired) => this.apply(desired),
         report: () => kv.report(),
@@ -228,6 +232,7 @@ export class Node {
     const clients = this.withServices(this.admitted(desired.clients ?? null));
     const users = [...desired.users, ...this.services.accounts, ...this.ownAccounts];
     const report = await this.kv.apply({ ...desired, clients, users });
+    this.services.followCluster(desired);
     await this.query?.follow(desired, {
       ...{ ports: this.ports, clients, tls: this.manager.queryTls.current() },
       plainForThisMachineOnly: desired.plainForThisMachineOnly ?? false,
@@ -246,7 +251,7 @@ export class Node {
   private async startQuery(): Promise<void> {
     const { options, manager, log, services, kv } = this;
     if (!this.runs('n1ql')) return;
-    const query = this.stopping(
+    const query = this.registered(
       'query service',
       new QueryPart({
         ...{ options, services, kv, onLost: this.onLost, log: log.child('query') },
@@ -300,6 +305,8 @@ export class Node {
       host: options.host,
       port: options['kv-port'],
       tlsPort: options['kv-tls-port'],
+      replicationPort: options['replication-port'],
+      isReplicationPortPreferred: options['replication-port'] === nodeOptions['replication-port'].default,
       plainForThisMachineOnly: this.manager.listening.isPlainForThisMachineOnly,
       clients: this.withServices(this.admitted(this.manager.clients.admitted)),
       version: this.manager.product.version,
@@ -316,7 +323,8 @@ export class Node {
 
   /** The option of the data port that an error of the start names. */
   private dataPortOf(error: Error & { port?: number }): PortOption {
-    const tlsPort = this.options['kv-tls-port'];
+    const { 'kv-tls-port': tlsPort, 'replication-port': replicationPort } = this.options;
+    if (error.message.includes(`:${replicationPort}`)) return 'replication-port';
     return error.port === tlsPort || error.message.includes(`:${tlsPort}`) ? 'kv-tls-port' : 'kv-port';
   }
 
@@ -407,7 +415,7 @@ export class Node {
   private distPorts(): DistPorts {
     const { options } = this;
     const greeting = `Divan ${this.manager.product.version}\r\n`;
-    return this.stopping(
+    return this.registered(
       'dist',
       new DistPorts({
         host: options.host,
@@ -419,22 +427,14 @@ export class Node {
     );
   }
 
+  /** Waits for a listener; an error names the option of its port. */
   private opening<T>(option: PortOption, opened: Promise<T>): Promise<T> {
     return opening(option, this.options.host, this.options[option], opened);
   }
 
-  private stopping<T extends { stop(): unknown }>(name: string, part: T): T {
+  /** Registers a part, which stops with the node; the last one registered stops first. */
+  private registered<T extends { stop(): unknown }>(name: string, part: T): T {
     this.stops.push({ name, stop: () => part.stop() });
     return part;
   }
 }
-
-const metricsIn = (folder: string, log: Log): Metrics =>
-  createMetrics({
-    files: {
-      fine: new FolderStoreFiles(join(folder, 'ten-seconds')),
-      coarse: new FolderStoreFiles(join(folder, 'five-minutes')),
-    },
-    clock: realClock,
-    log,
-  });

@@ -1,5 +1,5 @@
 // Opens the configuration of a data folder. Refuses a folder that has data but no configuration: the node would start
-// unprovisioned beside the old data and let everybody in.
+// unprovisioned beside the old data and accept every client.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedConfigStore, type EmbeddedStoreOptions } from '#replog/embedded-config-store.adapter.ts';

@@ -23,7 +23,7 @@ type NatsOptions = Pick<
 
 export interface NatsConfiguration {
   store: MirroredConfigStore;
-  /** For the operator: where it is, and how safe. */
+  /** For the operator: where the configuration is, and how safely stored. */
   description: string;
 }
 
@@ -74,7 +74,7 @@ function checkFolder(folder: DataFolder, bucket: string): void {
     );
 }
 
-/** Of two nodes that begin at the same time one is first. */
+/** Of two nodes that start at the same time only one writes the key. */
 async function claim(folder: DataFolder, store: MirroredConfigStore, bucket: string): Promise<void> {
   const id = folder.id();
   if (store.revision() === 0 && (await store.put(founderKey, id, 0)) !== null) return;

@@ -9,7 +9,7 @@ import type { Log } from '#ports/log.ts';
 
 export interface OpenPortsOptions {
   listening: Pick<Listening, 'isPlainForThisMachineOnly' | 'betweenNodes' | 'onChange'>;
-  /** Listen on the first of their hosts. */
+  /** At the start each of them listens on the first of its hosts. */
   plain: readonly Listener[];
   dist: Pick<DistPorts, 'follow'>;
   /** The option `--host`. */
@@ -26,8 +26,8 @@ export class OpenPorts {
   readonly #stopped = new AbortController();
   #subscription: { stop(): void } | null = null;
   #hosts: string;
-  #wanted = 0;
-  #done = 0;
+  #changes = 0;
+  #applied = 0;
   #running: Promise<void> | null = null;
 
   constructor(options: OpenPortsOptions) {
@@ -37,8 +37,8 @@ export class OpenPorts {
 
   /** Resolves when the ports follow the configuration for the first time. */
   async start(): Promise<void> {
-    this.#subscription = this.#options.listening.onChange(() => this.#want());
-    this.#want();
+    this.#subscription = this.#options.listening.onChange(() => this.#noteChange());
+    this.#noteChange();
     await this.#running;
   }
 
@@ -48,8 +48,8 @@ export class OpenPorts {
     await this.#running;
   }
 
-  #want(): void {
-    this.#wanted++;
+  #noteChange(): void {
+    this.#changes++;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
     });
@@ -58,11 +58,11 @@ export class OpenPorts {
   /** Repeats until no further change arrived meanwhile. */
   async #run(): Promise<void> {
     const { log, clock } = this.#options;
-    while (this.#done !== this.#wanted && !this.#stopped.signal.aborted) {
-      const wanted = this.#wanted;
+    while (this.#applied !== this.#changes && !this.#stopped.signal.aborted) {
+      const changes = this.#changes;
       try {
         await this.#follow();
-        this.#done = wanted;
+        this.#applied = changes;
       } catch (error) {
         log.error('ports.open_failed', { reason: (error as Error).message });
         await clock.sleep(retryMs, this.#stopped.signal).catch(() => {}); // stopped: the loop sees it

@@ -2,12 +2,14 @@
 // loopback address at which the allowlist admits only processes of the same user.
 import { join } from 'node:path';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import { IndexHost } from '#index/host/index-host.ts';
-import type { UserSpec } from '#kv/admin.ts';
+import type { KvDesired, UserSpec } from '#kv/admin.ts';
 import { operatorEntry } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { clusterLayoutOf } from './cluster-layout.ts';
 import { makeOwnAccount, type OwnAccount } from './own-account.ts';
 
 export interface OwnServicesOptions {
@@ -29,6 +31,7 @@ export class OwnServices {
   private readonly port: Deferred<number> = deferred();
   private readonly loopback = realRandom.bytes(3);
   private account: OwnAccount | null = null;
+  private cluster: ClusterLayout | null = null;
 
   constructor(options: OwnServicesOptions) {
     this.options = options;
@@ -59,6 +62,12 @@ export class OwnServices {
     this.port.resolve(port);
   }
 
+  /** Sets where the documents of other nodes are. */
+  followCluster(desired: KvDesired): void {
+    this.cluster = clusterLayoutOf(desired);
+    this.index.followCluster(this.cluster);
+  }
+
   /** The address and account with which a service connects to the data port. */
   async access() {
     const port = await this.port.promise;
@@ -68,6 +77,7 @@ export class OwnServices {
     return {
       address: { host, port, timeoutMs, ...(localAddress !== undefined && { localAddress }) },
       account: { username, password },
+      cluster: this.cluster,
     };
   }
 

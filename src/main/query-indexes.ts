@@ -19,15 +19,15 @@ export async function connectIndexFiles(
     directions: positionsOf,
   });
   let revision = 0;
-  let known = '';
+  let lastStates = '';
   // New progress of an index changes no plan.
   catalogue.onChange(() => {
     const now = catalogue
       .all()
       .map(({ definition, state }) => `${definition.id} ${state}`)
       .join();
-    if (now !== known) revision++;
-    known = now;
+    if (now !== lastStates) revision++;
+    lastStates = now;
   });
   return { indexes, admin, revision: () => revision };
 }

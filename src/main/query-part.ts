@@ -4,7 +4,7 @@ import { MessageChannel } from 'node:worker_threads';
 import type { Authority } from '#auth/authority.ts';
 import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
-import { IndexLinks } from '#index/link/index-links.host.ts';
+import { IndexLinks, type IndexLinksOptions } from '#index/link/index-links.host.ts';
 import type { KvAdmin, KvDesired } from '#kv/admin.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import { realClock } from '#ports/clock.ts';
@@ -17,13 +17,18 @@ import type { QueryPorts, QueryReport, QueryStart, QueryState } from '#query/hos
 import { queryMetrics } from '#query/host/query-metrics.ts';
 import { WorkerQuery } from '#query/host/worker-query.ts';
 import type { FunctionDefinitions } from '#query/query.contract.ts';
+import { clusterLayoutOf } from './cluster-layout.ts';
 import type { NodeOptions } from './node-options.ts';
 import { indexFolder, type OwnServices } from './own-services.ts';
 
 export interface QueryPartOptions {
   readonly options: NodeOptions;
   readonly authority: () => Authority;
-  readonly definitions: { readonly indexes: IndexDefinitions; readonly functions: FunctionDefinitions };
+  readonly definitions: {
+    readonly indexes: IndexDefinitions;
+    readonly indexNodes: IndexLinksOptions['indexNodes'];
+    readonly functions: FunctionDefinitions;
+  };
   readonly services: OwnServices;
   readonly audited: (statement: AuditedStatement) => void;
   readonly kv: Pick<KvAdmin, 'serveBatches'>;
@@ -50,21 +55,22 @@ const reportMs = 2_000;
 const youngMb = 48;
 
 export class QueryPart {
-  private readonly given: QueryPartOptions;
+  private readonly deps: QueryPartOptions;
   private readonly worker: WorkerQuery;
   private readonly links: IndexLinks;
   private reporting: Promise<QueryReport> | null = null;
 
-  constructor(given: QueryPartOptions) {
-    this.given = given;
-    const { definitions, services } = given;
+  constructor(deps: QueryPartOptions) {
+    this.deps = deps;
+    const { definitions, services } = deps;
     this.links = new IndexLinks({
       definitions: definitions.indexes,
+      indexNodes: definitions.indexNodes,
       indexAdmin: services.index,
       damaged: (bucketUuid, indexId) => services.index.replaceFile(bucketUuid, indexId),
     });
     this.worker = new WorkerQuery({
-      ...given,
+      ...deps,
       functions: definitions.functions,
       indexPort: () => this.links.connect(),
       startThread: () =>
@@ -75,8 +81,8 @@ export class QueryPart {
     });
   }
 
-  async start(world: QueryEnvironment): Promise<QueryPorts> {
-    const { options, kv } = this.given;
+  async start(environment: QueryEnvironment): Promise<QueryPorts> {
+    const { options, kv } = this.deps;
     const { port1: ofData, port2: ofQueries } = new MessageChannel();
     await kv.serveBatches(ofData);
     const started: QueryStart = {
@@ -86,7 +92,7 @@ export class QueryPart {
       dataFolder: options['data-dir'],
       sequentialScans: options['query-sequential-scans'] === 'on',
       indexFolder: join(options['data-dir'], indexFolder),
-      ...world,
+      ...environment,
     };
     return await this.worker.start(started, ofQueries);
   }
@@ -94,14 +100,15 @@ export class QueryPart {
   /** Resolves when the query service knows the buckets and collections of the data service. */
   async follow(desired: KvDesired, node: QueryNode): Promise<void> {
     const { ports, version, tls, plainForThisMachineOnly, clients, settings, audit } = node;
-    const data = await this.given.services.access();
+    const data = await this.deps.services.access();
     const { host, localAddress } = data.address;
     const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
     await this.worker.follow({
       buckets: desired.buckets.map(bucketState),
       ...{ tls, plainForThisMachineOnly, clients, settings, audit },
-      functions: this.given.definitions.functions.all(),
+      functions: this.deps.definitions.functions.all(),
       data: { address: { ...data.address, localAddress }, account: data.account },
+      cluster: clusterLayoutOf(desired),
       rest: { host, port: ports.mgmt, localAddress },
       node: { name: rest, host: rest, version, datastoreUrl: `http://${rest}` },
     });

@@ -9,12 +9,12 @@ import type { Engine } from '#query/state/engine-port.ts';
 
 assert(parentPort !== null, 'the query service runs in a worker thread');
 const port = parentPort;
-const say = (message: QueryMessage): void => port.postMessage(message);
+const sendMessage = (message: QueryMessage): void => port.postMessage(message);
 
 const logTo = (component: string): Log => {
   const at =
     (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
-      say({ kind: 'log', level, event, fields: { component, ...fields } });
+      sendMessage({ kind: 'log', level, event, fields: { component, ...fields } });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
 };
 
@@ -26,7 +26,7 @@ const loadEngine = (): Promise<Engine> => {
 };
 
 const host = new QueryHost({
-  say,
+  sendMessage,
   log: logTo('query'),
   engine: loadEngine,
   connectIndexes: async (start, indexPort) =>
@@ -37,4 +37,4 @@ port.on('message', (call: QueryCall) => {
   const done = host.take(call);
   if (call.kind === 'stop') void done.then(() => port.close());
 });
-giveBackWhenIdle({ worthBytes: 6 << 20 });
+giveBackWhenIdle({ growthBytes: 6 << 20 });

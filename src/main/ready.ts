@@ -38,7 +38,7 @@ export interface ProbeTarget {
   host: string;
   restPort: number;
   kvPort: number;
-  /** The local address of the connections. */
+  /** The local address to connect from. */
   localAddress: string | undefined;
   /** An account that may read every bucket, null before provisioning. */
   account: { username: string; password: string } | null;
@@ -46,18 +46,19 @@ export interface ProbeTarget {
 }
 
 const kvTimeoutMs = 5_000;
-const patienceMs = 30_000;
+const readyTimeoutMs = 30_000;
 const probeKey = 'divan:ready';
 
-/** Retries until everything answers; throws the last error after thirty seconds. */
+/** Retries until everything answers; throws after thirty seconds, with the last error as the cause. */
 export async function untilReady(target: ProbeTarget, clock: Clock): Promise<void> {
-  const deadline = clock.monotonicMs() + patienceMs;
+  const deadline = clock.monotonicMs() + readyTimeoutMs;
   for (;;) {
     try {
       await probe(target);
       return;
     } catch (error) {
-      if (clock.monotonicMs() > deadline) throw new Error(`not ready in ${patienceMs} ms`, { cause: error });
+      if (clock.monotonicMs() > deadline)
+        throw new Error(`not ready in ${readyTimeoutMs} ms`, { cause: error });
       await clock.sleep(10);
     }
   }
@@ -84,9 +85,10 @@ async function probe(target: ProbeTarget): Promise<void> {
 async function readFrom(client: KvClient, bucket: string): Promise<void> {
   await client.select(bucket);
   const { status } = await client.get(0, probeKey);
-  if (status !== Status.success && status !== Status.keyNotFound) {
-    throw new Error(`bucket "${bucket}": reading answered status 0x${status.toString(16)}`);
-  }
+  // Of a bucket on several nodes another one may serve this vbucket.
+  const isServed =
+    status === Status.success || status === Status.keyNotFound || status === Status.notMyVbucket;
+  if (!isServed) throw new Error(`bucket "${bucket}": reading answered status 0x${status.toString(16)}`);
 }
 
 /** Call before a start creates anything, even the data folder. Throws an error that names the option if the file cannot be written. */

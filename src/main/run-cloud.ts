@@ -17,38 +17,38 @@ import { DiskReserve } from './disk-reserve.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
 import { applyConfig } from './operator/cloud-config.ts';
-import { type CloudPlace, openPlace } from './operator/cloud-place.ts';
+import { type CloudStorage, openStorage } from './operator/cloud-storage.ts';
 import { checkReadyFile, type ReadyFile, writeReadyFile } from './ready.ts';
 import { release } from './release.ts';
-import type { Ending } from './signals.ts';
+import type { Shutdown } from './signals.ts';
 import { opening, StartError } from './start-error.ts';
 
 const mb = 1024 * 1024;
 const predecessorMs = 15_000;
 const lockEveryMs = 50;
 
-export async function runCloud(given: CloudOptionValues, ending: Ending): Promise<void> {
+export async function runCloud(given: CloudOptionValues, shutdown: Shutdown): Promise<void> {
   // A process with a channel to its parent stops when the parent ends.
-  if (process.channel !== undefined) process.on('disconnect', () => ending.request());
-  await ending.during(() => startCloudProcess(given, ending));
+  if (process.channel !== undefined) process.on('disconnect', () => shutdown.request());
+  await shutdown.whileStarting(() => startCloudProcess(given, shutdown));
 }
 
-async function startCloudProcess(given: CloudOptionValues, ending: Ending): Promise<void> {
+async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const log = pinoLog(options['log-level']);
   if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
   const reserve = new DiskReserve(options['data-dir'], realClock);
   reserve.useForStart();
-  const place = await openPlace(options, log);
+  const storage = await openStorage(options, log);
   const held = await lock(options['data-dir']);
-  if (options.config !== undefined) await applyConfig(options.config, place);
-  const cloud = await assemble(options, place, { log, spareRoom: reserve }).catch(explain);
+  if (options.config !== undefined) await applyConfig(options.config, storage);
+  const cloud = await assemble(options, storage, { log, spareRoom: reserve }).catch(explain);
   const end = async (): Promise<void> => {
     reserve.stop();
     await cloud.stop();
     held.release();
   };
-  ending.stopWith(end);
+  shutdown.stopWith(end);
   const api = await listen(cloud, options).catch(async (error: Error) => {
     await end();
     throw error;
@@ -82,7 +82,7 @@ const listen = ({ api }: Cloud, { host, port }: CloudOptionValues): Promise<stri
 
 async function assemble(
   options: CloudOptionValues,
-  { folder, store, state, secrets }: CloudPlace,
+  { folder, store, state, secrets }: CloudStorage,
   { log, spareRoom }: { log: Log; spareRoom: SpareRoom },
 ): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();

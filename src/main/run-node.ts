@@ -1,15 +1,13 @@
 // `divan node` and `divan up`: starts a node from its options until it is ready, and stops it.
 import { flushCompileCache } from 'node:module';
 import { join, resolve } from 'node:path';
-import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
+import { UnsealError } from '#auth/secret-box.ts';
 import { type RestTarget, rest } from '#client/rest.adapter.ts';
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { realClock } from '#ports/clock.ts';
-import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
-import type { ConfigStore } from '#replog/config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { DataFolder } from './data-folder.ts';
 import { DiskReserve } from './disk-reserve.ts';
@@ -19,14 +17,14 @@ import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
 import { NodeLogFile } from './log-file.adapter.ts';
-import { Node } from './node.ts';
-import { ownIdentity } from './node-identity.ts';
+import type { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
-import { openConfiguration } from './open-configuration.ts';
+import { openNode } from './open-node.ts';
 import { UsageError } from './options.ts';
 import { makeOwnAccount } from './own-account.ts';
 import { checkReadyFile, type NodeAddresses, type ReadyFile, untilReady, writeReadyFile } from './ready.ts';
-import type { Ending } from './signals.ts';
+import { type OpenedNode, RunningNode } from './running-node.ts';
+import type { Shutdown } from './signals.ts';
 import { StartError } from './start-error.ts';
 import { companionSummary, summary } from './summary.ts';
 
@@ -37,30 +35,33 @@ interface Credentials {
 
 const exitLost = 1;
 
-/** The process that `divan up` starts beside the node. */
+/** The processes that `divan up` starts beside the node. */
 export interface Companion {
-  start(onLost: (reason: Error) => void): Promise<NonNullable<ReadyFile['cloud']>>;
+  /** Resolves with the cloud if there is one among them. */
+  start(onLost: (reason: Error) => void, first: ReadyFile): Promise<NonNullable<ReadyFile['cloud']> | null>;
   stop(): Promise<void>;
 }
 
 interface RunOptions {
   makePassword: boolean;
   companion?: Companion | null;
-  ending: Ending;
+  shutdown: Shutdown;
 }
 
 export const runNode = (given: NodeOptions, run: RunOptions): Promise<void> =>
-  run.ending.during(() => startNode(given, run));
+  run.shutdown.whileStarting(() => startNode(given, run));
 
 async function startNode(
   given: NodeOptions,
-  { makePassword, companion = null, ending }: RunOptions,
+  { makePassword, companion = null, shutdown }: RunOptions,
 ): Promise<void> {
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const plan = planOf(options.bucket, await initFile(options.init), options.init);
   const wanted = credentialsOf(options);
   checkNatsOptions(options);
-  if (!DataFolder.isNode(options['data-dir'])) await checkFirstStart(options, wanted);
+  const isJoining = options.join !== undefined && DataFolder.awaitsFirstStart(options['data-dir']);
+  if (isJoining) await checkJoin(options, wanted);
+  else if (!DataFolder.isNode(options['data-dir'])) await checkFirstStart(options, wanted);
   if (DataFolder.awaitsFirstStart(options['data-dir'])) await checkPlanOf(options, plan);
   if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
     throw new UsageError('--bucket and --init need --username and --password');
@@ -71,36 +72,55 @@ async function startNode(
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
-  const secrets = secretsOf(folder);
-  const { store, description } = await configurationOf(folder, options, { reserve, held, log });
-  const identity = await ownIdentity(folder, store, realRandom);
-  const node = new Node(options, {
-    ...{ secrets, store, identity },
-    lock: held.place,
-    log,
-    onLost: (reason) => die(log, new Error('the data service ended', { cause: reason })),
+  const running = new RunningNode({
+    ...{ options, log, folderKey: () => folder.key() },
+    open: (present, membership) =>
+      openNode({ folder, reserve, held, log }, present, membership, (reason) => die(log, reason)),
+    onLost: (reason) => die(log, reason),
   });
-  ending.stopWith(async () => {
+  let opened = await running.open();
+  shutdown.stopWith(async () => {
     reserve.stop();
-    await Promise.all([node.stop(), companion?.stop()]);
+    await Promise.all([running.stop(), companion?.stop()]);
     held.release();
   });
   try {
     const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? generated() : null);
-    // The port opens before the administrator is set: nobody else may set one meanwhile.
-    if (credentials !== null) node.manager.reserveFor(credentials);
-    await node.start();
-    const made = wanted === null;
-    const readying = { node, identity, options, folder, plan, credentials, made, companion, log };
+    // The port opens before the administrator is set: no other client may set one meanwhile.
+    if (credentials !== null && !isJoining) opened.node.manager.reserveFor(credentials);
+    await opened.node.start();
+    if (isJoining && credentials !== null) opened = await joined(running, opened.node, options, credentials);
+    const { node, identity, description } = opened;
+    const isGenerated = wanted === null;
+    const readying = { node, identity, options, folder, plan, credentials, isGenerated, companion, log };
     await becomeReady({ ...readying, configuration: description });
     reserve.keep();
-    node.startMetrics();
+    if (!isJoining) node.startMetrics();
+    running.becameReady();
     giveBackWhenIdle();
   } catch (error) {
     reserve.stop();
-    await node.stop();
+    await running.stop();
     throw error instanceof UnsealError ? keyLost(folder, error) : error;
   }
+}
+
+async function checkJoin(options: NodeOptions, credentials: Credentials | null): Promise<void> {
+  const { checkJoinOptions } = await import('./join-cluster.ts');
+  checkJoinOptions(options, credentials);
+}
+
+async function joined(
+  running: RunningNode,
+  node: Node,
+  options: NodeOptions,
+  credentials: Credentials,
+): Promise<OpenedNode> {
+  const { joinCluster, rebalanceIn } = await import('./join-cluster.ts');
+  const own = { host: node.localHost, port: node.ports.mgmt, localAddress: options['operator-address'] };
+  const opened = await joinCluster(running, options, own, credentials);
+  await rebalanceIn({ ...own, ...credentials });
+  return opened;
 }
 
 /** Throws UsageError for options that would be without effect, or lack another. */
@@ -111,30 +131,6 @@ function checkNatsOptions(options: NodeOptions): void {
     throw new UsageError(`--${given} needs --engine nats://HOST:PORT`);
   if ((options['nats-cert'] === undefined) !== (options['nats-key'] === undefined))
     throw new UsageError('--nats-cert and --nats-key are given together or not at all');
-}
-
-async function configurationOf(
-  folder: DataFolder,
-  options: NodeOptions,
-  { reserve, held, log }: { reserve: DiskReserve; held: FolderLock; log: Log },
-): Promise<{ store: ConfigStore; description: string | null }> {
-  if (!isNatsText(options.engine)) {
-    const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
-    return { store, description: null };
-  }
-  const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
-  return openNatsConfiguration(folder, options, log);
-}
-
-function secretsOf(folder: DataFolder): SecretBox {
-  try {
-    return folder.secrets();
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw new StartError(`cannot use the secret.key of the data folder ${folder.path}: ${reason}`, {
-      cause: error,
-    });
-  }
 }
 
 const keyLost = (folder: DataFolder, { message }: UnsealError): StartError =>
@@ -188,7 +184,7 @@ interface Readying {
   plan: InitPlan;
   credentials: Credentials | null;
   /** The credentials were generated, not given by the user. */
-  made: boolean;
+  isGenerated: boolean;
   companion: Companion | null;
   log: Log;
   /** Where the configuration is; null: in the data folder. */
@@ -196,13 +192,13 @@ interface Readying {
 }
 
 async function becomeReady(readying: Readying): Promise<void> {
-  const { node, options, folder, plan, credentials, made, companion, log } = readying;
+  const { node, options, folder, plan, credentials, isGenerated, companion, log } = readying;
   const isNew = !node.manager.authority.provisioned();
   const isFirst = credentials !== null && (isNew || folder.firstStartPending);
   if (isFirst) {
     await checkPlanOf(options, plan);
     folder.beginFirstStart();
-    if (made) folder.keepAdministrator(credentials);
+    if (isGenerated) folder.keepAdministrator(credentials);
     await setUp(
       firstStartOf(node, folder, options, plan, credentials),
       isNew ? credentials : null,
@@ -210,9 +206,9 @@ async function becomeReady(readying: Readying): Promise<void> {
     );
   }
   await checkReady(node, options['operator-address']);
-  const known = await valid(node, options['operator-address'], credentials);
-  if (known === 'refused' && !made) throw new StartError(wrongLogin(options));
-  const ready = readyFile(node, known === 'refused' ? null : known);
+  const login = await stillValid(node, options['operator-address'], credentials);
+  if (login === 'refused' && !isGenerated) throw new StartError(wrongLogin(options));
+  const ready = readyFile(node, login === 'refused' ? null : login);
   await node.endStart();
   // Last: the next start prints the generated password again unless this one has ended.
   if (isFirst) folder.endFirstStart();
@@ -228,14 +224,16 @@ async function becomeReady(readying: Readying): Promise<void> {
       configuration: readying.configuration,
       startedInMs: performance.now(),
       provisioned: node.manager.authority.provisioned(),
-      made,
+      isGenerated,
       isNew: isFirst,
       isUnfinished: folder.firstStartPending,
       ignored: isFirst ? [] : firstStartFlags(options),
       damages,
     }),
   );
-  if (companion !== null) report({ ...ready, cloud: await startBeside(companion, readying) });
+  if (companion !== null) report(await startBeside(companion, readying, ready));
+  // Sending fails if the parent has just ended; its disconnect stops this process.
+  if (process.connected) process.send?.({ node: ready.node }, undefined, undefined, () => {});
   log.info('node.ready', {
     version: node.manager.product.version,
     node: readying.identity.nodeId,
@@ -249,13 +247,15 @@ async function becomeReady(readying: Readying): Promise<void> {
 async function startBeside(
   companion: Companion,
   { node, log }: Readying,
-): Promise<NonNullable<ReadyFile['cloud']>> {
+  ready: ReadyFile,
+): Promise<ReadyFile> {
   const cloud = await companion.start((reason) => {
     const end = (): void => die(log, reason);
     node.stop().then(end, end);
-  });
+  }, ready);
+  if (cloud === null) return ready;
   process.stdout.write(companionSummary(cloud));
-  return cloud;
+  return { ...ready, cloud };
 }
 
 const wrongLogin = ({ username, 'data-dir': folder }: NodeOptions): string =>
@@ -323,7 +323,7 @@ async function checkReady(node: Node, localAddress: string | undefined): Promise
 }
 
 /** The credentials if they are still valid; `refused` if their password or name was changed, null if there are none. */
-async function valid(
+async function stillValid(
   node: Node,
   localAddress: string | undefined,
   credentials: Credentials | null,

@@ -1,25 +1,47 @@
 // `divan up`: runs a node in this process, and the cloud in a child process. Over their channel the cloud reports
 // that it is ready, and stops when the channel closes for any reason.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { realClock } from '#ports/clock.ts';
-import { environmentName } from './options.ts';
+import { inheritedEnvironment, launcher, stopChild } from './child-process.ts';
+import { NodesBeside, nodesMax } from './nodes-beside.ts';
+import { environmentName, UsageError } from './options.ts';
 import type { ReadyFile } from './ready.ts';
 import { type Companion, runNode } from './run-node.ts';
-import type { Ending } from './signals.ts';
+import type { Shutdown } from './signals.ts';
 import { StartError } from './start-error.ts';
 import type { UpOptions } from './up-options.ts';
 
 type CloudReady = NonNullable<ReadyFile['cloud']>;
 
-const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-const stopMs = 30_000;
+export async function runUp(options: UpOptions, shutdown: Shutdown): Promise<void> {
+  if (options.nodes > nodesMax) throw new UsageError(`--nodes: at most ${nodesMax}`);
+  if (options.nodes > 1 && options.engine !== 'embedded')
+    throw new UsageError(
+      '--nodes needs the embedded engine: in this version the first node stores the configuration',
+    );
+  const cloud = options['no-cloud'] ? null : new CloudBeside(options);
+  const companion = options.nodes === 1 ? cloud : new NodesAndCloud(new NodesBeside(options), cloud);
+  await runNode(options, { makePassword: true, companion, shutdown });
+}
 
-export async function runUp(options: UpOptions, ending: Ending): Promise<void> {
-  const companion = options['no-cloud'] ? null : new CloudBeside(options);
-  await runNode(options, { makePassword: true, companion, ending });
+/** Further nodes, and the cloud. */
+class NodesAndCloud implements Companion {
+  readonly #nodes: NodesBeside;
+  readonly #cloud: CloudBeside | null;
+
+  constructor(nodes: NodesBeside, cloud: CloudBeside | null) {
+    this.#nodes = nodes;
+    this.#cloud = cloud;
+  }
+
+  async start(onLost: (reason: Error) => void, first: ReadyFile): Promise<CloudReady | null> {
+    await this.#nodes.start(first);
+    return this.#cloud === null ? null : this.#cloud.start(onLost);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#nodes.stop(), this.#cloud?.stop()]);
+  }
 }
 
 class CloudBeside implements Companion {
@@ -48,18 +70,7 @@ class CloudBeside implements Companion {
 
   async stop(): Promise<void> {
     this.stopping = true;
-    const { child } = this;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    if (child.connected) child.disconnect();
-    const enough = new AbortController();
-    const late = realClock.sleep(stopMs, enough.signal).then(
-      () => child.kill('SIGKILL'),
-      () => false, // the child ended in time
-    );
-    await ended;
-    enough.abort();
-    await late;
+    if (this.child !== null) await stopChild(this.child);
   }
 }
 
@@ -100,7 +111,3 @@ async function untilReady(child: ChildProcess): Promise<CloudReady> {
     child.off('exit', refuse);
   }
 }
-
-/** The environment without the options of this process: `argumentsFor` and `secretsFor` pass the child's options. */
-const inheritedEnvironment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('DIVAN_')));

@@ -5,23 +5,23 @@ import { stopWithLauncher } from './signals.ts';
 
 function launched(npmCommand: string | undefined) {
   const clock = new ManualClock();
-  const around = { parent: 7, stops: 0 };
-  stopWithLauncher(() => around.stops++, { npmCommand, parent: () => around.parent, clock });
-  return { clock, around };
+  const state = { parent: 7, stops: 0 };
+  stopWithLauncher(() => state.stops++, { npmCommand, parent: () => state.parent, clock });
+  return { clock, state };
 }
 
-it('stops a process that npm started when npm has ended, and only once', () => {
-  const { clock, around } = launched('exec');
+it('stops the process once, after the npm that started it has ended', () => {
+  const { clock, state } = launched('exec');
   clock.advance(10_000);
-  assert.equal(around.stops, 0);
-  around.parent = 1;
+  assert.equal(state.stops, 0);
+  state.parent = 1;
   clock.advance(10_000);
-  assert.equal(around.stops, 1);
+  assert.equal(state.stops, 1);
 });
 
 it('does not stop a process that npm did not start', () => {
-  const { clock, around } = launched(undefined);
-  around.parent = 1;
+  const { clock, state } = launched(undefined);
+  state.parent = 1;
   clock.advance(10_000);
-  assert.equal(around.stops, 0);
+  assert.equal(state.stops, 0);
 });

@@ -5,14 +5,14 @@ import { type Clock, realClock } from '#ports/clock.ts';
 const exitOnSecond = 130;
 const checkEveryMs = 500;
 
-export class Ending {
+export class Shutdown {
   private stop: (() => Promise<void>) | null = null;
-  private ending: Promise<never> | null = null;
+  private running: Promise<never> | null = null;
 
   /** Creates the one object that ends this process on signals. */
-  static onSignals(): Ending {
-    const ending = new Ending();
-    const request = (): void => ending.request();
+  static onSignals(): Shutdown {
+    const shutdown = new Shutdown();
+    const request = (): void => shutdown.request();
     process.on('SIGTERM', request);
     process.on('SIGINT', request);
     process.on('SIGHUP', () => {});
@@ -20,7 +20,7 @@ export class Ending {
     stopWithLauncher(request, { npmCommand, parent: () => process.ppid, clock: realClock });
     // A closed terminal or pipe does not fail the process; output is lost.
     for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
-    return ending;
+    return shutdown;
   }
 
   /** `stop` runs before the process exits. */
@@ -29,17 +29,17 @@ export class Ending {
   }
 
   request(): void {
-    if (this.ending !== null) process.exit(exitOnSecond);
-    this.ending = this.end();
+    if (this.running !== null) process.exit(exitOnSecond);
+    this.running = this.end();
   }
 
   /** Runs a start. If it fails because a signal arrived, the exit code is that of the stop. */
-  async during(start: () => Promise<void>): Promise<void> {
+  async whileStarting(start: () => Promise<void>): Promise<void> {
     try {
       await start();
     } catch (error) {
-      if (this.ending === null) throw error;
-      await this.ending;
+      if (this.running === null) throw error;
+      await this.running;
     }
   }
 

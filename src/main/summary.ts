@@ -10,7 +10,7 @@ export interface Summary {
   startedInMs: number;
   provisioned: boolean;
   /** The password was generated: it is printed once, on the first start. */
-  made: boolean;
+  isGenerated: boolean;
   isNew: boolean;
   /** Options of the first start that were given to a later one. */
   ignored: readonly string[];
@@ -30,7 +30,7 @@ export function summary(parts: Summary): string {
     configuration,
     startedInMs,
     provisioned,
-    made,
+    isGenerated,
     isNew,
     ignored,
     isUnfinished,
@@ -43,7 +43,7 @@ export function summary(parts: Summary): string {
     ['pages', `${node.rest}/ui/  ${node.rest}/docs/api`],
     ['folder', dataDir],
     ...(configuration === null ? [] : [['config', configuration]]),
-    ...(made && ready.username !== undefined ? [['login', login(ready, isNew)]] : []),
+    ...(isGenerated && ready.username !== undefined ? [['login', login(ready, isNew)]] : []),
     ...(provisioned
       ? []
       : [['next', 'not provisioned: set it up over REST, or start with --username and --password']]),

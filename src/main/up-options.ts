@@ -5,6 +5,11 @@ import { kinds, type OptionValues } from './options.ts';
 
 export const upOptions = {
   ...nodeOptions,
+  nodes: {
+    kind: kinds.count,
+    default: 1,
+    doc: 'nodes of the cluster: those after the first run beside it, on free ports, in folders of its data folder',
+  },
   'no-cloud': { kind: kinds.flag, default: false, doc: 'start the node alone' },
   'cloud-port': cloudOptions.port,
   database: cloudOptions.database,

@@ -18,11 +18,13 @@ export class MetricsRegistry {
 
   /** Collects the current samples of all sources. */
   async collect(): Promise<MetricSample[]> {
-    const collected = await Promise.all([...this.sources].map(([name, source]) => this.ask(name, source)));
+    const collected = await Promise.all(
+      [...this.sources].map(([name, source]) => this.collectFrom(name, source)),
+    );
     return collected.flat();
   }
 
-  private async ask(name: string, source: MetricsSource): Promise<MetricSample[]> {
+  private async collectFrom(name: string, source: MetricsSource): Promise<MetricSample[]> {
     try {
       const samples = [...(await source.collect())];
       this.failing.delete(name);

@@ -7,16 +7,16 @@ import { Sampler } from './sampler.ts';
 
 const startMs = 1_000_000_000;
 
-/** `work` returns the operations since the last sample. */
+/** `work` returns the number of operations so far. */
 function aSampler(work: () => number) {
   const clock = new ManualClock(startMs);
   const registry = new MetricsRegistry({ log: silentLog });
   registry.add('data', {
     collect: () => [{ name: 'kv_ops', labels: {}, kind: 'counter', value: work() }],
   });
-  const seconds: { recent: number[]; kept: number[] } = { recent: [], kept: [] };
+  const seconds: { recent: number[]; stored: number[] } = { recent: [], stored: [] };
   const note = (list: number[]) => (timeMs: number) => void list.push((timeMs - startMs) / 1000);
-  const sink = { append: note(seconds.kept), appendRecent: note(seconds.recent) };
+  const sink = { append: note(seconds.stored), appendRecent: note(seconds.recent) };
   const sampler = new Sampler({ registry, sink, clock });
   sampler.start();
   const pass = async (count: number) => {
@@ -36,7 +36,7 @@ test('samples each second while clients work, and stores every tenth sample', as
     seconds.recent,
     [...Array(21).keys()].map((index) => index + 1),
   );
-  assert.deepEqual(seconds.kept, [1, 10, 20]);
+  assert.deepEqual(seconds.stored, [1, 10, 20]);
 });
 
 test('samples every tenth second without operations and readers', async () => {

@@ -5,8 +5,8 @@ import { flatten, type MetricsRegistry } from './registry.ts';
 import type { FlatSample } from './sample.ts';
 
 const stepMs = 1_000;
-const keptEvery = 10;
-const quietStepMs = stepMs * keptEvery;
+const storedEvery = 10;
+const quietStepMs = stepMs * storedEvery;
 /** How long a read of recent metrics keeps the sampler at one second. */
 const watchedMs = 60_000;
 /** A counter that grows while clients work. */
@@ -25,11 +25,11 @@ export class Sampler {
   readonly #clock: Clock;
   #timer: Timer | null = null;
   #isStopped = false;
-  #isAsking = false;
+  #isCollecting = false;
   #watchedUntilMs = Number.NEGATIVE_INFINITY;
-  #done = -1;
+  #operations = -1;
   #isBusy = true;
-  #lastKept = 0;
+  #lastStored = 0;
 
   constructor({ registry, sink, clock }: { registry: MetricsRegistry; sink: SampleSink; clock: Clock }) {
     this.#registry = registry;
@@ -46,7 +46,7 @@ export class Sampler {
   /** Reports a read of recent metrics: the sampler collects every second for a while. */
   watched(): void {
     this.#watchedUntilMs = this.#clock.monotonicMs() + watchedMs;
-    if (this.#isBusy || this.#isAsking || this.#timer === null || this.#isStopped) return;
+    if (this.#isBusy || this.#isCollecting || this.#timer === null || this.#isStopped) return;
     this.#timer.cancel();
     this.start();
   }
@@ -60,21 +60,21 @@ export class Sampler {
     const nowMs = this.#clock.wallMs();
     const second = Math.floor(nowMs / stepMs);
     const timeMs = nowMs - second * stepMs <= toleratedMs ? second * stepMs : nowMs;
-    this.#isAsking = true;
+    this.#isCollecting = true;
     const samples = [...flatten(await this.#registry.collect())];
-    this.#isAsking = false;
+    this.#isCollecting = false;
     if (this.#isStopped) return;
     this.#noteActivity(samples);
     this.#sink.appendRecent(timeMs, samples);
-    const kept = Math.floor(second / keptEvery);
-    if (kept !== this.#lastKept) this.#sink.append(timeMs, samples);
-    this.#lastKept = kept;
+    const stored = Math.floor(second / storedEvery);
+    if (stored !== this.#lastStored) this.#sink.append(timeMs, samples);
+    this.#lastStored = stored;
     this.start();
   }
 
   #noteActivity(samples: readonly FlatSample[]): void {
-    const done = samples.reduce((sum, { name, value }) => (name === activity ? sum + value : sum), 0);
-    this.#isBusy = done !== this.#done;
-    this.#done = done;
+    const operations = samples.reduce((sum, { name, value }) => (name === activity ? sum + value : sum), 0);
+    this.#isBusy = operations !== this.#operations;
+    this.#operations = operations;
   }
 }

@@ -35,7 +35,7 @@ export function askForCertificates(server: Server, clients: ClientCertificates |
   });
 }
 
-/** Null: none was requested or sent. `refused`: it could not be verified. */
+/** Null: none was requested, or an optional one was not sent. `refused`: a demanded one is missing, or the one sent could not be verified. */
 export function shownCertificate(
   socket: TLSSocket,
   clients: ClientCertificates | undefined,

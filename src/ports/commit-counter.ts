@@ -32,7 +32,7 @@ export class CommitCounter {
     }
   }
 
-  /** After the commit is on disk. */
+  /** Call it after the commit is on disk. */
   count(commits: number): void {
     try {
       writeSync(this.descriptor, line(commits), 0);
@@ -51,7 +51,7 @@ export interface FoundCommits {
   commits: number;
   /** The database was not closed cleanly. */
   isInUse: boolean;
-  /** Whether there was a log before the database was opened, which makes one. */
+  /** Whether there was a log before the database was opened: opening creates one. */
   hadLog: boolean;
 }
 

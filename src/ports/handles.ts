@@ -12,16 +12,16 @@ export interface HandleShares {
 const usualLimit = 10_240;
 const restMax = 8_192;
 const filesMax = 2_048;
-/** Only systems configured to be small have so few. */
-const least = 16;
+/** The smallest share of a kind of port; only a limit below 128 handles makes a share so small. */
+const leastShare = 16;
 
 export function handleShares(limit: number = handleLimit()): HandleShares {
-  const rest = Math.min(restMax, Math.max(least, Math.floor(limit / 8)));
+  const rest = Math.min(restMax, Math.max(leastShare, Math.floor(limit / 8)));
   const files = Math.min(filesMax, Math.floor(limit / 4));
-  return { data: Math.max(least, limit - files - rest), rest };
+  return { data: Math.max(leastShare, limit - files - rest), rest };
 }
 
-/** Node raises the soft limit to the hard limit at its start. */
+/** The soft limit, which Node raises to the hard limit at its start. */
 function handleLimit(): number {
   try {
     const [, soft] =

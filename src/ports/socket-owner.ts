@@ -6,7 +6,7 @@ import { plainAddress } from '#base/address.ts';
 
 const established = '01';
 
-/** False only if the other end is known to belong to a user other than this process's and root. */
+/** False if the other end is on this machine and its process belongs neither to this user nor to root, or the table lacks it. */
 export function isOwnPeer(socket: Socket): boolean {
   const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
   const from = plainAddress(remoteAddress);

@@ -10,7 +10,7 @@ async function garbageOf({ isBusy }: { isBusy: boolean }): Promise<string> {
   const worker = new Worker(
     `import(${module}).then(({ giveBackWhenIdle }) => {
       const garbage = new WeakRef({});
-      giveBackWhenIdle({ lookEveryMs: 100 });
+      giveBackWhenIdle({ checkEveryMs: 100 });
       const work = Buffer.alloc(4 << 20);
       if (${isBusy}) setInterval(() => work.fill(work.fill(1).indexOf(2)), 10);
       const say = (text) => require('node:worker_threads').parentPort.postMessage(text);
@@ -34,7 +34,7 @@ test('does not collect in a busy thread', async () => {
 
 test('does not keep a thread alive', async () => {
   const worker = new Worker(
-    `import(${module}).then((found) => found.giveBackWhenIdle({ lookEveryMs: 100 }))`,
+    `import(${module}).then((found) => found.giveBackWhenIdle({ checkEveryMs: 100 }))`,
     { eval: true },
   );
   const ended = new Promise((resolve) => worker.once('exit', resolve));

@@ -3,26 +3,29 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Sampling every second stays below it. A collection blocks the thread for 10 to 25 ms, so it runs only while no client is served. */
+/**
+ * A thread that worked for a smaller share of the time is idle; sampling metrics every second stays below it. A collection blocks
+ * the thread for 10 to 25 ms, so it runs only while no client is served.
+ */
 const idleShare = 0.01;
 const defaults = {
-  lookEveryMs: 5_000,
+  checkEveryMs: 5_000,
   /** The heap growth that justifies a collection (which may also drop compiled code). */
-  worthBytes: 2 << 20,
+  growthBytes: 2 << 20,
 };
 
-/** Watches the calling thread and collects after it was idle for `lookEveryMs`. Does not keep the thread alive. */
+/** Watches the calling thread and collects after it was idle for `checkEveryMs`. Does not keep the thread alive. */
 export function giveBackWhenIdle(given: Partial<typeof defaults> = {}): void {
-  const { lookEveryMs, worthBytes } = { ...defaults, ...given };
+  const { checkEveryMs, growthBytes } = { ...defaults, ...given };
   let workedBefore = workedMs();
-  let keptBytes = 0;
+  let collectedToBytes = 0;
   setInterval(() => {
     const worked = workedMs();
-    const isIdle = worked - workedBefore < idleShare * lookEveryMs;
+    const isIdle = worked - workedBefore < idleShare * checkEveryMs;
     workedBefore = worked;
-    if (!isIdle || getHeapStatistics().total_heap_size < keptBytes + worthBytes) return;
-    if (collectAll()) keptBytes = getHeapStatistics().total_heap_size;
-  }, lookEveryMs).unref();
+    if (!isIdle || getHeapStatistics().total_heap_size < collectedToBytes + growthBytes) return;
+    if (collectAll()) collectedToBytes = getHeapStatistics().total_heap_size;
+  }, checkEveryMs).unref();
 }
 
 /** Processor time of this thread; elapsed time would be long on a busy machine too. */

@@ -2,7 +2,7 @@
 
 export interface SpareRoom {
   /** Frees a part of the reserve for a change that the caller writes at once. False when the reserve is used up. */
-  giveUp(): boolean;
+  release(): boolean;
 }
 
-export const noSpareRoom: SpareRoom = { giveUp: () => false };
+export const noSpareRoom: SpareRoom = { release: () => false };

@@ -118,7 +118,10 @@ export class UnauthenticatedSockets {
     socket.once('close', () => entry.leave());
   }
 
-  /** Closes one connection of a source that keeps at least as many as the new connection's source, which has `count`. */
+  /**
+   * Closes the oldest connection of the source with the most, if that has at least two more than the new connection's source,
+   * which has `count`. For a source that has none yet any other source loses one.
+   */
   #makeRoom(count: number): boolean {
     let most: Set<Entry> | null = null;
     const least = count === 0 ? 1 : count + 2;

@@ -26,7 +26,7 @@ test('runs the module and delivers messages that were sent before it was loaded'
   await worker.terminate();
 });
 
-test('lets the thread use the compile cache of the process', async () => {
+test('the thread uses the compile cache of the process', async () => {
   await using module = await aModule(`import { getCompileCacheDir } from 'node:module';
     import { parentPort } from 'node:worker_threads';
     parentPort!.postMessage(getCompileCacheDir());`);

@@ -1,11 +1,11 @@
-// What the query service and the cluster manager say to each other about audited statements: plain data.
+// The interface of query service and cluster manager for audited statements, in plain data.
 
 /** The published number of each kind of statement. */
 export interface StatementEvent {
   readonly id: number;
-  /** As the service names kinds of statements. */
+  /** The service's name of the kind: `CREATE_INDEX`. */
   readonly kind: string;
-  /** As people write it. */
+  /** The kind for descriptions: `CREATE INDEX`. */
   readonly words: string;
 }
 

@@ -1,4 +1,4 @@
-// What a damaged configuration file may do: be refused by name and left as it is, or be read as it was written.
+// A damaged configuration file is refused by name and left unchanged, or read as it was written.
 import assert from 'node:assert/strict';
 import {
   copyFileSync,
@@ -21,7 +21,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'divan-config-'));
 after(() => rmSync(scratch, { recursive: true }));
 
 const clean = join(scratch, 'clean');
-/** As a kill leaves it: the last changes are in the log. */
+/** A copy of the folder of a running store: the last changes are in the write-ahead log. */
 const killed = join(scratch, 'killed');
 const entries = Array.from(
   { length: 12 },
@@ -68,7 +68,7 @@ async function refused(folder: string, reason: RegExp): Promise<void> {
 function rewrite(path: string, from: string, to: string): void {
   const bytes = readFileSync(path);
   assert.ok(bytes.includes(from));
-  for (let at = -1; (at = bytes.indexOf(from, at + 1)) >= 0; ) bytes.write(to, at);
+  for (let offset = -1; (offset = bytes.indexOf(from, offset + 1)) >= 0; ) bytes.write(to, offset);
   writeFileSync(path, bytes);
 }
 
@@ -103,7 +103,7 @@ test('a changed letter of a value and of a key are refused, with the name of the
   await refused(key, /damaged/);
 });
 
-test('an entry that vanished without a trace is missed', async () => {
+test('a missing entry is detected', async () => {
   const folder = copyOf(clean, (path) => {
     const database = new DatabaseSync(path);
     database.exec(`delete from entry where key = 'bucket/3'`);
@@ -112,7 +112,7 @@ test('an entry that vanished without a trace is missed', async () => {
   await refused(folder, /entries of it are missing/);
 });
 
-test('a lost log is refused, and one that was cut short as well', async () => {
+test('a missing log and a truncated log are refused', async () => {
   await refused(
     copyOf(killed, (path) => rmSync(`${path}-wal`)),
     /commits are missing: its write-ahead log was lost or cut short, or an older copy/,
@@ -142,7 +142,7 @@ test('a killed store and one whose log was copied into the file by another progr
   assert.deepEqual(await contentsOf(merged), whole);
 });
 
-test('a counter that is behind, damaged or absent is no reason to refuse a file with its log', async () => {
+test('a commit counter that is behind, damaged or absent is no reason to refuse a file with its log', async () => {
   const whole = await contentsOf(copyOf(clean));
   for (const text of ['', 'x', `${'9'.repeat(16)} 00000000\n`])
     assert.deepEqual(
@@ -176,7 +176,7 @@ test('a file of the first schema opens, and has checksums from then on', async (
   await refused(folder, /the entry "b" is damaged/);
 });
 
-test('what became unreadable while the store is open is not served and not overwritten', async () => {
+test('an entry that was damaged while the store is open is neither served nor overwritten', async () => {
   const folder = copyOf(clean);
   await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
   const other = new DatabaseSync(join(folder, 'config.db'));

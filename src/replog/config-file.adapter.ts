@@ -110,11 +110,11 @@ function versionOf(database: DatabaseSync): { owner: number; version: number; ta
 function checkOwner(database: DatabaseSync, path: string): void {
   const { owner, version, tables } = versionOf(database);
   if (owner === 0 && version === 0 && tables === 0) return;
-  if (owner !== applicationId) throw new Error(`${path} is not a configuration of this product`);
+  if (owner !== applicationId) throw new Error(`${path} is not a configuration file of Divan`);
   if (version > schemaVersion) throw new Error(`written by a newer version (schema ${version})`);
   const hasChecksums = columnsOf(database, 'entry').includes('checksum');
   if (version < 1 || hasChecksums !== version > 1)
-    throw new Error(`its header is damaged: it says schema ${version}, and its tables are of another`);
+    throw new Error(`its header is damaged: it names schema ${version}, but its tables are of another one`);
 }
 
 /** Verifies all checksums and returns the schema version; throws for damage. */

@@ -1,4 +1,4 @@
-// One suite over every form of the configuration store.
+// The suite of every configuration store on the in-memory and the embedded one, and tests of the embedded file.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import type { ConfigStore } from './config-store.ts';
 import { EmbeddedConfigStore } from './embedded-config-store.adapter.ts';
 import { MemoryConfigStore } from './memory-config-store.ts';
 
-const forms: Record<string, (folder: string) => ConfigStore> = {
+const stores: Record<string, (folder: string) => ConfigStore> = {
   memory: () => new MemoryConfigStore(),
   embedded: (folder) => new EmbeddedConfigStore(join(folder, 'config.db')),
 };
@@ -24,7 +24,7 @@ async function withFolder(run: (folder: string) => Promise<void>): Promise<void>
   }
 }
 
-it('refuses changes once its file was removed: the next start would not find them', () =>
+it('refuses changes once its file was removed, because the next start would not find them', () =>
   withFolder(async (folder) => {
     await using store = new EmbeddedConfigStore(join(folder, 'config.db'));
     assert.equal(await store.put('a', 1, 0), 1);
@@ -34,7 +34,7 @@ it('refuses changes once its file was removed: the next start would not find the
     assert.equal((await store.get('a'))?.value, 1);
   }));
 
-for (const [name, open] of Object.entries(forms))
+for (const [name, open] of Object.entries(stores))
   configStoreSuite(name, {
     isShared: false,
     async make() {
@@ -44,7 +44,7 @@ for (const [name, open] of Object.entries(forms))
   });
 
 describe('embedded config store', () => {
-  it('keeps entries and revision over a reopening', () =>
+  it('keeps entries and the revision when it is closed and opened again', () =>
     withFolder(async (folder) => {
       const path = join(folder, 'config.db');
       {

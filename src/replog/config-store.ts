@@ -38,9 +38,9 @@ export interface ConfigStore {
   list<T>(prefix: string): Promise<Entry<T>[]>;
   /**
    * Writes if the key is at `expectedRevision` (0: absent). Resolves with the new revision after the write is on disk, or with null
-   * if another write came first: then this one is not made later, either.
+   * if another write came first; then this one is never made.
    * @throws UnwritableError with the reason, when the store cannot be written: its text says whether the change may be lost. An
-   * UnavailableError passes by itself: a server of the store cannot be reached.
+   * UnavailableError is temporary: no server of the store can be reached.
    */
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null>;
   /**
@@ -52,20 +52,20 @@ export interface ConfigStore {
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
   /** The revision of the newest change in the store. */
   revision(): number;
-  /** The time and the chance of a simulation, for pauses between attempts; absent: the real ones. */
+  /** The clock and random numbers of a simulation, for pauses between attempts; absent: the real ones. */
   readonly pace?: { readonly clock: Clock; readonly random: Random };
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** How long writers wait for each other at most. */
+/** Limit of the attempts of one update while other writers come first. */
 const updateDeadlineMs = 10_000;
 const firstPauseMs = 2;
 const pauseMaxMs = 250;
 
 /**
- * Reads, changes and writes one key, and again with the newest value while others write it first: with growing pauses of random
+ * Reads, changes and writes one key; when another writer comes first, tries again with the newest value after a growing pause of random
  * length, up to a deadline. `change` returns the new value.
- * @throws what `change` throws, which aborts; UnwritableError as `put`, and when others were first until the deadline.
+ * @throws what `change` throws; UnwritableError as `put`, and when other writers came first until the deadline.
  */
 export async function update<T>(
   store: ConfigStore,
@@ -88,5 +88,5 @@ export async function update<T>(
 
 const tooManyWriters = (key: string): UnavailableError =>
   new UnavailableError(
-    `Nothing was changed: others changed the configuration key "${key}" first for ${updateDeadlineMs / 1000} seconds; try again.`,
+    `Nothing was changed: other writers changed the configuration key "${key}" first for ${updateDeadlineMs / 1000} seconds; try again.`,
   );

@@ -1,5 +1,5 @@
 // The configuration of a cluster on the embedded engine: one SQLite file. Every change is one fsynced transaction.
-// Changes are rare and small, so they run where they are called.
+// Changes are rare and small, so they run synchronously in the calling thread.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { CommitCounter } from '#ports/commit-counter.ts';
@@ -91,7 +91,7 @@ export class EmbeddedConfigStore implements ConfigStore {
   }
 
   async watch(prefix: string, changed: (key: string, entry: Entry | null) => void) {
-    // Without a pause, in which a change would be missed.
+    // Synchronously: a change during a pause here would be missed.
     for (const entry of this.#list(prefix)) changed(entry.key, entry);
     return this.#watchers.add(prefix, changed);
   }
@@ -114,14 +114,14 @@ export class EmbeddedConfigStore implements ConfigStore {
         return this.#change(key, expectedRevision, write);
       } catch (error) {
         const isFull = error instanceof UnwritableError && isDiskFull(error.cause);
-        if (!isFull || !this.#spareRoom.giveUp()) throw error;
+        if (!isFull || !this.#spareRoom.release()) throw error;
       }
     }
   }
 
-  /** One transaction: compare the key's revision, count the store's, write. */
+  /** One transaction: compares the key's revision, writes the entry and raises the store's revision. */
   #change(key: string, expectedRevision: number, write: Write): boolean {
-    this.#checkPlace();
+    this.#checkFile();
     try {
       this.#database.exec('begin immediate');
       const row = this.#statements.get.get(key) as EntryRow | undefined;
@@ -153,7 +153,7 @@ export class EmbeddedConfigStore implements ConfigStore {
     }
   }
 
-  #checkPlace(): void {
+  #checkFile(): void {
     try {
       this.#place.check();
       this.#guard?.check();
@@ -162,7 +162,7 @@ export class EmbeddedConfigStore implements ConfigStore {
     }
   }
 
-  /** A file that cannot be marked stays in use: the next start checks its WAL. */
+  /** A file that cannot be marked as closed stays marked as in use: the next start checks its WAL. */
   #markClosed(): void {
     try {
       this.#place.check();
@@ -188,15 +188,16 @@ const failed = (cause: unknown): UnwritableError =>
     { cause },
   );
 
+/** Result codes of SQLite. */
 const sqliteFull = 13;
 const sqliteIoError = 10;
-const isFromDisk = (error: unknown): boolean =>
+const isIoError = (error: unknown): boolean =>
   (((error as { errcode?: number }).errcode ?? 0) & 0xff) === sqliteIoError;
 const isDiskFull = (error: unknown): boolean => (error as { errcode?: number }).errcode === sqliteFull;
 
 function problemOf(error: unknown): UnwritableError {
   if (isDiskFull(error)) return unwritable('the disk of the data folder is full', error);
-  return isFromDisk(error) ? failed(error) : unwritable((error as Error).message, error);
+  return isIoError(error) ? failed(error) : unwritable((error as Error).message, error);
 }
 
 function entryOf<T>(row: EntryRow): Entry<T> {

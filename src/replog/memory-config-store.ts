@@ -55,7 +55,7 @@ export class MemoryConfigStore implements ConfigStore {
     return { revision: this.#revision, entries: new Map(this.#entries) };
   }
 
-  /** Goes back to an older state without a word to the watchers, as a server does whose disk was replaced. */
+  /** Goes back to an older state without notifying the watchers, as a server does whose disk was replaced. */
   restore({ revision, entries }: MemoryBackup): void {
     this.#revision = revision;
     this.#entries = new Map(entries);

@@ -2,7 +2,7 @@ import type { Entry } from './config-store.ts';
 
 type Changed = (key: string, entry: Entry | null) => void;
 
-/** The watchers of one store in this process. */
+/** The watchers of one configuration store in this process, each with a prefix of keys. */
 export class WatchList {
   #watchers = new Set<{ prefix: string; changed: Changed }>();
 

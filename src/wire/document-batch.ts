@@ -25,18 +25,18 @@ export type BatchRequest = KeysRequest | VbucketsRequest;
 
 export interface BatchReply {
   readonly id: number;
-  /** Null: the bucket or collection cannot be read in this way, or not now; the data port says why. */
+  /** Null: the bucket or collection cannot be read in this way, or not now; a request through the data port gets the reason. */
   readonly entries: Uint8Array | null;
-  /** How many of the vbuckets are in the entries; the others are requested again. */
+  /** How many of the requested vbuckets the entries contain; the service requests the others again. */
   readonly vbuckets: number;
 }
 
 export const Entry = {
   found: 0,
   missing: 1,
-  /** Read it through the data port: it is large, or on disk only. Of vbuckets: with its key. */
+  /** Without its value, which is large or on disk only: the service reads it through the data port. */
   single: 2,
-  /** All of this vbucket is read through the data port. */
+  /** The service reads all of this vbucket through the data port. */
   vbucket: 3,
 } as const;
 

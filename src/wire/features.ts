@@ -42,8 +42,8 @@ const needs: readonly (readonly [Feature, Feature])[] = [
 ];
 
 /** The features to grant, in the requested order, or null if one was requested without the feature that it depends on. */
-export function grantFeatures(asked: readonly number[]): number[] | null {
-  const granted = [...new Set(asked)].filter((code) => known.has(code));
+export function grantFeatures(requested: readonly number[]): number[] | null {
+  const granted = [...new Set(requested)].filter((code) => known.has(code));
   const complete = needs.every(([feature, base]) => !granted.includes(feature) || granted.includes(base));
   return complete ? granted : null;
 }

@@ -11,12 +11,12 @@ export function encodeTable(fields: readonly Field[]): Buffer {
   const vtableBytes = 4 + 2 * fields.length;
   const tableAt = aligned(rootBytes + vtableBytes, 4);
   const vtableAt = tableAt - vtableBytes;
-  const places: number[] = [];
+  const offsets: number[] = [];
   let end = tableAt + 4;
   for (const field of fields) {
     const bytes = bytesOf(field);
     const at = aligned(end, bytes);
-    places.push(at);
+    offsets.push(at);
     end = at + bytes;
   }
   const text = fields.flatMap((field) => ('text' in field ? [Buffer.from(field.text)] : []))[0];
@@ -27,7 +27,7 @@ export function encodeTable(fields: readonly Field[]): Buffer {
   buffer.writeUInt16LE(end - tableAt, vtableAt + 2);
   buffer.writeInt32LE(tableAt - vtableAt, tableAt);
   for (const [index, field] of fields.entries()) {
-    const at = places[index] as number;
+    const at = offsets[index] as number;
     buffer.writeUInt16LE(at - tableAt, vtableAt + 4 + 2 * index);
     writeField(buffer, at, field, textAt);
   }

@@ -1,5 +1,6 @@
 // Splits the byte chunks of one connection into frames. Chunks are read in place; only the rest of a chunk (a frame that ends
 // in a later chunk, or frames that must wait) is copied into the reader's own memory.
+import { sharedMemory, weigh } from '#base/shared-memory.ts';
 import { type Frame, FrameResult, headerBytes, readFrame } from './frame.ts';
 
 const emptyBuffer = Buffer.alloc(0);
@@ -8,7 +9,14 @@ const keptBytes = 4096;
 /** Frames of this size and above are read into shared memory, because a worker thread may process them. */
 const sharedFrom = 64 * 1024;
 
-const isShared = (bytes: Buffer): boolean => bytes.buffer instanceof SharedArrayBuffer;
+function newShared(bytes: number): Buffer<SharedArrayBuffer> {
+  const memory = sharedMemory(bytes);
+  if (memory === null) throw new Error('the system has no memory for a large request');
+  return Buffer.from(memory, 0, bytes);
+}
+
+const isShared = (bytes: Buffer): bytes is Buffer<SharedArrayBuffer> =>
+  bytes.buffer instanceof SharedArrayBuffer;
 
 export class FrameReader {
   /** Longer frames are refused. */
@@ -56,8 +64,9 @@ export class FrameReader {
     const isAlone = frame.buffer === this.own && frame.end === this.ownEnd && isShared(this.own);
     const bytes = frame.buffer.subarray(frame.start, frame.end);
     if (!isAlone) {
-      const copy = Buffer.from(new SharedArrayBuffer(bytes.length));
+      const copy = newShared(bytes.length);
       bytes.copy(copy);
+      weigh(copy.buffer);
       return copy;
     }
     this.own = emptyBuffer;
@@ -98,25 +107,24 @@ export class FrameReader {
     this.input.copy(this.own, this.ownEnd, this.at, this.at + bytes);
     this.ownEnd += bytes;
     this.at += bytes;
+    if (this.own.length >= sharedFrom && isShared(this.own)) weigh(this.own.buffer, this.ownEnd);
   }
 
   private reserve(bytes: number): void {
     const held = this.ownEnd - this.ownAt;
     if (this.ownEnd + bytes <= this.own.length) return;
-    const size =
-      held + bytes <= this.own.length ? this.own.length : Math.max(this.grownSize(held), held + bytes);
-    const grown = size < sharedFrom ? Buffer.allocUnsafeSlow(size) : Buffer.from(new SharedArrayBuffer(size));
-    this.own.copy(grown, 0, this.ownAt, this.ownEnd);
-    this.own = grown;
+    const to = held + bytes <= this.own.length ? this.own : this.grown(held, bytes);
+    this.own.copy(to, 0, this.ownAt, this.ownEnd);
+    this.own = to;
     this.ownAt = 0;
     this.ownEnd = held;
   }
 
   /** Memory grows with the bytes received, and to the length that a header claims only if that is accounted for. */
-  private grownSize(held: number): number {
-    const { expected } = this;
+  private grown(held: number, bytes: number): Buffer {
+    const size = Math.max(this.expected, held * 2, headerBytes, held + bytes);
     this.expected = 0;
-    return Math.max(expected, held * 2, headerBytes);
+    return size < sharedFrom ? Buffer.allocUnsafeSlow(size) : newShared(size);
   }
 
   private release(): void {

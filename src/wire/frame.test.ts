@@ -131,7 +131,7 @@ test('refuses a frame above the limit once its header has arrived', () => {
   assert.equal(readAll([header]).result, FrameResult.needMore);
 });
 
-test('refuses inconsistent lengths and unknown magics, with the header fields set', () => {
+test('refuses inconsistent lengths and unknown magic bytes, with the header fields set', () => {
   const frame = emptyFrame();
   const bad = encodeRequest({ opcode: 4, opaque: 77 });
   bad.writeUInt16BE(5, 2);
@@ -141,7 +141,7 @@ test('refuses inconsistent lengths and unknown magics, with the header fields se
   assert.equal(readFrame(text, 0, text.length, frame, frameBytesMax), FrameResult.malformed);
 });
 
-test('reads a frame again that was put back', () => {
+test('returns a frame again after unread', () => {
   const reader = new FrameReader(frameBytesMax);
   const frame = emptyFrame();
   const seen: number[] = [];
@@ -187,4 +187,49 @@ test('reads back the replies that it encodes, with and without the duration fram
       value: 'val',
     });
   }
+});
+
+test('the garbage collector counts the memory of a large frame as its bytes arrive', () => {
+  const reader = new FrameReader(frameBytesMax);
+  const bytes = 20_000_000;
+  const request = encodeRequest({ opcode: 1, extras: Buffer.alloc(8), value: Buffer.alloc(bytes) });
+  const before = process.memoryUsage().external;
+  const weightAfter = (end: number, start: number) => {
+    reader.feed(request, start, end);
+    reader.next(emptyFrame());
+    reader.expect(request.length);
+    reader.keep();
+    return process.memoryUsage().external - before;
+  };
+  assert.ok(weightAfter(1_000, 0) < bytes * 0.2, 'a claim alone is nearly free');
+  const half = weightAfter(bytes / 2, 1_000);
+  assert.ok(half > bytes * 0.35 && half < bytes * 0.65, `${half} bytes for half of the frame`);
+  assert.ok(weightAfter(request.length, bytes / 2) > bytes * 0.85);
+});
+
+test('a reader uses its memory again for frames that had to wait', () => {
+  const reader = new FrameReader(frameBytesMax);
+  const request = encodeRequest({ opcode: 1, extras: Buffer.alloc(8), value: Buffer.alloc(60_000, 7) });
+  const chunkBytes = 200_000;
+  const count = 20 * Math.ceil(chunkBytes / request.length);
+  const stream = Buffer.concat(Array.from({ length: count }, () => request));
+  const frame = emptyFrame();
+  const memories = new Set<Buffer>();
+  let frames = 0;
+  const readNext = (): boolean => {
+    if (reader.next(frame) !== FrameResult.whole) return false;
+    assert.ok(frame.buffer.subarray(frame.start, frame.end).equals(request));
+    if (frame.buffer !== stream) memories.add(frame.buffer);
+    frames++;
+    return true;
+  };
+  for (let at = 0; at < stream.length; at += chunkBytes) {
+    reader.feed(stream, at, Math.min(at + chunkBytes, stream.length));
+    readNext();
+    reader.keep();
+    while (readNext());
+    reader.keep();
+  }
+  assert.equal(frames, count);
+  assert.ok(memories.size <= 6, `${memories.size} memories for ${count} frames`);
 });

@@ -129,11 +129,11 @@ export interface RequestParts {
   magic?: number;
 }
 
-const nothing = new Uint8Array(0);
+const noBytes = new Uint8Array(0);
 
 /** Encodes a request frame. It allocates: for clients and tests, not for the data path. */
 export function encodeRequest(parts: RequestParts): Buffer {
-  const { framing = nothing, extras = nothing, key = nothing, value = nothing } = parts;
+  const { framing = noBytes, extras = noBytes, key = noBytes, value = noBytes } = parts;
   const head = Buffer.alloc(headerBytes);
   head[0] = parts.magic ?? (framing.length > 0 ? Magic.altRequest : Magic.request);
   head[1] = parts.opcode;

@@ -59,13 +59,13 @@ async function networkOf(node: NodeProcess): Promise<Network> {
 /** Addresses of this machine at which the node accepts connections. */
 async function answersOf(node: NodeProcess): Promise<string[]> {
   const port = Number(new URL(node.ready.node.rest).port);
-  const taken = await Promise.all(
-    ['127.0.0.1', '::1'].map(async (host) => ((await takes(host, port)) ? [host] : [])),
+  const accepting = await Promise.all(
+    ['127.0.0.1', '::1'].map(async (host) => ((await accepts(host, port)) ? [host] : [])),
   );
-  return taken.flat();
+  return accepting.flat();
 }
 
-function takes(host: string, port: number): Promise<boolean> {
+function accepts(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });
     socket.once('connect', () => socket.destroy(void resolve(true)));

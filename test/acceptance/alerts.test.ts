@@ -1,3 +1,4 @@
+// Mails of a real node over an encrypted connection, and mail settings after kill -9.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

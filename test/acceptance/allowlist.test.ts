@@ -19,11 +19,11 @@ function from(localAddress: string, address: string): Socket {
 /** Whether the node closes a connection at once without sending a byte. */
 async function isRefused(localAddress: string, address: string): Promise<boolean> {
   const socket = from(localAddress, address);
-  const said = once(socket, 'data').then(() => false);
+  const answered = once(socket, 'data').then(() => false);
   const closed = once(socket, 'close').then(() => true);
   const open = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300));
   try {
-    return await Promise.race([said, closed, open]);
+    return await Promise.race([answered, closed, open]);
   } finally {
     socket.destroy();
   }
@@ -85,7 +85,9 @@ test('refuses a malformed list, and one that would exclude its sender', { skip: 
   assert.equal(await isRefused(outside, node.ready.node.kv), false);
 });
 
-test('admits only its operator until it has a list', { skip: onLinux }, async () => {
+test('a node with an operator address admits only that address until it has a list', {
+  skip: onLinux,
+}, async () => {
   const operator = '127.255.0.1';
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
   for (const port of Object.values(node.ready.node)) {

@@ -6,7 +6,7 @@ import { administrator, NodeProcess } from '../support/node-process.ts';
 
 const documents = 300;
 const opcodeSet = 1;
-const patienceMs = 60_000;
+const waitLimitMs = 60_000;
 
 async function client(node: NodeProcess): Promise<KvConnection> {
   const [, port = ''] = node.ready.node.kv.split(':');
@@ -30,7 +30,7 @@ const diskUsed = async (node: NodeProcess): Promise<number> => {
 };
 
 async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + waitLimitMs;
   while (!(await holds())) {
     assert.ok(performance.now() < deadline, what);
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -32,7 +32,7 @@ async function subjectAt(port: number, ca: string): Promise<string | undefined> 
   return subject;
 }
 
-interface Asked {
+interface Reply {
   status: number;
   body: string;
 }
@@ -42,7 +42,7 @@ function ask(
   node: NodeProcess,
   path: string,
   options: { ca: string; pair?: Pair | undefined; auth?: string; agent?: Agent },
-): Promise<Asked> {
+): Promise<Reply> {
   const { ca, pair, auth, agent } = options;
   return new Promise((resolve, reject) => {
     const sent = request(`${node.ready.node.restTls}${path}`, {
@@ -133,7 +133,7 @@ describe('client certificates', () => {
     const reader = authority.issue('/CN=reader@example.com');
     const nobody = authority.issue('/CN=nobody');
     const forged = stranger.issue('/CN=reader');
-    const past = authority.issue('/CN=reader', { fromDays: -9, toDays: -1 });
+    const expired = authority.issue('/CN=reader', { fromDays: -9, toDays: -1 });
     const get = (pair?: Pair, auth?: string, path = '/whoami') =>
       ask(node, path, { ca, pair, ...(auth !== undefined && { auth }) });
     const whoAmI = async (pair?: Pair, auth?: string) => {
@@ -141,14 +141,14 @@ describe('client certificates', () => {
       return status === 200 ? (JSON.parse(body) as { id: string }).id : status;
     };
     await eventually(async () => assert.equal((await get(undefined, 'reader:secret1')).status, 200));
-    assert.equal(await whoAmI(reader), '', 'certificates count only once they are asked for');
+    assert.equal(await whoAmI(reader), '', 'certificates are ignored until they are enabled');
     await setClientAuth(node, 'enable');
     await eventually(async () => assert.equal(await whoAmI(reader), 'reader'));
     assert.equal((await get(reader, undefined, '/settings/web')).status, 200);
     assert.equal((await get(reader, undefined, '/internalSettings')).status, 403);
     assert.equal(await whoAmI(undefined, 'Administrator:password'), 'Administrator');
     assert.equal(await whoAmI(nobody, 'Administrator:password'), 'Administrator');
-    for (const bad of [forged, past]) await assert.rejects(get(bad, 'Administrator:password'));
+    for (const bad of [forged, expired]) await assert.rejects(get(bad, 'Administrator:password'));
     await setClientAuth(node, 'mandatory');
     await eventually(async () => assert.rejects(get(undefined, 'Administrator:password')));
     assert.equal(await whoAmI(reader), 'reader');

@@ -75,7 +75,7 @@ test('runs the statements of a database user within its rights, over an index', 
   assert.deepEqual(body.nodeStats.serviceStats[0].services.toSorted(), ['data', 'index', 'query']);
 });
 
-test('changes and deletes buckets in both forms', async () => {
+test('changes and deletes buckets by their path, and by their name in the body', async () => {
   await using cloud = await CloudProcess.start();
   const { path } = await aCluster(cloud);
   const buckets = `${path}/buckets`;
@@ -235,14 +235,14 @@ test('accepts users of v3, and enforces the password policy of the node', async 
   ]);
   const named = await cloud.request('POST', users, { username: 'a b', password: 'correct-Horse-7' });
   assert.match(named.body.message, /^username: /);
-  const half = [{ name: 'orders', access: 'data_reader' }];
-  const inPart = await cloud.request('POST', users, {
+  const withoutScope = [{ name: 'orders', access: 'data_reader' }];
+  const refusedScope = await cloud.request('POST', users, {
     username: 'x',
     password: 'correct-Horse-7',
-    buckets: half,
+    buckets: withoutScope,
   });
   assert.equal(
-    inPart.body.message,
+    refusedScope.body.message,
     'buckets.0.scope: is missing: it must be a string of 1 to 251 characters',
   );
   const large = await cloud.request('POST', `${path}/buckets`, { name: 'large', memoryQuota: 100_000 });

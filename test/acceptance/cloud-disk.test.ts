@@ -9,7 +9,7 @@ import { CloudProcess } from '../support/cloud-process.ts';
 import { needs } from '../support/needs.ts';
 import { eventually } from '../support/node-process.ts';
 
-test('a cloud on a full disk refuses changes with the reason, deletes, and starts', {
+test('a cloud on a full disk refuses changes with the reason, but deletes and starts', {
   skip: needs('mount'),
 }, async () => {
   const disk = mkdtempSync(join(tmpdir(), 'divan-cloud-full-'));

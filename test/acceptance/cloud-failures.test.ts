@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
-import { PlaceTakenError } from '#cloud/provisioner/provisioner.ts';
+import { AddressInUseError } from '#cloud/provisioner/provisioner.ts';
 import { Seals } from '#cloud/store/seals.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
@@ -28,7 +28,7 @@ async function accepted(cloud: CloudProcess, name: string): Promise<{ path: stri
 
 const folders = (cloud: CloudProcess): string[] => readdirSync(join(cloud.dataDir, 'nodes'));
 
-test('deletes a cluster during its creation, and treats further deletions as the same', async () => {
+test('deletes a cluster during its creation, and treats further deletions as the same operation', async () => {
   await using cloud = await CloudProcess.start();
   const { path, operation } = await accepted(cloud, 'hasty');
   await eventually(() => assert.equal(cloud.nodePids().length, 1));
@@ -107,7 +107,7 @@ test('reports a cluster as degraded while its node is dead, and restarts the nod
   }
 });
 
-test('while a node is dead, names the obstacle and answers from its own database', async () => {
+test('while a node is dead, the cloud reports that, and answers what its own database holds', async () => {
   await using cloud = await CloudProcess.start();
   const { path, id } = await aCluster(cloud);
   await cloud.request('POST', `${path}/buckets`, { name: 'orders', memoryQuota: 100, replicas: 0 });
@@ -115,7 +115,7 @@ test('while a node is dead, names the obstacle and answers from its own database
   assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
   const [pid] = cloud.nodePids();
   process.kill(pid as number, 'SIGKILL');
-  const away = [
+  const requests = [
     ['GET', '/buckets'],
     ['GET', '/buckets/b3JkZXJz'],
     ['POST', '/buckets', { name: 'b', memoryQuota: 100 }],
@@ -128,19 +128,19 @@ test('while a node is dead, names the obstacle and answers from its own database
     ['DELETE', '/users/app'],
   ] as const;
   // Immediately, since the node restarts soon.
-  const answers = away.map(([method, below, body]) => cloud.request(method, `${path}${below}`, body));
+  const answers = requests.map(([method, below, body]) => cloud.request(method, `${path}${below}`, body));
   const health = cloud.request('GET', `${path}/health`);
   const v3Health = cloud.request('GET', `/v3/clusters/${id}/health`);
   for (const [i, answer] of (await Promise.all(answers)).entries()) {
-    const [method, below] = away[i] as (typeof away)[number];
+    const [method, below] = requests[i] as (typeof requests)[number];
     assert.equal(answer.status, 422, `${method} ${below}: ${JSON.stringify(answer.body)}`);
     assert.match(
       answer.body.message,
       /^the cluster’s node does not answer: (.* try again in a few seconds|it is started again \(.*\)|it is being started)$/,
     );
   }
-  const { status, health: how } = (await health).body;
-  assert.deepEqual([status, how, (await v3Health).body.status], ['ready', 'unhealthy', 'degraded']);
+  const { status, health: reported } = (await health).body;
+  assert.deepEqual([status, reported, (await v3Health).body.status], ['ready', 'unhealthy', 'degraded']);
   assert.equal((await cloud.request('GET', `${path}/users`)).body[0].username, 'app');
   assert.equal((await cloud.request('GET', `${path}/allowlist`)).body.length, 1);
   assert.equal((await cloud.request('GET', `${path}/certificate`)).status, 200);
@@ -149,7 +149,7 @@ test('while a node is dead, names the obstacle and answers from its own database
   assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
 });
 
-test('stops its nodes, and has restarted them before it answers', async () => {
+test('the cloud stops its nodes, and has restarted them before it answers', async () => {
   const first = await CloudProcess.start();
   try {
     const { path } = await aCluster(first);
@@ -278,8 +278,8 @@ test('removes leftovers of deleted clusters at start, and no folder of unknown o
   }
 });
 
-test('reports an address that another process has taken after the node failed to listen on it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'divan-places-'));
+test('the provisioner reports an address in use, and starts the node on another one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-provisioner-'));
   const ports = { clock: realClock, random: realRandom, log: silentLog };
   const operatorAddress = operatorAddressHere();
   const provisioner = new LocalProvisioner({ ...ports, folder, home: 'here', operatorAddress });
@@ -289,7 +289,7 @@ test('reports an address that another process has taken after the node failed to
   const spec = { id: 'n', clusterId: 'c', memoryMb: 256, services: ['data'], administrator, ...place };
   const { signal } = new AbortController();
   try {
-    await assert.rejects(provisioner.start(spec, signal), PlaceTakenError);
+    await assert.rejects(provisioner.start(spec, signal), AddressInUseError);
     await provisioner.remove('n');
     const elsewhere = await provisioner.place([place]);
     await provisioner.start({ ...spec, ...elsewhere }, signal);

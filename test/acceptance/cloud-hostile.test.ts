@@ -14,7 +14,7 @@ import { printedSeed } from '../support/seed.ts';
 const nobody = '00000000-0000-4000-8000-000000000000';
 const waitMs = 20_000;
 
-/** Sends bytes; returns what the server sends until it closes the connection or is silent for a while. */
+/** Sends bytes; returns what the server sends until it matches `until`, the server closes the connection, or time runs out. */
 async function raw(api: string, bytes: string | Buffer, { until = /\r\n\r\n/ } = {}) {
   const { hostname, port } = new URL(api);
   const socket = connect(Number(port), hostname);
@@ -102,10 +102,10 @@ describe('hostile requests', () => {
 
   test('refuses an oversized body with or without Content-Length, and closes the connection', async () => {
     const large = 1024 * 1024 + 1;
-    const told = `${head('POST', '/v2/projects', 'Host: x', json, `Content-Length: ${large}`)}\r\n\r\n{`;
+    const withLength = `${head('POST', '/v2/projects', 'Host: x', json, `Content-Length: ${large}`)}\r\n\r\n{`;
     const chunk = `${(1 << 16).toString(16)}\r\n${' '.repeat(1 << 16)}\r\n`.repeat(17);
-    const untold = `${head('POST', '/v2/projects', 'Host: x', json, 'Transfer-Encoding: chunked')}\r\n\r\n${chunk}`;
-    for (const bytes of [told, untold]) {
+    const chunked = `${head('POST', '/v2/projects', 'Host: x', json, 'Transfer-Encoding: chunked')}\r\n\r\n${chunk}`;
+    for (const bytes of [withLength, chunked]) {
       const answer = await raw(cloud.ready.api, bytes);
       assert.equal(answer.status, 413, answer.text);
       assert.match(answer.text, /"errorType":"PayloadTooLarge"/);
@@ -126,8 +126,8 @@ describe('hostile requests', () => {
 
   test('accepts an id in capital letters', async () => {
     const { body: shown } = await cloud.request('GET', `/v2/clusters/${cluster}`);
-    const loud = await cloud.request('GET', `/v2/clusters/${cluster.toUpperCase()}`);
-    assert.deepEqual(loud.body, shown);
+    const upperCased = await cloud.request('GET', `/v2/clusters/${cluster.toUpperCase()}`);
+    assert.deepEqual(upperCased.body, shown);
     const { projectId, cloudId } = shown;
     const upper = { projectId: projectId.toUpperCase(), cloudId: cloudId.toUpperCase() };
     const listed = await cloud.request(
@@ -136,7 +136,7 @@ describe('hostile requests', () => {
     );
     assert.equal(listed.body.cursor.pages.totalItems, 1);
     const owner = created(cloud, '--role', 'projectOwner', '--project', projectId);
-    const made = await cloud.request('POST', '/v2/clusters', { name: 'loud', ...upper }, owner.token);
+    const made = await cloud.request('POST', '/v2/clusters', { name: 'upper', ...upper }, owner.token);
     assert.equal(made.status, 202, JSON.stringify(made.body));
     const { body } = await cloud.request('GET', made.headers.get('location') as string);
     assert.deepEqual([body.projectId, body.cloudId], [projectId, cloudId]);
@@ -210,10 +210,10 @@ describe('hostile requests', () => {
     const old = await raw(cloud.ready.api, 'GET /v2/status HTTP/1.0\r\n\r\n');
     assert.equal(old.status, 200, old.text);
     assert.ok(await old.closed());
-    const asking = ['Host: x', json, 'Content-Length: 12', 'Expect: 100-continue'];
-    const asked = await raw(cloud.ready.api, `${head('POST', '/v2/projects', ...asking)}\r\n\r\n`);
-    asked.end();
-    assert.equal(asked.status, 100, asked.text);
+    const headers = ['Host: x', json, 'Content-Length: 12', 'Expect: 100-continue'];
+    const answer = await raw(cloud.ready.api, `${head('POST', '/v2/projects', ...headers)}\r\n\r\n`);
+    answer.end();
+    assert.equal(answer.status, 100, answer.text);
   });
 
   test('answers the requests before malformed HTTP on the same connection first', async () => {
@@ -348,7 +348,7 @@ function rightValue(schema: Shape, known: Record<string, Shape>): fc.Arbitrary<u
 
 test('stops although a request never arrives completely', async () => {
   await using cloud = await CloudProcess.start();
-  const half = [
+  const incomplete = [
     'POST /v2/projects HTTP/1.1',
     'Host: x',
     `Authorization: Bearer ${cloud.ready.token}`,
@@ -360,12 +360,12 @@ test('stops although a request never arrives completely', async () => {
   const { hostname, port } = new URL(cloud.ready.api);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
-  socket.write(half.join('\r\n'));
+  socket.write(incomplete.join('\r\n'));
   // Answered on a later connection, so the server has received the first one's request.
   assert.equal((await cloud.request('GET', '/v2/status')).status, 200);
   const ended = await Promise.race([
     cloud.stop('SIGTERM'),
-    new Promise((resolve) => setTimeout(resolve, waitMs, 'still there').unref()),
+    new Promise((resolve) => setTimeout(resolve, waitMs, 'still running').unref()),
   ]);
   socket.destroy();
   assert.equal(ended, 0);

@@ -36,7 +36,7 @@ describe('the operator', () => {
     assert.notEqual(status, 0);
   }
 
-  test('gets the problem of a configuration file and its place', () => {
+  test('gets the field and the problem of each mistake in a configuration file', () => {
     const config = join(folder, 'config.json');
     const reader = { role: 'reader', token };
     const mistakes: [config: unknown, message: RegExp][] = [

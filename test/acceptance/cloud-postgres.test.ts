@@ -14,18 +14,18 @@ import { Network } from '../support/network.ts';
 import { eventually } from '../support/node-process.ts';
 import { Postgres } from '../support/postgres.ts';
 
-/** Sends the same request all the time, with pauses in which the servers and the test have the processors. */
-function crowd(cloud: CloudProcess, path: string): () => Promise<void> {
-  let on = true;
+/** Repeats a request until the returned function is called, with pauses in which the servers and the test have the processors. */
+function startReaders(cloud: CloudProcess, path: string): () => Promise<void> {
+  let isRunning = true;
   const one = async (): Promise<void> => {
-    while (on) {
+    while (isRunning) {
       assert.equal((await cloud.request('GET', path)).status, 200);
       await new Promise((resolve) => setTimeout(resolve, 3));
     }
   };
   const all = [one(), one()];
   return async () => {
-    on = false;
+    isRunning = false;
     await Promise.all(all);
   };
 }
@@ -64,30 +64,30 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     await using other = await CloudProcess.start({ args });
     const list = async (cloud: CloudProcess): Promise<string[]> =>
       (await cloud.request('GET', '/v2/projects?perPage=100')).body.data.map(({ id }: { id: string }) => id);
-    const disperse = crowd(other, '/v2/projects?perPage=100');
-    const there: string[] = [];
+    const stopReaders = startReaders(other, '/v2/projects?perPage=100');
+    const existing: string[] = [];
     for (let i = 0; i < 60; i++) {
       const writer = i % 3 === 0 ? other : one;
       if (i % 4 === 3) {
-        const id = there.shift() as string;
+        const id = existing.shift() as string;
         assert.equal((await writer.request('DELETE', `/v2/projects/${id}`)).status, 204);
         assert.equal((await other.request('GET', `/v2/projects/${id}`)).status, 404);
       } else {
         const { body } = await writer.request('POST', '/v2/projects', { name: `p${i}` });
-        there.push(body.id);
+        existing.push(body.id);
         assert.deepEqual((await other.request('GET', `/v2/projects/${body.id}`)).body, body);
       }
-      assert.deepEqual((await list(other)).toSorted(), there.toSorted(), `write ${i}`);
+      assert.deepEqual((await list(other)).toSorted(), existing.toSorted(), `write ${i}`);
       assert.deepEqual(await list(one), await list(other));
     }
-    await disperse();
+    await stopReaders();
   });
 
   test('refuses a revoked token on every server, and accepts a new one', async () => {
     const args = await database();
     await using one = await CloudProcess.start({ args });
     await using other = await CloudProcess.start({ args });
-    const disperse = crowd(other, '/v2/clouds');
+    const stopReaders = startReaders(other, '/v2/clouds');
     const client = new pg.Client({ connectionString: args[1] as string });
     await client.connect();
     const status = async (token: string): Promise<number> =>
@@ -99,7 +99,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
       else await client.query('update tokens set revoked_at = 1 where id = $1', [id]);
       assert.equal(await status(token), 401);
     }
-    await disperse();
+    await stopReaders();
     await client.end();
   });
 
@@ -233,10 +233,10 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     const made = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
     network.cut();
     const began = performance.now();
-    const asked = await cloud.request('GET', '/v2/projects');
-    assert.equal(asked.status, 500);
+    const refused = await cloud.request('GET', '/v2/projects');
+    assert.equal(refused.status, 500);
     assert.ok(performance.now() - began < 25_000, 'answered before the system gave the connection up');
-    // Connections that are silent for 20 seconds are given up.
+    // The cloud closes connections to its database that are silent for 20 seconds.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, began + 22_000 - performance.now())));
     network.mend();
     await eventually(async () => assert.equal((await cloud.request('GET', '/v2/projects')).status, 200));

@@ -5,6 +5,7 @@ import { KvConnection } from '../support/kv-connection.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
 const path = '/pools/default/settings/memcached/global';
+/** The smallest `max_connections` that the node accepts. */
 const leastLimit = 2000;
 const noop = { opcode: 0x0a };
 
@@ -16,7 +17,7 @@ async function clientOf(node: NodeProcess): Promise<KvConnection> {
   return client;
 }
 
-async function isIdleClientDropped(node: NodeProcess): Promise<void> {
+async function assertIdleClientClosed(node: NodeProcess): Promise<void> {
   const client = await clientOf(node);
   assert.equal((await client.ask(noop)).status, 0);
   assert.equal(await client.next(), null);
@@ -27,22 +28,22 @@ test('closes idle connections, also after a restart, and logs connections', asyn
   await using node = await NodeProcess.start();
   const form = { connection_idle_time: '1', verbosity: '1' };
   assert.equal((await node.request(path, 'POST', form)).status, 202);
-  await isIdleClientDropped(node);
+  await assertIdleClientClosed(node);
   await eventually(() => assert.match(node.output, /connection\.closed/));
   await node.stop('SIGKILL');
   await using again = await NodeProcess.start({ dataDir: node.dataDir });
   assert.deepEqual(await (await again.request(path)).json(), { connection_idle_time: 1, verbosity: 1 });
-  await isIdleClientDropped(again);
+  await assertIdleClientClosed(again);
 });
 
 /** Logs in, since unauthenticated clients get only a part of the connections; null when the node refuses the connection. */
 async function loggedInOrNull(node: NodeProcess): Promise<KvConnection | null> {
   const client = await KvConnection.open(portOf(node));
-  const isIn = client.plain(administrator.username, administrator.password).then(
+  const isLoggedIn = client.plain(administrator.username, administrator.password).then(
     () => true,
     () => false,
   );
-  return (await Promise.race([isIn, client.closed.then(() => false)])) ? client : null;
+  return (await Promise.race([isLoggedIn, client.closed.then(() => false)])) ? client : null;
 }
 
 test('refuses clients above the limit, and serves those below it', async () => {

@@ -7,10 +7,11 @@ import { eventually, NodeProcess } from '../support/node-process.ts';
 
 const path = '/pools/default/settings/memcached/global';
 const filesPerBucket = 4;
+const evictKey = 0x93;
 /** Large enough that evicting it frees memory. */
 const text = 'x'.repeat(1000);
 
-/** The system truncates names to fifteen characters. */
+/** The operating system truncates names of threads to fifteen characters. */
 function threadsOf(node: NodeProcess, name: string): number {
   const tasks = `/proc/${node.pid}/task`;
   const names = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/comm`, 'utf8').trim());
@@ -34,7 +35,7 @@ async function fetchFromEachFile(node: NodeProcess, bucket: string): Promise<voi
   const clients = await Promise.all(vbuckets.map(() => dataClient(node, bucket)));
   for (const [vb, client] of clients.entries()) {
     const stored = await client.ask(set('document', text, { vb, framing: persisted }));
-    const evicted = await client.ask({ opcode: 0x93, key: keyOf('document'), vb });
+    const evicted = await client.ask({ opcode: evictKey, key: keyOf('document'), vb });
     assert.deepEqual([stored.status, evicted.status], [0, 0]);
   }
   const replies = await Promise.all(clients.map((client, vb) => client.ask(get('document', { vb }))));

@@ -128,7 +128,7 @@ test('deletes and flushes buckets on a full disk, which frees space for the othe
     for (const bucket of ['other', 'b']) await storeMegabytes(node, bucket, 15);
     const ballast = openSync(join(dataDir, 'ballast'), 'w');
     const [b, third] = [await client(node, 'b'), await client(node, 'third')];
-    const isFull = async (): Promise<void> => {
+    const assertFull = async (): Promise<void> => {
       fillWith(ballast);
       for (const bucket of [b, third]) {
         assert.equal(await set(bucket, 'k', Buffer.alloc(1_000_000, 'v')), temporaryFailure);
@@ -137,13 +137,13 @@ test('deletes and flushes buckets on a full disk, which frees space for the othe
       const refused = await node.request('/internalSettings', 'POST', { maxBucketCount: '20' });
       assert.equal(await refused.text(), '["Nothing was changed: the disk of the data folder is full."]');
     };
-    await eventually(isFull);
+    await eventually(assertFull);
     assert.equal((await node.request(`${at}/third/scopes/s`, 'DELETE')).status, 200);
     const flushed = await node.request(`${at}/other/controller/doFlush`, 'POST');
     assert.deepEqual([flushed.status, await flushed.text()], [200, '']);
     await eventually(async () => assert.equal(await durableSet(third, 'k', 'v'), success));
     assert.ok(freeBytes(dataDir) > 8_000_000, `${freeBytes(dataDir)}`);
-    await eventually(isFull);
+    await eventually(assertFull);
     const deleted = await node.request(`${at}/b`, 'DELETE');
     assert.deepEqual([deleted.status, await deleted.text()], [200, '']);
     await eventually(async () => assert.equal(await durableSet(third, 'k', 'w'), success));
@@ -241,8 +241,8 @@ test('a node whose data folder is moved away acknowledges no more writes and cha
   }
 });
 
-for (const harm of ['cut', 'flipped'] as const) {
-  test(`a node whose file was ${harm} names it and serves everything else`, async () => {
+for (const damage of ['cut', 'flipped'] as const) {
+  test(`a node whose file was ${damage} names it and serves everything else`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'divan-harm-'));
     try {
       await using node = await NodeProcess.start({ dataDir, args });
@@ -256,7 +256,7 @@ for (const harm of ['cut', 'flipped'] as const) {
       other.close();
       assert.equal(await node.stop(), 0);
       const path = globSync(`${dataDir}/**/${uuid}/data-0.*.db`)[0] as string;
-      spoil(path, harm);
+      damageFile(path, damage);
       await using again = await NodeProcess.start({ dataDir, args });
       await eventually(() => assert.ok(again.output.includes(path), again.output));
       const c = await client(again);
@@ -300,7 +300,7 @@ function fillWith(descriptor: number): void {
   }
 }
 
-/** Persisted when it resolves, so that no write waits for space later. */
+/** Resolves once the documents are persisted, so that no write waits for space later. */
 async function storeMegabytes(node: NodeProcess, bucket: string, count: number): Promise<void> {
   const connection = await client(node, bucket);
   for (let i = 0; i < count; i++) {
@@ -314,9 +314,9 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-function spoil(path: string, harm: 'cut' | 'flipped'): void {
+function damageFile(path: string, damage: 'cut' | 'flipped'): void {
   const { size } = statSync(path);
-  if (harm === 'cut') {
+  if (damage === 'cut') {
     truncateSync(path, Math.floor(size / 2));
     return;
   }

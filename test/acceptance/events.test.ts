@@ -1,3 +1,4 @@
+// Events of a real node, compared before and after kill -9.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,10 +33,10 @@ test('keeps events and their users through kill -9', async (t) => {
   t.after(() => second.stop('SIGKILL'));
   const after = await eventsOf(second);
   assert.deepEqual(after.slice(0, before.length), before);
-  const told = after.map(({ description }) => description);
+  const recorded = after.map(({ description }) => description);
   for (const description of ['Service started', 'Bucket online'])
-    assert.equal(told.filter((one) => one === description).length, 2, description);
-  assert.equal(told.filter((one) => one === 'Bucket created').length, 1);
+    assert.equal(recorded.filter((one) => one === description).length, 2, description);
+  assert.equal(recorded.filter((one) => one === 'Bucket created').length, 1);
   const change = after.find(
     ({ extra_attributes }) => extra_attributes?.['operation'] === 'provisioning.stats',
   );

@@ -13,12 +13,12 @@ for (const policy of ['fullEviction', 'valueOnly'] satisfies Policy[]) {
   });
 }
 
-test('tombstones stay within the quota where keys are kept in memory', async (t) => {
+test('tombstones of a bucket that has all keys in memory stay within its quota', async (t) => {
   const extent = { policy: 'valueOnly', quotaBytes, count: 15_000, valueBytes: 40 } as const;
   t.diagnostic(await tombstones(extent, aSeed(t)));
 });
 
-test('collections by the hundred take documents while half of them are dropped', async (t) => {
+test('hundreds of collections accept documents while half of them are dropped', async (t) => {
   t.diagnostic(await collections(300, 10, aSeed(t)));
 });
 
@@ -26,7 +26,7 @@ test('a bucket with more data than its quota makes the process grow by three tim
   t.diagnostic(await resident(100, 1.5));
 });
 
-test('what was acknowledged as persisted is there after the system ended the node for its memory', async (t) => {
+test('writes acknowledged as persisted survive an out-of-memory kill of the node', async (t) => {
   t.diagnostic(await outOfMemory(40));
 });
 

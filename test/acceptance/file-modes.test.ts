@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { openSqlite } from '#cloud/store/sqlite.adapter.ts';
 import { NodeProcess } from '../support/node-process.ts';
 
-const openFiles = (folder: string): string[] =>
+const filesOpenToOthers = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
@@ -21,11 +21,11 @@ test('files of a node are private, and the next start makes a readable one priva
   const files = readdirSync(dataDir, { recursive: true }).map(String);
   const data = files.find((name) => /data-[\d.]+\.db$/.test(name));
   assert.ok(data, files.join(' '));
-  assert.deepEqual(openFiles(dataDir), []);
+  assert.deepEqual(filesOpenToOthers(dataDir), []);
   await first.stop();
   chmodSync(join(dataDir, data), 0o644);
   const second = await NodeProcess.start({ dataDir });
-  assert.deepEqual(openFiles(dataDir), []);
+  assert.deepEqual(filesOpenToOthers(dataDir), []);
   await second.stop();
 });
 
@@ -35,6 +35,6 @@ test('files of the cloud database are private', async (t) => {
   const { store, state } = openSqlite(join(folder, 'cloud.db'));
   await state.read();
   assert.ok(readdirSync(folder).length > 0);
-  assert.deepEqual(openFiles(folder), []);
+  assert.deepEqual(filesOpenToOthers(folder), []);
   await store.destroy();
 });

@@ -1,4 +1,4 @@
-// Mistakes at a first start: one line names the place and the value, and the start leaves nothing behind.
+// Mistakes at a first start: one line names the position and the value, and the start leaves nothing behind.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ function start(plan: unknown, ...more: string[]) {
   return { folder, init, ...run('node', ...flags, ...more) };
 }
 
-/** Each mistake is reported, by its place. */
+/** Each mistake is reported with its position in the file. */
 const mistaken = {
   buckets: [
     {
@@ -48,7 +48,7 @@ const mistaken = {
     { name: '@app', password: 'password' },
   ],
 };
-const complaints = [
+const problems = [
   'buckets.0.parameters.evictionPolicy: "never": ',
   'buckets.0.scopes.0.name: "_s": First character must not be _ or %',
   'buckets.0.scopes.1.collections.1: "c": is listed twice',
@@ -68,21 +68,21 @@ const tooMuch = {
     { name: 'b', ramQuotaMB: 200 },
   ],
 };
-const plans: Record<string, { plan: unknown; says: string[] }> = {
-  mistakes: { plan: mistaken, says: complaints },
+const plans: Record<string, { plan: unknown; messages: string[] }> = {
+  mistakes: { plan: mistaken, messages: problems },
   'quotas that are too much together': {
     plan: tooMuch,
-    says: ['buckets.1.ramQuotaMB: "200": RAM quota specified is too large'],
+    messages: ['buckets.1.ramQuotaMB: "200": RAM quota specified is too large'],
   },
 };
 
 describe('an init file with', () => {
-  for (const [what, { plan, says }] of Object.entries(plans)) {
-    test(`${what} is refused before anything starts, by place and value`, () => {
+  for (const [what, { plan, messages }] of Object.entries(plans)) {
+    test(`${what} is refused before anything starts, with the position and value of each mistake`, () => {
       const { status, stderr, init, folder } = start(plan, '--memory-quota', '300');
       assert.equal(status, 2, stderr);
-      for (const text of says) assert.ok(stderr.includes(text), `${text}: ${stderr}`);
-      assert.equal(stderr.split(`--init: ${init}: `).length - 1, says.length, stderr);
+      for (const text of messages) assert.ok(stderr.includes(text), `${text}: ${stderr}`);
+      assert.equal(stderr.split(`--init: ${init}: `).length - 1, messages.length, stderr);
       assert.doesNotMatch(stderr, /\n {4}at |short/);
       assert.equal(existsSync(folder), false);
     });
@@ -125,7 +125,7 @@ test('a valid init file is applied completely', async () => {
   assert.equal((await node.request('/settings/rbac/users/local/app')).status, 200);
 });
 
-test('an interrupted first start says how to continue', async () => {
+test('an interrupted first start reports how to continue', async () => {
   const dataDir = join(scratch, 'unfinished');
   {
     await using node = await NodeProcess.start({ dataDir });
@@ -141,61 +141,61 @@ test('an interrupted first start says how to continue', async () => {
 const unprivileged = { skip: process.getuid?.() === 0 ? false : 'needs root, which can drop its rights' };
 
 /** Errors that a user can cause, which are printed without a stack trace. */
-const wrong: Record<string, (folder: string) => { args: string[]; says: RegExp }> = {
+const wrong: Record<string, (folder: string) => { args: string[]; message: RegExp }> = {
   'a ready file in a folder that is not there': (folder) => ({
     args: ['node', '--data-dir', folder, '--ready-file', join(folder, 'none', 'ready.json')],
-    says: /^divan: --ready-file: cannot write .*none\/ready\.json: ENOENT/,
+    message: /^divan: --ready-file: cannot write .*none\/ready\.json: ENOENT/,
   }),
   'a ready file that is a folder': (folder) => ({
     args: ['node', '--data-dir', join(folder, 'd'), '--ready-file', folder],
-    says: /^divan: --ready-file: cannot write .*: it is a folder/,
+    message: /^divan: --ready-file: cannot write .*: it is a folder/,
   }),
   'a ready file of the cloud in a folder that is not there': (folder) => ({
     args: ['cloud', '--port', '0', '--data-dir', folder, '--ready-file', join(folder, 'none', 'ready.json')],
-    says: /^divan: --ready-file: cannot write/,
+    message: /^divan: --ready-file: cannot write/,
   }),
   'a configuration of the cloud that is no JSON': (folder) => {
     writeFileSync(join(folder, 'config'), '{');
     return {
       args: ['cloud', '--port', '0', '--data-dir', join(folder, 'd'), '--config', join(folder, 'config')],
-      says: /^divan: --config: /,
+      message: /^divan: --config: /,
     };
   },
   'a database of the cloud that is something else': (folder) => {
     writeFileSync(join(folder, 'other.db'), 'x'.repeat(5000));
     return {
       args: ['cloud', '--port', '0', '--data-dir', join(folder, 'd'), '--database', join(folder, 'other.db')],
-      says: /^divan: --database: cannot use .*other\.db: file is not a database/,
+      message: /^divan: --database: cannot use .*other\.db: file is not a database/,
     };
   },
   'a data folder below a file': (folder) => {
     writeFileSync(join(folder, 'file'), '');
     return {
       args: ['node', '--data-dir', join(folder, 'file', 'data')],
-      says: /^divan: --data-dir: cannot use .*ENOTDIR/,
+      message: /^divan: --data-dir: cannot use .*ENOTDIR/,
     };
   },
   'a folder of events that is a file': (folder) => {
     writeFileSync(join(folder, 'events'), '');
     return {
       args: ['node', '--data-dir', folder, ...credentials],
-      says: /^$|^divan: |"msg":"event.not_stored"/,
+      message: /^$|^divan: |"msg":"event.not_stored"/,
     };
   },
   'a folder of buckets that is a file': (folder) => {
     writeFileSync(join(folder, 'buckets'), '');
     return {
       args: ['node', '--data-dir', folder, ...credentials, '--bucket', 'b'],
-      says: /first start: |bucket\.start_failed|bucket\.damaged|^divan: /,
+      message: /first start: |bucket\.start_failed|bucket\.damaged|^divan: /,
     };
   },
-  'a reserve that is a folder': (folder) => {
+  'a reserve file that is a folder': (folder) => {
     mkdirSync(join(folder, 'reserve'));
-    return { args: ['node', '--data-dir', folder], says: /^$|^divan: / };
+    return { args: ['node', '--data-dir', folder], message: /^$|^divan: / };
   },
-  'a lock that is a folder': (folder) => {
+  'a lock file that is a folder': (folder) => {
     mkdirSync(join(folder, 'lock.db'));
-    return { args: ['node', '--data-dir', folder], says: /^divan: cannot lock the data folder/ };
+    return { args: ['node', '--data-dir', folder], message: /^divan: cannot lock the data folder/ };
   },
 };
 
@@ -204,7 +204,7 @@ describe('no stack trace for', () => {
     test(what, async () => {
       const folder = join(scratch, String(++count));
       mkdirSync(folder);
-      const { args, says } = prepare(folder);
+      const { args, message } = prepare(folder);
       const more = args[0] === 'node' ? portFlags : [];
       const child = spawn(process.execPath, [launcher, ...args, ...more], {
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -216,7 +216,7 @@ describe('no stack trace for', () => {
       await eventually(() => assert.ok(child.exitCode !== null || /is ready/.test(printed.out)));
       child.kill('SIGTERM');
       await ended;
-      assert.match(printed.error, says);
+      assert.match(printed.error, message);
       assert.doesNotMatch(printed.error, /\n {4}at /);
     });
   }

@@ -1,5 +1,6 @@
 // Random and mutated frames and forms against a real node: it must not crash, hang or grow, and must not disturb others.
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { type Cluster, type Collection, connect } from 'couchbase';
@@ -12,6 +13,8 @@ const seed = printedSeed(console.log);
 const frames = 10_000;
 const requests = 3_000;
 const growthLimitKb = 150_000;
+/** Two documents in memory, and what each thread may keep until its collector runs. */
+const largeGrowthLimitKb = 300_000;
 
 describe(`hostile input, DIVAN_SEED=${seed}`, () => {
   let node: NodeProcess;
@@ -29,25 +32,38 @@ describe(`hostile input, DIVAN_SEED=${seed}`, () => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  test('survives mutated and random frames on the data port', async (t) => {
+  test('the node survives mutated and random frames on the data port', async (t) => {
     const port = Number(node.ready.node.kv.split(':')[1]);
     const answers = new Map<number, number>();
     await beside(collection, node, () =>
       bombard(frames / framesPerConnection, prng(seed), (random) => attackData(port, random, answers)),
     );
-    const judged = [...answers.values()].reduce((sum, count) => sum + count, 0);
+    const answered = [...answers.values()].reduce((sum, count) => sum + count, 0);
     const succeeded = answers.get(0) ?? 0;
-    t.diagnostic(`${judged} of ${frames} frames answered, ${succeeded} fine, ${answers.size} statuses`);
-    assert.ok(judged > frames * 0.7, `only ${judged} frames were answered`);
+    t.diagnostic(`${answered} of ${frames} frames answered, ${succeeded} fine, ${answers.size} statuses`);
+    assert.ok(answered > frames * 0.7, `only ${answered} frames were answered`);
     assert.ok(succeeded > frames * 0.02 && answers.size > 15, 'the frames are refused too much alike');
   });
 
-  test('survives mutated and random requests on the REST port', async () => {
+  test('the node survives mutated and random requests on the REST port', async () => {
     const address = node.ready.node.rest.replace('http://', '');
     await beside(collection, node, () =>
       bombard(requests / 10, prng(seed + 1), (random) => attackRest(address, random, 10)),
     );
     assert.equal((await node.request('/pools/default/buckets/b')).status, 200);
+  });
+
+  test('the node frees the memory of large requests', async (t) => {
+    const before = residentKb(node.pid);
+    // The SDK compresses what it can.
+    const value = randomBytes(19_000_000);
+    const timeout = 60_000;
+    for (let count = 0; count < 30; count++)
+      await collection.upsert(`large-${count % 2}`, value, { timeout });
+    const grown = residentKb(node.pid) - before;
+    t.diagnostic(`the node grew by ${grown} kB`);
+    assert.ok(grown < largeGrowthLimitKb, `the node grew by ${grown} kB`);
+    assert.ok(value.equals((await collection.get('large-1', { timeout })).content));
   });
 });
 
@@ -55,7 +71,7 @@ describe(`hostile input, DIVAN_SEED=${seed}`, () => {
 async function beside(collection: Collection, node: NodeProcess, attack: () => Promise<void>): Promise<void> {
   const done = { now: false };
   const before = residentKb(node.pid);
-  const calm = calmly(collection, done);
+  const calm = writeAndRead(collection, done);
   await attack();
   done.now = true;
   assert.ok((await calm) > 10, 'the calm client got nothing done');
@@ -64,7 +80,7 @@ async function beside(collection: Collection, node: NodeProcess, attack: () => P
   assert.ok(grown < growthLimitKb, `the node grew by ${grown} kB`);
 }
 
-async function calmly(collection: Collection, done: { now: boolean }): Promise<number> {
+async function writeAndRead(collection: Collection, done: { now: boolean }): Promise<number> {
   let rounds = 0;
   for (; !done.now; rounds++) {
     await collection.upsert(`calm-${rounds % 100}`, { rounds });

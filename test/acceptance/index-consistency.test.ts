@@ -1,3 +1,4 @@
+// The bounded form of the stress test of consistent index scans.
 import { test } from 'node:test';
 import { consistencyRounds } from '../stress/index-consistency.ts';
 import { aSeed } from '../support/random.ts';

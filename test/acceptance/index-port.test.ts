@@ -29,7 +29,7 @@ test('a node with the index service advertises its port and answers there', asyn
   });
 });
 
-test('a node without the index service has no such port', async () => {
+test('a node without the index service reports no index port', async () => {
   await using node = await NodeProcess.start({ args: ['--services', 'kv', '--bucket', 'travel'] });
   assert.equal(node.ready.node.index, undefined);
 });

@@ -1,4 +1,4 @@
-// Random documents and statements on a real node: statements over every kind of index return the same rows as without.
+// Random documents and statements on a real node: statements over every kind of index return the same rows as without indexes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { administrator, NodeProcess } from '../support/node-process.ts';
@@ -15,7 +15,7 @@ import {
 const authorization = `Basic ${Buffer.from(`${administrator.username}:${administrator.password}`).toString('base64')}`;
 const statements = 80;
 
-test('statements have the same rows through indexes of every kind as without', async (t) => {
+test('statements have the same rows through indexes of every kind as without indexes', async (t) => {
   const below = aSeed(t);
   const random = (): number => below(1_000_000) / 1_000_000;
   await using node = await NodeProcess.start({ args: ['--services', 'kv,index,n1ql', '--bucket', 'b'] });

@@ -1,3 +1,4 @@
+// The index service over a data service: builds, scans, consistency and errors.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +23,7 @@ import { startService } from '../support/data-service.ts';
 import { aDefinition } from '../support/simple-index-language.ts';
 import { addressOf, adminAccount, bucketClient } from '../support/wire-clients.ts';
 
+/** Id of the collection `orders`. */
 const orders = 8;
 const notBounded: Consistency = { kind: 'not_bounded' };
 
@@ -33,7 +35,8 @@ async function setUp() {
   const manifest = { scopes: [{ collections: [{ uid: '8' }, { uid: '9' }] }] };
   const view = {
     buckets: { byUuid: { b0: { state: 'ready', type: 'native' } } },
-    cluster: { quotas: { indexMemoryQuota: 512 } },
+    cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
+    self: { services: null },
     manifest: () => manifest,
     setting: <T>(_name: string, defaults: T): T => defaults,
     onChange: () => ({ stop: () => {} }),
@@ -50,6 +53,7 @@ async function setUp() {
   await definitions.start();
   definitions.follow();
   const links = new IndexLinks({
+    indexNodes: { readyElsewhere: async () => {} },
     definitions,
     indexAdmin: host,
     damaged: (bucketUuid, id) => host.replaceFile(bucketUuid, id),

@@ -63,7 +63,7 @@ test('runs statements in order, after the documents, once, and before the node i
   }
 });
 
-test('refuses wrong statements with their place before anything starts', () => {
+test('refuses wrong statements before anything starts, and names their positions in the file', () => {
   const wrong = start('wrong', ['SELECT 1', 'SELEC 1', '']);
   assert.equal(wrong.status, 2, wrong.stderr);
   assert.match(wrong.stderr, /--init: .*wrong\.json: statements\.1: 3000: .*SELEC/);

@@ -1,3 +1,4 @@
+// The bounded forms of the stress tests that kill a node during writes and changes of administrators.
 import { test } from 'node:test';
 import { adminKillRounds } from '../stress/admin-kill.ts';
 import { killRounds } from '../stress/kill.ts';
@@ -7,7 +8,7 @@ test('keeps every write acknowledged with persistToMajority through kill -9', as
   await killRounds(4, aSeed(t));
 });
 
-test('keeps them when a kill interrupts a compaction', async (t) => {
+test('keeps every such write when a kill interrupts a compaction', async (t) => {
   await killRounds(4, aSeed(t), undefined, true);
 });
 

@@ -31,6 +31,6 @@ test('a support bundle holds the log of the node, and the audit log on request',
   assert.match(files.get('logs/audit.log') ?? '', /"id":8238/);
   assert.match(files.get('rest/metrics.txt') ?? '', /kv_curr_items|kv_/);
   assert.match(files.get('disk_sizes.json') ?? '', /"config\.db": \d+/);
-  // Standard error keeps its level.
+  // Standard error has its own level, `warn` by default.
   assert.doesNotMatch(node.output, /node\.ready/);
 });

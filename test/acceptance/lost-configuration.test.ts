@@ -1,5 +1,5 @@
 // A data folder that lost its configuration, its log or its key: a node that started over would hide the old data
-// and let everybody in. The start fails with one line and changes nothing.
+// and accept every client. The start fails with one line and changes nothing.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -33,114 +33,116 @@ before(async () => {
   assert.equal(await other.stop(), 0);
 });
 
-const cases: { what: string; of: string; harm: (folder: string) => void; says: RegExp }[] = [
+const cases: { what: string; of: string; damage: (folder: string) => void; message: RegExp }[] = [
   {
-    what: 'whose configuration is gone',
+    what: 'without its configuration file',
     of: stopped,
-    harm: (folder) => rmSync(join(folder, 'config.db')),
-    says: /config\.db is missing or empty, though its folder holds data of a node/,
+    damage: (folder) => rmSync(join(folder, 'config.db')),
+    message: /config\.db is missing or empty, though its folder holds data of a node/,
   },
   {
-    what: 'whose configuration is empty',
+    what: 'with an empty configuration file',
     of: stopped,
-    harm: (folder) => truncateSync(join(folder, 'config.db')),
-    says: /config\.db is missing or empty/,
+    damage: (folder) => truncateSync(join(folder, 'config.db')),
+    message: /config\.db is missing or empty/,
   },
   {
-    what: 'whose configuration is gone, but for its log',
+    what: 'without its configuration file, but with the write-ahead log',
     of: killed,
-    harm: (folder) => rmSync(join(folder, 'config.db')),
-    says: /config\.db is missing or empty/,
+    damage: (folder) => rmSync(join(folder, 'config.db')),
+    message: /config\.db is missing or empty/,
   },
   {
-    what: 'whose configuration lost its log',
+    what: 'without the write-ahead log of its configuration',
     of: killed,
-    harm: (folder) => rmSync(join(folder, 'config.db-wal')),
-    says: /cannot open the configuration file .*: the last \d+ of its \d+ commits are missing/,
+    damage: (folder) => rmSync(join(folder, 'config.db-wal')),
+    message: /cannot open the configuration file .*: the last \d+ of its \d+ commits are missing/,
   },
   {
-    what: 'whose configuration lost its log, and the count of its commits',
+    what: 'without the write-ahead log of its configuration and the count of its commits',
     of: killed,
-    harm: (folder) => {
+    damage: (folder) => {
       rmSync(join(folder, 'config.db-wal'));
       rmSync(join(folder, 'config.db-commits'));
     },
-    says: /cannot open the configuration file .*: its write-ahead log is missing, though the file was in use/,
+    message:
+      /cannot open the configuration file .*: its write-ahead log is missing, though the file was in use/,
   },
   {
-    what: 'the end of the log of whose configuration is cut off',
+    what: 'whose write-ahead log lacks its last byte',
     of: killed,
-    harm: (folder) => {
+    damage: (folder) => {
       const log = join(folder, 'config.db-wal');
       truncateSync(log, statSync(log).size - 1);
     },
-    says: /cannot open the configuration file .*: the last 1 of its \d+ commits are missing/,
+    message: /cannot open the configuration file .*: the last 1 of its \d+ commits are missing/,
   },
   {
-    what: 'a letter in whose configuration is another',
+    what: 'with a changed letter in its configuration',
     of: stopped,
-    harm: (folder) =>
+    damage: (folder) =>
       change(join(folder, 'config.db'), (bytes) => {
         for (let at = -1; (at = bytes.indexOf('"type":"native"', at + 1)) >= 0; ) bytes.write('d', at + 13);
       }),
-    says: /cannot open the configuration file .*: the entry "buckets" is damaged/,
+    message: /cannot open the configuration file .*: the entry "buckets" is damaged/,
   },
   {
-    what: 'the log of whose configuration is damaged before its end',
+    what: 'whose write-ahead log is damaged before its end',
     of: killed,
-    harm: (folder) => change(join(folder, 'config.db-wal'), (bytes) => bytes.fill(0x55, 200, 300)),
-    says: /cannot open the configuration file .*its write-ahead log is damaged at frame 1, before \d+ commits/,
+    damage: (folder) => change(join(folder, 'config.db-wal'), (bytes) => bytes.fill(0x55, 200, 300)),
+    message:
+      /cannot open the configuration file .*its write-ahead log is damaged at frame 1, before \d+ commits/,
   },
   {
-    what: 'of whose configuration half is gone',
+    what: 'with half of its configuration file',
     of: stopped,
-    harm: (folder) => truncateSync(join(folder, 'config.db'), statSync(join(folder, 'config.db')).size / 2),
-    says: /cannot open the configuration file .*malformed/,
+    damage: (folder) => truncateSync(join(folder, 'config.db'), statSync(join(folder, 'config.db')).size / 2),
+    message: /cannot open the configuration file .*malformed/,
   },
   {
-    what: 'an entry of whose configuration is damaged',
+    what: 'with a damaged entry in its configuration',
     of: stopped,
-    harm: (folder) =>
+    damage: (folder) =>
       change(join(folder, 'config.db'), (bytes) => {
         // A page may contain older versions of the text.
         for (let at = -1; (at = bytes.indexOf('"memoryQuotaMb":', at + 1)) >= 0; ) bytes.write('#', at);
       }),
-    says: /cannot open the configuration file .*: the entry "buckets" is damaged/,
+    message: /cannot open the configuration file .*: the entry "buckets" is damaged/,
   },
   {
-    what: 'whose key is gone',
+    what: 'without its key',
     of: stopped,
-    harm: (folder) => rmSync(join(folder, 'secret.key')),
-    says: /cannot use the secret\.key of the data folder .*: it is missing, though there is a config\.db/,
+    damage: (folder) => rmSync(join(folder, 'secret.key')),
+    message: /cannot use the secret\.key of the data folder .*: it is missing, though there is a config\.db/,
   },
   {
-    what: 'whose key is short',
+    what: 'with a key that is too short',
     of: stopped,
-    harm: (folder) => truncateSync(join(folder, 'secret.key'), 16),
-    says: /cannot use the secret\.key of the data folder .*: a key of 32 bytes is needed, not 16/,
+    damage: (folder) => truncateSync(join(folder, 'secret.key'), 16),
+    message: /cannot use the secret\.key of the data folder .*: a key of 32 bytes is needed, not 16/,
   },
   {
-    what: 'whose key is another',
+    what: 'with the key of another folder',
     of: stopped,
-    harm: (folder) => writeFileSync(join(folder, 'secret.key'), Buffer.alloc(32, 7)),
-    says: /the secret\.key of the data folder .* is not the one it had/,
+    damage: (folder) => writeFileSync(join(folder, 'secret.key'), Buffer.alloc(32, 7)),
+    message: /the secret\.key of the data folder .* is not the one it had/,
   },
   {
-    what: 'whose lock is no database',
+    what: 'whose lock file is not a database',
     of: stopped,
-    harm: (folder) => writeFileSync(join(folder, 'lock.db'), 'x'.repeat(5000)),
-    says: /cannot lock the data folder .*: lock\.db: file is not a database/,
+    damage: (folder) => writeFileSync(join(folder, 'lock.db'), 'x'.repeat(5000)),
+    message: /cannot lock the data folder .*: lock\.db: file is not a database/,
   },
 ];
 
-for (const [index, { what, of, harm, says }] of cases.entries()) {
-  test(`refuses, and leaves as it is, a data folder ${what}`, () => {
+for (const [index, { what, of, damage, message }] of cases.entries()) {
+  test(`refuses to start on a data folder ${what}, and leaves its buckets as they are`, () => {
     const folder = join(scratch, `${index}`);
     cpSync(of, folder, { recursive: true });
-    harm(folder);
+    damage(folder);
     for (let attempt = 0; attempt < 2; attempt++) {
       const { status, stderr } = start(folder);
-      assert.match(stderr, says);
+      assert.match(stderr, message);
       assert.equal(status, 1);
       assert.doesNotMatch(stderr, /\n {4}at /);
     }

@@ -1,4 +1,4 @@
-// Files of a data folder that were lost or replaced without the node: it names them, does not replace them by new ones, and
+// Files of a data folder that somebody removed or replaced: the node names them, does not replace them by new ones, and
 // acknowledges nothing that would be lost.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -48,13 +48,13 @@ const losses: Record<string, (folder: string) => void> = {
 };
 
 for (const [what, lose] of Object.entries(losses)) {
-  test(`a bucket folder ${what} is named as damaged, and comes back with its documents`, async () => {
+  test(`a bucket folder ${what} is named as damaged, and serves its documents once the folder is restored`, async () => {
     const dataDir = await aFolder('SIGTERM');
     const buckets = join(dataDir, 'buckets');
-    const kept = join(dataDir, 'kept');
-    renameSync(buckets, kept);
+    const backup = join(dataDir, 'backup');
+    renameSync(buckets, backup);
     mkdirSync(buckets);
-    for (const uuid of readdirSync(kept)) {
+    for (const uuid of readdirSync(backup)) {
       mkdirSync(join(buckets, uuid));
       lose(join(buckets, uuid));
     }
@@ -83,7 +83,7 @@ for (const [what, lose] of Object.entries(losses)) {
     }
     for (const uuid of readdirSync(buckets)) assert.deepEqual(readdirSync(join(buckets, uuid)), []);
     rmSync(buckets, { recursive: true });
-    renameSync(kept, buckets);
+    renameSync(backup, buckets);
     assert.equal(await readable(dataDir), count);
   });
 }
@@ -111,7 +111,7 @@ test('a bucket with a lost folder can be flushed, and is then empty and usable',
   assert.equal((await client.ask(get('k'))).status, Status.success);
 });
 
-test('after a kill, documents of a file whose log was removed are refused, not missing', async () => {
+test('after a kill, documents of a file whose log was removed are refused, not reported as missing', async () => {
   const dataDir = await aFolder('SIGKILL');
   const logs = readdirSync(join(dataDir, 'buckets'), { recursive: true, encoding: 'utf8' }).filter((name) =>
     /data-1\.1\.db-wal$/.test(name),
@@ -131,6 +131,7 @@ test('after a kill, documents of a file whose log was removed are refused, not m
     const { status } = await client.ask(get(`k${i}`, { vb: i }));
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
+  // The damaged file holds a quarter of the vbuckets.
   assert.deepEqual(Object.fromEntries(statuses), { [Status.success]: 150, [Status.temporaryFailure]: 50 });
 });
 

@@ -1,4 +1,4 @@
-// `kill -9` during ingest, at many moments: synced samples remain, blocks open, and older data is intact.
+// `kill -9` during ingest, after different numbers of samples: synced samples remain, blocks open, and older data is intact.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,37 +15,37 @@ import { ManualClock } from '../support/manual-clock.ts';
 const startMs = 1_700_006_400_000;
 const program = new URL('../support/metrics-ingest.ts', import.meta.url).pathname;
 
-/** Kills after this number of reported moments; returns how many were reported. */
-async function killAfter(folder: string, moments: number): Promise<number> {
+/** Kills the process after it has reported this many synced samples of each series; returns how many it reported. */
+async function killAfter(folder: string, samples: number): Promise<number> {
   const child = spawn(process.execPath, [program, folder, String(startMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let told = '';
+  let printed = '';
   for await (const piece of child.stdout) {
-    told += piece;
-    if (told.split('\n').length - 1 >= moments && !child.killed) child.kill('SIGKILL');
+    printed += piece;
+    if (printed.split('\n').length - 1 >= samples && !child.killed) child.kill('SIGKILL');
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  return told.split('\n').length - 1;
+  return printed.split('\n').length - 1;
 }
 
-test('has every synced moment after kill -9', async (t) => {
-  for (const moments of [1, 37, 719, 721, 1500]) {
+test('has every synced sample after kill -9', async (t) => {
+  for (const samples of [1, 37, 719, 721, 1500]) {
     const folder = mkdtempSync(join(tmpdir(), 'divan-ingest-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
-    const told = await killAfter(folder, moments);
-    const clock = new ManualClock(startMs + told * 10_000);
+    const printed = await killAfter(folder, samples);
+    const clock = new ManualClock(startMs + printed * 10_000);
     const tier = new Tier({ files: new FolderStoreFiles(folder), clock, log: silentLog, bounds: fineBounds });
     await tier.open();
     const { series, problems } = await tier.select([], 0, startMs * 2);
     assert.deepEqual(problems, []);
     assert.equal(series.length, 20);
     for (const { labels, timesMs, values } of series) {
-      assert.ok(timesMs.length >= told, `${timesMs.length} of ${told}, killed after ${moments}`);
+      assert.ok(timesMs.length >= printed, `${timesMs.length} of ${printed}, killed after ${samples}`);
       const wrong = values.findIndex((value, step) => value !== step * Number(labels['at']));
-      assert.equal(wrong, -1, `moment ${wrong}`);
+      assert.equal(wrong, -1, `sample ${wrong}`);
     }
     await tier.close();
-    t.diagnostic(`killed after ${told} moments: ${readdirSync(folder).length} files`);
+    t.diagnostic(`killed after ${printed} samples: ${readdirSync(folder).length} files`);
   }
 });

@@ -38,24 +38,24 @@ test(`answers ${queries} generated queries as Prometheus does`, { skip: needs('p
 });
 
 async function compare(random: Prng, tier: Tier, prometheus: Prometheus): Promise<number> {
-  const asked = aQuery(random);
-  const text = promQl(asked);
-  const plan = planOf(asked.functions) as Plan;
+  const query = aQuery(random);
+  const text = promQl(query);
+  const plan = planOf(query.functions) as Plan;
   const { series } = await tier.select(
-    [{ label: '__name__', operator: '=', value: asked.metric }],
-    neededFromMs(plan, asked),
-    asked.endMs,
+    [{ label: '__name__', operator: '=', value: query.metric }],
+    neededFromMs(plan, query),
+    query.endMs,
   );
   const ours = new Map(
-    evaluate(plan, series, asked).map((row) => [
+    evaluate(plan, series, query).map((row) => [
       keyOf(row.labels),
       [...row.has].flatMap((has, at) =>
-        has ? [[asked.startMs + at * asked.stepMs, row.values[at] as number] as const] : [],
+        has ? [[query.startMs + at * query.stepMs, row.values[at] as number] as const] : [],
       ),
     ]),
   );
-  const theirs = await prometheus.range(text, asked);
-  const about = `${text} ${JSON.stringify(asked)}`;
+  const theirs = await prometheus.range(text, query);
+  const about = `${text} ${JSON.stringify(query)}`;
   assert.deepEqual([...ours.keys()].sort(), theirs.map(({ metric }) => keyOf(metric)).sort(), about);
   return theirs.reduce((sum, one) => sum + compareSeries(one, ours.get(keyOf(one.metric)) ?? [], about), 0);
 }
@@ -84,12 +84,12 @@ const numberOf = (text: string): number => Number(text.replace('Inf', 'Infinity'
 const keyOf = ({ __name__: _, ...labels }: Labels): string =>
   JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-interface Asked extends Range {
+interface GeneratedQuery extends Range {
   metric: (typeof metrics)[number];
   functions: string[];
 }
 
-function aQuery(random: Prng): Asked {
+function aQuery(random: Prng): GeneratedQuery {
   const metric = random.pick(metrics);
   const functions: string[] = random.below(8) === 0 ? [] : [random.pick(windowFunctions)];
   if (random.below(2) === 0) functions.push(random.pick(combiners));
@@ -103,7 +103,7 @@ function aQuery(random: Prng): Asked {
   };
 }
 
-function promQl({ metric, functions, windowMs }: Asked): string {
+function promQl({ metric, functions, windowMs }: GeneratedQuery): string {
   return functions.reduce((inner, name, index) => {
     if ((windowFunctions as readonly string[]).includes(name)) return `${name}(${inner}[${windowMs}ms])`;
     if (name.startsWith('p')) return `histogram_quantile(${Number(name.slice(1)) / 100}, ${inner})`;
@@ -127,7 +127,7 @@ function madeSeries(random: Prng): GivenSeries[] {
   }));
   const gauges = [0, 1, 2, 3].map((at) => ({
     labels: labelled('temperature', at),
-    samples: walk(random, () => oddly(random, random.next() * 200 - 80)),
+    samples: walk(random, () => orSpecialValue(random, random.next() * 200 - 80)),
   }));
   const steady = [0, 1].map((at) => ({
     labels: labelled('steady', at),
@@ -137,7 +137,7 @@ function madeSeries(random: Prng): GivenSeries[] {
   return [...counters, ...gauges, ...steady, single, ...histograms(random, labelled)];
 }
 
-const oddly = (random: Prng, value: number): number =>
+const orSpecialValue = (random: Prng, value: number): number =>
   random.below(400) === 0 ? random.pick([Number.NaN, Number.POSITIVE_INFINITY, 0, 1e-9]) : value;
 
 function walk(random: Prng, next: (before: number) => number): [number, number][] {
@@ -167,7 +167,7 @@ function histograms(
     });
     return bounds.map((le, index) => ({
       labels: labelled('took_bucket', at, { le }),
-      samples: times.map((timeMs, moment) => [timeMs, (grown[moment] as number[])[index] as number] as const),
+      samples: times.map((timeMs, step) => [timeMs, (grown[step] as number[])[index] as number] as const),
     }));
   });
 }
@@ -176,19 +176,19 @@ async function tierWith(folder: string, series: readonly GivenSeries[]): Promise
   const clock = new ManualClock(endMs);
   const tier = new Tier({ files: new FolderStoreFiles(folder), clock, log: silentLog, bounds: fineBounds });
   await tier.open();
-  const moments = new Map<number, { name: string; labels: Labels; value: number }[]>();
+  const samplesByTime = new Map<number, { name: string; labels: Labels; value: number }[]>();
   for (const {
     labels: { __name__, ...labels },
     samples,
   } of series) {
     for (const [timeMs, value] of samples) {
       const sample = { name: __name__ as string, labels, value };
-      moments.set(timeMs, [...(moments.get(timeMs) ?? []), sample]);
+      samplesByTime.set(timeMs, [...(samplesByTime.get(timeMs) ?? []), sample]);
     }
   }
   let taken = 0;
-  for (const timeMs of [...moments.keys()].sort((a, b) => a - b)) {
-    tier.append(timeMs, moments.get(timeMs) as { name: string; labels: Labels; value: number }[]);
+  for (const timeMs of [...samplesByTime.keys()].sort((a, b) => a - b)) {
+    tier.append(timeMs, samplesByTime.get(timeMs) as { name: string; labels: Labels; value: number }[]);
     if (++taken % 300 === 0) await tier.written();
   }
   await tier.written();

@@ -12,11 +12,11 @@ import { administrator, eventually, NodeProcess } from '../support/node-process.
 const handles = 1024;
 const handlesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Opens connections from many addresses until all are open or closed by the other side. */
-async function occupy(ports: readonly number[], each: number): Promise<Socket[]> {
+/** Opens connections from many addresses, and waits until each is open or closed by the node. */
+async function occupy(ports: readonly number[], perPort: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (const port of ports)
-    for (let at = 0; at < each; at++) {
+    for (let at = 0; at < perPort; at++) {
       const localAddress = `127.0.${1 + (at % 4)}.${1 + (at % 200)}`;
       const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
       socket.resume();
@@ -38,12 +38,12 @@ test('unauthenticated connections on all ports leave handles for files, REST and
   const ports = [kv, kvTls, rest, restTls, query, queryTls, index, indexTls].map((one) => portOf(one ?? ''));
   assert.ok(ports.every((port) => port > 0));
   const before = handlesOf(node.pid);
-  const crowd = await occupy(ports, 500);
-  t.after(() => crowd.forEach((socket) => void socket.destroy()));
+  const attackers = await occupy(ports, 500);
+  t.after(() => attackers.forEach((socket) => void socket.destroy()));
   await eventually(() => assert.ok(handlesOf(node.pid) > before + 300, 'the attack occupies nothing'));
   await eventually(() => {
-    const refused = crowd.filter(({ closed }) => closed).length;
-    assert.ok(refused > 1_000, `only ${refused} of ${crowd.length} were refused`);
+    const refused = attackers.filter(({ closed }) => closed).length;
+    assert.ok(refused > 1_000, `only ${refused} of ${attackers.length} were refused`);
   });
   assert.ok(handlesOf(node.pid) < handles - 100, `${handlesOf(node.pid)} handles are taken`);
   // Connections in the system's queues are still accepted and closed, so that a client may have to reconnect.
@@ -61,12 +61,12 @@ test('unauthenticated connections on all ports leave handles for files, REST and
     assert.equal((await client.ask(set('k', '1', { framing: persisted }))).status, Status.success);
   }
   await eventually(async () => {
-    const asked = await fetch(`${query}/query/service`, {
+    const answer = await fetch(`${query}/query/service`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${administrator.username}:${administrator.password}`)}` },
       body: new URLSearchParams({ statement: 'select 1 as one' }),
     });
-    assert.equal(asked.status, 200, await asked.text());
+    assert.equal(answer.status, 200, await answer.text());
   });
   assert.equal((await inside.ask(set('k', '1', { framing: persisted }))).status, Status.success);
 });
@@ -90,23 +90,23 @@ test('incomplete large requests on forty connections of one user stay within the
     value: Buffer.alloc(29 * megabyte, 0x61),
   });
   const part = whole.subarray(0, 28 * megabyte);
-  const user = 128 * 1024 * 1024;
+  const userLimitBytes = 128 * 1024 * 1024;
   const grown = () => residentBytes(node.pid) - before;
   const other = await dataClient(node);
   for (let attack = 0; attack < 2; attack++) {
     const clients = await Promise.all(
       Array.from({ length: 40 }, () => sendPart(portOf(node.ready.node.kv), part)),
     );
-    await eventually(() => assert.ok(grown() > user / 2, `only ${grown()} bytes arrived`));
+    await eventually(() => assert.ok(grown() > userLimitBytes / 2, `only ${grown()} bytes arrived`));
     let most = 0;
-    // After a while of serving others, the node has read all that it may.
+    // While it serves this many requests, the node reads all that the limit allows.
     for (let round = 0; round < 200; round++) {
       assert.equal((await other.ask(set(`k${round}`, '1', { framing: persisted }))).status, Status.success);
       assert.equal((await other.ask(get(`k${round}`))).status, Status.success);
       most = Math.max(most, grown());
     }
     // Garbage collection frees the memory of closed connections later.
-    assert.ok(most < (1 + attack) * user + 100 * megabyte, `it grew by ${most} bytes`);
+    assert.ok(most < (1 + attack) * userLimitBytes + 100 * megabyte, `it grew by ${most} bytes`);
     for (const client of clients) client.close();
   }
 });

@@ -13,12 +13,49 @@ const folders = fileURLToPath(new URL('../fixtures/data-folders/', import.meta.u
 const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-test('opens a folder of 0.1.0 after a clean stop', async () => {
-  await withFolder('0.1.0', async (node, cluster) => {
-    await checkDocuments(cluster.bucket('travel'));
-    await checkConfiguration(node);
+for (const version of ['0.1.0', '0.2.0']) {
+  test(`opens a folder of ${version} after a clean stop`, async () => {
+    await withFolder(version, async (node, cluster) => {
+      await checkDocuments(cluster.bucket('travel'));
+      await checkConfiguration(node);
+    });
   });
-});
+
+  test(`opens a folder of ${version} after kill -9, with every durable write`, async () => {
+    await withFolder(`${version}-killed`, async (node, cluster) => {
+      await checkDocuments(cluster.bucket('travel'));
+      await checkConfiguration(node);
+      const collection = cluster.bucket('travel').defaultCollection();
+      const durable = await Promise.all([0, 1, 2, 3, 4].map((i) => collection.get(`durable-${i}`)));
+      assert.deepEqual(
+        durable.map(({ content }) => content),
+        [0, 1, 2, 3, 4].map((i) => ({ i })),
+      );
+    });
+  });
+
+  test(`compacts a folder of ${version} and reads it afterwards`, async () => {
+    const parent = mkdtempSync(join(scratch, 'folder-'));
+    execFileSync('tar', ['-xzf', join(folders, `${version}.tar.gz`), '-C', parent]);
+    const dataDir = join(parent, 'data-folder');
+    {
+      await using node = await NodeProcess.start({ dataDir });
+      const path = '/pools/default/buckets/travel/controller/compactBucket';
+      assert.equal((await asAdministrator(node, path, 'POST')).status, 200);
+      await eventuallyWithin(60_000, async () => {
+        const tasks = await read<{ type: string }[]>(node, '/pools/default/tasks');
+        assert.ok(tasks.every(({ type }) => type !== 'bucket_compaction'));
+      });
+    }
+    await using node = await NodeProcess.start({ dataDir });
+    const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
+    try {
+      await checkDocuments(cluster.bucket('travel'));
+    } finally {
+      await cluster.close();
+    }
+  });
+}
 
 test('the node of an older folder keeps its id in the folder from its next start on', async () => {
   await withFolder('0.1.0', async (node) => {
@@ -41,40 +78,18 @@ test('buckets of an older folder get a map that has every vbucket on the node', 
   });
 });
 
-test('opens a folder of 0.1.0 after kill -9, with every durable write', async () => {
-  await withFolder('0.1.0-killed', async (node, cluster) => {
-    await checkDocuments(cluster.bucket('travel'));
-    await checkConfiguration(node);
-    const collection = cluster.bucket('travel').defaultCollection();
-    const kept = await Promise.all([0, 1, 2, 3, 4].map((i) => collection.get(`durable-${i}`)));
-    assert.deepEqual(
-      kept.map(({ content }) => content),
-      [0, 1, 2, 3, 4].map((i) => ({ i })),
-    );
-  });
-});
-
-test('a folder of 0.1.0 can be compacted, and is read by this version afterwards', async () => {
-  const parent = mkdtempSync(join(scratch, 'folder-'));
-  execFileSync('tar', ['-xzf', join(folders, '0.1.0.tar.gz'), '-C', parent]);
-  const dataDir = join(parent, 'data-folder');
-  {
-    await using node = await NodeProcess.start({ dataDir });
-    const path = '/pools/default/buckets/travel/controller/compactBucket';
-    assert.equal((await asAdministrator(node, path, 'POST')).status, 200);
-    await eventuallyWithin(60_000, async () => {
-      const tasks = await read<{ type: string }[]>(node, '/pools/default/tasks');
-      assert.ok(tasks.every(({ type }) => type !== 'bucket_compaction'));
+for (const folder of ['0.2.0', '0.2.0-killed']) {
+  test(`answers from the index and the function in the folder ${folder}`, async () => {
+    await withFolder(folder, async (_, cluster) => {
+      const scan = 'SELECT RAW name FROM travel.inventory.airline WHERE name IS NOT MISSING';
+      await eventuallyWithin(60_000, async () => {
+        assert.match(JSON.stringify((await cluster.query(`EXPLAIN ${scan}`)).rows), /"index":"by_name"/);
+        assert.deepEqual((await cluster.query(scan)).rows, ['40-Mile Air']);
+      });
+      assert.deepEqual((await cluster.query('EXECUTE FUNCTION plus_one(41)')).rows, [42]);
     });
-  }
-  await using node = await NodeProcess.start({ dataDir });
-  const cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
-  try {
-    await checkDocuments(cluster.bucket('travel'));
-  } finally {
-    await cluster.close();
-  }
-});
+  });
+}
 
 async function withFolder(
   name: string,

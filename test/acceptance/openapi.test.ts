@@ -36,15 +36,15 @@ test('a generated TypeScript client compiles and works, and Redocly reports no p
   await run(nodeTool('openapi-typescript'), ['openapi.json', '-o', 'api.d.ts'], options);
   copyFileSync(join(definitions, 'use-client.mts'), join(scratch, 'use-client.mts'));
   symlinkSync(join(nodeTools, 'node_modules'), join(scratch, 'node_modules'));
-  const types = fileTypes();
+  const types = typesFolder();
   const flags = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--skipLibCheck', 'false'];
   await run(nodeTool('tsc'), [...flags, '--typeRoots', types, '--types', 'node', 'use-client.mts'], options);
   const { stdout } = await run(process.execPath, ['use-client.mjs', node.ready.node.rest], options);
   assert.equal(stdout, 'done\n');
 });
 
-/** The project's own Node. */
-const fileTypes = (): string => new URL('../../node_modules/@types', import.meta.url).pathname;
+/** The folder of the project's type declarations, which has those of Node. */
+const typesFolder = (): string => new URL('../../node_modules/@types', import.meta.url).pathname;
 
 test('a generated Python client works, and the OpenAPI validator reports no problem', {
   skip: needs('python'),
@@ -74,7 +74,7 @@ const leftOut = [
   ],
   ...['provisioning.disable_unused_listeners', 'users.change_own_password', 'security.set'],
   ...['client_allowlist.change', 'internal_settings.change', 'provisioning.network'],
-  // Always refused, like other operations on several nodes.
+  // Always refused with 501.
   'buckets.start_recovery',
 ];
 

@@ -21,8 +21,8 @@ const program = `
   socket.write(port === process.argv[4] ? 'GET /pools HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' : Buffer.concat([Buffer.of(0x80, 0x0b), Buffer.alloc(22)]));
 `;
 
-test("the operator's address admits this user's processes only, at every port", {
-  skip: !isRoot && 'needs to be another user (root on Linux)',
+test("only this user's processes, from the operator's address, reach the REST and data ports", {
+  skip: !isRoot && 'needs root on Linux, to run a process as another user',
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
   const [rest, data] = [node.ready.node.rest, node.ready.node.kv].map(

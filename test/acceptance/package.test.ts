@@ -35,13 +35,13 @@ before(() => {
   renameSync(join(scratch, 'package'), installed);
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   for (const name of Object.keys(manifest.dependencies)) {
-    const place = join(scratch, 'node_modules', name);
-    mkdirSync(join(place, '..'), { recursive: true });
-    symlinkSync(join(checkout, 'node_modules', name), place);
+    const link = join(scratch, 'node_modules', name);
+    mkdirSync(join(link, '..'), { recursive: true });
+    symlinkSync(join(checkout, 'node_modules', name), link);
   }
 });
 
-test('contains only JavaScript, and leaves none in the checkout', () => {
+test('the package contains only JavaScript, and packing leaves none in the checkout', () => {
   const files = readdirSync(installed, { recursive: true }).map(String);
   assert.deepEqual(
     files.filter((name) => name.endsWith('.ts')),
@@ -50,7 +50,13 @@ test('contains only JavaScript, and leaves none in the checkout', () => {
   assert.ok(!existsSync(join(checkout, 'dist')));
 });
 
-test('starts a node that an SDK uses, with its page', async () => {
+test('the manifest requires the version of Node that the launcher requires', () => {
+  const { engines } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  const [, major] = /major >= (\d+)/.exec(readFileSync(launcher, 'utf8')) ?? [];
+  assert.equal(engines.node, `>=${major}`);
+});
+
+test('the package starts a node that an SDK can use and that serves its web page', async () => {
   await using node = await NodeProcess.start({ launcher, args: ['--bucket', 'travel'] });
   const page = await node.request('/ui/app.js');
   assert.match(await page.text(), /fetch/);
@@ -64,7 +70,7 @@ test('starts a node that an SDK uses, with its page', async () => {
   await cluster.close();
 });
 
-test('runs the cloud, which starts nodes from the package', async () => {
+test('the package runs the cloud, which starts nodes from the package', async () => {
   await using cloud = await CloudProcess.start({ launcher });
   await aCluster(cloud);
   const [pid] = cloud.nodePids();

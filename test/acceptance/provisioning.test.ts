@@ -22,7 +22,7 @@ async function mapPort(target: number): Promise<{ port: string; server: Server }
   return { port: String((server.address() as { port: number }).port), server };
 }
 
-test('is set up by the steps of the published container module, and reached through mapped ports', async () => {
+test('a node is set up by the steps of the published container module, and reached through mapped ports', async () => {
   await using node = await NodeProcess.start({ unprovisioned: true });
   const call = (method: string, path: string, init: RequestInit = {}) =>
     fetch(`${node.ready.node.rest}${path}`, { method, ...init });
@@ -85,7 +85,7 @@ test('is set up by the steps of the published container module, and reached thro
   }
 });
 
-test('answers only the open routes before credentials are set, whatever credentials are sent', async () => {
+test('a node answers only the open routes before credentials are set, whatever credentials are sent', async () => {
   await using node = await NodeProcess.start({ unprovisioned: true });
   const status = async (path: string, headers = {}) =>
     (await fetch(`${node.ready.node.rest}${path}`, { headers })).status;
@@ -98,7 +98,7 @@ test('answers only the open routes before credentials are set, whatever credenti
   assert.equal(await status('/settings/rbac/users'), 401);
 });
 
-test('keeps the provisioned values over a restart, and refuses to set them again', async () => {
+test('a node keeps its memory quota and cluster name over a restart, and refuses new services', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-provision-'));
   try {
     const args = ['--memory-quota', '300'];

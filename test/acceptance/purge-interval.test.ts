@@ -19,13 +19,13 @@ const jumpWhen = (file: string) => {
   return `--import=data:text/javascript,${encodeURIComponent(code)}`;
 };
 
-const own = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' };
-const buckets: Record<string, { form: Record<string, string>; forgets: boolean }> = {
-  'native-1': { form: { purgeInterval: '1', ...own }, forgets: true },
-  'native-4': { form: { purgeInterval: '4', ...own }, forgets: false },
-  'native-cluster': { form: {}, forgets: false },
-  'ephemeral-1': { form: { bucketType: 'ephemeral', purgeInterval: '1' }, forgets: true },
-  'ephemeral-4': { form: { bucketType: 'ephemeral', purgeInterval: '4' }, forgets: false },
+const ownSettings = { autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' };
+const buckets: Record<string, { form: Record<string, string>; isPurged: boolean }> = {
+  'native-1': { form: { purgeInterval: '1', ...ownSettings }, isPurged: true },
+  'native-4': { form: { purgeInterval: '4', ...ownSettings }, isPurged: false },
+  'native-cluster': { form: {}, isPurged: false },
+  'ephemeral-1': { form: { bucketType: 'ephemeral', purgeInterval: '1' }, isPurged: true },
+  'ephemeral-4': { form: { bucketType: 'ephemeral', purgeInterval: '4' }, isPurged: false },
 };
 
 test('purges tombstones older than the purge interval of the bucket, or else of the cluster', async (t) => {
@@ -38,20 +38,22 @@ test('purges tombstones older than the purge interval of the bucket, or else of 
     assert.equal((await node.request('/pools/default/buckets', 'POST', sent)).status, 202);
     clients.set(name, await deletedIn(node, name));
   }
-  const forgotten = async () => {
+  const purgedAfterCompaction = async () => {
     await Promise.all([...clients.keys()].map((name) => compact(node, name)));
-    const asked = [...clients].map(async ([name, client]) => [name, await forgets(client)]);
-    return Object.fromEntries(await Promise.all(asked)) as Record<string, boolean>;
+    const checks = [...clients].map(async ([name, client]) => [name, await isPurged(client)]);
+    return Object.fromEntries(await Promise.all(checks)) as Record<string, boolean>;
   };
 
   const none = Object.fromEntries(Object.keys(buckets).map((name) => [name, false]));
-  assert.deepEqual(await forgotten(), none);
+  assert.deepEqual(await purgedAfterCompaction(), none);
   writeFileSync(twoDaysLater, '');
-  const expected = Object.fromEntries(Object.entries(buckets).map(([name, { forgets }]) => [name, forgets]));
-  assert.deepEqual(await forgotten(), expected);
+  const expected = Object.fromEntries(
+    Object.entries(buckets).map(([name, { isPurged }]) => [name, isPurged]),
+  );
+  assert.deepEqual(await purgedAfterCompaction(), expected);
   const form = { parallelDBAndViewCompaction: 'false', purgeInterval: '1' };
   assert.equal((await node.request('/controller/setAutoCompaction', 'POST', form)).status, 200);
-  assert.deepEqual(await forgotten(), { ...expected, 'native-cluster': true });
+  assert.deepEqual(await purgedAfterCompaction(), { ...expected, 'native-cluster': true });
   for (const client of clients.values()) client.close();
 });
 
@@ -62,11 +64,11 @@ async function deletedIn(node: NodeProcess, bucket: string): Promise<KvConnectio
   const set = await client.ask({ opcode: opcode.set, ...document, extras: Buffer.alloc(8) });
   const removed = await client.ask({ opcode: opcode.remove, ...document });
   assert.deepEqual([set.status, removed.status], [status.success, status.success]);
-  assert.equal(await forgets(client), false);
+  assert.equal(await isPurged(client), false);
   return client;
 }
 
-async function forgets(client: KvConnection): Promise<boolean> {
+async function isPurged(client: KvConnection): Promise<boolean> {
   const reply = await client.ask({ opcode: opcode.getMeta, ...document });
   if (reply.status === status.notFound) return true;
   assert.deepEqual([reply.status, reply.extras.readUInt32BE(0)], [status.success, 1]);

@@ -101,7 +101,7 @@ describe('divan query', () => {
     const absent = await run(['SELECT 1', '--url', 'http://127.0.0.1:1']);
     assert.deepEqual([absent.status, absent.out], [1, '']);
     assert.match(absent.error, /^divan: --url: cannot reach http:\/\/127\.0\.0\.1:1: .*ECONNREFUSED/);
-    for (const [args, says] of [
+    for (const [args, message] of [
       [['SELECT 1', 'SELECT 2'], /more than one statement/],
       [['SELECT 1', '--file', 'x'], /give one of them/],
       [['--file', join(scratch, 'none')], /--file: cannot read .*none/],
@@ -109,7 +109,7 @@ describe('divan query', () => {
     ] as const) {
       const { status, error } = await run([...args]);
       assert.equal(status, 2, error);
-      assert.match(error, says);
+      assert.match(error, message);
     }
   });
 });

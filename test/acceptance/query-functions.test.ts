@@ -28,7 +28,7 @@ function querying(node: NodeProcess) {
     assert.equal(errors, undefined, `${statement}: ${errors?.[0]?.msg}`);
     return results;
   };
-  const code = async (...asked: Parameters<typeof ask>) => (await ask(...asked)).errors?.[0]?.code;
+  const code = async (...parameters: Parameters<typeof ask>) => (await ask(...parameters)).errors?.[0]?.code;
   return { ask, rows, code };
 }
 

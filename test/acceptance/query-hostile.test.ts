@@ -63,7 +63,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
         for (const answer of text.split(/(?=^HTTP\/1\.1 )/m)) {
           const status = Number(answer.slice(9, 12));
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
-          if (isOwnFailure(status, answer)) failures.push(answer);
+          if (isInternalError(status, answer)) failures.push(answer);
         }
     }
     t.diagnostic([...statuses].map(([status, count]) => `${status}: ${count}`).join(', '));
@@ -75,7 +75,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
 
   it('ends endless statements with a statement error, and serves documents meanwhile', async () => {
     const done = { now: false };
-    const calm = calmly(collection, done);
+    const otherClient = writeAndRead(collection, done);
     const recursive = (more: string) =>
       `WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT r.n + 1 AS n FROM r${more}) SELECT COUNT(*) FROM r`;
     const cases: [string, object, number][] = [
@@ -94,7 +94,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
     const linear = 'SELECT RAW REGEXP_LIKE(REPEAT("a", 20000) || "b", "(a+)+c")';
     assert.equal((await ask({ statement: linear })).status, 'success');
     done.now = true;
-    assert.ok((await calm) > 10, 'the client of the data port made no progress');
+    assert.ok((await otherClient) > 10, 'the client of the data port made no progress');
   });
 
   it('stops statements of clients that disconnect, and cancelled ones of clients that do not read', async () => {
@@ -116,7 +116,7 @@ describe(`the query port under hostile input, DIVAN_SEED=${seed}`, () => {
   });
 });
 
-async function calmly(collection: Collection, done: { now: boolean }): Promise<number> {
+async function writeAndRead(collection: Collection, done: { now: boolean }): Promise<number> {
   let rounds = 0;
   for (; !done.now; rounds++) {
     await collection.upsert('calm', { rounds });
@@ -144,10 +144,10 @@ async function exchange({ port, hostname }: URL, bytes: Buffer): Promise<string>
 }
 
 /** Status 500 is also used for errors of statements; only code 5000 is an internal error. */
-const isOwnFailure = (status: number, answer: string): boolean =>
+const isInternalError = (status: number, answer: string): boolean =>
   status >= 500 && status !== 503 && (!/"code": ?\d/.test(answer) || /"code": ?5000\b/.test(answer));
 
-const names = [
+const parameterNames = [
   ...['statement', 'prepared', 'args', '$a', '@b', 'creds', 'timeout', 'scan_consistency', 'scan_wait'],
   ...['scan_vector', 'scan_vectors', 'readonly', 'metrics', 'signature', 'pretty', 'profile', 'controls'],
   ...['memory_quota', 'auto_execute', 'query_context', 'encoded_plan', 'txid', 'tximplicit', 'txtimeout'],
@@ -171,7 +171,7 @@ const names = [
     '\u0000',
   ],
 ];
-const values: readonly unknown[] = [
+const parameterValues: readonly unknown[] = [
   ...[
     null,
     true,
@@ -215,9 +215,9 @@ function hostileRequest(random: Prng, host: string): Buffer {
     ['timeout', '5s'],
   ];
   for (let left = random.below(4); left > 0; left--) {
-    const name = pick(names);
+    const name = pick(parameterNames);
     const at = fields.findIndex(([known]) => known === name);
-    const field: [string, unknown] = [name, pick(values)];
+    const field: [string, unknown] = [name, pick(parameterValues)];
     if (at < 0) fields.push(field);
     else fields[at] = field;
   }
@@ -245,7 +245,7 @@ function hostileRequest(random: Prng, host: string): Buffer {
         requestOf(
           '/query',
           pick(['text/plain', 'application/xml', 'application/json; x']),
-          textOf(pick(values)),
+          textOf(pick(parameterValues)),
         ),
       );
     case 5:

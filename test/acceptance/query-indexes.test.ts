@@ -86,6 +86,7 @@ test('request_plus sees earlier writes, also after flushes and drops', async () 
   const ids = 'SELECT RAW META().id FROM travel WHERE n >= 0';
   for (let round = 0; round < 5; round++) {
     await fill(node, 20 + round);
+    // The document `one` of the previous round is still there.
     assert.equal(
       (await rowsOf(node, ids, { scan_consistency: 'request_plus' })).length,
       20 + round + Number(round > 0),

@@ -10,7 +10,7 @@ import { administrator, eventually, NodeProcess } from '../support/node-process.
 import { QueryClient } from '../support/query-client.ts';
 
 const documents = 500;
-/** The document that transactions change first. */
+/** The transaction record; its key follows from the document that a transaction changes first. */
 const recordId = atrIdFor('k0');
 
 describe('kill -9 while a transaction commits', () => {
@@ -47,7 +47,7 @@ describe('kill -9 while a transaction commits', () => {
         isOver = true;
       });
       let isSeen = false;
-      while (!isOver && !isSeen) isSeen = await isSaid(state);
+      while (!isOver && !isSeen) isSeen = await isRecorded(state);
       await node.stop('SIGKILL');
       const answer = await committing;
       await cluster.close();
@@ -68,7 +68,7 @@ describe('kill -9 while a transaction commits', () => {
     return content[0]?.value ?? {};
   }
 
-  async function isSaid(state: string): Promise<boolean> {
+  async function isRecorded(state: string): Promise<boolean> {
     const all = await attempts().catch(() => ({}));
     return Object.values(all).some(({ st }) => st === state);
   }

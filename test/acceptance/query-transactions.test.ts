@@ -133,7 +133,7 @@ describe('transactions over the query service', () => {
     await query.rows('ROLLBACK', within);
   });
 
-  test('a transaction requires ascending statement numbers and its own user', async () => {
+  test('a transaction requires ascending statement numbers and a known id', async () => {
     const within = await query.begin();
     await query.rows('SELECT 1', { ...within, txstmtnum: 2 });
     assert.equal(await query.code('SELECT 1', { ...within, txstmtnum: 2 }), 17005);
@@ -193,7 +193,7 @@ describe('transactions over the query service', () => {
     assert.equal(await isThere('t10'), false);
   });
 
-  test('bounds the memory of a transaction', async () => {
+  test('a memory quota bounds the changes of a transaction', async () => {
     const within = await query.begin({ memory_quota: 1 });
     const large = 'UPSERT INTO b VALUES ("t11", {"text": $text}), VALUES ("t11 too", {"text": $text})';
     assert.equal(await query.code(large, { ...within, $text: 'x'.repeat(700_000) }), 17016);

@@ -42,15 +42,15 @@ const writes: Record<string, Write> = {
   decrement: (c, name, expiry) => c.binary().decrement(name, 1, { initial: 1, expiry }),
 };
 
-type Keep = (collection: Collection, name: string) => Promise<unknown>;
+type Change = (collection: Collection, name: string) => Promise<unknown>;
 
-const keeping: Record<string, Keep> = {
+const keeping: Record<string, Change> = {
   upsert: (c, name) => c.upsert(name, { a: 2 }, { preserveExpiry: true }),
   replace: (c, name) => c.replace(name, { a: 2 }, { preserveExpiry: true }),
   mutateIn: (c, name) => c.mutateIn(name, parts, { preserveExpiry: true }),
 };
 
-const dropping: Record<string, Keep> = {
+const dropping: Record<string, Change> = {
   upsert: (c, name) => c.upsert(name, { a: 2 }),
   replace: (c, name) => c.replace(name, { a: 2 }),
   mutateIn: (c, name) => c.mutateIn(name, parts),
@@ -74,6 +74,7 @@ describe('expiry in the official SDK', () => {
   });
   after(() => sdk?.[Symbol.asyncDispose]());
 
+  /** Above 30 days, the protocol sends an expiry as a point in time. */
   const monthAndMore = 40 * 86_400;
   for (const [operation, write] of Object.entries(writes)) {
     test(`${operation} accepts seconds, more than a month of seconds, and a date`, async () => {
@@ -126,7 +127,7 @@ describe('expiry in the official SDK', () => {
     await near('count', 3600);
   });
 
-  test('is returned with projected fields', async () => {
+  test('the expiry is returned with projected fields', async () => {
     await collection.upsert('projected', { a: { b: 1, c: 2 }, d: 3 }, { expiry: 3600 });
     const found = await collection.get('projected', { withExpiry: true, project: ['a.b', 'd', 'missing'] });
     assert.deepEqual(found.content, { a: { b: 1 }, d: 3 });

@@ -12,7 +12,7 @@ import {
 import { eventually } from '../support/node-process.ts';
 import { SdkNode } from '../support/sdk-node.ts';
 
-/** Long enough for several refused attempts. */
+/** Milliseconds: long enough for several refused attempts. */
 const timeout = 300;
 
 describe('locks of the official SDK', () => {

@@ -54,7 +54,7 @@ describe('the SDK’s queries', () => {
     assert.deepEqual(await query(named, { parameters: { low: 5, high: 7 } }), [5, 6, 7]);
   });
 
-  it('name features that are not supported', async () => {
+  it('fail with the name of a feature that is not supported', async () => {
     for (const [text, named] of [
       ['UPDATE STATISTICS FOR b(n)', /UPDATE STATISTICS: /],
       ['SELECT CURL("http://127.0.0.1:8091/pools")', /CURL\(\): /],
@@ -96,7 +96,7 @@ describe('the SDK’s queries', () => {
     await eventually(async () => assert.equal((await selects()) - before, 1));
   });
 
-  it('run prepared statements that the service has forgotten', async () => {
+  it('run prepared statements that the service no longer has', async () => {
     const text = 'SELECT RAW $1 + 1';
     const ask = (value: number) => query(text, { adhoc: false, parameters: [value] });
     assert.deepEqual(await ask(1), [2]);
@@ -139,7 +139,7 @@ describe('the SDK’s queries', () => {
     return promise;
   }
 
-  it('end at their timeout, and the service goes on', async () => {
+  it('end at their timeout, and the service continues', async () => {
     const endless = 'SELECT COUNT(*) FROM ARRAY_RANGE(0, 30000) a, ARRAY_RANGE(0, 30000) b';
     await assert.rejects(
       query(endless, { timeout: 1_000 }),

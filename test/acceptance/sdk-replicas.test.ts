@@ -5,7 +5,7 @@ import { type Collection, DocumentNotFoundError, DocumentUnretrievableError, Loo
 import { SdkNode } from '../support/sdk-node.ts';
 
 for (const replicas of [0, 1]) {
-  describe(`reads from copies where the bucket wants ${replicas}`, () => {
+  describe(`replica reads of a bucket with ${replicas} configured replicas`, () => {
     let sdk: SdkNode;
     let collection: Collection;
 
@@ -25,7 +25,7 @@ for (const replicas of [0, 1]) {
       );
     });
 
-    test('parts come from the active copy too', async () => {
+    test('sub-document lookups are answered by the active copy only', async () => {
       const specs = [LookupInSpec.get('a'), LookupInSpec.exists('b')];
       const any = await collection.lookupInAnyReplica('there', specs);
       assert.deepEqual([any.content[0]?.value, any.content[1]?.value, any.isReplica], [1, false, false]);

@@ -23,9 +23,17 @@ const start = { n: 1, list: [1, 2, 3], nested: { a: 'x' } };
 /** Each operation with the resulting document. */
 const changes: [string, MutateInSpec, unknown][] = [
   ['insert', MutateInSpec.insert('new', true), { ...start, new: true }],
-  ['insert on a path', MutateInSpec.insert('p.q', 1, { createPath: true }), { ...start, p: { q: 1 } }],
+  [
+    'insert, and create the parents',
+    MutateInSpec.insert('p.q', 1, { createPath: true }),
+    { ...start, p: { q: 1 } },
+  ],
   ['upsert', MutateInSpec.upsert('n', 'two'), { ...start, n: 'two' }],
-  ['upsert on a path', MutateInSpec.upsert('p.q', 1, { createPath: true }), { ...start, p: { q: 1 } }],
+  [
+    'upsert, and create the parents',
+    MutateInSpec.upsert('p.q', 1, { createPath: true }),
+    { ...start, p: { q: 1 } },
+  ],
   ['replace', MutateInSpec.replace('nested.a', null), { ...start, nested: { a: null } }],
   ['remove', MutateInSpec.remove('list[-1]'), { ...start, list: [1, 2] }],
   ['append', MutateInSpec.arrayAppend('list', 4), { ...start, list: [1, 2, 3, 4] }],
@@ -35,25 +43,33 @@ const changes: [string, MutateInSpec, unknown][] = [
     { ...start, list: [1, 2, 3, 4, 5] },
   ],
   ['prepend', MutateInSpec.arrayPrepend('list', 0), { ...start, list: [0, 1, 2, 3] }],
-  ['prepend on a path', MutateInSpec.arrayPrepend('l', 0, { createPath: true }), { ...start, l: [0] }],
-  ['insert into', MutateInSpec.arrayInsert('list[1]', 9), { ...start, list: [1, 9, 2, 3] }],
-  ['add what lacks', MutateInSpec.arrayAddUnique('list', 7), { ...start, list: [1, 2, 3, 7] }],
+  [
+    'prepend to an array that it creates',
+    MutateInSpec.arrayPrepend('l', 0, { createPath: true }),
+    { ...start, l: [0] },
+  ],
+  ['insert into an array', MutateInSpec.arrayInsert('list[1]', 9), { ...start, list: [1, 9, 2, 3] }],
+  ['add a missing element', MutateInSpec.arrayAddUnique('list', 7), { ...start, list: [1, 2, 3, 7] }],
   ['increment', MutateInSpec.increment('n', 5), { ...start, n: 6 }],
   ['decrement', MutateInSpec.decrement('n', 5), { ...start, n: -4 }],
-  ['increment on a path', MutateInSpec.increment('c.d', 1, { createPath: true }), { ...start, c: { d: 1 } }],
-  ['replace all', MutateInSpec.replace('', { whole: 1 }), { whole: 1 }],
+  [
+    'increment, and create the parents',
+    MutateInSpec.increment('c.d', 1, { createPath: true }),
+    { ...start, c: { d: 1 } },
+  ],
+  ['replace the whole document', MutateInSpec.replace('', { whole: 1 }), { whole: 1 }],
 ];
 
 const refusals: [string, MutateInSpec, new (...args: never[]) => Error][] = [
-  ['insert over', MutateInSpec.insert('n', 1), PathExistsError],
-  ['replace nothing', MutateInSpec.replace('z', 1), PathNotFoundError],
-  ['remove nothing', MutateInSpec.remove('z'), PathNotFoundError],
-  ['insert below nothing', MutateInSpec.insert('p.q', 1), PathNotFoundError],
+  ['insert at an existing path', MutateInSpec.insert('n', 1), PathExistsError],
+  ['replace a missing path', MutateInSpec.replace('z', 1), PathNotFoundError],
+  ['remove a missing path', MutateInSpec.remove('z'), PathNotFoundError],
+  ['insert below a missing path', MutateInSpec.insert('p.q', 1), PathNotFoundError],
   ['append to a number', MutateInSpec.arrayAppend('n', 1), PathMismatchError],
-  ['add what is there', MutateInSpec.arrayAddUnique('list', 2), PathExistsError],
-  ['insert beyond the end', MutateInSpec.arrayInsert('list[9]', 1), PathNotFoundError],
-  ['count a text', MutateInSpec.increment('nested.a', 1), PathMismatchError],
-  ['a path that is none', MutateInSpec.upsert('a..b[', 1), PathInvalidError],
+  ['add an existing element', MutateInSpec.arrayAddUnique('list', 2), PathExistsError],
+  ['insert beyond the end of an array', MutateInSpec.arrayInsert('list[9]', 1), PathNotFoundError],
+  ['increment a string', MutateInSpec.increment('nested.a', 1), PathMismatchError],
+  ['a malformed path', MutateInSpec.upsert('a..b[', 1), PathInvalidError],
 ];
 
 describe('parts of documents in the official SDK', () => {
@@ -86,7 +102,7 @@ describe('parts of documents in the official SDK', () => {
     assert.deepEqual((await collection.get('strict')).content, start);
   });
 
-  test('stores by insert, upsert and replace, and by CAS', async () => {
+  test('mutateIn inserts, upserts or replaces as requested, and checks the CAS', async () => {
     const specs = [MutateInSpec.upsert('a', 1)];
     const as = (storeSemantics: StoreSemantics) => collection.mutateIn('made', specs, { storeSemantics });
     await assert.rejects(as(StoreSemantics.Replace), DocumentNotFoundError);

@@ -1,4 +1,4 @@
-// Transactions of the official SDK over documents: commits, rollbacks, and isolation from others.
+// Transactions of the official SDK over documents: commits, rollbacks, and isolation from other clients.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -53,7 +53,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual(await read('own new'), { v: 3 });
   });
 
-  test('rolls back when the logic throws', async () => {
+  test('a transaction rolls back when its callback throws', async () => {
     await collection.upsert('kept', { v: 1 });
     await collection.upsert('kept too', { v: 1 });
     const failing = transactions().run(async (attempt) => {
@@ -123,7 +123,7 @@ describe('transactions of the official SDK', () => {
     assert.deepEqual(await read('again'), { v: 3 });
   });
 
-  test('reads several documents consistently', async () => {
+  test('a transaction reads several documents with one call', async () => {
     await collection.upsert('many 1', { v: 1 });
     await collection.upsert('many 2', { v: 2 });
     await transactions().run(async (attempt) => {
@@ -181,7 +181,7 @@ describe('transactions of the official SDK', () => {
     majorityAndPersistOnMaster: DurabilityLevel.MajorityAndPersistOnMaster,
     persistToMajority: DurabilityLevel.PersistToMajority,
   })) {
-    test(`commits at durability ${level}`, async () => {
+    test(`a transaction commits at durability ${level}`, async () => {
       await transactions().run(
         async (attempt) => {
           await attempt.insert(collection, `durable ${level}`, { level });
@@ -192,7 +192,7 @@ describe('transactions of the official SDK', () => {
     });
   }
 
-  test('commits in an ephemeral bucket', async () => {
+  test('a transaction commits in an ephemeral bucket', async () => {
     const light = await sdk.withBucket('light', { type: BucketType.Ephemeral });
     await transactions().run(async (attempt) => {
       await attempt.insert(light, 'a', { v: 1 });

@@ -44,7 +44,7 @@ test('prints which options a later start ignores', async () => {
   );
 });
 
-test('ends a start whose login does not work', async () => {
+test('refuses a start with a login that the node does not accept', async () => {
   const dataDir = join(scratch, 'locked');
   await using first = await NodeProcess.start({ dataDir });
   await first.stop();
@@ -55,7 +55,7 @@ test('ends a start whose login does not work', async () => {
   assert.equal(ended.stdout, '');
 });
 
-test('sets a new password of a stopped node, and refuses for a running one', async () => {
+test('reset-password sets the password of a stopped node, and refuses for a running one', async () => {
   const dataDir = join(scratch, 'lost');
   await using first = await NodeProcess.start({ dataDir });
   const reset = ['reset-password', '--data-dir', dataDir, '--password'];

@@ -15,8 +15,8 @@ const run = randomBytes(6).toString('hex');
 /** Long enough for every policy, with characters that forms, URLs and JSON escape. */
 const aSecret = (title: string) => `Pl4nt "${title}" ${run}/+&=`;
 
-/** A part of a private key from its middle: its beginning is the same for all keys of a kind. */
-const heartOf = (pem: string): string => pem.split('\n')[1] as string;
+/** The first line of a key after `BEGIN`: it contains bytes that differ between keys. */
+const firstKeyLine = (pem: string): string => pem.split('\n')[1] as string;
 
 const alerts = { enabled: 'true', recipients: 'a@b', emailHost: '127.0.0.1', emailUser: 'u' };
 
@@ -116,7 +116,7 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
   async 'a private key and its passphrase'(watched) {
     using authority = new OpensslAuthority();
     const pair = authority.issue('/CN=localhost', { names: 'DNS:localhost,IP:127.0.0.1' });
-    watched.secret('private key', heartOf(pair.key));
+    watched.secret('private key', firstKeyLine(pair.key));
     const passphrase = watched.secret('passphrase', aSecret('passphrase').replaceAll('"', "'"));
     const inbox = join(watched.node.dataDir, 'inbox');
     fillInbox(inbox, {
@@ -131,8 +131,8 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
         raw: JSON.stringify({ privateKeyPassphrase: { type: 'plain', password } }),
       });
     assert.equal((await reload(`${passphrase}, but wrong`)).status, 400);
-    const taken = await reload(passphrase);
-    assert.equal(taken.status, 200, taken.text);
+    const reloaded = await reload(passphrase);
+    assert.equal(reloaded.status, 200, reloaded.text);
   },
   async 'secrets where none belong'(watched) {
     const password = watched.secret('in the wrong form', aSecret('wrong form'));
@@ -162,7 +162,7 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
 };
 
 /** Makes the node write a support bundle. */
-async function bundled(watched: WatchedNode): Promise<void> {
+async function collectLogs(watched: WatchedNode): Promise<void> {
   const started = await watched.call('/controller/startLogsCollection', {
     form: { nodes: '*', auditLog: 'true' },
   });
@@ -173,7 +173,7 @@ async function bundled(watched: WatchedNode): Promise<void> {
   });
 }
 
-test('reveals no secret in any encoding', async (t) => {
+test('a node reveals no secret in any encoding', async (t) => {
   await using watched = await WatchedNode.start(aSecret('start'));
   for (const [title, plant] of Object.entries(plantings)) {
     await plant(watched);
@@ -189,8 +189,8 @@ test('reveals no secret in any encoding', async (t) => {
     key: 'tlsMinVersion',
   };
   const answered = await watched.readAll({ ...named, node: encodeURIComponent(otpNode), stat: 'ops' });
-  assert.ok(answered > 40, `only ${answered} reads said something`);
-  await bundled(watched);
+  assert.ok(answered > 40, `only ${answered} reads had an answer`);
+  await collectLogs(watched);
   watched.outputs.set('the settings page', JSON.stringify(catalogue));
   await watched.node.stop();
   t.diagnostic(`${watched.outputs.size} answers, ${watched.node.output.length} characters of log`);
@@ -199,16 +199,16 @@ test('reveals no secret in any encoding', async (t) => {
   assert.deepEqual(watched.found(/\/inbox\/|\/certificates\//), []);
 });
 
-test('would find a secret in an answer, in the log and in a file', async () => {
+test('the search finds a secret in an answer, in the log and in a file', async () => {
   const value = `not-s3cret-${run}`;
   await using watched = await WatchedNode.start(aSecret('control'));
   await watched.call('/pools/default', { form: { clusterName: value } });
   await watched.call('/pools/default');
   await watched.call(`/no/${value}`);
-  await bundled(watched);
+  await collectLogs(watched);
   await watched.node.stop();
   watched.secret('control', value);
   const found = watched.found(/\/certificates\//).join('\n');
-  for (const place of ['GET /pools/default ', 'the log', 'config.db', 'events.1.jsonl', '.zip'])
-    assert.ok(found.includes(`control as text in`) && found.includes(place), `${place}: ${found}`);
+  for (const output of ['GET /pools/default ', 'the log', 'config.db', 'events.1.jsonl', '.zip'])
+    assert.ok(found.includes(`control as text in`) && found.includes(output), `${output}: ${found}`);
 });

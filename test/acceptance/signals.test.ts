@@ -1,4 +1,4 @@
-// Signals at any moment: a starting process stops cleanly on SIGTERM, and SIGHUP stops none.
+// Signals at any time: a starting process stops cleanly on SIGTERM, and SIGHUP stops none.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,30 +12,30 @@ const scratch = mkdtempSync(join(tmpdir(), 'divan-signals-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 const credentials = ['--username', 'Administrator', '--password', 'password'];
-const commands: Record<string, { args: string[]; moments: string[] }> = {
+const commands: Record<string, { args: string[]; signalAfter: string[] }> = {
   node: {
     args: ['node', ...portFlags, ...credentials, '--bucket', 'b'],
-    moments: ['lock.pid', 'config.db', 'certificates', 'first-start.pending', 'buckets'],
+    signalAfter: ['lock.pid', 'config.db', 'certificates', 'first-start.pending', 'buckets'],
   },
-  cloud: { args: ['cloud', '--port', '0'], moments: ['cloud.db', 'lock.pid', 'folder.id'] },
+  cloud: { args: ['cloud', '--port', '0'], signalAfter: ['cloud.db', 'lock.pid', 'folder.id'] },
   up: {
     args: ['up', ...portFlags, '--cloud-port', '0'],
-    moments: ['lock.pid', 'buckets', 'cloud', 'cloud/cloud.db'],
+    signalAfter: ['lock.pid', 'buckets', 'cloud', 'cloud/cloud.db'],
   },
 };
 
 let folders = 0;
 
-for (const [name, { args, moments }] of Object.entries(commands)) {
+for (const [name, { args, signalAfter }] of Object.entries(commands)) {
   test(`divan ${name} stops cleanly and silently on a signal during its start, and starts again`, async () => {
-    for (const [index, moment] of moments.entries()) {
+    for (const [index, file] of signalAfter.entries()) {
       const folder = join(scratch, String(++folders));
       const { child, printed, ended } = start([...args, '--data-dir', folder]);
       // Some files exist only in one kind of start: then the signal follows after the start.
-      await eventually(() => assert.ok(existsSync(join(folder, moment)) || /is ready/.test(printed.text)));
+      await eventually(() => assert.ok(existsSync(join(folder, file)) || /is ready/.test(printed.text)));
       child.kill(index % 2 === 0 ? 'SIGTERM' : 'SIGINT');
-      assert.deepEqual(await ended, [0, null], `${moment}: ${printed.text}`);
-      assert.doesNotMatch(printed.text, /\n {4}at |divan: |"level":50/, moment);
+      assert.deepEqual(await ended, [0, null], `${file}: ${printed.text}`);
+      assert.doesNotMatch(printed.text, /\n {4}at |divan: |"level":50/, file);
       const again = start([...args, '--data-dir', folder]);
       await eventually(() => assert.match(again.printed.text, /is ready/));
       again.child.kill('SIGTERM');

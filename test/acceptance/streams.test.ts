@@ -14,12 +14,17 @@ import { administrator, eventually, NodeProcess } from '../support/node-process.
 const args = ['--bucket', 'b'];
 const vb = 7;
 const vbuckets = 1024;
+const opcode = { set: 0x01, allSeqnos: 0x48, failoverLog: 0x96 };
+/** Sequence numbers, extended attributes and errors, JSON, framing, durable writes, collections. */
+const features = [0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12];
+/** The node sends changes, with extended attributes. */
+const producerFlags = 0x05;
 const success = 0x00;
 const rollback = 0x23;
 
 async function connect(node: NodeProcess): Promise<KvConnection> {
   const kv = await KvConnection.open(Number(node.ready.node.kv.split(':').at(-1)));
-  await kv.hello([0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12]);
+  await kv.hello(features);
   await kv.plain(administrator.username, administrator.password);
   assert.equal((await kv.select('b')).status, success);
   return kv;
@@ -33,13 +38,17 @@ const follow = async (
 ): Promise<DcpClient> => {
   const client = new DcpClient(await connect(node));
   if (last) client.resume(last);
-  return await client.open(name, 0x05, buffer === undefined ? {} : { connection_buffer_size: buffer });
+  return await client.open(
+    name,
+    producerFlags,
+    buffer === undefined ? {} : { connection_buffer_size: buffer },
+  );
 };
 
 async function store(kv: KvConnection, key: string, isDurable: boolean): Promise<number> {
   const framing = isDurable ? { framing: Buffer.from([0x11, 0x03]) } : {};
   const body = { key: Buffer.from(`\0${key}`), value: Buffer.from(key), extras: Buffer.alloc(8) };
-  const reply = await kv.ask({ opcode: 0x01, vb, ...body, ...framing });
+  const reply = await kv.ask({ opcode: opcode.set, vb, ...body, ...framing });
   assert.equal(reply.status, success);
   return Number(reply.extras.readBigUInt64BE(8));
 }
@@ -53,7 +62,7 @@ async function storeAll(
   const requests = sets.map(([to, key, value]) => {
     model.set(`${to}/\0${key}`, value);
     return {
-      opcode: 0x01,
+      opcode: opcode.set,
       vb: to,
       key: Buffer.from(`\0${key}`),
       value: Buffer.from(value),
@@ -65,7 +74,7 @@ async function storeAll(
 }
 
 async function highSeqnos(kv: KvConnection): Promise<Map<number, number>> {
-  const { value } = await kv.ask({ opcode: 0x48 });
+  const { value } = await kv.ask({ opcode: opcode.allSeqnos });
   const seqnos = new Map<number, number>();
   for (let at = 0; at < value.length; at += 10) {
     seqnos.set(value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2)));
@@ -78,7 +87,7 @@ const highSeqno = async (node: NodeProcess): Promise<number> =>
 
 /** Newest first. */
 async function failoverLog(node: NodeProcess): Promise<{ uuid: bigint; seqno: number }[]> {
-  const { value } = await (await connect(node)).ask({ opcode: 0x96, vb });
+  const { value } = await (await connect(node)).ask({ opcode: opcode.failoverLog, vb });
   return Array.from({ length: value.length / 16 }, (_, i) => ({
     uuid: value.readBigUInt64BE(16 * i),
     seqno: Number(value.readBigUInt64BE(16 * i + 8)),
@@ -143,7 +152,7 @@ test('a client that is disconnected within a snapshot continues from its positio
   assert.deepEqual(copiesOf(second), sorted(model));
   assert.ok(
     second.changes.every((change) => change.vb !== vb || change.seqno > before),
-    'what it had did not come again',
+    'changes that it has are not sent again',
   );
 });
 
@@ -162,7 +171,7 @@ test('a stream continues after a clean stop, and after a kill matches the data o
   const writer = await connect(second);
   assert.equal(await store(writer, 'durable', true), 21);
   await again.reach([[vb, 21]]);
-  const kept = { ...again.copyOf(vb), documents: new Map(again.copyOf(vb).documents) };
+  const onDisk = { ...again.copyOf(vb), documents: new Map(again.copyOf(vb).documents) };
   // Streams are ahead of the disk: a kill during writes loses some changes that the client has seen.
   const writing = storeUntilClosed(writer);
   await again.until(() => again.copyOf(vb).position >= 1000);
@@ -174,7 +183,7 @@ test('a stream continues after a clean stop, and after a kill matches the data o
   const high = await highSeqno(third);
   t.diagnostic(`lost ${seen - high} of ${seen}`);
   const whole = await follow(third, 'whole');
-  Object.assign(whole.copyOf(vb), kept);
+  Object.assign(whole.copyOf(vb), onDisk);
   assert.equal(await rollbackOf(whole), -1, 'what it has was on disk');
   await whole.reach([[vb, high]]);
   const seqno = await rollbackOf(await follow(third, 'claims', again));
@@ -190,7 +199,7 @@ async function storeUntilClosed(kv: KvConnection): Promise<void> {
   let isOpen = true;
   for (let i = 0; isOpen; i++) {
     const key = Buffer.from(`\0fleeting${i % 3000}`);
-    kv.send({ opcode: 0x01, vb, key, value: Buffer.from(`${i}`), extras });
+    kv.send({ opcode: opcode.set, vb, key, value: Buffer.from(`${i}`), extras });
     isOpen = i < 50 || (await kv.next()) !== null;
   }
 }
@@ -208,29 +217,29 @@ test('after a kill each client rolls back to its common history with the node, a
     await using first = await NodeProcess.start({ args, environment });
     const kv = await connect(first);
     for (let i = 1; i <= 20; i++) await store(kv, `k${i}`, i === 20);
-    const [ahead, modest, torn] = [
+    const [ahead, onDisk, inKeptSnapshot] = [
       await follow(first, 'a'),
       await follow(first, 'm'),
       await follow(first, 't', undefined, '500'),
     ];
-    for (const client of [ahead, modest, torn]) assert.equal(await rollbackOf(client), -1);
-    for (const client of [ahead, modest]) await client.reach([[vb, 20]]);
+    for (const client of [ahead, onDisk, inKeptSnapshot]) assert.equal(await rollbackOf(client), -1);
+    for (const client of [ahead, onDisk]) await client.reach([[vb, 20]]);
     // The existing changes fill this client's buffer; later ones wait and form one snapshot.
-    const halfway = await follow(first, 'h', undefined, `${modest.unacked}`);
-    assert.equal(await rollbackOf(halfway), -1);
-    await halfway.reach([[vb, 20]]);
-    await torn.until(() => torn.copyOf(vb).position > 2);
-    // The disk blocks within the commit of 21: later acknowledged changes are only in memory.
+    const inLostSnapshot = await follow(first, 'h', undefined, `${onDisk.unacked}`);
+    assert.equal(await rollbackOf(inLostSnapshot), -1);
+    await inLostSnapshot.reach([[vb, 20]]);
+    await inKeptSnapshot.until(() => inKeptSnapshot.copyOf(vb).position > 2);
+    // The disk blocks within the commit of seqno 21: later acknowledged changes are only in memory.
     writeFileSync(holdSync, '');
-    await store(kv, 'in doubt', false);
+    await store(kv, 'unacknowledged', false);
     await eventually(() => assert.ok(existsSync(`${holdSync}.held`)));
     for (let i = 22; i <= 40; i++) await store(kv, `lost${i}`, false);
     await ahead.reach([[vb, 40]]);
-    const { position, snapEnd } = torn.copyOf(vb);
+    const { position, snapEnd } = inKeptSnapshot.copyOf(vb);
     assert.ok(position < 20 && snapEnd === 20, 'has a part of a snapshot that will stay');
-    const copy = halfway.copyOf(vb);
-    halfway.acknowledge();
-    await halfway.until(() => copy.position >= 22);
+    const copy = inLostSnapshot.copyOf(vb);
+    inLostSnapshot.acknowledge();
+    await inLostSnapshot.until(() => copy.position >= 22);
     assert.deepEqual([copy.snapStart, copy.snapEnd], [21, 40], 'has a part of a snapshot that will be lost');
     await first.stop('SIGKILL');
     rmSync(holdSync);
@@ -249,9 +258,17 @@ test('after a kill each client rolls back to its common history with the node, a
     const writer = await connect(second);
     for (let i = high + 1; i <= 45; i++) assert.equal(await store(writer, `new${i}`, i === 45), i);
     assert.equal(await rollbackOf(await follow(second, 'a', ahead)), high, 'it has lost changes');
-    assert.equal(await rollbackOf(await follow(second, 'h', halfway)), high, 'it has some of what was lost');
-    assert.equal(await rollbackOf(await follow(second, 't', torn)), -1, 'the rest of its snapshot is there');
-    const kept = await follow(second, 'm', modest);
+    assert.equal(
+      await rollbackOf(await follow(second, 'h', inLostSnapshot)),
+      high,
+      'it has some of what was lost',
+    );
+    assert.equal(
+      await rollbackOf(await follow(second, 't', inKeptSnapshot)),
+      -1,
+      'the rest of its snapshot is there',
+    );
+    const kept = await follow(second, 'm', onDisk);
     assert.equal(await rollbackOf(kept), -1, 'all it has was on disk');
     await kept.reach([[vb, 45]]);
     await second.stop('SIGKILL');

@@ -25,24 +25,24 @@ class OtherMachine implements Disposable {
     this.#ip('-n', this.#name, 'link', 'set', theirs, 'up');
   }
 
-  async reachesPlainPorts(node: NodeProcess, how: string): Promise<void> {
+  async assertPlainPorts(node: NodeProcess, expected: string): Promise<void> {
     const answers = await Promise.all(plainPorts(node).map((port) => this.#reach(port, 'plain')));
-    assert.deepEqual(answers, all(how));
+    assert.deepEqual(answers, all(expected));
   }
 
-  async reachesSecurePorts({ ready }: NodeProcess): Promise<void> {
+  async assertSecurePortsOpen({ ready }: NodeProcess): Promise<void> {
     const { restTls, kvTls, capiTls } = ready.node;
     const ports = [restTls, kvTls, capiTls].map(portOf);
     assert.deepEqual(await Promise.all(ports.map((port) => this.#reach(port, 'tls'))), all('open'));
   }
 
   /** `open` (for TLS after the handshake), or the error of a connection from that machine. */
-  async #reach(port: number, how: 'plain' | 'tls'): Promise<string> {
+  async #reach(port: number, protocol: 'plain' | 'tls'): Promise<string> {
     const script = `
       const options = { host: '${here}', port: ${port}, rejectUnauthorized: false };
-      const said = (text) => { console.log(text); process.exit(); };
-      const socket = require('${how === 'tls' ? 'tls' : 'net'}').connect(options, () => said('open'));
-      socket.on('error', (error) => said(error.code)).setTimeout(5000, () => said('no answer'));`;
+      const report = (text) => { console.log(text); process.exit(); };
+      const socket = require('${protocol === 'tls' ? 'tls' : 'net'}').connect(options, () => report('open'));
+      socket.on('error', (error) => report(error.code)).setTimeout(5000, () => report('no answer'));`;
     return await this.#run(script);
   }
 
@@ -91,7 +91,7 @@ describe('the level strict', { skip: needs('namespaces') }, () => {
   it('closes plain ports to other machines, at once and after a restart, until the level changes', async () => {
     using other = new OtherMachine();
     await using first = await NodeProcess.start({ args: ['--host', '0.0.0.0', '--bucket', 'b'] });
-    await other.reachesPlainPorts(first, 'open');
+    await other.assertPlainPorts(first, 'open');
     const { rest, kv } = first.ready.node;
     const held = [rest, kv].map((address) => other.hold(portOf(address)));
     await Promise.all(held.map((one) => one.held));
@@ -100,16 +100,16 @@ describe('the level strict', { skip: needs('namespaces') }, () => {
     await post(first, '/node/controller/enableExternalListener', { nodeEncryption: 'on' });
     await post(first, '/node/controller/setupNetConfig', { nodeEncryption: 'on' });
     await post(first, '/settings/security', { clusterEncryptionLevel: 'strict' });
-    await eventually(() => other.reachesPlainPorts(first, 'ECONNREFUSED'));
-    await other.reachesSecurePorts(first);
+    await eventually(() => other.assertPlainPorts(first, 'ECONNREFUSED'));
+    await other.assertSecurePortsOpen(first);
     assert.deepEqual(await Promise.all(plainPorts(first).map(reachHere)), all('open'), 'on this machine');
     for (const { ended } of held) assert.match(await ended, /ended/, 'was open before');
 
     await first.stop('SIGKILL');
     await using again = await NodeProcess.start({ dataDir: first.dataDir, args: ['--host', '0.0.0.0'] });
-    await other.reachesPlainPorts(again, 'ECONNREFUSED');
-    await other.reachesSecurePorts(again);
+    await other.assertPlainPorts(again, 'ECONNREFUSED');
+    await other.assertSecurePortsOpen(again);
     await post(again, '/settings/security', { clusterEncryptionLevel: 'all' });
-    await eventually(() => other.reachesPlainPorts(again, 'open'));
+    await eventually(() => other.assertPlainPorts(again, 'open'));
   });
 });

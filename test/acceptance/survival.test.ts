@@ -58,7 +58,7 @@ describe('a damaged file', () => {
     'with flipped bytes': flipped,
     'cut short': (whole) => whole.subarray(0, Math.floor(whole.length * 0.6)),
     'that is empty': () => Buffer.alloc(0),
-    'full of something else': (whole) => Buffer.alloc(whole.length, 0x5a),
+    'overwritten with other bytes': (whole) => Buffer.alloc(whole.length, 0x5a),
   };
   for (const [name, damage] of Object.entries(damages)) {
     test(`${name} affects only its own vbuckets, and is reported`, async () => {
@@ -103,6 +103,7 @@ async function checkDamaged(dataDir: string, file: string): Promise<void> {
     const { status } = (await client.next()) ?? { status: -1 };
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
+  // The damaged file holds a quarter of the vbuckets.
   assert.deepEqual(Object.fromEntries(statuses), { [Status.success]: 768, [Status.temporaryFailure]: 256 });
   await eventually(() => assert.match(node.output, new RegExp(`damaged +bucket "b": ${file}`)));
   await eventually(async () => {
@@ -176,19 +177,19 @@ describe('misbehaving clients', () => {
     client.close();
   });
 
-  test('a client that requests much and reads nothing costs little memory and delays no other', async () => {
+  test('a client that requests much and reads nothing uses less than 100 MB, and delays no other client', async () => {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
-    const rude = await dataClient(node);
-    await rude.ask(set('large', Buffer.alloc(1024 * 1024, 0x41)));
+    const paused = await dataClient(node);
+    await paused.ask(set('large', Buffer.alloc(1024 * 1024, 0x41)));
     const before = residentMb(node.pid);
-    rude.socket.pause();
-    rude.send(...Array.from({ length: 2000 }, () => get('large')));
-    const calm = await dataClient(node);
-    for (let i = 0; i < 200; i++) assert.equal((await calm.ask(set('k', '1'))).status, Status.success);
+    paused.socket.pause();
+    paused.send(...Array.from({ length: 2000 }, () => get('large')));
+    const other = await dataClient(node);
+    for (let i = 0; i < 200; i++) assert.equal((await other.ask(set('k', '1'))).status, Status.success);
     const grown = residentMb(node.pid) - before;
     assert.ok(grown < 100, `grown by ${grown} MB`);
-    rude.close();
-    calm.close();
+    paused.close();
+    other.close();
   });
 });
 

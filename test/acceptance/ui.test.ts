@@ -18,7 +18,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
   });
 
   it('shows the node, its services, buckets and tasks after a login, and nothing before', async () => {
-    const { page, complaints } = await opened(node.ready.node.rest);
+    const { page, consoleErrors } = await opened(node.ready.node.rest);
     assert.equal(new URL(page.url()).pathname, '/ui/');
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     assert.equal(await page.locator('#figures').isVisible(), false);
@@ -45,7 +45,7 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     assert.equal(await page.getByLabel('Password').inputValue(), '');
     // The console may have only the browser's messages about status 401.
     assert.deepEqual(
-      complaints.filter((text) => !text.includes('status of 401')),
+      consoleErrors.filter((text) => !text.includes('status of 401')),
       [],
     );
     await page.close();
@@ -70,14 +70,14 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
   });
 
   it('runs only its own scripts and styles', async () => {
-    const { page, complaints } = await opened(node.ready.node.rest);
+    const { page, consoleErrors } = await opened(node.ready.node.rest);
     await page.evaluate(`{
       const script = document.createElement('script');
       script.textContent = 'document.title = "taken"';
       document.body.append(script);
     }`);
     assert.equal(await page.title(), 'Divan');
-    assert.ok(complaints.some((text) => text.includes('Content Security Policy')));
+    assert.ok(consoleErrors.some((text) => text.includes('Content Security Policy')));
     await page.close();
   });
 
@@ -118,16 +118,16 @@ describe('the page of a node', { skip: needs('chromium') }, () => {
     await page.close();
   });
 
-  async function opened(address: string, look: Parameters<Browser['newPage']>[0] = {}) {
-    const page = await browser.newPage({ ignoreHTTPSErrors: true, ...look });
-    const complaints: string[] = [];
+  async function opened(address: string, options: Parameters<Browser['newPage']>[0] = {}) {
+    const page = await browser.newPage({ ignoreHTTPSErrors: true, ...options });
+    const consoleErrors: string[] = [];
     page.on('console', (line) => {
-      if (line.type() === 'error') complaints.push(line.text());
+      if (line.type() === 'error') consoleErrors.push(line.text());
     });
-    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('pageerror', (error) => consoleErrors.push(error.message));
     await page.goto(address);
     await page.getByLabel('Name').waitFor();
-    return { page, complaints };
+    return { page, consoleErrors };
   }
 });
 

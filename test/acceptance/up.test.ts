@@ -9,14 +9,14 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { CloudReady } from '../support/cloud-process.ts';
-import { eventually, type Ready } from '../support/node-process.ts';
+import { eventually, eventuallyWithin, type Ready } from '../support/node-process.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-up-'));
 const startTimeoutMs = 45_000;
 const started: ChildProcess[] = [];
 const names = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
-const ports = names.flatMap((name) => [`--${name}-port`, '0']);
+const ports = [...names, 'replication'].flatMap((name) => [`--${name}-port`, '0']);
 
 after(async () => {
   for (const child of started) child.kill('SIGKILL');
@@ -57,7 +57,7 @@ async function ask(cloud: CloudReady | undefined, method: string, path: string, 
   return { location: response.headers.get('location') ?? '', body: text === '' ? null : JSON.parse(text) };
 }
 
-const answers = (cloud: CloudReady | undefined) =>
+const isReachable = (cloud: CloudReady | undefined) =>
   clouds(cloud).then(
     () => true,
     () => false,
@@ -73,7 +73,7 @@ test('starts a node and the cloud, lists both in the ready file, and stops both'
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
-  assert.equal(await answers(ready.cloud), false);
+  assert.equal(await isReachable(ready.cloud), false);
   const again = await up('both', '--cloud-port', '0');
   assert.equal((await clouds(again.ready.cloud)).status, 200);
   assert.equal(again.ready.password, ready.password);
@@ -82,7 +82,7 @@ test('starts a node and the cloud, lists both in the ready file, and stops both'
   assert.ok(!again.printed.text.includes(ready.password as string));
 });
 
-test('prints the generated password on the next start if the first one was interrupted before', async () => {
+test('prints the generated password on the next start if the first one did not complete', async () => {
   const first = await up('unseen', '--no-cloud');
   const ended = once(first.child, 'exit');
   first.child.kill('SIGKILL');
@@ -104,7 +104,7 @@ test('leaves no cloud running when it is killed, and starts again at once', asyn
   await ended;
   const next = await up('killed', '--cloud-port', '0');
   assert.equal((await clouds(next.ready.cloud)).status, 200);
-  await eventually(async () => assert.equal(await answers(ready.cloud), false));
+  await eventually(async () => assert.equal(await isReachable(ready.cloud), false));
 });
 
 test('starts the node alone with --no-cloud', async () => {
@@ -118,13 +118,13 @@ for (const [times, codes] of [
   [1, [0]],
   [2, [0, 130]],
 ] as const)
-  test(`finishes a cluster that was being created when Ctrl-C came ${times === 1 ? 'once' : 'twice'}`, async () => {
+  test(`the next start finishes a cluster that was being created at ${times === 1 ? 'one Ctrl-C' : 'two Ctrl-C'}`, async () => {
     const folder = `stopped-${times}`;
     const { child, ready } = await up(folder, '--cloud-port', '0');
     const projectId = (await ask(ready.cloud, 'POST', '/v2/projects', { name: 'shop' })).body.id;
     const cloudId = (await ask(ready.cloud, 'GET', '/v2/clouds')).body.data[0].id;
-    const wish = { name: 'orders', cloudId, projectId };
-    const made = await ask(ready.cloud, 'POST', '/v2/clusters', wish);
+    const body = { name: 'orders', cloudId, projectId };
+    const made = await ask(ready.cloud, 'POST', '/v2/clusters', body);
     const nodes = join(scratch, folder, 'cloud', 'nodes');
     await eventually(() => assert.ok(existsSync(nodes)));
     const ended = once(child, 'exit');
@@ -139,7 +139,7 @@ for (const [times, codes] of [
       codes.some((one) => one === code),
       String(code),
     );
-    await eventually(async () => assert.equal(await answers(ready.cloud), false));
+    await eventually(async () => assert.equal(await isReachable(ready.cloud), false));
     const again = await up(folder, '--cloud-port', '0');
     await eventually(async () => {
       const { body } = await ask(again.ready.cloud, 'GET', made.location);
@@ -176,4 +176,56 @@ test('reports that the port of the cloud is in use, and ends', async () => {
   assert.match(stderr, new RegExp(`--port: cannot listen on 127.0.0.1:${port}: the port is in use`));
   assert.match(stderr, /the cloud did not start: choose another port with --cloud-port/);
   other.close();
+});
+
+test('--nodes starts a cluster of several nodes, and stops all of them', async () => {
+  const args = ['--no-cloud', '--nodes', '2', '--services', 'kv', '--memory-quota', '256'];
+  const { child, ready } = await up('several', ...args);
+  const pair = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
+  const asAdministrator = { headers: { authorization: `Basic ${pair}` } };
+  const answer = await fetch(`${ready.node.rest}/pools/default`, asAdministrator);
+  const { nodes } = (await answer.json()) as { nodes: { hostname: string; clusterMembership: string }[] };
+  assert.deepEqual(
+    nodes.map(({ clusterMembership }) => clusterMembership),
+    ['active', 'active'],
+  );
+  const other = `http://${nodes[1]?.hostname}/pools`;
+  assert.equal((await fetch(other, asAdministrator)).status, 200);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  await eventually(() => assert.rejects(fetch(other)));
+});
+
+test('--nodes starts a node again that died, and nothing else ends', async () => {
+  const args = ['--no-cloud', '--nodes', '2', '--services', 'kv', '--memory-quota', '256'];
+  const { child, ready } = await up('again', ...args);
+  const pair = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
+  const asAdministrator = { headers: { authorization: `Basic ${pair}` } };
+  const second = async () => {
+    const answer = await fetch(`${ready.node.rest}/pools/default`, asAdministrator);
+    const { nodes } = (await answer.json()) as { nodes: { hostname: string; status: string }[] };
+    assert.equal(nodes[1]?.status, 'healthy');
+    return fetch(`http://${nodes[1]?.hostname}/pools/default`, asAdministrator);
+  };
+  assert.equal((await second()).status, 200);
+  const [killed = ''] = spawnSync('pgrep', ['-P', `${child.pid}`, '-f', 'node-2'], {
+    encoding: 'utf8',
+  }).stdout.split('\n');
+  process.kill(Number(killed), 'SIGKILL');
+  await eventuallyWithin(startTimeoutMs, async () => {
+    const running = spawnSync('pgrep', ['-P', `${child.pid}`, '-f', 'node-2'], { encoding: 'utf8' }).stdout;
+    assert.notEqual(running.trim(), '');
+    assert.notEqual(running.trim(), killed);
+    assert.equal((await second()).status, 200);
+  });
+  assert.equal(child.exitCode, null);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+});
+
+test('--nodes refuses more nodes than a cluster may have', () => {
+  const args = [launcher, 'up', '--data-dir', join(scratch, 'many'), '--nodes', '28'];
+  const { stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.match(stderr, /--nodes: at most 27/);
+  assert.equal(status, 2);
 });

@@ -26,7 +26,7 @@ async function dial(address: string, options: ConnectionOptions): Promise<TLSSoc
 }
 
 /** `TLSv1.2 TLS_…`, or `refused`. */
-async function agreed(address: string, options: ConnectionOptions): Promise<string> {
+async function negotiated(address: string, options: ConnectionOptions): Promise<string> {
   try {
     const socket = await dial(address, options);
     const text = `${socket.getProtocol()} ${socket.getCipher().standardName}`;
@@ -45,8 +45,8 @@ async function set(node: NodeProcess, path: string, fields: Record<string, strin
 
 const addresses = ({ ready }: NodeProcess) => [ready.node.restTls, ready.node.capiTls, ready.node.kvTls];
 
-async function agreedEverywhere(node: NodeProcess, options: ConnectionOptions): Promise<string[]> {
-  const answers = await Promise.all(addresses(node).map((address) => agreed(address, options)));
+async function negotiatedEverywhere(node: NodeProcess, options: ConnectionOptions): Promise<string[]> {
+  const answers = await Promise.all(addresses(node).map((address) => negotiated(address, options)));
   return [...new Set(answers.map((answer) => answer.split(' ')[0] as string))];
 }
 
@@ -54,27 +54,29 @@ describe('TLS of a node', () => {
   it('offers the versions of the settings, from the next connection on and after a restart', async () => {
     await using first = await NodeProcess.start();
     for (const version of ['TLSv1', 'TLSv1.1'] as const)
-      assert.deepEqual(await agreedEverywhere(first, old(version)), ['refused'], 'as it comes');
+      assert.deepEqual(await negotiatedEverywhere(first, old(version)), ['refused'], 'by default');
     await set(first, '', { tlsMinVersion: 'tlsv1.1' });
     await eventually(async () =>
-      assert.deepEqual(await agreedEverywhere(first, old('TLSv1.1')), ['TLSv1.1']),
+      assert.deepEqual(await negotiatedEverywhere(first, old('TLSv1.1')), ['TLSv1.1']),
     );
-    assert.deepEqual(await agreedEverywhere(first, old('TLSv1')), ['refused']);
-    assert.deepEqual(await agreedEverywhere(first, {}), ['TLSv1.3']);
+    assert.deepEqual(await negotiatedEverywhere(first, old('TLSv1')), ['refused']);
+    assert.deepEqual(await negotiatedEverywhere(first, {}), ['TLSv1.3']);
     await set(first, '', { tlsMinVersion: 'tlsv1' });
-    await eventually(async () => assert.deepEqual(await agreedEverywhere(first, old('TLSv1')), ['TLSv1']));
+    await eventually(async () =>
+      assert.deepEqual(await negotiatedEverywhere(first, old('TLSv1')), ['TLSv1']),
+    );
 
     const { dataDir } = first;
     await first.stop('SIGKILL');
     await using again = await NodeProcess.start({ dataDir });
-    assert.deepEqual(await agreedEverywhere(again, old('TLSv1')), ['TLSv1']);
+    assert.deepEqual(await negotiatedEverywhere(again, old('TLSv1')), ['TLSv1']);
     const open = await dial(again.ready.node.kvTls, old('TLSv1.1'));
     await set(again, '', { tlsMinVersion: 'tlsv1.2' });
     for (const version of ['TLSv1', 'TLSv1.1'] as const)
       await eventually(async () =>
-        assert.deepEqual(await agreedEverywhere(again, old(version)), ['refused']),
+        assert.deepEqual(await negotiatedEverywhere(again, old(version)), ['refused']),
       );
-    assert.equal(await noop(open), 0x81, 'an open connection goes on');
+    assert.equal(await noop(open), 0x81, 'an open connection stays usable');
     open.destroy();
   });
 
@@ -86,22 +88,22 @@ describe('TLS of a node', () => {
     const clientsChoice = only(`${ours256}:${ours128}`);
     await eventually(async () => {
       for (const address of [restTls, kvTls])
-        assert.equal(await agreed(address, clientsChoice), `TLSv1.2 ${gcm128}`);
+        assert.equal(await negotiated(address, clientsChoice), `TLSv1.2 ${gcm128}`);
     });
-    assert.equal(await agreed(restTls, {}), `TLSv1.2 ${gcm128}`, 'no suite of TLS 1.3 is named');
-    assert.equal(await agreed(restTls, { minVersion: 'TLSv1.3' }), 'refused');
+    assert.equal(await negotiated(restTls, {}), `TLSv1.2 ${gcm128}`, 'no suite of TLS 1.3 is named');
+    assert.equal(await negotiated(restTls, { minVersion: 'TLSv1.3' }), 'refused');
     await set(node, '/clusterManager', { honorCipherOrder: 'false' });
-    await eventually(async () => assert.equal(await agreed(restTls, clientsChoice), `TLSv1.2 ${gcm256}`));
-    assert.equal(await agreed(kvTls, clientsChoice), `TLSv1.2 ${gcm128}`);
+    await eventually(async () => assert.equal(await negotiated(restTls, clientsChoice), `TLSv1.2 ${gcm256}`));
+    assert.equal(await negotiated(kvTls, clientsChoice), `TLSv1.2 ${gcm128}`);
 
     await set(node, '/data', { cipherSuites: JSON.stringify([gcm256]) });
-    await eventually(async () => assert.equal(await agreed(kvTls, only(ours128)), 'refused'));
-    assert.equal(await agreed(kvTls, only(ours256)), `TLSv1.2 ${gcm256}`);
-    assert.equal(await agreed(restTls, only(ours128)), `TLSv1.2 ${gcm128}`);
+    await eventually(async () => assert.equal(await negotiated(kvTls, only(ours128)), 'refused'));
+    assert.equal(await negotiated(kvTls, only(ours256)), `TLSv1.2 ${gcm256}`);
+    assert.equal(await negotiated(restTls, only(ours128)), `TLSv1.2 ${gcm128}`);
 
     await set(node, '/data', { cipherSuites: '["TLS_AES_128_GCM_SHA256"]', tlsMinVersion: 'tlsv1.3' });
-    await eventually(async () => assert.equal(await agreed(kvTls, {}), 'TLSv1.3 TLS_AES_128_GCM_SHA256'));
-    assert.equal(await agreed(kvTls, { maxVersion: 'TLSv1.2' }), 'refused');
+    await eventually(async () => assert.equal(await negotiated(kvTls, {}), 'TLSv1.3 TLS_AES_128_GCM_SHA256'));
+    assert.equal(await negotiated(kvTls, { maxVersion: 'TLSv1.2' }), 'refused');
   });
 
   it('has separate settings for the query and the index service', async () => {
@@ -112,11 +114,11 @@ describe('TLS of a node', () => {
       ['query', queryTls, indexTls],
       ['index', indexTls, restTls],
     ] as const) {
-      assert.match(await agreed(address, older), /^TLSv1\.2 /);
+      assert.match(await negotiated(address, older), /^TLSv1\.2 /);
       await set(node, `/${service}`, { tlsMinVersion: 'tlsv1.3' });
-      await eventually(async () => assert.equal(await agreed(address, older), 'refused'));
-      assert.match(await agreed(address, {}), /^TLSv1\.3 /);
-      assert.match(await agreed(other, older), /^TLSv1\.2 /);
+      await eventually(async () => assert.equal(await negotiated(address, older), 'refused'));
+      assert.match(await negotiated(address, {}), /^TLSv1\.3 /);
+      assert.match(await negotiated(other, older), /^TLSv1\.2 /);
       const shown = await (await node.request(`/settings/security/${service}`)).json();
       assert.equal((shown as { tlsMinVersion: string }).tlsMinVersion, 'tlsv1.3');
     }
@@ -131,7 +133,7 @@ describe('TLS of a node', () => {
     for (const suite of supported) {
       await set(first, '/data', { cipherSuites: JSON.stringify([suite]) });
       await eventually(async () =>
-        assert.equal((await agreed(first.ready.node.kvTls, any)).split(' ')[1], suite),
+        assert.equal((await negotiated(first.ready.node.kvTls, any)).split(' ')[1], suite),
       );
     }
     await set(first, '', { cipherSuites: '["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]' });
@@ -140,11 +142,11 @@ describe('TLS of a node', () => {
     await first.stop('SIGKILL');
     await using again = await NodeProcess.start({ dataDir });
     const { restTls, kvTls } = again.ready.node;
-    assert.equal(await agreed(restTls, {}), 'TLSv1.2 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256');
-    assert.equal(await agreed(kvTls, {}), 'TLSv1.2 TLS_DHE_RSA_WITH_AES_128_GCM_SHA256');
+    assert.equal(await negotiated(restTls, {}), 'TLSv1.2 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256');
+    assert.equal(await negotiated(kvTls, {}), 'TLSv1.2 TLS_DHE_RSA_WITH_AES_128_GCM_SHA256');
     assert.equal((await again.request('/controller/regenerateCertificate', 'POST')).status, 200);
     await eventually(async () =>
-      assert.equal(await agreed(restTls, {}), 'TLSv1.2 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'),
+      assert.equal(await negotiated(restTls, {}), 'TLSv1.2 TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'),
     );
   });
 
@@ -156,10 +158,12 @@ describe('TLS of a node', () => {
     const session = socket.getSession() as Buffer;
     socket.destroy();
     const resumed = await dial(restTls, { ...excluded, session });
-    assert.ok(resumed.isSessionReused(), 'it could be, without the change');
+    assert.ok(resumed.isSessionReused(), 'sessions are resumed before the change');
     resumed.destroy();
     await set(node, '', { cipherSuites: JSON.stringify([gcm128]) });
-    await eventually(async () => assert.equal(await agreed(restTls, { ...excluded, session }), 'refused'));
+    await eventually(async () =>
+      assert.equal(await negotiated(restTls, { ...excluded, session }), 'refused'),
+    );
   });
 });
 

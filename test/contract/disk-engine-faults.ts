@@ -109,7 +109,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     await engine.stop();
   });
 
-  it('gives a consumer its own error and goes on serving', async (disk) => {
+  it('rejects with the error of the consumer and serves later calls', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

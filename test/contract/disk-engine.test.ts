@@ -9,6 +9,7 @@ import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { type DiskUnderTest, describeDiskEngine } from './disk-engine.ts';
 import { describeDiskEngineBackfill } from './disk-engine-backfill.ts';
 import { describeCompaction } from './disk-engine-compaction.ts';
+import { describeDiskEngineDrop } from './disk-engine-drop.ts';
 import { describeDiskEngineFaults } from './disk-engine-faults.ts';
 import { describeFetching } from './disk-engine-fetch.ts';
 
@@ -21,6 +22,7 @@ const disks: Record<string, () => Promise<DiskUnderTest>> = {
 for (const [name, make] of Object.entries(disks)) {
   describeDiskEngine(name, make);
   describeDiskEngineBackfill(name, make);
+  describeDiskEngineDrop(name, make);
   describeDiskEngineFaults(name, make);
   describeFetching(name, make);
   describeCompaction(name, make);

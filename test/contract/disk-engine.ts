@@ -263,7 +263,7 @@ export function describeDiskEngine(name: string, make: () => Promise<DiskUnderTe
       for (const { key, value, bits } of seen) {
         const { value: stored = '' } = docs.find((doc) => doc.key === key) ?? {};
         const isLeft = stored.length > 0 && (values === 'none' || stored === large);
-        assert.deepEqual([bits, value], isLeft ? [CutBits.valueAway, ''] : [0, stored], key);
+        assert.deepEqual([bits, value], isLeft ? [CutBits.valueOmitted, ''] : [0, stored], key);
       }
       assert.equal(seen.length, docs.length);
     }

@@ -1,7 +1,6 @@
-// Kills a node with SIGKILL in the middle of administrators' work (buckets made, changed, flushed and deleted, scopes and
-// collections, users and their passwords, settings, certificates, compactions), while it starts and while it stops, again and
-// again on one data folder. After each restart what was acknowledged is there, what was under way is whole or absent, and
-// nothing is left over. `node test/stress/admin-kill.ts [rounds]` with DIVAN_SEED, default 50.
+// Kills a node with SIGKILL while administrators work (create, change, flush and delete buckets, scopes and collections, users and
+// their passwords, settings, certificates, compactions), while it starts and while it stops, repeatedly on one data folder. After
+// each restart acknowledged changes exist, interrupted ones exist completely or not at all, and no files are left over. `node test/stress/admin-kill.ts [rounds]` with DIVAN_SEED, default 50.
 import assert from 'node:assert/strict';
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,15 +15,15 @@ import { printedSeed } from '../support/seed.ts';
 
 type State = unknown;
 interface Step {
-  /** What is so once the step is acknowledged. */
+  /** The state once the step is acknowledged. */
   next: State;
   take(): Promise<Response | { ok: boolean; status: number }>;
 }
 
-/** One thing that an administrator looks after: what it may be, how to change it, how to see it. */
+/** One object that an administrator manages: its possible states, how to change it, how to read it. */
 abstract class Subject {
   abstract readonly name: string;
-  /** More than one while nobody knows what became of a step. */
+  /** The possible states: more than one after a step without an answer. */
   private candidates: State[];
   protected readonly random: Prng;
 
@@ -58,6 +57,7 @@ abstract class Subject {
   }
 }
 
+/** A state that equals every other one. */
 const anything = Symbol('anything');
 const buckets = '/pools/default/buckets';
 
@@ -65,7 +65,7 @@ interface BucketState {
   ramQuotaMb: number;
   evictionPolicy: string;
   threadsNumber: number;
-  /** What its one document says; null: there is none. */
+  /** The content of its only document; null if there is none. */
   document: string | null;
 }
 
@@ -134,7 +134,7 @@ async function write(node: NodeProcess, bucket: string, text: string) {
   }
 }
 
-/** A bucket that has just begun to load may not answer yet. */
+/** Repeats the read while a bucket that has just begun to load refuses it. */
 async function read(node: NodeProcess, bucket: string): Promise<string | null> {
   const client = await eventually(() => dataClient(node, bucket));
   const { status, value } = await eventually(async () => {
@@ -148,8 +148,8 @@ async function read(node: NodeProcess, bucket: string): Promise<string | null> {
   return value.toString();
 }
 
-/** Sorted paths of what there is in bucket `b`. */
-class Collections extends Subject {
+/** Sorted paths of the scopes and collections in bucket `b`. */
+class CollectionsOfB extends Subject {
   readonly name = 'collections';
 
   protected step(node: NodeProcess, present: string[]): Step {
@@ -182,7 +182,7 @@ class Collections extends Subject {
   }
 }
 
-/** The password of a user; null: there is no such user. */
+/** The password of a user; null if the user does not exist. */
 class AUser extends Subject {
   readonly name: string;
   private version = 0;
@@ -268,7 +268,7 @@ export async function adminKillRounds(
     ...['x', 'y', 'z'].map((name) => new ABucket(random, name)),
     ...['ann', 'bob'].map((name) => new AUser(random, name)),
     ...[new ASetting(random, 30), new Certificate(random, anything), new Compaction(random, null)],
-    new Collections(random, []),
+    new CollectionsOfB(random, []),
   ];
   for (let round = 1; round <= rounds; round++) report(await oneRound(dataDir, subjects, random, round));
   rmSync(dataDir, { recursive: true, force: true });
@@ -295,7 +295,7 @@ async function oneRound(dataDir: string, subjects: Subject[], random: Prng, roun
   return `round ${round}: started in ${startMs} ms, killed ${isStopping ? 'while it stopped' : 'at work'}`;
 }
 
-/** The process ends before it is ready, or soon after. */
+/** Kills a process before it is ready, or soon after. */
 async function startAndKill(dataDir: string, afterMs: number): Promise<void> {
   const node = NodeProcess.start({ dataDir, args: ['--bucket', 'b'] });
   const before = holder(dataDir);
@@ -306,7 +306,7 @@ async function startAndKill(dataDir: string, afterMs: number): Promise<void> {
   await ended;
 }
 
-/** The process that has the folder, or had it when it was killed. */
+/** The process that holds the lock of the folder, or held it when it was killed. */
 function holder(dataDir: string): number | null {
   try {
     return Number(readFileSync(join(dataDir, 'lock.pid'), 'utf8')) || null;
@@ -315,7 +315,7 @@ function holder(dataDir: string): number | null {
   }
 }
 
-const known = new Set(
+const knownFiles = new Set(
   [
     'buckets',
     'config.db',
@@ -334,9 +334,9 @@ const known = new Set(
   ].flatMap((name) => [name, `${name}-wal`, `${name}-shm`, `${name}-journal`]),
 );
 
-/** Every file belongs to something that there is. */
+/** Checks that every file belongs to an existing object. */
 async function checkLeftovers(dataDir: string, node: NodeProcess): Promise<void> {
-  const strange = readdirSync(dataDir).filter((name) => !known.has(name));
+  const strange = readdirSync(dataDir).filter((name) => !knownFiles.has(name));
   assert.deepEqual(strange, [], 'files in the data folder');
   const live = (await (await node.request(buckets)).json()) as { uuid: string }[];
   const uuids = live.map(({ uuid }) => uuid).sort();

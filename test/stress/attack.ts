@@ -1,4 +1,4 @@
-// Attacks nodes and clouds for as long as is asked: roles, commands and collections; hostile frames, forms and documents; damage in every kind of
+// Attacks nodes and clouds for a given time: roles, commands and collections; hostile frames, forms and documents; damage in every kind of
 // file. `node test/stress/attack.ts [minutes]`, default 30; DIVAN_SEED repeats a run.
 import { randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';

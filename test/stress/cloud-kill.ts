@@ -1,6 +1,6 @@
-// Kills a cloud with SIGKILL at random points while clusters are made and deleted, again and again on one data folder, and
-// checks that it gets where it was told to go: every cluster that was promised is there once, with one process that outlives
-// the kills, and of deleted ones nothing is left. `node test/stress/cloud-kill.ts [kills]` with DIVAN_SEED, default 30.
+// Kills a cloud with SIGKILL at random points while clusters are created and deleted, repeatedly on one data folder, and checks
+// that it reaches the desired state: every acknowledged cluster exists once, with one process that survives the kills, and nothing
+// of deleted ones is left. `node test/stress/cloud-kill.ts [kills]` with DIVAN_SEED, default 30.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -13,14 +13,14 @@ import { printedSeed } from '../support/seed.ts';
 
 const clustersMax = 3;
 const killWithinMs = 2_500;
-const settleMs = 60_000;
-const checkEvery = 5;
+const idleWaitMs = 60_000;
+const killsPerCheck = 5;
 
 interface Known {
-  /** What clients were told: `maybe` when the answer was lost. */
+  /** What was acknowledged: `maybe` when the answer was lost. */
   made: 'maybe' | 'yes';
   deleted: 'no' | 'maybe' | 'yes';
-  /** Its process, once it was ready: the same to the end. */
+  /** Its process, once it was ready: the same until the end of the run. */
   pid?: number;
 }
 
@@ -45,8 +45,8 @@ class Rounds {
     try {
       for (let kill = 1; kill <= kills; kill++) {
         const afterMs = await this.oneKill();
-        if (kill % checkEvery !== 0 && kill !== kills) continue;
-        report(`kill ${kill} (after ${afterMs} ms): ${await this.settle(kill === kills)}`);
+        if (kill % killsPerCheck !== 0 && kill !== kills) continue;
+        report(`kill ${kill} (after ${afterMs} ms): ${await this.checkWhenIdle(kill === kills)}`);
       }
     } finally {
       endNodes(this.dataDir);
@@ -58,10 +58,10 @@ class Rounds {
     await using cloud = await CloudProcess.start({ dataDir: this.dataDir, args: ['--log-level', 'error'] });
     await this.aProject(cloud);
     const afterMs = this.random(killWithinMs);
-    const wishes = Array.from({ length: 1 + this.random(2) }, () => this.wish(cloud));
+    const changes = Array.from({ length: 1 + this.random(2) }, () => this.changeOne(cloud));
     await new Promise((resolve) => setTimeout(resolve, afterMs));
     await cloud.stop('SIGKILL');
-    await Promise.all(wishes);
+    await Promise.all(changes);
     return afterMs;
   }
 
@@ -70,8 +70,8 @@ class Rounds {
       this.projectId = (await cloud.request('POST', '/v2/projects', { name: 'killed' })).body.id;
   }
 
-  /** Makes a cluster or deletes one; what became of it is only known when there was an answer. */
-  private async wish(cloud: CloudProcess): Promise<void> {
+  /** Creates a cluster or deletes one; the outcome is known only when there was an answer. */
+  private async changeOne(cloud: CloudProcess): Promise<void> {
     const living = [...this.known].filter(([, { deleted }]) => deleted === 'no').map(([name]) => name);
     const victim = living[this.random(living.length || 1)];
     if (victim !== undefined && (living.length >= clustersMax || this.random(2) === 0))
@@ -84,8 +84,8 @@ class Rounds {
     this.known.set(name, known);
     try {
       const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
-      const wish = { name, cloudId, projectId: this.projectId };
-      const { status, body } = await cloud.request('POST', '/v2/clusters', wish);
+      const fields = { name, cloudId, projectId: this.projectId };
+      const { status, body } = await cloud.request('POST', '/v2/clusters', fields);
       assert.equal(status, 202, JSON.stringify(body));
       known.made = 'yes';
     } catch (error) {
@@ -98,7 +98,7 @@ class Rounds {
     known.deleted = 'maybe';
     try {
       const found = (await listed(cloud)).find((cluster) => cluster.name === name);
-      if (found === undefined) return; // the wish for it is perhaps still on its way
+      if (found === undefined) return; // Its creation may still be in progress.
       const { status, body } = await cloud.request('DELETE', `/v2/clusters/${found.id}`);
       assert.equal(status, 202, JSON.stringify(body));
       known.deleted = 'yes';
@@ -107,21 +107,21 @@ class Rounds {
     }
   }
 
-  /** Without kills everything comes to rest; then nothing may be missing, doubled or left over. */
-  private async settle(atEnd: boolean): Promise<string> {
+  /** Waits without kills until no operation runs; then nothing may be missing, doubled or left over. */
+  private async checkWhenIdle(atEnd: boolean): Promise<string> {
     await using cloud = await CloudProcess.start({ dataDir: this.dataDir, args: ['--log-level', 'error'] });
-    const clusters = await atRest(cloud);
+    const clusters = await whenIdle(cloud);
     this.compare(clusters);
     await this.checkNodes(cloud, clusters);
     if (atEnd) {
       for (const { id } of clusters) await cloud.request('DELETE', `/v2/clusters/${id}`);
-      assert.deepEqual(await atRest(cloud), []);
+      assert.deepEqual(await whenIdle(cloud), []);
       for (const known of this.known.values()) known.deleted = 'yes';
       await this.checkNodes(cloud, []);
     }
     await cloud.stop('SIGKILL');
     this.checkRows(atEnd ? 0 : clusters.length);
-    return `${clusters.length} clusters of ${this.known.size} asked for, each with its one process`;
+    return `${clusters.length} clusters of ${this.known.size} requested, each with its one process`;
   }
 
   private compare(clusters: readonly Shown[]): void {
@@ -185,17 +185,20 @@ async function listed(cloud: CloudProcess): Promise<Shown[]> {
   return (await Promise.all(shown)).filter(({ id }) => id !== undefined);
 }
 
-async function atRest(cloud: CloudProcess): Promise<Shown[]> {
-  const deadline = performance.now() + settleMs;
+async function whenIdle(cloud: CloudProcess): Promise<Shown[]> {
+  const deadline = performance.now() + idleWaitMs;
   for (;;) {
     const clusters = await listed(cloud);
     if (clusters.every(({ status }) => !/job_scheduled|deploying|destroying/.test(status))) return clusters;
-    assert.ok(performance.now() < deadline, `never at rest: ${JSON.stringify(clusters)}\n${cloud.output}`);
+    assert.ok(
+      performance.now() < deadline,
+      `operations still run after ${idleWaitMs} ms: ${JSON.stringify(clusters)}\n${cloud.output}`,
+    );
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-/** Of the system rather than of what the cloud wrote down. */
+/** As the operating system lists them, not as the cloud recorded them. */
 const processesBelow = (dataDir: string): string[] =>
   execFileSync('ps', ['-axww', '-o', 'pid=,stat=,command='], { encoding: 'utf8' })
     .split('\n')

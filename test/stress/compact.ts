@@ -1,5 +1,5 @@
-// Kills a node with SIGKILL while it writes and compacts, again and again on one data folder, and checks after each restart that
-// every write acknowledged with `persistToMajority` is there. `node test/stress/compact.ts [rounds]`, default 100.
+// Kills a node with SIGKILL while it writes and compacts, repeatedly on one data folder, and checks after each restart that
+// every write acknowledged with `persistToMajority` exists. `node test/stress/compact.ts [rounds]`, default 100.
 import { randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';
 import { killRounds } from './kill.ts';

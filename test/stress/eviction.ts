@@ -1,5 +1,5 @@
-// A gigabyte of documents in a bucket of 100 MB, on real files: everything is read back, before and after a restart.
-// `node test/stress/eviction.ts [documents]`
+// A gigabyte of documents in a bucket of 100 MB under each eviction policy. With files everything that was accepted is read back,
+// before and after a restart. `node test/stress/eviction.ts [documents] [policy]`
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { EvictionPolicy } from '#kv/admin.ts';
 import { Bucket } from '#kv/bucket/bucket.ts';
 import type { DiskEngine } from '#kv/data/disk-engine.ts';
-import { DurabilityLevel, emptyItemView, notResident } from '#kv/data/documents.ts';
+import { type DocumentResult, DurabilityLevel, emptyItemView, notResident } from '#kv/data/documents.ts';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { realClock } from '#ports/clock.ts';
@@ -17,7 +17,7 @@ import { Status } from '#wire/status.ts';
 import { aRequest, fetched, keyOf } from '../support/a-bucket.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
-const wished = process.argv[3];
+const onlyPolicy = process.argv[3];
 const quotaBytes = 100 * 1024 * 1024;
 const vbOf = (i: number): number => i % 1024;
 const textOf = (i: number): string => `${i} `.padEnd(1000 + (i % 50), 'x');
@@ -25,12 +25,12 @@ const view = emptyItemView();
 const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
 for (const policy of ['valueOnly', 'fullEviction', 'noEviction'] as const) {
-  if (wished !== undefined && wished !== policy) continue;
+  if (onlyPolicy !== undefined && onlyPolicy !== policy) continue;
   await (policy === 'noEviction' ? fill() : run(policy));
 }
-if (wished === undefined || wished === 'nruEviction') await overfill();
+if (onlyPolicy === undefined || onlyPolicy === 'nruEviction') await overfill();
 
-/** Refuses at last, and has everything that it took, also after a restart. */
+/** Writes until the bucket refuses; it then has every acknowledged document, also after a restart. */
 async function fill(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'divan-eviction-'));
   try {
@@ -39,7 +39,7 @@ async function fill(): Promise<void> {
     let taken = 0;
     while (taken < count && (await tryPut(bucket, taken))) taken++;
     assert.ok(taken > 50_000 && taken < count, `${taken} documents`);
-    console.log(`noEviction: took ${taken} documents, then refused; ${memory(bucket)}`);
+    console.log(`noEviction: accepted ${taken} documents, then refused; ${memory(bucket)}`);
     for (let i = 0; i < taken; i++) assert.equal(find(bucket, i), Status.success);
     await bucket.stop();
     await disk.stop();
@@ -53,7 +53,7 @@ async function fill(): Promise<void> {
   }
 }
 
-/** A bucket in memory only stays inside its quota by deleting. */
+/** A bucket without a disk stays inside its quota by deleting. */
 async function overfill(): Promise<void> {
   const bucket = await open('nruEviction', '', null);
   await timed('nruEviction: write', () => inParallel((i) => put(bucket, i)));
@@ -154,8 +154,8 @@ async function read(bucket: Bucket, i: number): Promise<void> {
   }
 }
 
-/** The view holds for this stretch only. */
-function find(bucket: Bucket, i: number): Status {
+/** The view is valid until the next call. */
+function find(bucket: Bucket, i: number): DocumentResult {
   const key = keyOf(`k${i}`);
   const status = bucket.documents.find(vbOf(i), key, 0, key.length, view);
   const text = view.buffer.toString('latin1', view.valueStart, view.valueEnd);
@@ -163,7 +163,7 @@ function find(bucket: Bucket, i: number): Status {
   return status;
 }
 
-async function whenResident(bucket: Bucket, act: () => Status): Promise<Status> {
+async function whenResident(bucket: Bucket, act: () => DocumentResult): Promise<Status> {
   for (;;) {
     const status = act();
     if (status !== notResident) return status;

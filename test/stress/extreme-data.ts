@@ -1,4 +1,4 @@
-// Much more data than memory, and tombstones by the million, on real files: everything that was acknowledged is read back, before and
+// Much more data than memory, and tombstones by the million, on real files: every acknowledged document is read back, before and
 // after a restart, and memory stays within the quota.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -37,10 +37,10 @@ export async function moreThanMemory(extent: Extent, random: Random): Promise<st
       await using service = await start();
       turns.count();
       using bulk = await Bulk.open(service.port, 'admin');
-      const write = async (places: readonly number[] | null): Promise<void> => {
-        const at = (i: number): number => places?.[i] ?? i;
+      const write = async (numbers: readonly number[] | null): Promise<void> => {
+        const at = (i: number): number => numbers?.[i] ?? i;
         await bulk.run(
-          places?.length ?? count,
+          numbers?.length ?? count,
           (i) =>
             set(nameOf(at(i)), textOf(at(i), documents[at(i)] as number, valueBytes), { vb: vbOf(at(i)) }),
           (i, { status }) => assert.equal(status, Status.success, `write of ${at(i)}`),
@@ -62,7 +62,7 @@ export async function moreThanMemory(extent: Extent, random: Random): Promise<st
       report.push(await readAll(bulk, documents, valueBytes, random));
       const { mem, items, evicted } = await figures(service.port);
       assert.equal(items, count - gone.length);
-      assert.ok(evicted > count / 2, `only ${evicted} values are on disk only: there was room for all`);
+      assert.ok(evicted > count / 2, `only ${evicted} values are non-resident: memory had room for all`);
       assert.ok(mem <= quotaBytes * slack, `${mem} bytes of ${quotaBytes}`);
       report.push(`${percent(evicted, items)} on disk only, ${megabytes(mem)} in memory`);
       report.push(`${bulk.repeated} temporary failures`);
@@ -78,7 +78,7 @@ export async function moreThanMemory(extent: Extent, random: Random): Promise<st
   });
 }
 
-/** Documents that are all deleted again: the tombstones fit, nothing comes back, and there is room for new documents. */
+/** Documents that are all deleted again: the tombstones fit into the quota, no deleted document exists again, and there is room for new ones. */
 export async function tombstones(extent: Extent, random: Random): Promise<string> {
   const { count, policy, quotaBytes, valueBytes } = extent;
   return await onFolder(extent, async (start, turns) => {

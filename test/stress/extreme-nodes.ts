@@ -1,5 +1,5 @@
 // Nodes at their limits and after them: 1,200 collections under load, too little memory of the system, a file system that becomes
-// read-only, an older copy of the whole data folder. What was acknowledged as persisted is there afterwards.
+// read-only, an older copy of the whole data folder. Writes acknowledged as persisted exist afterwards.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
@@ -31,7 +31,7 @@ const unknownCollection = 0x88;
 const portOf = (node: NodeProcess): number => Number(node.ready.node.kv.split(':')[1]);
 const bulkOf = (node: NodeProcess): Promise<Bulk> => Bulk.open(portOf(node), administrator.username);
 
-/** Written with a persistence level: acknowledged documents by number. */
+/** The numbers of the documents whose writes were acknowledged as persisted. */
 class Ledger {
   readonly acknowledged = new Set<number>();
 
@@ -46,7 +46,7 @@ class Ledger {
     );
   }
 
-  /** All that was acknowledged, and nothing else above `limit`. */
+  /** Every acknowledged document must exist with its content. */
   async check(node: NodeProcess, bytes: number): Promise<void> {
     using bulk = await bulkOf(node);
     const all = [...this.acknowledged];
@@ -64,7 +64,7 @@ class Ledger {
 
 const textOf = (i: number, bytes: number): string => `{"i":${i},"filler":"${'x'.repeat(bytes)}"}`;
 
-/** Documents in every collection while half of them are dropped; the rest keep theirs. */
+/** Writes documents to every collection while half of the collections are dropped; the others must keep their documents. */
 export async function collections(count: number, perCollection: number, random: Random): Promise<string> {
   using turns = new Turns();
   await using node = await NodeProcess.start({ args: bucketArgs, environment: turns.environment });
@@ -75,7 +75,7 @@ export async function collections(count: number, perCollection: number, random: 
   assert.equal(ids.size, count);
   const uids = names.map((name) => ids.get(name) as number);
   using bulk = await bulkOf(node);
-  // The data service follows the configuration at its own pace.
+  // The data service applies the new manifest some time after the REST reply.
   await eventually(() => checkEach(bulk, uids, Status.keyNotFound, 'absent'));
   const total = count * perCollection;
   const place = (i: number): { key: Buffer; vb: number } => ({
@@ -171,7 +171,7 @@ function keyIn(uid: number, name: string): Buffer {
   return Buffer.concat([Buffer.from(id), Buffer.from(name)]);
 }
 
-/** A bucket with more data than its quota: the process takes three times the quota at most beside what it took without the bucket. */
+/** A bucket with `times` times its quota of data: with it the process must take at most three times the quota more than without. */
 export async function resident(quotaMegabytes: number, times: number): Promise<string> {
   const valueBytes = 10_000;
   await using node = await NodeProcess.start();
@@ -203,9 +203,9 @@ function residentMegabytes({ pid }: NodeProcess): number {
   return Math.round(Number(kibibytes) / 1024);
 }
 
-/** The system ends a node that takes more memory than its control group may have (SIGKILL where there are no such groups). */
+/** The system kills a node that takes more memory than its control group allows; without control groups the test kills it. */
 export async function outOfMemory(megabytes: number): Promise<string> {
-  // On a disk: files in memory would count.
+  // On a disk: files of a file system in memory would count as memory of the group.
   const dataDir = mkdtempSync(join(existsSync('/var/tmp') ? '/var/tmp' : tmpdir(), 'divan-oom-'));
   const ledger = new Ledger();
   const group = memoryGroup();
@@ -213,7 +213,7 @@ export async function outOfMemory(megabytes: number): Promise<string> {
   try {
     await using node = await NodeProcess.start({ dataDir, args: bucketArgs, environment: turns.environment });
     turns.count();
-    // What the node has already is not counted: it may take this much more.
+    // The memory that the node has taken before is not counted: it may take this much more.
     group?.limit(node.pid, megabytes);
     using bulk = await bulkOf(node);
     const load = ledger.write(bulk, 0, 1_000_000, 2_000, true);
@@ -238,7 +238,7 @@ export async function outOfMemory(megabytes: number): Promise<string> {
   }
 }
 
-/** A control group for memory; null where none can be made. */
+/** A control group for memory; null where none can be created. */
 function memoryGroup(): { limit: (pid: number, megabytes: number) => void; remove: () => void } | null {
   const parent = '/sys/fs/cgroup/memory';
   const folder = join(parent, `divan-${process.pid}`);
@@ -280,7 +280,7 @@ export async function readOnly(documents: number): Promise<string> {
       assert.equal(ledger.acknowledged.size, documents);
       execFileSync('mount', ['-o', 'remount,abort', dataDir]);
       const client = await dataClient(node);
-      // Nothing is acknowledged any more, and what is there is served.
+      // The node acknowledges no more writes, and serves reads.
       const refused = await client.ask(set('late', '{}', { framing: persisted }));
       assert.notEqual(refused.status, Status.success, 'a durable write on a read-only disk');
       await eventually(async () => {
@@ -299,7 +299,7 @@ export async function readOnly(documents: number): Promise<string> {
       assert.match(await edit.text(), /read-only|readonly|disk|file/i);
       await node.stop('SIGTERM');
     }
-    // The file system is checked and mounted anew.
+    // The file system is checked and mounted again.
     execFileSync('umount', [dataDir]);
     checkFileSystem(image);
     execFileSync('mount', ['-o', 'loop', image, dataDir]);
@@ -326,7 +326,7 @@ function checkFileSystem(image: string): void {
   }
 }
 
-/** A copy of the whole folder put back: the node is exactly where it was, and clients of change streams that are ahead roll back. */
+/** After the return of an older copy of the folder the node has exactly its documents, and change streams that are ahead roll back. */
 export async function olderCopy(documents: number): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));
   const [dataDir, copy] = [join(scratch, 'node'), join(scratch, 'copy')];
@@ -369,7 +369,7 @@ export async function olderCopy(documents: number): Promise<string> {
       assert.ok(Number(reply.value.readBigUInt64BE(0)) < position);
     }
     dcp.connection.close();
-    // The lost writes can be made again, under CAS that were not given out before.
+    // The lost writes can be repeated.
     await after.write(bulk, documents, 2 * documents, 200);
     assert.equal(after.acknowledged.size, documents);
     await after.check(node, 200);

@@ -1,5 +1,5 @@
-// A node far outside of what it is made for: 20 times more data than memory, a million tombstones, 1,200 collections under load, the end by
-// the system for lack of memory, a file system that becomes read-only, an older copy of the whole data folder. Each part prints what it
+// A node beyond its intended limits: 20 times more data than memory, a million tombstones, 1,200 collections under load, a kill by the
+// system for lack of memory, a file system that becomes read-only, an older copy of the whole data folder. Each part prints what it
 // did and the longest turns of the event loops meanwhile. `node test/stress/extremes.ts [part]`; DIVAN_SEED repeats a run.
 import { randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';

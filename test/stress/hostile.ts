@@ -1,4 +1,4 @@
-// Hostile frames, requests and documents against a node, beside a client that must not notice. `node test/stress/hostile.ts [rounds]`; DIVAN_SEED
+// Hostile frames, requests and documents against a node, beside a client that must not be affected. `node test/stress/hostile.ts [rounds]`; DIVAN_SEED
 // repeats a run.
 import assert from 'node:assert/strict';
 import { prng } from '#base/prng.ts';
@@ -48,7 +48,7 @@ export async function hostileRounds(
   return { answered: [...answers.values()].reduce((sum, count) => sum + count, 0), statuses: answers.size };
 }
 
-/** Documents that are hard to parse, to compress and to look into, and each of the requests that do. */
+/** Documents that are expensive to parse, to compress and to search, and the requests that do each of these. */
 async function sendDocuments(node: NodeProcess, random: Random): Promise<void> {
   const client = await dataClient(node);
   const depth = 1 + random(200_000);

@@ -1,10 +1,7 @@
-// Writers, and readers with request_plus and at_plus over an index, while the bucket is flushed, the collection and the index are dropped
-// and made again, and the node is restarted and killed. What they saw is judged by test/support/index-history.ts.
+// Clients write, and read with request_plus and at_plus over an index, while the bucket is flushed, the collection and the index are
+// dropped and created again, and the node is restarted and killed. test/support/index-history.ts checks what the readers saw.
 // `node test/stress/index-consistency.ts [rounds]`, default 50; DIVAN_SEED repeats the order of the disturbances.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { BucketClient, type ChangeToken } from '#client/bucket-client.ts';
 import {
   type FailedRead,
@@ -15,17 +12,18 @@ import {
   violations,
   type Write,
 } from '../support/index-history.ts';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { administrator } from '../support/node-process.ts';
 import { type Random, randomFrom } from '../support/random.ts';
+import { RestartedNode } from '../support/restarted-node.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const writers = 3;
 const keysOfWriter = 4;
 const writesOfRound = 25;
 const readers = 2;
-const authorization = `Basic ${Buffer.from(`${administrator.username}:${administrator.password}`).toString('base64')}`;
 const rowsText = 'SELECT META(d).id AS k, d.n FROM travel.s.c AS d USE INDEX (by_n) WHERE d.n >= 0';
 
+/** Two kills, because they lose more than a restart. */
 const disturbances = [
   'nothing',
   'flush',
@@ -47,26 +45,24 @@ class ConsistencyRun {
   readonly history: Tables & { readonly writes: TokenWrite[] } = {
     ...{ writes: [], reads: [], failedReads: [], resets: [], crashes: [], disturbances: [] },
   };
-  private readonly dataDir: string;
+  private readonly node = new RestartedNode('travel');
   private readonly random: Random;
-  private node!: NodeProcess;
   private lastValue = 0;
   private isWriting = false;
 
-  constructor(dataDir: string, random: Random) {
-    this.dataDir = dataDir;
+  constructor(random: Random) {
     this.random = random;
   }
 
   async start(): Promise<void> {
-    await this.startNode();
-    await this.node.request('/pools/default/buckets/travel', 'POST', { flushEnabled: '1' });
+    await this.node.start();
+    await this.node.process.request('/pools/default/buckets/travel', 'POST', { flushEnabled: '1' });
     await this.statement('CREATE SCOPE travel.s IF NOT EXISTS');
     await this.makeCollection();
   }
 
-  async stop(): Promise<void> {
-    await this.node?.[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.node[Symbol.asyncDispose]();
   }
 
   /** @throws AssertionError when an answer is not allowed */
@@ -84,31 +80,35 @@ class ConsistencyRun {
 
   private async disturb(disturbance: Disturbance): Promise<void> {
     const { history, node } = this;
-    // In the middle of the writes.
+    // Waits until some of the writes are done.
     const until = history.writes.length + this.random(writers * writesOfRound);
     while (history.writes.length < until) await new Promise(setImmediate);
     if (disturbance === 'flush')
-      await this.noting(history.resets, async () => {
-        const { status } = await node.request('/pools/default/buckets/travel/controller/doFlush', 'POST', {});
+      await this.recorded(history.resets, async () => {
+        const { status } = await node.process.request(
+          '/pools/default/buckets/travel/controller/doFlush',
+          'POST',
+          {},
+        );
         assert.equal(status, 200);
       });
     else if (disturbance === 'drop collection')
-      await this.noting(history.resets, async () => {
+      await this.recorded(history.resets, async () => {
         await this.statement('DROP COLLECTION travel.s.c');
         await this.makeCollection();
       });
     else if (disturbance === 'drop index')
-      await this.noting(history.disturbances, async () => {
+      await this.recorded(history.disturbances, async () => {
         await this.statement('DROP INDEX by_n ON travel.s.c');
         await this.statement('CREATE INDEX by_n ON travel.s.c(n)');
       });
     else if (disturbance === 'restart')
-      await this.noting(history.disturbances, () => this.restart('SIGTERM'));
-    else if (disturbance === 'kill') await this.noting(history.crashes, () => this.restart('SIGKILL'));
+      await this.recorded(history.disturbances, () => this.restart('SIGTERM'));
+    else if (disturbance === 'kill') await this.recorded(history.crashes, () => this.restart('SIGKILL'));
   }
 
-  /** What is under way counts as open-ended until it ends. */
-  private async noting(intervals: Interval[], act: () => Promise<void>): Promise<void> {
+  /** The interval has no end until `act` has ended. */
+  private async recorded(intervals: Interval[], act: () => Promise<void>): Promise<void> {
     const interval = { startMs: performance.now(), endMs: Infinity };
     intervals.push(interval);
     await act();
@@ -116,13 +116,8 @@ class ConsistencyRun {
   }
 
   private async restart(signal: NodeJS.Signals): Promise<void> {
-    await this.node.stop(signal);
-    await this.startNode();
-  }
-
-  private async startNode(): Promise<void> {
-    const args = ['--services', 'kv,index,n1ql', '--bucket', 'travel'];
-    this.node = await NodeProcess.start({ args, dataDir: this.dataDir });
+    await this.node.process.stop(signal);
+    await this.node.start();
   }
 
   private async makeCollection(): Promise<void> {
@@ -151,7 +146,7 @@ class ConsistencyRun {
         status = reply?.status ?? null;
         token = reply?.token ?? null;
       } catch {
-        client?.close(); // of a node that is stopped
+        client?.close(); // The node is stopped.
       }
       if (status !== 0) collection = undefined;
       const endMs = status === null ? Infinity : performance.now();
@@ -163,7 +158,7 @@ class ConsistencyRun {
   }
 
   private client(): Promise<BucketClient> {
-    const [host = '', port = ''] = this.node.ready.node.kv.split(':');
+    const [host = '', port = ''] = this.node.process.ready.node.kv.split(':');
     const address = { host, port: Number(port), timeoutMs: 10_000 };
     return BucketClient.open({ address, account: administrator, bucket: 'travel' });
   }
@@ -174,7 +169,7 @@ class ConsistencyRun {
 
   private async readOnce(isAtPlus: boolean): Promise<void> {
     const { history } = this;
-    const after = isAtPlus ? this.someWrites() : undefined;
+    const after = isAtPlus ? this.recentWrites() : undefined;
     const startMs = performance.now();
     try {
       const consistency = after ? atPlus(after) : { scan_consistency: 'request_plus' };
@@ -185,66 +180,53 @@ class ConsistencyRun {
     } catch (error) {
       const endMs = performance.now();
       const failed: FailedRead = { startMs, endMs, reason: (error as Error).message };
-      if (!(after && isOfGoneHistory(failed, after, history))) history.failedReads.push(failed);
+      if (!(after && isOfEndedHistory(failed, after, history))) history.failedReads.push(failed);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
-  /** Acknowledged ones, newest of each vbucket. */
-  private someWrites(): TokenWrite[] {
+  /** The newest acknowledged write of each vbucket, among the last twenty. */
+  private recentWrites(): TokenWrite[] {
     const byVb = new Map<number, TokenWrite>();
     for (const write of this.history.writes.slice(-20)) if (write.token) byVb.set(write.token.vb, write);
     return [...byVb.values()];
   }
 
-  private async statement(statement: string, parameters: object = {}): Promise<unknown[]> {
-    const response = await fetch(`${this.node.ready.node.query}/query/service`, {
-      method: 'POST',
-      headers: { authorization, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ statement, ...parameters }),
-    });
-    const { results, errors } = (await response.json()) as { results: unknown[]; errors?: object[] };
-    if (errors) throw new Error(JSON.stringify(errors));
-    return results;
+  private statement(statement: string, parameters: Record<string, unknown> = {}): Promise<unknown[]> {
+    return this.node.queries.rows(statement, parameters);
   }
 }
 
-function atPlus(writes: readonly TokenWrite[]): object {
+function atPlus(writes: readonly TokenWrite[]): Record<string, unknown> {
   const vectors = writes.map(({ token }) => [token?.vb, [token?.seqno, String(token?.uuid)]] as const);
   const vector = Object.fromEntries(vectors) as object;
   return { scan_consistency: 'at_plus', scan_vectors: { 'default:travel.s.c': vector } };
 }
 
-/** A flush or a crash since the write took its history away: the token is refused. */
-function isOfGoneHistory({ reason, endMs }: FailedRead, after: readonly Write[], history: History): boolean {
+/** A flush or a crash since the write ended the history of its token, which is therefore refused. */
+function isOfEndedHistory({ reason, endMs }: FailedRead, after: readonly Write[], history: History): boolean {
   const sinceMs = Math.min(...after.map(({ startMs }) => startMs));
   const ends = [...history.resets, ...history.crashes];
   return reason.includes('rollback') && ends.some((end) => end.endMs >= sinceMs && end.startMs <= endMs);
 }
 
-/** Each disturbance comes in the first rounds, in an order by the seed. */
+/** The first rounds contain each disturbance, in an order that depends on the seed. */
 export async function consistencyRounds(
   rounds: number,
   random: Random,
   report: (line: string) => void = () => {},
 ): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'divan-consistency-'));
-  const run = new ConsistencyRun(dataDir, random);
-  try {
-    await run.start();
-    let left: Disturbance[] = [];
-    for (let round = 1; round <= rounds; round++) {
-      if (left.length === 0) left = [...disturbances];
-      const [disturbance = 'nothing'] = left.splice(random(left.length), 1);
-      await run.round(disturbance);
-      const { reads, failedReads } = run.history;
-      report(`${round}: ${disturbance}, ${reads.length} reads, ${failedReads.length} failed`);
-    }
-    assert.ok(run.history.reads.length >= rounds);
-  } finally {
-    await run.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+  await using run = new ConsistencyRun(random);
+  await run.start();
+  let left: Disturbance[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    if (left.length === 0) left = [...disturbances];
+    const [disturbance = 'nothing'] = left.splice(random(left.length), 1);
+    await run.round(disturbance);
+    const { reads, failedReads } = run.history;
+    report(`${round}: ${disturbance}, ${reads.length} reads, ${failedReads.length} failed`);
   }
+  assert.ok(run.history.reads.length >= rounds);
 }
 
 if (import.meta.main) {

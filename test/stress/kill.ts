@@ -1,6 +1,6 @@
-// Kills a node with SIGKILL in the middle of a write load, again and again on one data folder, and checks after each restart
-// that every write acknowledged with `persistToMajority` is there. `node test/stress/kill.ts [rounds]`, default 50;
-// DIVAN_SEED repeats the moments of the kills.
+// Kills a node with SIGKILL under a write load, repeatedly on one data folder, and checks after each restart that every write
+// acknowledged with `persistToMajority` exists. `node test/stress/kill.ts [rounds]`, default 50;
+// DIVAN_SEED repeats the times of the kills.
 import assert from 'node:assert/strict';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,14 +13,15 @@ import { printedSeed } from '../support/seed.ts';
 const writers = 16;
 const documents = 400;
 
-/** What clients were told: the newest acknowledged version of each document, and the newest that was sent. */
+/** The newest acknowledged version of each document, and the newest that was sent. */
 class Ledger {
   readonly acknowledged = new Map<string, number>();
-  /** Writes that were acknowledged, and why others failed although the node had not been killed. */
+  /** The number of acknowledged writes. */
   acknowledgements = 0;
+  /** Errors of writes before the kill. */
   readonly unexpected: unknown[] = [];
   readonly sent = new Map<string, number>();
-  /** Kills that left a data file which was to take another one's place. */
+  /** Kills that left an incomplete copy of a data file. */
   killedInCompaction = 0;
 }
 
@@ -38,12 +39,12 @@ export async function killRounds(
       const before = ledger.acknowledged.size;
       const acknowledgements = ledger.acknowledgements;
       await oneRound(dataDir, ledger, { round, compacting, killAfterMs: 100 + random(400) });
-      // A round in which nothing was promised proves nothing.
+      // A round without acknowledged writes proves nothing.
       assert.deepEqual(ledger.unexpected, [], `round ${round}: writes failed before the kill`);
       assert.ok(ledger.acknowledgements > acknowledgements, `round ${round}: no write was acknowledged`);
       report(
         `round ${round}: ${ledger.acknowledged.size} documents acknowledged (${before} before), all there; ` +
-          `${ledger.killedInCompaction} kills with a file half compacted`,
+          `${ledger.killedInCompaction} kills during a compaction`,
       );
     }
     await check(dataDir, ledger);
@@ -90,7 +91,7 @@ async function oneRound(
     const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, stopped));
     const before = ledger.acknowledgements;
     if (compacting) load.push(compactForever(node, stopped));
-    // From the first acknowledgement on: a node that is slow to serve would else be killed before it promised anything.
+    // From the first acknowledgement on: otherwise a slow node would be killed before it acknowledges anything.
     await eventually(() => assert.ok(ledger.acknowledgements > before || ledger.unexpected.length > 0));
     await new Promise((resolve) => setTimeout(resolve, killAfterMs));
     stopped.killed = true;
@@ -120,7 +121,7 @@ async function write(
       ledger.acknowledged.set(key, version);
       ledger.acknowledgements++;
     } catch (error) {
-      // Once the node is gone, what this write became is only bounded by `sent`.
+      // After the kill the write may or may not have been applied: only `sent` limits its version.
       if (!stopped.killed) ledger.unexpected.push(error);
       if (ledger.unexpected.length > 0) return;
     }
@@ -151,7 +152,7 @@ async function check(dataDir: string, ledger: Ledger): Promise<void> {
   }
 }
 
-/** The SDK waits long for sessions whose node is gone. */
+/** Waits at most two seconds: the SDK waits longer for sessions whose node has ended. */
 const closeSoon = (cluster: Cluster): Promise<unknown> =>
   Promise.race([cluster.close(), new Promise((resolve) => setTimeout(resolve, 2000))]);
 

@@ -7,28 +7,28 @@ import { type Random, randomFrom } from '../support/random.ts';
 import { printedSeed } from '../support/seed.ts';
 
 export interface PrivilegeTally {
-  asked: number;
+  requests: number;
   refused: number;
 }
 
 export async function privilegeRounds(users: number, random: Random): Promise<PrivilegeTally> {
   const cases = Array.from({ length: users }, (_, at) => aRandomCase(random, at));
   await using service = await withService(cases);
-  const tally = { asked: 0, refused: 0 };
+  const tally = { requests: 0, refused: 0 };
   for (const [index, one] of cases.entries()) {
-    const asked = rows
+    const requests = rows
       .flatMap((row) => placesOf(row).map((place) => [row, place] as const))
       .map((pair) => ({ pair, order: random(1 << 30) }))
       .sort((a, b) => a.order - b.order)
       .map(({ pair }) => pair);
-    const got = await ask(service, index, asked);
-    const wrong = asked.flatMap(([row, place], at) => {
+    const got = await ask(service, index, requests);
+    const wrong = requests.flatMap(([row, place], at) => {
       const wanted = expected(row, place, one);
       if (wanted !== 'done') tally.refused++;
       return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
     });
     assert.deepEqual(wrong, [], one.name);
-    tally.asked += asked.length;
+    tally.requests += requests.length;
   }
   return tally;
 }

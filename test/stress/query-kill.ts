@@ -1,12 +1,11 @@
-// Mixed DML, DDL and queries under `kill -9`: what was acknowledged at a persistence level is there after each start, and every index
-// has exactly the documents. `node test/stress/query-kill.ts [minutes]`, default 30; DIVAN_SEED repeats the order of the statements.
+// Mixed DML, DDL and queries under `kill -9`: each start still has what was acknowledged at a persistence level, and every
+// index has exactly the documents. `node test/stress/query-kill.ts [minutes]`, default 30; DIVAN_SEED repeats the order of the statements.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DocumentModel, type DocumentState } from '../support/document-model.ts';
-import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { eventuallyWithin } from '../support/node-process.ts';
+import type { QueryAnswer } from '../support/query-client.ts';
 import { type Random, randomFrom } from '../support/random.ts';
+import { RestartedNode } from '../support/restarted-node.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const writers = 3;
@@ -14,10 +13,9 @@ const keysOfWriter = 12;
 const acksOfRound = 60;
 /** How long clean-up and index builds may take after a start. */
 const checkMs = 90_000;
-const authorization = `Basic ${btoa(`${administrator.username}:${administrator.password}`)}`;
 const keyspace = 'shop.s.docs';
 
-/** What each index has: rows of it are compared with the documents. */
+/** Each index, and the statement whose rows are compared with the documents. */
 const indexes = {
   by_n: { keys: 'n', rows: `SELECT META(d).id, d.n FROM ${keyspace} AS d USE INDEX (by_n) WHERE d.n >= 0` },
   by_wc: {
@@ -39,64 +37,65 @@ const indexNames = Object.keys(indexes) as IndexName[];
 
 type Row = Readonly<Record<string, unknown>>;
 
-interface Answer {
-  readonly results?: readonly unknown[];
-  readonly errors?: readonly { readonly code: number; readonly msg: string }[];
-  readonly metrics?: { readonly mutationCount?: number };
-}
-
 /** The node ended before it answered: what the statement did is unknown. */
 class Unanswered extends Error {}
 
 class KillRun {
   readonly counts: Record<string, number> = {};
   private readonly model = new DocumentModel();
-  /** Names that are there, that are not, and (null) of which nobody knows. */
-  private readonly known = new Map<IndexName, boolean | null>(indexNames.map((name) => [name, false]));
-  private readonly dataDir: string;
+  /** Whether each index exists; null after a statement without an answer. */
+  private readonly indexExists = new Map<IndexName, boolean | null>(indexNames.map((name) => [name, false]));
+  private readonly node = new RestartedNode('shop');
   private readonly random: Random;
-  private node!: NodeProcess;
   private lastValue = 0;
   private isRunning = false;
 
-  constructor(dataDir: string, random: Random) {
-    this.dataDir = dataDir;
+  constructor(random: Random) {
     this.random = random;
   }
 
   async start(): Promise<void> {
-    await this.startNode();
+    await this.node.start();
     await this.ask('CREATE SCOPE shop.s');
     await this.ask(`CREATE COLLECTION ${keyspace}`);
   }
 
-  async stop(): Promise<void> {
-    await this.node?.[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.node[Symbol.asyncDispose]();
   }
 
   /** @throws AssertionError when something is lost, or an index has other rows than there are documents */
   async round(): Promise<void> {
     this.isRunning = true;
-    const before = this.count('acknowledged', 0);
-    const until = before + this.random(acksOfRound) + 1;
+    const isEnough = this.endOfRound();
     let failure: unknown;
     const workers = [
       ...Array.from({ length: writers }, (_, writer) => this.write(writer)),
-      ...[this.define(), this.query(), this.transact()],
+      ...[this.changeIndexes(), this.query(), this.transact()],
     ].map((worker) =>
       worker.catch((error: unknown) => {
         failure ??= error;
       }),
     );
-    while (this.count('acknowledged', 0) < until && failure === undefined)
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!isEnough() && failure === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     this.isRunning = false;
-    await this.node.stop('SIGKILL');
+    await this.node.process.stop('SIGKILL');
     this.count('kills');
     await Promise.all(workers);
     if (failure !== undefined) throw failure;
-    await this.startNode();
+    await this.node.start();
     await this.check();
+  }
+
+  /**
+   * A round ends after some acknowledged statements. They are faster than an index, so the first round and a third of the others end
+   * with the acknowledgement of an index.
+   */
+  private endOfRound(): () => boolean {
+    const isForIndex = this.count('kills', 0) === 0 || this.random(3) === 0;
+    const what = isForIndex ? 'indexes created' : 'acknowledged';
+    const enough = this.count(what, 0) + (isForIndex ? 1 : 1 + this.random(acksOfRound));
+    return () => this.count(what, 0) >= enough;
   }
 
   private count(what: string, by = 1): number {
@@ -104,14 +103,9 @@ class KillRun {
     return this.counts[what];
   }
 
-  private async startNode(): Promise<void> {
-    const args = ['--services', 'kv,index,n1ql', '--bucket', 'shop'];
-    this.node = await NodeProcess.start({ args, dataDir: this.dataDir, startMs: 120_000 });
-  }
-
   // ---------- load
 
-  /** One statement after the other, on keys of its own, until the node is killed. */
+  /** Runs one statement after the other, on its own keys, until the node is killed. */
   private async write(writer: number): Promise<void> {
     while (this.isRunning) {
       const key = `w${writer}-${this.random(keysOfWriter)}`;
@@ -161,7 +155,7 @@ class KillRun {
   }
 
   private async insert(key: string, made: DocumentState): Promise<void> {
-    if (this.model.isThere(key)) return;
+    if (this.model.mayExist(key)) return;
     await this.change('insert', [key], () => made, `INSERT INTO ${keyspace} (KEY, VALUE) VALUES ($k, $v)`, {
       $k: key,
       $v: made,
@@ -174,12 +168,12 @@ class KillRun {
     keys: readonly string[],
     next: (old: DocumentState | null) => DocumentState | null,
     statement: string,
-    parameters: object,
+    parameters: Record<string, unknown>,
   ): Promise<void> {
-    const doubtful = this.model.begin(keys, next);
+    const pending = this.model.begin(keys, next);
     try {
       await this.ask(statement, { ...parameters, durability_level: 'majorityAndPersistActive' });
-      doubtful.done();
+      pending.done();
       this.count('acknowledged');
       this.count(kind);
     } catch (error) {
@@ -189,13 +183,13 @@ class KillRun {
     }
   }
 
-  /** Two new documents in one transaction: both, or none, also when it is committed after the next start. */
+  /** Writes two new documents in each transaction: both must exist, or none, also if only the next start commits it. */
   private async transact(): Promise<void> {
     while (this.isRunning) {
       const n = ++this.lastValue;
       const made: DocumentState = { n, c: n % 3, w: 9, tags: ['tx'] };
       const pair = [`x${n}-a`, `x${n}-b`] as const;
-      const doubtful = this.model.beginTogether(pair, made);
+      const pending = this.model.beginTogether(pair, made);
       try {
         const [begun] = (await this.ask('BEGIN WORK', { durability_level: 'majorityAndPersistActive' })) as [
           { txid: string },
@@ -207,7 +201,7 @@ class KillRun {
             txid: begun.txid,
           });
         await this.ask('COMMIT', { txid: begun.txid });
-        doubtful.done();
+        pending.done();
         this.count('transactions');
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
@@ -216,17 +210,17 @@ class KillRun {
     }
   }
 
-  /** Indexes come and go. */
-  private async define(): Promise<void> {
+  /** Creates and drops indexes. */
+  private async changeIndexes(): Promise<void> {
     while (this.isRunning) {
       const name = indexNames[this.random(indexNames.length)] as IndexName;
-      const isThere = this.known.get(name) === true;
+      const isThere = this.indexExists.get(name) === true;
       const { keys, where } = { where: undefined, ...indexes[name] };
       const create = `CREATE INDEX ${name} ON ${keyspace}(${keys})${where ? ` WHERE ${where}` : ''}`;
-      this.known.set(name, null);
+      this.indexExists.set(name, null);
       try {
         await this.ask(isThere ? `DROP INDEX ${name} ON ${keyspace}` : create);
-        this.known.set(name, !isThere);
+        this.indexExists.set(name, !isThere);
         this.count(isThere ? 'indexes dropped' : 'indexes created');
       } catch (error) {
         if (!(error instanceof Unanswered)) throw error;
@@ -234,7 +228,7 @@ class KillRun {
     }
   }
 
-  /** Readers meet no error but those of an index or a node that goes. */
+  /** Reads, and accepts only errors that a dropped index or a killed node causes. */
   private async query(): Promise<void> {
     const texts = [
       `SELECT w, COUNT(*) AS n, MAX(n) AS m FROM ${keyspace} GROUP BY w ORDER BY w`,
@@ -247,8 +241,8 @@ class KillRun {
         await this.ask(text, { scan_consistency: this.random(2) ? 'request_plus' : 'not_bounded' });
         this.count('queries');
       } catch (error) {
-        const isGone = error instanceof Unanswered || /index/i.test((error as Error).message);
-        if (!isGone) throw error;
+        const isExpected = error instanceof Unanswered || /index/i.test((error as Error).message);
+        if (!isExpected) throw error;
       }
     }
   }
@@ -259,7 +253,7 @@ class KillRun {
     await eventuallyWithin(checkMs, async () => {
       const found = await this.documents();
       this.model.check(found);
-      this.model.settle(found);
+      this.model.resolve(found);
     });
     await this.checkIndexes();
   }
@@ -275,7 +269,7 @@ class KillRun {
     return new Map(rows.map(({ k, v }) => [k, v]));
   }
 
-  /** Each index that was acknowledged is there and has the rows of the documents; a dropped one is gone. */
+  /** Each acknowledged index exists and has the rows of the documents; a dropped one does not exist. */
   private async checkIndexes(): Promise<void> {
     const states = await eventuallyWithin(checkMs, async () => {
       const found = (await this.ask('SELECT name, state FROM system:indexes WHERE keyspace_id = "docs"')) as {
@@ -286,12 +280,12 @@ class KillRun {
       return new Set(found.map(({ name }) => name));
     });
     for (const name of indexNames) {
-      const wanted = this.known.get(name);
+      const wanted = this.indexExists.get(name);
       if (wanted !== null)
         assert.equal(states.has(name), wanted, `${name} ${wanted ? 'is lost' : 'came back'}`);
-      this.known.set(name, states.has(name));
+      this.indexExists.set(name, states.has(name));
       if (!states.has(name)) continue;
-      // Again where the clean-up of a lost transaction changed documents in between.
+      // Repeated, since the clean-up of a lost transaction may change documents in between.
       await eventuallyWithin(checkMs, async () => {
         const rows = (await this.ask(indexes[name].rows, { scan_consistency: 'request_plus' })) as Row[];
         const shown = rows.map((row) => JSON.stringify(row)).sort();
@@ -302,17 +296,15 @@ class KillRun {
   }
 
   /** @throws Unanswered when the connection ends, an Error with code and text for a refusal */
-  private async ask(statement: string, parameters: object = {}): Promise<readonly unknown[]> {
-    let answer: Answer;
+  private async ask(
+    statement: string,
+    parameters: Record<string, unknown> = {},
+  ): Promise<readonly unknown[]> {
+    let answer: QueryAnswer;
     try {
-      const response = await fetch(`${this.node.ready.node.query}/query/service`, {
-        method: 'POST',
-        headers: { authorization, 'content-type': 'application/json' },
-        body: JSON.stringify({ statement, ...parameters }),
-      });
-      answer = (await response.json()) as Answer;
+      answer = await this.node.queries.ask(statement, parameters);
     } catch (error) {
-      if (this.node.running && this.isRunning) throw error;
+      if (this.node.process.running && this.isRunning) throw error;
       throw new Unanswered();
     }
     if (answer.errors) throw new Error(answer.errors.map(({ code, msg }) => `${code} ${msg}`).join('; '));
@@ -339,31 +331,26 @@ const needed = [
   'indexes compared',
 ];
 
+/** The limit of the rounds that a short run adds. */
 const roundsMax = 30;
 
-/** Ends when `isEnough` says so, at least after one round. */
+/** Ends when `isEnough` returns true, at the earliest after one round. */
 export async function queryKillRounds(
   isEnough: (rounds: number) => boolean,
   random: Random,
   report: (line: string) => void = () => {},
 ): Promise<Readonly<Record<string, number>>> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'divan-query-kill-'));
-  const run = new KillRun(dataDir, random);
-  try {
-    await run.start();
-    let rounds = 0;
-    const missing = (): string[] => needed.filter((what) => !run.counts[what]);
-    // A short run goes on until each kind of work was done.
-    while (rounds === 0 || !isEnough(rounds) || (missing().length > 0 && rounds < roundsMax)) {
-      await run.round();
-      report(`${++rounds}: ${JSON.stringify(run.counts)}`);
-    }
-    assert.deepEqual(missing(), [], `not done in ${rounds} rounds`);
-    return run.counts;
-  } finally {
-    await run.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+  await using run = new KillRun(random);
+  await run.start();
+  let rounds = 0;
+  const missing = (): string[] => needed.filter((what) => !run.counts[what]);
+  // A short run continues until each kind of work was done.
+  while (rounds === 0 || !isEnough(rounds) || (missing().length > 0 && rounds < roundsMax)) {
+    await run.round();
+    report(`${++rounds}: ${JSON.stringify(run.counts)}`);
   }
+  assert.deepEqual(missing(), [], `not done in ${rounds} rounds`);
+  return run.counts;
 }
 
 if (import.meta.main) {

@@ -2,6 +2,7 @@
 import { Bucket } from '#kv/bucket/bucket.ts';
 import type { BucketOptions } from '#kv/bucket/bucket-parts.ts';
 import {
+  type DocumentResult,
   DurabilityLevel,
   emptyItemView,
   emptyMutation,
@@ -58,40 +59,40 @@ export class BucketUnderTest {
     return Math.floor(this.clock.wallMs() / 1000);
   }
 
-  store(key: string, change: Change = {}): Status {
+  store(key: string, change: Change = {}): DocumentResult {
     return this.bucket.documents.store(aRequest(key, change), this.result);
   }
 
-  remove(key: string, change: Change = {}): Status {
+  remove(key: string, change: Change = {}): DocumentResult {
     return this.bucket.documents.remove(aRequest(key, change), this.result);
   }
 
-  touch(key: string, change: Change = {}): Status {
+  touch(key: string, change: Change = {}): DocumentResult {
     return this.bucket.documents.touch(aRequest(key, change), this.result, this.view);
   }
 
-  lock(key: string, seconds = 0, vb = 0): Status {
+  lock(key: string, seconds = 0, vb = 0): DocumentResult {
     const bytes = keyOf(key);
     return this.bucket.documents.lock(vb, bytes, 0, bytes.length, seconds, this.result, this.view);
   }
 
-  unlock(key: string, casHi: number, casLo: number, vb = 0): Status {
+  unlock(key: string, casHi: number, casLo: number, vb = 0): DocumentResult {
     const bytes = keyOf(key);
     return this.bucket.documents.unlock(vb, bytes, 0, bytes.length, casHi, casLo);
   }
 
-  find(key: string, vb = 0): Status {
+  find(key: string, vb = 0): DocumentResult {
     const bytes = keyOf(key);
     return this.bucket.documents.find(vb, bytes, 0, bytes.length, this.view);
   }
 
-  findAny(key: string, vb = 0): Status {
+  findAny(key: string, vb = 0): DocumentResult {
     const bytes = keyOf(key);
     return this.bucket.documents.findAny(vb, bytes, 0, bytes.length, this.view);
   }
 
   /** Repeats the call while it needs a fetch from disk. */
-  async whenResident(act: () => Status): Promise<Status> {
+  async whenResident(act: () => DocumentResult): Promise<Status> {
     for (let i = 0; i < 100; i++) {
       const status = act();
       if (status !== notResident) return status;
@@ -101,7 +102,7 @@ export class BucketUnderTest {
     throw new Error('the bucket evicted the fetched document each time');
   }
 
-  /** The value in the view, or that of an existing key. */
+  /** The value of the document that the last successful call returned in the view. */
   get value(): string {
     return this.view.buffer.toString('latin1', this.view.valueStart, this.view.valueEnd);
   }
@@ -116,7 +117,7 @@ export class BucketUnderTest {
 export async function fetched({ documents }: Bucket): Promise<Status> {
   const answer = await new Promise<FetchedDocument | Status>((resolve) => documents.awaitDisk(resolve));
   if (typeof answer === 'number') return answer;
-  return answer.stayedOut ? Status.temporaryFailure : Status.success;
+  return answer.lacksRoom ? Status.temporaryFailure : Status.success;
 }
 
 /** `8:name` is a key of collection 8, anything else of the default collection. */

@@ -4,7 +4,7 @@
 //   await checkAccess(t, accessCases(routes, { admin, weak }), call);                 // a provisioned node
 //   await checkAccess(t, unprovisionedCases(routes, admin), call);                    // a fresh one
 //
-// `weak` is an identity whose roles grant nothing that a route asks for (`sync_gateway_replicator[*]` is one). Both are
+// `weak` is an identity whose roles grant nothing that a route requires (`sync_gateway_replicator[*]` is one). Both are
 // Authorization headers. No bucket may be called `absent`.
 import type { TestContext } from 'node:test';
 import type { BoundRoute, RouteDefinition } from '#contract/route.ts';
@@ -46,7 +46,7 @@ export function accessCases(
   ];
 }
 
-/** Until the first administrator is set, only declared routes are open, with any credentials. */
+/** Until the first administrator is set, routes without `openBeforeProvisioning` are closed, whatever the credentials. */
 export function unprovisionedCases(routes: readonly RouteDefinition[], admin: string): AccessCase[] {
   const closed = routes.filter((route) => !route.openBeforeProvisioning);
   return closed.flatMap((route) =>

@@ -26,15 +26,15 @@ const features = [0x04, 0x06, 0x07, 0x0a, 0x0b, 0x0e, 0x10, 0x11, 0x12, 0x14, 0x
 
 export interface BareConnection extends AsyncDisposable {
   connection: Connection;
-  /** What it gave to its socket: the memory of documents itself, the rest copied, because the output is reused. */
+  /** The bytes that it sent to its socket: the memory of documents itself, other bytes copied, because the output is reused. */
   sent: Buffer[];
-  /** Heavy work that was done. */
+  /** Finished heavy jobs. */
   jobs: { job: HeavyJob; result: HeavyResult }[];
-  /** Connections that have something to do. */
+  /** Connections with work to do. */
   woken: Connection[];
 }
 
-/** A connection of an administrator on an ephemeral bucket, whose socket takes everything, and with `keepsSent` keeps it. */
+/** A connection of an administrator on an ephemeral bucket, whose socket accepts everything, and with `keepsSent` keeps it. */
 export async function aBareConnection({ keepsSent = false } = {}): Promise<BareConnection> {
   const sent: Buffer[] = [];
   const jobs: BareConnection['jobs'] = [];

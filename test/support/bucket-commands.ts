@@ -3,23 +3,23 @@ import fc from 'fast-check';
 import type { BucketType, EvictionPolicy } from '#kv/admin.ts';
 import { DurabilityLevel, StoreMode } from '#kv/data/documents.ts';
 import { BucketRun } from './bucket-run.ts';
-import { breathe, type CasChoice, quotaAmple, vbucketCount } from './compared-bucket.ts';
+import { type CasChoice, quotaAmple, runPending, vbucketCount } from './compared-bucket.ts';
 import { type DiskUnderTest, memoryDisk, sqliteDisk } from './disk-under-test.ts';
 import { randomFrom } from './random.ts';
 
-export interface Form {
+export interface BucketKind {
   name: string;
   type: BucketType;
   policy: EvictionPolicy;
   disk: (() => DiskUnderTest) | null;
-  /** The number of runs in a short test. */
+  /** How many sequences a short test runs, and the most commands in one. */
   size: { runs: number; length: number };
 }
 
 const quick = { runs: 20, length: 400 };
 const slow = { runs: 4, length: 150 };
 
-export const forms: readonly Form[] = [
+export const bucketKinds: readonly BucketKind[] = [
   { name: 'valueOnly in memory', type: 'native', policy: 'valueOnly', disk: memoryDisk, size: quick },
   { name: 'fullEviction in memory', type: 'native', policy: 'fullEviction', disk: memoryDisk, size: quick },
   { name: 'valueOnly on SQLite', type: 'native', policy: 'valueOnly', disk: sqliteDisk, size: slow },
@@ -119,7 +119,7 @@ const storeFields = {
 const none = {};
 const quota = fc.constantFrom(1, 100_000, 200_000, quotaAmple);
 
-function commandsOf({ disk, policy }: Form): fc.WeightedArbitrary<fc.AsyncCommand<object, Setup>>[] {
+function commandsOf({ disk, policy }: BucketKind): fc.WeightedArbitrary<fc.AsyncCommand<object, Setup>>[] {
   const isNru = policy === 'nruEviction';
   const common = [
     command(40, 'store', storeFields, ({ run }, given) => {
@@ -157,7 +157,7 @@ function commandsOf({ disk, policy }: Form): fc.WeightedArbitrary<fc.AsyncComman
     command(1, 'tick long', { seconds: fc.integer({ min: 3, max: 40 }) }, ({ run }, { seconds }) =>
       run.tick(seconds * 1000),
     ),
-    command(8, 'breathe', none, () => breathe()),
+    command(8, 'runPending', none, () => runPending()),
     command(6, 'quota', { quota }, ({ run }, given) => run.setRules({ quotaBytes: given.quota })),
     command(
       1,
@@ -206,8 +206,8 @@ export interface Tally {
 }
 
 /** Runs random sequences of commands; throws the shortest one that makes bucket and model differ. */
-export async function tryForm(
-  form: Form,
+export async function tryBucketKind(
+  kind: BucketKind,
   options: { seed: number; runs: number; length: number },
 ): Promise<Tally> {
   const tally: Tally = {
@@ -219,12 +219,12 @@ export async function tryForm(
     evictions: 0,
     expired: 0,
   };
-  const commands = fc.commands([fc.oneof(...commandsOf(form))], { maxCommands: options.length, size: 'max' });
+  const commands = fc.commands([fc.oneof(...commandsOf(kind))], { maxCommands: options.length, size: 'max' });
   const property = fc.asyncProperty(commands, async (sequence) => {
-    const disk = form.disk?.() ?? null;
+    const disk = kind.disk?.() ?? null;
     const run = new BucketRun({
-      type: form.type,
-      policy: form.policy,
+      type: kind.type,
+      policy: kind.policy,
       disk,
       random: randomFrom(options.seed),
     });

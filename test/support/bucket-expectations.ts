@@ -13,12 +13,13 @@ export interface State {
   rev: { min: number; max: number };
 }
 
-export interface Moment {
+/** The wall clock, for expiry, and the monotonic clock, for locks. */
+export interface ClockTimes {
   seconds: number;
   nowMs: number;
 }
 
-export interface Wish {
+export interface Precondition {
   mode: StoreMode;
   /** None when empty. */
   cas: string;
@@ -30,7 +31,7 @@ export const isExpired = (doc: Doc, seconds: number): boolean =>
 
 export const isLocked = (doc: Doc, nowMs: number): boolean => doc.lockedUntilMs > nowMs;
 
-export function statesOf(model: BucketModel, place: Place, moment: Moment): State[] {
+export function statesOf(model: BucketModel, place: Place, times: ClockTimes): State[] {
   const absent: State = {
     kind: 'absent',
     locked: false,
@@ -42,21 +43,21 @@ export function statesOf(model: BucketModel, place: Place, moment: Moment): Stat
   const others = doc.mayBeGone ? [absent] : [];
   const { cas, rev } = doc;
   if (doc.deleted) return [{ kind: 'tombstone', locked: false, cas, rev }, ...others];
-  const locked = isLocked(doc, moment.nowMs);
+  const locked = isLocked(doc, times.nowMs);
   const tombstone: State = { kind: 'tombstone', locked: false, cas: null, rev: plusOne(rev) };
-  if (isExpired(doc, moment.seconds)) return [{ kind: 'expired', locked, cas, rev }, tombstone, ...others];
+  if (isExpired(doc, times.seconds)) return [{ kind: 'expired', locked, cas, rev }, tombstone, ...others];
   const live: State = { kind: 'live', locked, cas, rev };
   return doc.mayBeGone ? [live, tombstone, absent] : [live];
 }
 
 /** The possible statuses of a store in this state, unless another rule refuses it. */
-export function storeAnswers(state: State, wish: Wish): Status[] {
-  const exists = wish.overTombstone ? state.kind !== 'absent' : state.kind === 'live';
-  if (wish.mode === StoreMode.add) return [exists ? Status.keyExists : Status.success];
-  if (exists) return casAnswers(state, wish.cas);
-  const isNewTombstone = wish.mode === StoreMode.remove && wish.overTombstone;
-  const mayBegin = isNewTombstone || wish.mode === StoreMode.set;
-  return [mayBegin && wish.cas === '' ? Status.success : Status.keyNotFound];
+export function storeAnswers(state: State, precondition: Precondition): Status[] {
+  const exists = precondition.overTombstone ? state.kind !== 'absent' : state.kind === 'live';
+  if (precondition.mode === StoreMode.add) return [exists ? Status.keyExists : Status.success];
+  if (exists) return casAnswers(state, precondition.cas);
+  const isNewTombstone = precondition.mode === StoreMode.remove && precondition.overTombstone;
+  const mayBegin = isNewTombstone || precondition.mode === StoreMode.set;
+  return [mayBegin && precondition.cas === '' ? Status.success : Status.keyNotFound];
 }
 
 /** Like `storeAnswers`, for changes that require the document. */

@@ -1,6 +1,7 @@
 // A simple model of a bucket's documents: the last version by vbucket and key, and all
 // versions in the order of their seqnos, of which a crash keeps a prefix. Where the engine may choose
 // (when an expired document becomes a tombstone, which CAS of a lock is on disk) it keeps all possibilities.
+import type { Manifest } from '#kv/admin.ts';
 import { withXattrs } from './a-bucket.ts';
 
 export interface Content {
@@ -26,6 +27,7 @@ export interface Doc {
   mayBeGone: boolean;
 }
 
+/** Where a document is stored. */
 export interface Place {
   vb: number;
   key: string;
@@ -45,11 +47,13 @@ export function textOf({ sys, user, body }: Content): string {
 export const remainsOf = ({ sys }: Content): Content => ({ ...nothing, sys });
 
 export class BucketModel {
+  /** By vbucket, then by key. */
   readonly docs: Map<string, Doc>[];
   /** Durable writes that are not on disk yet. */
   readonly pending: Map<string, Doc>[];
+  /** The high seqno of each vbucket. */
   readonly high: number[];
-  /** Highest CAS and the highest revision of a deleted document that were ever seen. */
+  /** The highest CAS, and the highest revision of a deleted document, that each vbucket had. */
   readonly maxCas: bigint[];
   readonly maxDeletedRev: number[];
   private readonly history: { key: string; doc: Doc }[][];
@@ -139,4 +143,15 @@ export class BucketModel {
   private noteDeleted(vb: number, { deleted, rev }: Doc): void {
     if (deleted) this.maxDeletedRev[vb] = Math.max(this.maxDeletedRev[vb] as number, rev.min);
   }
+}
+
+/** The last collection has its own maximum time to live. */
+export function manifestOf(ids: readonly number[], uid: number, maxTTL: number): Manifest {
+  const last = ids.at(-1);
+  const collections = ids.map((id) => ({
+    name: `c${id}`,
+    uid: id.toString(16),
+    ...(id === last && maxTTL !== 0 && { maxTTL }),
+  }));
+  return { uid: uid.toString(16), scopes: [{ name: '_default', uid: '0', collections }] };
 }

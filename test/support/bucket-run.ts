@@ -7,18 +7,18 @@ import { Datatype, Status } from '#wire/status.ts';
 import { changeAnswers, plusOne, revAfter, type State, storeAnswers } from './bucket-expectations.ts';
 import { type Doc, hasXattrs, type Place, remainsOf, textOf } from './bucket-model.ts';
 import {
-  breathe,
   type CasChoice,
   ComparedBucket,
   isOf,
   quotaAmple,
+  runPending,
   type StoreOrder,
   vbucketCount,
   wordsOf,
 } from './compared-bucket.ts';
 import { ManualClock } from './manual-clock.ts';
 
-const longestRounds = 400;
+const roundsMax = 400;
 
 export class BucketRun extends ComparedBucket {
   async start(): Promise<this> {
@@ -195,7 +195,7 @@ export class BucketRun extends ComparedBucket {
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
     this.b.bucket.setRules(rules);
-    if (this.options.policy === 'nruEviction') this.letGo();
+    if (this.options.policy === 'nruEviction') this.noteEvictions();
   }
 
   setMaxTtl(maxTtl: number, ofCollection: number): void {
@@ -229,7 +229,7 @@ export class BucketRun extends ComparedBucket {
     for (let vb = 0; vb < vbucketCount; vb++) this.model.clear(vb);
     this.noteEvents();
     this.swept.clear();
-    this.promised.fill(0);
+    this.durableSeqnos.fill(0);
   }
 
   async restart(): Promise<void> {
@@ -259,18 +259,18 @@ export class BucketRun extends ComparedBucket {
     if (disk === null) return;
     const logs = this.failoverLogs();
     this.noteCompaction();
-    this.life++;
+    this.processRun++;
     this.tokens.clear();
     this.b.bucket.documents.onResolved = () => {};
     this.countUp();
     // A dead process does not evict.
     this.b.bucket.setRules({ quotaBytes: quotaAmple });
     await disk.crash(unsynced);
-    await breathe();
+    await runPending();
     await this.revive();
     this.counts.crashes++;
     for (const [vb, log] of this.failoverLogs().entries()) {
-      assert.notDeepEqual(log[0], logs[vb]?.[0], 'a crash begins a new life');
+      assert.notDeepEqual(log[0], logs[vb]?.[0], 'a crash adds an entry to the failover log');
       assert.ok((log[0]?.seqno ?? -1) <= this.b.bucket.documents.highSeqno(vb));
     }
   }
@@ -281,7 +281,7 @@ export class BucketRun extends ComparedBucket {
     this.options.disk?.release();
     for (let round = 0; round < 12; round++) {
       this.tick(125);
-      await breathe();
+      await runPending();
     }
     await this.rest();
     for (const { place } of this.model.all()) this.find(place);
@@ -303,10 +303,10 @@ export class BucketRun extends ComparedBucket {
     assert.equal(this.b.bucket.state, 'ready');
     for (let vb = 0; vb < vbucketCount; vb++) {
       const [entry] = this.b.bucket.documents.failoverLog(vb);
-      const isNewLife = entry?.uuidHi !== logs[vb]?.[0]?.uuidHi || entry?.uuidLo !== logs[vb]?.[0]?.uuidLo;
-      const survived = isNewLife && entry ? entry.seqno : this.b.bucket.documents.highSeqno(vb);
-      assert.ok(survived >= (persisted[vb] as number), 'what was persisted survives');
-      assert.ok(survived >= (this.promised[vb] as number), 'what was promised survives');
+      const hasNewEntry = entry?.uuidHi !== logs[vb]?.[0]?.uuidHi || entry?.uuidLo !== logs[vb]?.[0]?.uuidLo;
+      const survived = hasNewEntry && entry ? entry.seqno : this.b.bucket.documents.highSeqno(vb);
+      assert.ok(survived >= (persisted[vb] as number), 'persisted changes survive');
+      assert.ok(survived >= (this.durableSeqnos[vb] as number), 'acknowledged durable changes survive');
       this.model.cutBack(vb, survived);
     }
     this.noteEvents();
@@ -321,8 +321,8 @@ export class BucketRun extends ComparedBucket {
     await act();
     this.isEnding = false;
     this.check();
-    assert.equal(this.waiting, 0, 'nobody waits for a bucket that has stopped');
-    assert.equal(this.tokens.size, 0, 'every durable write is settled');
+    assert.equal(this.waiting, 0, 'no call waits for a bucket that has stopped');
+    assert.equal(this.tokens.size, 0, 'every durable write is resolved');
   }
 
   private countUp(): void {
@@ -335,8 +335,8 @@ export class BucketRun extends ComparedBucket {
 
   private async rest(): Promise<void> {
     for (let round = 0; this.waiting > 0; round++) {
-      assert.ok(round < longestRounds, 'the disk answers');
-      await breathe();
+      assert.ok(round < roundsMax, 'the disk answers');
+      await runPending();
     }
     this.check();
   }

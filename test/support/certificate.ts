@@ -1,12 +1,15 @@
 // A self-signed certificate for tests.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
-import { X509CertificateGenerator } from '@peculiar/x509';
+import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 let serial = 1;
 
-export async function makeCertificate(): Promise<{ certificate: string; key: string }> {
+/** `uris`: alternative names. */
+export async function makeCertificate(
+  uris: readonly string[] = [],
+): Promise<{ certificate: string; key: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const made = await X509CertificateGenerator.createSelfSigned(
     {
@@ -16,6 +19,11 @@ export async function makeCertificate(): Promise<{ certificate: string; key: str
       notAfter: new Date(Date.now() + 3_600_000),
       signingAlgorithm: algorithm,
       keys: keys as webcrypto.CryptoKeyPair,
+      ...(uris.length > 0 && {
+        extensions: [
+          new SubjectAlternativeNameExtension(uris.map((value) => ({ type: 'url' as const, value }))),
+        ],
+      }),
     },
     webcrypto,
   );

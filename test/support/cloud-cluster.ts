@@ -11,7 +11,7 @@ export interface CloudCluster {
   connectionString: string;
 }
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 /** The body of the request for a hosted cluster. */
 export const hostedCluster = (projectId: string, change: object = {}) => ({
@@ -55,23 +55,23 @@ export async function untilStatus(
   path: string,
   status: string,
 ): Promise<{ id: string; endpointsURL: string[] }> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     const { body } = await cloud.request('GET', path);
     if (body.status === status) return body;
     assert.doesNotMatch(String(body.status), /fail/i, JSON.stringify(body));
     assert.ok(
       performance.now() < deadline,
-      `${path} is ${body.status}, not ${status}, after ${patienceMs} ms`,
+      `${path} is ${body.status}, not ${status}, after ${timeoutMs} ms`,
     );
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
 }
 
 export async function untilGone(cloud: CloudProcess, path: string): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   while ((await cloud.request('GET', path)).status !== 404) {
-    assert.ok(performance.now() < deadline, `${path} is still there after ${patienceMs} ms`);
+    assert.ok(performance.now() < deadline, `${path} is still there after ${timeoutMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
 }

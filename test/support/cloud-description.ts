@@ -19,7 +19,7 @@ export class CloudDescription {
     this.document = document;
   }
 
-  /** Throws differences from the description. Undescribed paths must be refused. */
+  /** Throws if the answer differs from the description. Undescribed paths must be refused. */
   check(method: string, path: string, answer: Answer): void {
     const what = `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`;
     const operation = this.operationOf(method, path.split('?')[0] as string);

@@ -16,7 +16,7 @@ export interface CloudReady {
 }
 
 export interface CloudSettings {
-  /** Instead of the checkout's. */
+  /** The launcher; by default that of the checkout. */
   launcher?: string;
   args?: string[];
   /** Added to the environment of the tests. */
@@ -25,7 +25,7 @@ export interface CloudSettings {
   dataDir?: string;
   /** A file for standard error. */
   logTo?: string;
-  /** Outside of the data folder. */
+  /** Default: a file in the data folder. */
   readyFile?: string;
 }
 
@@ -38,7 +38,7 @@ export interface Answer {
 }
 
 const ownLauncher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 60_000;
 
 export class CloudProcess {
   readonly dataDir: string;
@@ -124,7 +124,7 @@ export class CloudProcess {
 
   /**
    * Sends a request with the start token or `token`, and the body as JSON. Throws when the reply does not match the
-   * description of the API declares.
+   * description of the API.
    */
   async request(method: string, path: string, body?: unknown, token = this.ready.token): Promise<Answer> {
     const response = await fetch(new URL(path, this.ready.api), {
@@ -145,7 +145,7 @@ export class CloudProcess {
     return answer;
   }
 
-  /** Equal for every cloud: requested once. */
+  /** Every cloud has the same description: only the first call requests it. */
   async description(): Promise<CloudDescription> {
     described ??= fetch(new URL('/openapi.json', this.ready.api)).then(
       async (response) => new CloudDescription((await response.json()) as CloudDocument),
@@ -177,10 +177,10 @@ function pidsIn(dataDir: string, file: string, pidOf: (text: string) => number):
     .map((node) => join(folder, node, file))
     .filter((path) => existsSync(path))
     .map((path) => pidOf(readFileSync(path, 'utf8')))
-    .filter((pid) => pid > 0 && lives(pid));
+    .filter((pid) => pid > 0 && isRunning(pid));
 }
 
-function lives(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
@@ -195,7 +195,8 @@ async function whenReady(
 ): Promise<CloudReady> {
   const deadline = performance.now() + startTimeoutMs;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`the cloud ended with ${child.exitCode}: ${printed.text}`);
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`the cloud ended with ${child.exitCode ?? child.signalCode}: ${printed.text}`);
     if (existsSync(readyFile))
       return (JSON.parse(readFileSync(readyFile, 'utf8')) as { cloud: CloudReady }).cloud;
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -49,7 +49,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.deepEqual(existsSync(folder) ? readdirSync(folder) : [], []);
   });
 
-  test('finds its nodes after a kill', async () => {
+  test('controls the nodes that a killed cloud left running on its data folder', async () => {
     const first = await start();
     const projectId = await aProject(first);
     const cloudId = (await first.request('GET', '/v2/clouds')).body.data[0].id;
@@ -68,7 +68,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     await first[Symbol.asyncDispose]();
   });
 
-  test('creates a hosted cluster with a progress operation, which v2 does not show', async () => {
+  test('creates and scales a hosted cluster, reports its progress as an operation, and hides the cluster from v2', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
     const created = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId));
@@ -165,7 +165,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     assert.deepEqual(await listed('desc'), inOrder.toReversed());
   });
 
-  test('names the field in a refusal', async () => {
+  test('refuses an invalid cluster with the name of the field', async () => {
     await using cloud = await start();
     const projectId = await aProject(cloud);
     const [server] = hostedCluster(projectId).servers;

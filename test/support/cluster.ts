@@ -45,15 +45,15 @@ export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => (
 /** Reports the figures that a test sets, and applies every change at once unless a test sets otherwise. */
 export class FakeDataService implements DataService {
   readonly figures = new Map<string, MeasuredBucket>();
-  answersSettled = true;
+  hasApplied = true;
+  /** What `randomKey` returns. */
   key: string | null = null;
-  #listeners = new Set<() => void>();
 
   async applied(): Promise<boolean> {
-    return this.answersSettled;
+    return this.hasApplied;
   }
   async caughtUp(): Promise<boolean> {
-    return this.answersSettled;
+    return this.hasApplied;
   }
   async refresh(): Promise<void> {}
   measured(uuid: string): MeasuredBucket | null {
@@ -70,18 +70,14 @@ export class FakeDataService implements DataService {
   }
   async compact(): Promise<void> {}
   async cancelCompaction(): Promise<void> {}
-  onChange(listener: () => void) {
-    this.#listeners.add(listener);
-    return { stop: () => void this.#listeners.delete(listener) };
-  }
-  tell(): void {
-    for (const listener of this.#listeners) listener();
+  onChange() {
+    return { stop: () => {} };
   }
 }
 
 export const figures = (changes: Partial<MeasuredBucket> = {}): MeasuredBucket => ({
   state: 'ready',
-  troubles: [],
+  problems: [],
   warmUp: null,
   items: 0,
   memUsedBytes: 0,

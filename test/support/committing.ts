@@ -11,7 +11,7 @@ const { damaged } = await engine.open({ folder, bucketUuid, incarnation: 1, file
 if (damaged.length > 0) throw new Error(JSON.stringify(damaged));
 await Promise.all([commitForever(0), commitForever(1)]);
 
-/** Round n writes 30 keys, most of them again, so that pages change all over the file. */
+/** Each round writes 30 of 997 keys, so that most writes replace a document and pages change all over the file. */
 async function commitForever(file: number): Promise<void> {
   for (let round = Number(firstRounds[file]); ; round++) {
     const docs = Array.from({ length: 30 }, (_, i) => ({

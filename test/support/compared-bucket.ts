@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { BucketType, EvictionPolicy, Manifest } from '#kv/admin.ts';
 import type { BucketRules } from '#kv/bucket/rules.ts';
 import {
+  type DocumentResult,
   DurabilityLevel,
   type FailoverEntry,
   type FetchedDocument,
@@ -19,6 +20,7 @@ import {
   type Content,
   type Doc,
   hasXattrs,
+  manifestOf,
   nothing,
   type Place,
   remainsOf,
@@ -64,17 +66,22 @@ export class ComparedBucket {
   /** Ids of the existing collections. */
   protected collections = [0, 8];
   protected lastCollection = 8;
-  /** Incremented when all requests that wait for the disk are dropped. */
-  protected life = 0;
+  /** The run of the simulated process: a crash begins the next one, and drops requests that wait for the disk. */
+  protected processRun = 0;
+  /** Requests that wait for the disk. */
   protected waiting = 0;
   protected isEnding = false;
   protected isPurging = false;
+  /** Durable writes that are not resolved, by token. */
   protected readonly tokens = new Map<number, { vb: number; seqno: number }>();
-  protected readonly promised = Array.from({ length: vbucketCount }, () => 0);
+  /** The highest seqno of an acknowledged durable write, by vbucket. */
+  protected readonly durableSeqnos = Array.from({ length: vbucketCount }, () => 0);
+  /** Vbuckets in which the removal of a dropped collection may change seqnos. */
   protected readonly swept = new Set<number>();
+  /** The first failed comparison. */
   protected difference: unknown = null;
-  /** The last call could read from disk, so that an expired document there is not deleted. */
-  private isLent = false;
+  /** The last call had a document that was read from disk: if it has expired, the call does not delete it. */
+  private isFetched = false;
 
   constructor(options: RunOptions) {
     this.options = options;
@@ -98,57 +105,63 @@ export class ComparedBucket {
       rules: { ...this.rules },
       manifest: this.manifest,
       expiryPagerSeconds: 20,
-      random: { bytes: (count) => randomBytes(random, count), uuid: () => 'never asked for' },
+      random: { bytes: (count) => randomBytes(random, count), uuid: () => 'not used' },
       vbucketCount,
       clock,
     });
-    b.bucket.documents.onResolved = (token, status) => this.note(() => this.settled(token, status));
+    b.bucket.documents.onResolved = (token, status) => this.note(() => this.resolved(token, status));
     return b;
   }
 
   /** Compares when the operation takes effect: at once, or after the fetch from disk. */
   protected perform(
     place: Place,
-    act: () => Status,
-    judge: (status: Status) => void,
+    act: () => DocumentResult,
+    compare: (status: Status) => void,
     tries = 0,
-    lent: FetchedDocument | null = null,
+    fetched: FetchedDocument | null = null,
   ): void {
     this.counts.operations += tries === 0 ? 1 : 0;
     this.note(() => {
       this.catchUp(place.vb);
-      const status = this.lending(lent, act);
+      const status = this.withFetched(fetched, act);
       // A stopping bucket does not reply.
       if (this.isEnding && status === Status.temporaryFailure) return;
-      if (status !== notResident) judge(status);
-      else if (lent?.stayedOut) assert.ok(this.isTight, 'there is room for what was read');
-      else this.later(place, act, judge, tries);
+      if (status !== notResident) compare(status);
+      else if (fetched?.lacksRoom)
+        assert.ok(this.isMemoryLow, 'a fetched document lacks room although memory is not low');
+      else this.later(place, act, compare, tries);
       this.model.high[place.vb] = this.b.bucket.documents.highSeqno(place.vb);
     });
   }
 
-  protected later(place: Place, act: () => Status, judge: (status: Status) => void, tries: number): void {
-    const { life } = this;
-    assert.ok(tries < 20, 'what was read from disk stays');
+  protected later(
+    place: Place,
+    act: () => DocumentResult,
+    compare: (status: Status) => void,
+    tries: number,
+  ): void {
+    const { processRun } = this;
+    assert.ok(tries < 20, 'a fetched document is evicted before each retry');
     this.waiting++;
     this.b.bucket.documents.awaitDisk((answer) => {
-      if (life !== this.life) return;
+      if (processRun !== this.processRun) return;
       this.waiting--;
-      if (typeof answer === 'object') this.perform(place, act, judge, tries + 1, answer);
+      if (typeof answer === 'object') this.perform(place, act, compare, tries + 1, answer);
       else
         this.note(() =>
           assert.ok(
-            answer === Status.temporaryFailure && (this.isEnding || this.isTight),
+            answer === Status.temporaryFailure && (this.isEnding || this.isMemoryLow),
             `the disk answers ${answer}`,
           ),
         );
     });
   }
 
-  private lending(lent: FetchedDocument | null, act: () => Status): Status {
+  private withFetched(fetched: FetchedDocument | null, act: () => DocumentResult): DocumentResult {
     const { documents } = this.b.bucket;
-    this.isLent = lent !== null && lent.item !== null;
-    documents.provideFetched(lent);
+    this.isFetched = fetched !== null && fetched.item !== null;
+    documents.provideFetched(fetched);
     try {
       return act();
     } finally {
@@ -156,6 +169,7 @@ export class ComparedBucket {
     }
   }
 
+  /** Runs comparisons, and keeps the first one that fails for `check`. */
   protected note(act: () => void): void {
     try {
       act();
@@ -164,7 +178,7 @@ export class ComparedBucket {
     }
   }
 
-  protected get isTight(): boolean {
+  protected get isMemoryLow(): boolean {
     return this.rules.quotaBytes < quotaAmple;
   }
 
@@ -177,7 +191,7 @@ export class ComparedBucket {
     this.model.commit(vb, persisted);
     this.noteCompaction();
     const isExplained = this.swept.has(vb) || this.options.policy === 'nruEviction' || this.mayExpire(vb);
-    assert.ok(high === this.model.high[vb] || isExplained, 'nothing changes by itself');
+    assert.ok(high === this.model.high[vb] || isExplained, 'no document changes without an operation');
     this.model.high[vb] = high;
   }
 
@@ -194,15 +208,15 @@ export class ComparedBucket {
     }
   }
 
-  /** Low memory: an ephemeral bucket may delete any document. */
-  protected letGo(): void {
+  /** With low memory an ephemeral bucket may delete any document. */
+  protected noteEvictions(): void {
     for (const { doc } of this.model.all()) doc.mayBeGone = true;
   }
 
   protected states(place: Place): State[] {
     const { clock, seconds } = this.b;
     // With low memory it may have deleted any document since the last comparison.
-    if (this.options.policy === 'nruEviction' && this.isTight) this.letGo();
+    if (this.options.policy === 'nruEviction' && this.isMemoryLow) this.noteEvictions();
     return statesOf(this.model, place, { seconds, nowMs: clock.monotonicMs() });
   }
 
@@ -234,7 +248,7 @@ export class ComparedBucket {
     if (isForDisk && this.options.type !== 'native') return [Status.durabilityInvalidLevel];
     if (this.model.isPending(place)) return [Status.syncWriteInProgress];
     const answers = this.states(place).flatMap(by.allows);
-    return this.isTight && by.isUpdate ? [...answers, Status.temporaryFailure] : answers;
+    return this.isMemoryLow && by.isUpdate ? [...answers, Status.temporaryFailure] : answers;
   }
 
   protected changed(
@@ -258,16 +272,16 @@ export class ComparedBucket {
     this.tokens.set(token, { vb: place.vb, seqno: doc.seqno });
   }
 
-  protected settled(token: number, status: Status): void {
+  protected resolved(token: number, status: Status): void {
     const write = this.tokens.get(token);
-    assert.ok(write, 'a durable write is settled once');
+    assert.ok(write, 'a durable write is resolved once');
     this.tokens.delete(token);
     if (status !== Status.success) {
       assert.equal(status, Status.syncWriteAmbiguous);
       return;
     }
     assert.ok(this.b.bucket.documents.persistedSeqno(write.vb) >= write.seqno);
-    this.promised[write.vb] = Math.max(write.seqno, this.promised[write.vb] as number);
+    this.durableSeqnos[write.vb] = Math.max(write.seqno, this.durableSeqnos[write.vb] as number);
   }
 
   protected unlockAnswers(place: Place, state: State, cas: string): Status[] {
@@ -279,11 +293,11 @@ export class ComparedBucket {
   protected found(place: Place, status: Status, kind: 'find' | 'findAny', view: ItemView): void {
     const states = this.states(place);
     const has = (...kinds: State['kind'][]): boolean => states.some((state) => kinds.includes(state.kind));
-    const cannotExpire = this.isLent || this.model.isPending(place) || this.b.bucket.writeFailure !== null;
+    const cannotExpire = this.isFetched || this.model.isPending(place) || this.b.bucket.writeFailure !== null;
     const isHidden = cannotExpire && has('expired');
     if (status === Status.keyNotFound && kind === 'find') assert.ok(has('absent', 'tombstone', 'expired'));
     else if (status === Status.keyNotFound) {
-      assert.ok(isHidden || has('absent'), 'what was stored is there');
+      assert.ok(isHidden || has('absent'), 'a stored document exists');
       if (!isHidden) this.model.forget(place);
     } else {
       assert.equal(status, Status.success);
@@ -294,7 +308,10 @@ export class ComparedBucket {
 
   protected foundLive(place: Place, view: ItemView): void {
     const doc = this.model.get(place);
-    assert.ok(doc && !doc.deleted && !isExpired(doc, this.b.seconds), 'only what lives is shown as live');
+    assert.ok(
+      doc && !doc.deleted && !isExpired(doc, this.b.seconds),
+      'only an existing document that has not expired is returned as live',
+    );
     const { expiry, flags, locked, seqno } = view;
     assert.deepEqual(
       { value: this.b.value, expiry, flags, locked, seqno },
@@ -312,7 +329,7 @@ export class ComparedBucket {
 
   protected foundTombstone(place: Place, view: ItemView): void {
     const doc = this.model.get(place);
-    assert.ok(doc, 'only what was there leaves a tombstone');
+    assert.ok(doc, 'only an existing document leaves a tombstone');
     const tombstone = doc.deleted ? doc : this.turned(place, doc, view);
     const { expiry, seqno } = view;
     assert.deepEqual(
@@ -325,7 +342,7 @@ export class ComparedBucket {
   /** The document has expired or was deleted since it was last compared. */
   protected turned(place: Place, doc: Doc, { expiry, seqno, casHi, casLo }: ItemView): Doc {
     const hasExpired = isExpired(doc, this.b.seconds);
-    assert.ok(hasExpired || doc.mayBeGone, 'no document turns into a tombstone by itself');
+    assert.ok(hasExpired || doc.mayBeGone, 'no document turns into a tombstone without an operation');
     assert.ok(seqno > doc.seqno && seqno <= this.b.bucket.documents.highSeqno(place.vb));
     assert.ok(expiry <= this.b.seconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
     const cas = [casOf({ casHi, casLo })];
@@ -345,10 +362,10 @@ export class ComparedBucket {
     return tombstone;
   }
 
-  /** Replaces the possibilities by the observed value. */
+  /** Replaces the possible CAS and revision by the observed ones. */
   protected narrow({ vb }: Place, doc: Doc, view: ItemView): void {
     const cas = casOf(view);
-    assert.ok(doc.cas.includes(cas), 'the CAS is one that was given out');
+    assert.ok(doc.cas.includes(cas), 'the CAS is one that the bucket returned');
     doc.cas = [cas];
     this.noteCas(vb, view);
     assert.ok(view.rev >= doc.rev.min && view.rev <= doc.rev.max, `revision ${view.rev}`);
@@ -441,7 +458,7 @@ export interface CasWords {
   casLo: number;
 }
 
-export const breathe = async (): Promise<void> => {
+export const runPending = async (): Promise<void> => {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
@@ -450,14 +467,3 @@ const casOf = ({ casHi, casLo }: CasWords): string => `${casHi}/${casLo}`;
 const bigOf = ({ casHi, casLo }: CasWords): bigint => (BigInt(casHi) << 32n) | BigInt(casLo);
 export const wordsOf = (cas: string): [number, number] =>
   cas === '' ? [0, 0] : (cas.split('/').map(Number) as [number, number]);
-
-/** The last collection has its own maximum time to live. */
-export function manifestOf(ids: readonly number[], uid: number, maxTTL: number): Manifest {
-  const last = ids.at(-1);
-  const collections = ids.map((id) => ({
-    name: `c${id}`,
-    uid: id.toString(16),
-    ...(id === last && maxTTL !== 0 && { maxTTL }),
-  }));
-  return { uid: uid.toString(16), scopes: [{ name: '_default', uid: '0', collections }] };
-}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 
-/** Increments `times` in each store, or until it is stopped; counts the acknowledged changes and those of unknown outcome. */
+/** Increments the counter `times` times through each store, or until `stop`; counts the acknowledged changes and those of unknown outcome. */
 export function counting(stores: readonly ConfigStore[], times = Infinity) {
   const outcome = { done: 0, unknown: 0, refused: 0 };
   let isOver = false;

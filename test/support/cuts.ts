@@ -54,7 +54,7 @@ const itemOf = (doc: Doc): CutItem => {
   };
 };
 
-/** One cut a vbucket, in the order given. */
+/** One cut per vbucket; its items are in the order given. */
 export function cutsOf(docs: readonly Doc[], state: Partial<CutState> = {}): Uint8Array {
   const writer = new CutWriter();
   const vbs = new Set(docs.map((doc) => doc.vb ?? 0));

@@ -74,7 +74,7 @@ export function aBucket(name: string, changes: Partial<BucketSpec> = {}): Bucket
 
 export const aDesired = (changes: Partial<KvDesired> = {}): KvDesired => ({
   buckets: [aBucket('b')],
-  leaving: [],
+  deletedBuckets: [],
   users: [aUser('admin', 'password')],
   clusterConfig: null,
   tls: null,
@@ -99,8 +99,14 @@ export async function startService(
   {
     dataDir = '/data',
     loginSecret,
+    beforeApply = async () => {},
     ...options
-  }: Partial<DataServiceOptions> & { dataDir?: string; loginSecret?: Uint8Array } = {},
+  }: Partial<DataServiceOptions> & {
+    dataDir?: string;
+    loginSecret?: Uint8Array;
+    /** Called with the port before the service knows any user. */
+    beforeApply?: (port: number) => Promise<void>;
+  } = {},
 ): Promise<TestService> {
   const disk = new MemoryDisk();
   const service = new DataService({
@@ -122,6 +128,7 @@ export async function startService(
     logLevel: 'silent',
     ...(loginSecret && { loginSecret }),
   });
+  await beforeApply(ports.port);
   await service.apply(desired);
   const open: KvConnection[] = [];
   const connect = async () => {

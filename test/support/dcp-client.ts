@@ -11,7 +11,7 @@ export interface Change {
   rev: number;
   cas: bigint;
   datatype: number;
-  /** With the collection id in front, where the connection has them. */
+  /** Begins with the collection id if the connection supports collections. */
   key: string;
   value: Buffer;
   extras: Buffer;
@@ -39,7 +39,7 @@ export interface Copy {
   onWhole: ((copy: Copy) => void) | null;
 }
 
-export interface StreamAsk {
+export interface StreamOptions {
   start?: number;
   end?: number;
   uuid?: bigint;
@@ -51,6 +51,7 @@ export interface StreamAsk {
 }
 
 const opcodes = { mutation: 0x57, deletion: 0x58, expiration: 0x59 } as const;
+const [streamEnd, snapshotMarker, noop, systemEvent, seqnoAdvanced] = [0x55, 0x56, 0x5c, 0x5f, 0x64];
 
 export class DcpClient {
   readonly connection: KvConnection;
@@ -89,7 +90,7 @@ export class DcpClient {
   }
 
   /** Requests a stream, by default from the position of the copy of this vbucket. */
-  async stream(vb: number, ask: StreamAsk = {}): Promise<Reply> {
+  async stream(vb: number, ask: StreamOptions = {}): Promise<Reply> {
     const copy = this.copyOf(vb);
     const reply = await this.ask(streamRequest(vb, copy, ask));
     if (reply.status === 0) {
@@ -156,8 +157,9 @@ export class DcpClient {
 
   private take(message: Reply): void {
     this.opcodes.push(message.opcode);
-    if (message.opcode === 0x5c) {
-      if (this.answersNoops) this.connection.send({ magic: 0x81, opcode: 0x5c, opaque: message.opaque });
+    if (message.opcode === noop) {
+      if (this.answersNoops)
+        this.connection.send({ magic: 0x81, opcode: message.opcode, opaque: message.opaque });
       return;
     }
     const { framing, extras, key, value } = message;
@@ -170,10 +172,10 @@ export class DcpClient {
     const { opcode, extras, status: vb } = message;
     const copy = this.copyOf(vb);
     assert.equal(copy.endReason, null, 'a message after the end of its stream');
-    if (opcode === 0x55) copy.endReason = extras.readUInt32BE(0);
-    else if (opcode === 0x56) this.mark(message, copy);
-    else if (opcode === 0x5f) this.event(message, copy);
-    else if (opcode === 0x64) advance(copy, Number(extras.readBigUInt64BE(0)));
+    if (opcode === streamEnd) copy.endReason = extras.readUInt32BE(0);
+    else if (opcode === snapshotMarker) this.mark(message, copy);
+    else if (opcode === systemEvent) this.event(message, copy);
+    else if (opcode === seqnoAdvanced) advance(copy, Number(extras.readBigUInt64BE(0)));
     else this.change(message, copy);
   }
 
@@ -183,8 +185,8 @@ export class DcpClient {
     copy.snapStart = Number(fields.readBigUInt64BE(0));
     copy.snapEnd = Number(fields.readBigUInt64BE(8));
     assert.ok(copy.snapStart <= copy.snapEnd, 'a snapshot that ends before it starts');
-    assert.ok(copy.snapEnd > copy.position, 'a snapshot that brings nothing');
-    assert.ok(copy.snapStart <= copy.position + 1, 'a snapshot that leaves something out');
+    assert.ok(copy.snapEnd > copy.position, 'a snapshot without changes');
+    assert.ok(copy.snapStart <= copy.position + 1, 'a snapshot that lacks changes');
   }
 
   private event({ extras, status: vb, key, value }: Reply, copy: Copy): void {
@@ -217,7 +219,7 @@ function changeOf({ opcode, extras, status: vb, cas, datatype, key, value }: Rep
   return { kind, vb, seqno, rev, cas, datatype, key: key.toString('latin1'), value, extras };
 }
 
-function streamRequest(vb: number, copy: Copy, ask: StreamAsk): RequestParts {
+function streamRequest(vb: number, copy: Copy, ask: StreamOptions): RequestParts {
   const { start = copy.position, uuid = copy.uuid, end } = ask;
   const isWhole = copy.position >= copy.snapEnd;
   const extras = Buffer.alloc(48);

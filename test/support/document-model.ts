@@ -10,8 +10,8 @@ export interface DocumentState {
 
 type State = DocumentState | null;
 
-export interface Doubtful {
-  /** It was acknowledged: only the new states are possible. */
+export interface PendingChange {
+  /** Called when the change is acknowledged: only the new states are possible then. */
   done(): void;
 }
 
@@ -30,13 +30,13 @@ export class DocumentModel {
     return [...this.#possible.keys()].filter((key) => key.startsWith(prefix));
   }
 
-  /** Whether it may be there. */
-  isThere(key: string): boolean {
+  /** Whether the document may exist. */
+  mayExist(key: string): boolean {
     return (this.#possible.get(key) ?? [null]).some((state) => state !== null);
   }
 
-  /** From now on each key may have what it had, or what comes next of that. */
-  begin(keys: readonly string[], next: (old: State) => State): Doubtful {
+  /** From now on each key may have any of its earlier states, or the next state after one of them. */
+  begin(keys: readonly string[], next: (old: State) => State): PendingChange {
     const after = keys.map((key) => [key, this.#statesOf(key).map(next)] as const);
     for (const [key, states] of after) this.#possible.set(key, [...this.#statesOf(key), ...states]);
     return {
@@ -46,14 +46,14 @@ export class DocumentModel {
     };
   }
 
-  /** Keys that nothing else writes. */
-  beginTogether(keys: readonly string[], state: DocumentState): Doubtful {
-    const doubtful = this.begin(keys, () => state);
+  /** Begins a change of keys that nothing else writes. */
+  beginTogether(keys: readonly string[], state: DocumentState): PendingChange {
+    const pending = this.begin(keys, () => state);
     const entry = { keys, state };
     this.#together.push(entry);
     return {
       done: () => {
-        doubtful.done();
+        pending.done();
         this.#together = this.#together.filter((each) => each !== entry);
       },
     };
@@ -74,8 +74,8 @@ export class DocumentModel {
     }
   }
 
-  /** After the check: what was found is what there is, but for lost transactions that may be committed later. */
-  settle(found: ReadonlyMap<string, DocumentState>): void {
+  /** Called after the check: only the found states remain possible, except for lost transactions that may be committed later. */
+  resolve(found: ReadonlyMap<string, DocumentState>): void {
     this.#together = this.#together.filter(({ keys }) => keys.every((key) => !found.has(key)));
     const open = new Set(this.#together.flatMap(({ keys }) => keys));
     for (const key of this.#possible.keys())

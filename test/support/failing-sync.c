@@ -1,6 +1,6 @@
-/* While the file named by DIVAN_FAIL_CONFIG_SYNC exists, syncs of config.db and its log fail. */
 /* Preloaded into a node: while the file named by DIVAN_FAIL_SYNC exists, syncs of data files fail as a broken disk's do;
-   while the one named by DIVAN_HOLD_SYNC exists, they take for ever, and a file beside it (.held) says that one does. */
+   while the one named by DIVAN_HOLD_SYNC exists, they block, and a file beside it (.held) shows that one of them does;
+   while the one named by DIVAN_FAIL_CONFIG_SYNC exists, syncs of config.db and its log fail. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,11 +1,16 @@
-// An engine of a few made-up statements, for tests of the service around it:
+// An engine with a few statements of its own, for tests of the service around it:
 //   ROWS n        n rows {"n": i}, in batches of 10
 //   WAIT          one row, then nothing until the request ends
 //   FAIL code     an error of this code before any row
 //   LATE code     a row, then an error of this code
-//   SOME code     two rows, and one failed among them
-//   WRITE         changes something: one mutation
+//   SOME code     a row, and an error of this code in the outcome
+//   WRITE         one mutation, no rows
+//   CLOSED        requires a privilege
+//   SYNTAX        cannot be prepared: a syntax error
+//   BUG           an error that is none of SQL++
+//   ARGS          the positional and the named parameters
 //   PREPARE name FROM statement   (_: without a name)
+//   EXECUTE name
 
 import type { Engine } from '#query/state/engine-port.ts';
 import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
@@ -40,11 +45,11 @@ function prepare(text: string, context: PrepareContext): Prepared {
     explain: { '#operator': 'Fake' },
     parameters: [],
     ...(verb === 'EXECUTE' && { execute: { name: argument, using: undefined } }),
-    program: { run: () => assertNever(context) },
+    program: { run: () => neverRuns(context) },
   };
 }
 
-const assertNever = (_context: PrepareContext): never => {
+const neverRuns = (_context: PrepareContext): never => {
   throw new Error('the fake engine runs by itself');
 };
 

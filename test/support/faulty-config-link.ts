@@ -1,4 +1,4 @@
-// Servers of a configuration store in one process, and a node's way to them with the faults of a cluster whose leader changes: lost and
+// Servers of a configuration store in one process, and a node's link to them with the faults of a cluster whose leader changes: lost and
 // late requests and answers, requests that arrive twice, writes that are refused and made later, reads from a server that is behind,
 // feeds that break. All from one seed.
 import {
@@ -35,7 +35,7 @@ export class SimulatedServers {
 
 export interface LinkFaults {
   delayMaxMs: number;
-  /** Percentages. */
+  /** The following faults are percentages of requests, answers, changes, reads and records of a feed. */
   lostRequest: number;
   lostAnswer: number;
   doubled: number;
@@ -142,6 +142,7 @@ export class FaultyConfigLink implements ConfigLink {
     return new Promise(() => {});
   }
 
+  /** The delay of a request or an answer between the node and the servers. */
   async #way(): Promise<void> {
     await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
     if (this.isDown) throw new NotSentError('there is no connection');

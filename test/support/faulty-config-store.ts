@@ -40,6 +40,7 @@ export class StoreHistory {
     return history;
   }
 
+  /** A random value of those that the key has had. */
   one<T>(key: string, random: Random): Entry<T> | null {
     const values = this.#values.get(key) ?? [null];
     return structuredClone(values[random(values.length)] ?? null) as Entry<T> | null;
@@ -130,6 +131,7 @@ export class FaultyConfigStore implements ConfigStore {
     return outcome;
   }
 
+  /** The delay of a request or an answer between the node and the store. */
   async #way(): Promise<void> {
     await this.#clock.sleep(this.#random(this.faults.delayMaxMs + 1));
     if (this.isDown) throw new UnavailableError('Nothing was changed: the store cannot be reached.');

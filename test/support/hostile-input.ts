@@ -10,6 +10,7 @@ import { administrator } from './node-process.ts';
 export const framesPerConnection = 8;
 const quietMs = 20;
 
+/** Makes the attacks, four at a time. */
 export async function bombard(
   rounds: number,
   random: Prng,
@@ -20,7 +21,7 @@ export async function bombard(
   }
 }
 
-/** Sends the bytes on a connection of its own and waits until the other side is quiet or closes. */
+/** Sends the bytes on a connection of its own, then waits for the server to close it, at most `quietMs`. */
 async function exchange(address: string, chunks: readonly Buffer[]): Promise<void> {
   const { socket, closed } = await open(address);
   for (const chunk of chunks) socket.write(chunk);
@@ -39,8 +40,8 @@ async function open(address: string): Promise<{ socket: Socket; closed: Promise<
 }
 
 /**
- * Frames that can all be read, and then one that perhaps can't, which ends the connection: after it the server has no way
- * to tell where the next begins.
+ * Frames that can all be read, and then one that perhaps can't, which ends the connection: after it the server cannot
+ * find the start of the next one.
  */
 export async function attackData(port: number, random: Prng, answers: Map<number, number>): Promise<void> {
   const client = await KvConnection.open(port);
@@ -58,7 +59,7 @@ export async function attackData(port: number, random: Prng, answers: Map<number
 }
 
 const last = 0xfeedface;
-/** Distinguished from the replies to the login. */
+/** Distinguishes the replies to hostile frames from those to the login. */
 const hostile = 0x1bad1bad;
 
 const frame = (opcode: number, parts: Partial<RequestParts>, vb = 0): Buffer =>
@@ -89,11 +90,11 @@ function aFrame(random: Prng): Buffer {
     () => Buffer.from('n,,n=Administrator,r=abc'),
     () => Buffer.alloc(random.below(70_000), 0x5b),
   ])();
-  const parts = bare.has(opcode) ? { extras, key, framing } : { extras, key, value, framing };
+  const parts = withoutValue.has(opcode) ? { extras, key, framing } : { extras, key, value, framing };
   return frame(opcode, parts, random.pick([0, 0, 0, 0, 0, 0, 1, 1, 1023, 1024, 65535]));
 }
 
-/** A path and a value, with a header of their own where there may be several. */
+/** A sub-document request: a path with its value, or several of them, each with a header. */
 function aSubdocument(opcode: number, random: Prng): Buffer {
   const path = Buffer.from(
     random.pick(['a', 'a[0]', 'a[2].b', 'c.d.e', 'n', '', '[0]', '$document', 'a[-1]']),
@@ -139,15 +140,15 @@ const likelyExtras: Record<number, number[]> = {
   209: [0, 1, 4, 5],
 };
 /** Opcodes that have no value: with one they would all be refused alike. */
-const bare = new Set([0, 4, 5, 6, 0x1c, 0x1d, 0x83, 0x94, 0x95, 0xa0]);
-/** Few logins, which would end the session; those are tried by single ones, and among the random opcodes. */
+const withoutValue = new Set([0, 4, 5, 6, 0x1c, 0x1d, 0x83, 0x94, 0x95, 0xa0]);
+/** Repeated ones are more likely. Logins are rare, because they end the session of the connection. */
 const likelyOpcodes = [
   0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0a, 0x0e, 0x0f, 0x10, 0x1c, 0x1d, 0x20, 0x21, 0x83, 0x91, 0x92,
   0x94, 0x95, 0xa0, 0xb5, 0xb6, 0xb7, 0xba, 0xbb, 0xbc, 0xc5, 0xc8, 0xcb, 0xcf, 0xd0, 0xd1, 0xd3, 0xfe, 0x48,
   0x00, 0x01, 0x02, 0x05, 0x0e, 0x1c, 0x94, 0xc5, 0xc8, 0xcb, 0xcf, 0xd0, 0xd1,
 ];
 
-/** Where a header may be changed so that the stream goes on: opcode, datatype, vbucket, CAS. */
+/** Bytes of the header whose change leaves the frame readable: opcode, datatype, vbucket, CAS. */
 const harmless = [1, 5, 6, 7, 16, 23];
 
 /** Changes bytes, but none that says where the frame ends. */
@@ -197,7 +198,7 @@ function aRequest(random: Prng): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** None of these must be able to delete the bucket that the calm client uses, or change the administrator. */
+/** No request to these can delete the bucket that the calm client uses, or change the administrator. */
 const paths = [
   '/pools',
   '/pools/default',

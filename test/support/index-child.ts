@@ -24,7 +24,7 @@ await service.apply({
     definition,
     isBuilt: true,
   })),
-  // The least that rows of a build are staged in, so that it takes several commits.
+  // The smallest quota: a build then stages its rows in several commits.
   memoryQuotaBytes: 1,
 });
 process.stdout.write('follows\n');

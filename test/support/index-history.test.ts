@@ -26,12 +26,12 @@ const refused: [title: string, RegExp, Partial<History>][] = [
     { writes: [first, second], reads: [read(null, 31, 32, { after: [first] })] },
   ],
   [
-    'a row of before a flush',
+    'a row from before a flush',
     /1 of k, which was removed before/,
     { writes: [first], resets: [at(12, 15)], reads: [read(1, 16, 17)] },
   ],
   [
-    'a write behind a flush is missed',
+    'a read misses a write after a flush',
     /less than 2/,
     { writes: [first, second], resets: [at(12, 15)], reads: [read(null, 31, 32)] },
   ],
@@ -85,7 +85,7 @@ const allowed: [title: string, Partial<History>][] = [
     { writes: [write(1, 0, 10, { isAcknowledged: false })], reads: [read(1, 11, 12), read(null, 11, 12)] },
   ],
   [
-    'anything of before, while a flush is under way',
+    'any older value, while a flush is under way',
     { writes: [first], resets: [at(12, 20)], reads: [read(1, 13, 14), read(null, 13, 14)] },
   ],
   [

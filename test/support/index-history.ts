@@ -1,4 +1,4 @@
-// What clients wrote and what queries with consistency answered, and whether the answers are allowed. Every key has one writer, which
+// Checks the answers of queries with consistency against what clients wrote. Every key has one writer, which
 // writes rising numbers one after the other; times are of one clock.
 
 export interface Interval {
@@ -32,13 +32,13 @@ export interface History {
   readonly failedReads: readonly FailedRead[];
   /** Flushes, and drops of the collection: all documents are gone. */
   readonly resets: readonly Interval[];
-  /** Kills, until the next start was ready: writes that were not durable may be gone. */
+  /** From a kill until the next start is ready: writes that were not durable may be gone. */
   readonly crashes: readonly Interval[];
-  /** Whatever makes statements fail meanwhile, such as drops of the index and restarts. */
+  /** Intervals in which statements may fail, such as drops of the index and restarts. */
   readonly disturbances: readonly Interval[];
 }
 
-/** A read that takes longer hangs, whatever happens meanwhile. */
+/** A failed read that took longer counts as a hang, also during a disturbance. */
 export const hangsMs = 30_000;
 
 /** Returns a sentence for each answer that is not allowed. */

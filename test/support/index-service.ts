@@ -12,9 +12,12 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { IndexDefinition } from '#sqlpp/datastore/indexes.ts';
-import { eventually } from './node-process.ts';
+import { eventuallyWithin } from './node-process.ts';
 import { compileSimply } from './simple-index-language.ts';
 import { addressOf, adminAccount } from './wire-clients.ts';
+
+/** Builds of several indexes take more than ten seconds on a machine that runs other tests. */
+const buildMs = 60_000;
 
 export class TestIndexes implements AsyncDisposable {
   folder = mkdtempSync(join(tmpdir(), 'divan-indexes-'));
@@ -28,7 +31,7 @@ export class TestIndexes implements AsyncDisposable {
   constructor(port: number, around: (store: IndexStore) => IndexStore = (store) => store) {
     this.port = port;
     this.around = around;
-    this.service = this.made();
+    this.service = this.newService();
   }
 
   async want(...definitions: readonly IndexDefinition[]): Promise<void> {
@@ -45,7 +48,7 @@ export class TestIndexes implements AsyncDisposable {
   }
 
   async online(...definitions: readonly IndexDefinition[]): Promise<void> {
-    await eventually(() => {
+    await eventuallyWithin(buildMs, () => {
       for (const definition of definitions) {
         const report = this.reportOf(definition);
         if (report?.state !== 'online')
@@ -58,7 +61,7 @@ export class TestIndexes implements AsyncDisposable {
   async caughtUp(client: BucketClient, definition: IndexDefinition): Promise<void> {
     const seqnos = await client.highSeqnos(definition.keyspace.collectionId);
     const uuids = await client.uuids();
-    await eventually(() => {
+    await eventuallyWithin(buildMs, () => {
       const report = this.reportOf(definition);
       if (report?.state !== 'online' || report.shared === undefined) throw new Error(JSON.stringify(report));
       const progress = new IndexProgress(report.shared);
@@ -77,14 +80,14 @@ export class TestIndexes implements AsyncDisposable {
     rmSync(this.folder, { recursive: true, force: true });
     this.folder = left;
     this.readers = new IndexFolderReaders(left);
-    this.service = this.made();
+    this.service = this.newService();
     await this.apply(this.wanted);
   }
 
   /** Stops and restarts the service. */
   async restart(): Promise<void> {
     await this.service.stop();
-    this.service = this.made();
+    this.service = this.newService();
     await this.apply(this.wanted);
   }
 
@@ -93,7 +96,7 @@ export class TestIndexes implements AsyncDisposable {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private made(): IndexService {
+  private newService(): IndexService {
     return new IndexService({
       address: addressOf(this.port),
       account: adminAccount,

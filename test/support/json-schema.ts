@@ -1,4 +1,4 @@
-// Holds a value against a shape; answers every place where it is not as described.
+// Compares a value with a JSON schema; returns every place where it does not match.
 import type { JsonSchema } from '#contract/json-schema.ts';
 
 export function misfits(value: unknown, schema: JsonSchema, at = '$'): string[] {

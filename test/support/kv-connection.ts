@@ -44,10 +44,10 @@ export class KvConnection {
     });
   }
 
-  static async open(port: number, tls?: { ca: string }): Promise<KvConnection> {
+  static async open(port: number, tls?: { ca: string }, host = '127.0.0.1'): Promise<KvConnection> {
     const socket = tls
-      ? connectTls({ port, host: '127.0.0.1', ca: tls.ca, checkServerIdentity: () => undefined })
-      : connect({ port, host: '127.0.0.1' });
+      ? connectTls({ port, host, ca: tls.ca, checkServerIdentity: () => undefined })
+      : connect({ port, host });
     const { promise, resolve, reject } = deferred<void>();
     socket.once(tls ? 'secureConnect' : 'connect', resolve).once('error', reject);
     await promise;
@@ -65,7 +65,10 @@ export class KvConnection {
     if (reply) return reply;
     if (this.isClosed) return null;
     return await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('no reply came')), replyTimeoutMs);
+      const timer = setTimeout(
+        () => reject(new Error(`no reply within ${replyTimeoutMs} ms`)),
+        replyTimeoutMs,
+      );
       this.waiting.push((given) => {
         clearTimeout(timer);
         resolve(given);

@@ -1,14 +1,17 @@
-// Reports of a data service that does nothing, for stand-ins.
+// Reports of a data service without load, for fake data services.
 import { type BucketReport, type KvReport, noCounts, noTraffic } from '#kv/admin.ts';
 import { Histogram } from '../../src/base/histogram.ts';
 
 const noDurations = () => new Histogram().figures();
 
+const none = { vbuckets: 0, items: 0 };
+const allVbuckets = { vbuckets: 1024, items: 0 };
+
 export const aBucketReport = (changes: Partial<BucketReport>): BucketReport => ({
   ...{ name: 'b', uuid: 'u', incarnation: 0, state: 'ready', damaged: [], writeFailure: null },
   ...{ items: 0, memUsed: 0, dataBytes: 0, diskBytes: 0, dirtyItems: 0, ops: 0, nonResident: 0 },
   ...{ diskFetches: 0, evictions: 0, expired: 0, freeDiskBytes: 0, collectionItems: {} },
-  ...{ compaction: null, warmUp: null },
+  ...{ compaction: null, warmUp: null, vbuckets: { active: allVbuckets, replica: none, pending: none } },
   ...noCounts(),
   activity: {
     ...{ tombstones: 0, queued: 0, memoryRefusals: 0, failedCommits: 0, dirtyBytes: 0 },

@@ -12,7 +12,7 @@ export const onLdap = { authenticationEnabled: 'true', hosts: 'h', userDNMapping
 
 /** Accepts every user with the password `NAME-secret`. */
 class FakeDirectory implements DirectoryServer {
-  readonly asked: string[] = [];
+  readonly queried: string[] = [];
   settings: LdapSettings | null = null;
   /** By name; null: the server does not answer. */
   memberOf: Record<string, readonly string[]> | null = {};
@@ -21,7 +21,7 @@ class FakeDirectory implements DirectoryServer {
     return { kind: 'found', groups: this.memberOf[name] ?? [] };
   }
   async login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
-    this.asked.push(name);
+    this.queried.push(name);
     this.settings = settings;
     return password === `${name}-secret`
       ? { kind: 'accepted', dn: name }

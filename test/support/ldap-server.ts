@@ -20,9 +20,11 @@ export class LdapServerProcess implements AsyncDisposable {
   private readonly folder: string;
   private readonly child: ChildProcess;
   readonly port: number;
-  /** Where TLS is spoken from the first byte. */
+  /** The port where TLS begins with the first byte. */
   readonly tlsPort: number;
   readonly certificate: string;
+  /** The key of its certificate; a client that presents this certificate is the administrator. */
+  readonly key: string;
   readonly template = `uid=%u,${suffix}`;
   readonly administrator = { dn: `cn=admin,${suffix}`, password: 'admin-secret' };
 
@@ -30,12 +32,13 @@ export class LdapServerProcess implements AsyncDisposable {
     folder: string,
     child: ChildProcess,
     ports: readonly [number, number],
-    certificate: string,
+    { certificate, key }: { certificate: string; key: string },
   ) {
     this.folder = folder;
     this.child = child;
     [this.port, this.tlsPort] = ports;
     this.certificate = certificate;
+    this.key = key;
   }
 
   /** Members of groups are users or groups by their names. */
@@ -45,20 +48,23 @@ export class LdapServerProcess implements AsyncDisposable {
   ): Promise<LdapServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), 'divan-ldap-'));
     const { certificate, key } = await makeCertificate();
-    const at = (name: string, content: string): string => {
+    const write = (name: string, content: string): string => {
       writeFileSync(join(folder, name), content, { mode: 0o600 });
       return join(folder, name);
     };
     mkdirSync(join(folder, 'data'));
-    const config = at('slapd.conf', configOf(folder, at('tls.pem', certificate), at('tls.key', key)));
-    execFileSync('/usr/sbin/slapadd', ['-f', config, '-l', at('users.ldif', ldifOf(users, groups))], {
+    const config = write(
+      'slapd.conf',
+      configOf(folder, write('tls.pem', certificate), write('tls.key', key)),
+    );
+    execFileSync('/usr/sbin/slapadd', ['-f', config, '-l', write('users.ldif', ldifOf(users, groups))], {
       stdio: 'ignore',
     });
     const ports = [await freePort(), await freePort()] as const;
     const urls = `ldap://127.0.0.1:${ports[0]}/ ldaps://127.0.0.1:${ports[1]}/`;
     const child = spawn(slapd, ['-f', config, '-h', urls, '-d', '0'], { stdio: 'ignore' });
     await eventually(() => listens(ports[1]));
-    return new LdapServerProcess(folder, child, ports, certificate);
+    return new LdapServerProcess(folder, child, ports, { certificate, key });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -80,6 +86,9 @@ const configOf = (folder: string, certificate: string, key: string): string =>
     `pidfile ${folder}/slapd.pid`,
     `TLSCertificateFile ${certificate}`,
     `TLSCertificateKeyFile ${key}`,
+    `TLSCACertificateFile ${certificate}`,
+    'TLSVerifyClient try',
+    `authz-regexp "cn=localhost" "cn=admin,${suffix}"`,
     'database mdb',
     'maxsize 10485760',
     `suffix "${suffix}"`,

@@ -15,15 +15,15 @@ export interface ReceivedMail {
 }
 
 export interface MailServerSettings {
-  /** Its certificate and key; one that nobody signed is made by default. */
+  /** Its certificate and key; by default a new self-signed one. */
   pair?: { certificate: string; key: string };
   /** TLS from the first byte. Default: STARTTLS is offered. */
   implicitTls?: boolean;
   /** Offers no encryption at all. */
   plain?: boolean;
-  /** Offers no way to sign in, and takes no names beyond ASCII. */
+  /** Offers no authentication, and accepts ASCII names only. */
   simple?: boolean;
-  /** Demands these credentials. */
+  /** Requires these credentials. */
   credentials?: { user: string; password: string };
   /** Answers this to each recipient for which it is not null. */
   refuse?: (recipient: string) => { code: number; text: string } | null;

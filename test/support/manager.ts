@@ -6,7 +6,7 @@ import type { Kdf } from '#auth/kdf.ts';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import { DataPortError } from '#client/data-port-error.ts';
 import { createHttpServer } from '#http/server.ts';
-import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
+import type { BucketReport, CompactionRequest, KvDesired, KvReport } from '#kv/admin.ts';
 import { flatten } from '#metrics/registry.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -20,10 +20,13 @@ import type { PassphraseSources } from '../../src/cluster/certificates/passphras
 import type { Edition, Family, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
 import type { DataPortAccess } from '../../src/cluster/documents/documents.service.ts';
 import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
+import type { NodeMembership } from '../../src/cluster/joining/join-messages.ts';
+import type { CallRemote } from '../../src/cluster/joining/remote-node.ts';
 import type { DirectoryServer } from '../../src/cluster/ldap/directory-server.ts';
 import type { BundleFiles } from '../../src/cluster/log-collection/bundle-files.ts';
 import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
+import type { NodeNet } from '../../src/cluster/peers/inter-node.ts';
 import type { QueryAddress } from '../../src/cluster/query-settings/query-proxy.routes.ts';
 import { aCluster, ownNodeId } from './cluster.ts';
 import { aBucketReport, aKvReport } from './kv-reports.ts';
@@ -33,7 +36,7 @@ import { metricsInMemory } from './metrics.ts';
 
 const gib = 1024 ** 3;
 
-/** Distinct hashes without cost. */
+/** Distinct hashes, computed fast. */
 const quickKdf: Kdf = {
   scrypt: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),
   pbkdf2: async (password, salt) => Buffer.concat([salt, Buffer.from(password)]),
@@ -54,12 +57,12 @@ const system: System = {
     mountPoint: '/',
     totalBytes: 100 * gib,
     usedBytes: 40 * gib,
-    // Ten are kept back for the system's administrator, as file systems do.
+    // Ten GiB are reserved for root, as file systems do.
     freeBytes: 50 * gib,
   }),
 };
 
-/** An authority and a certificate for localhost, made once: making them takes a process. */
+/** An authority and a certificate for localhost, stored as a file, because creating them starts a process. */
 export const issuedCertificates = JSON.parse(
   readFileSync(new URL('../fixtures/issued-certificates.json', import.meta.url), 'utf8'),
 ) as Issued;
@@ -85,7 +88,7 @@ const noBundles: BundleFiles = {
 };
 const noPassphrases: PassphraseSources = {
   run: async () => assert.fail('no script is run'),
-  request: async () => assert.fail('no service is asked'),
+  request: async () => assert.fail('no passphrase service is called'),
   scriptProblem: async () => null,
 };
 
@@ -93,9 +96,10 @@ const noPassphrases: PassphraseSources = {
 export class FakeKv {
   desired: KvDesired | null = null;
   readonly figures: Record<string, Partial<BucketReport>> = {};
+  /** What `randomKey` returns. */
   key: string | null = null;
-  /** The calls in order. */
-  readonly compactions: [string, CompactOrder | string][] = [];
+  /** Compactions and their cancellations, in the order of the calls. */
+  readonly compactions: [string, CompactionRequest | string][] = [];
 
   async apply(desired: KvDesired): Promise<KvReport> {
     this.desired = structuredClone(desired);
@@ -110,8 +114,8 @@ export class FakeKv {
   async randomKey(): Promise<string | null> {
     return this.key;
   }
-  async compact(uuid: string, order: CompactOrder): Promise<void> {
-    this.compactions.push([uuid, order]);
+  async compact(uuid: string, request: CompactionRequest): Promise<void> {
+    this.compactions.push([uuid, request]);
   }
   async cancelCompaction(uuid: string, origin?: string): Promise<void> {
     this.compactions.push([uuid, `cancel ${origin}`]);
@@ -125,25 +129,32 @@ export interface ManagerOptions {
   edition?: Edition;
   wireNames?: Vocabulary;
   store?: ConfigStore;
-  /** Of the addresses that it was started on. */
+  /** The IP families of the addresses that it was started on. */
   families?: readonly Family[];
   issue?: Issue;
-  /** Default: every mail arrives nowhere. */
+  /** Default: mails are discarded. */
   mailer?: Mailer;
-  /** Default: the audit log goes nowhere. */
+  /** Default: the audit log is discarded. */
   auditFile?: AuditFile;
   /** Default: no support bundle can be written. */
   bundleFiles?: BundleFiles;
-  /** Default: no LDAP server knows anybody. */
+  /** Default: a directory without users. */
   directoryServer?: DirectoryServer;
   /** Default: events are kept in memory. */
   journal?: OpenJournal;
   inbox?: Inbox;
-  /** Default: there is none. */
+  /** Default: there is no data port. */
   dataPort?: DataPortAccess;
+  /** Default: there is no other node. */
+  callRemote?: CallRemote;
+  nodeId?: string;
+  membership?: NodeMembership;
+  /** Default: every port of another node can be reached. */
+  portProblem?: string;
+  net?: NodeNet;
   /** Default: the node does not run the query service. */
   queryPort?: QueryAddress;
-  /** The time of the clock. */
+  /** The first time of its manual clock. */
   startMs?: number;
   /** Provisions as `Administrator` / `password` unless false. */
   provisioned?: boolean;
@@ -153,7 +164,7 @@ export const administrator = { username: 'Administrator', password: 'password' }
 
 export interface Sent {
   method?: InjectOptions['method'];
-  /** Pairs, where names are repeated. */
+  /** As pairs, names can be repeated. */
   form?: Record<string, string | number> | [string, string][];
   json?: unknown;
   /** A raw body. */
@@ -174,7 +185,7 @@ export async function aManager(options: ManagerOptions = {}) {
   const manager = createClusterManager({
     ...{ store, kv, clock, system },
     ...{ kdf: quickKdf, random: realRandom, log: silentLog },
-    identity: { nodeId: ownNodeId, bootId: 'b0071d' },
+    identity: { nodeId: options.nodeId ?? ownNodeId, bootId: 'b0071d' },
     secrets: new SecretBox(Buffer.alloc(secretKeyBytes, 7), realRandom),
     edition: options.edition ?? 'enterprise',
     wireNames: options.wireNames ?? 'branded',
@@ -202,6 +213,10 @@ export async function aManager(options: ManagerOptions = {}) {
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),
     journal: options.journal ?? (() => new MemoryJournal()),
+    callRemote: options.callRemote ?? (async () => assert.fail('no other node is called')),
+    portProblem: async () => options.portProblem ?? null,
+    ...(options.membership && { membership: options.membership }),
+    ...(options.net && { net: options.net }),
     ownNames: [],
     memoryBytes: () => 8 * gib,
     metrics,
@@ -265,7 +280,7 @@ export async function aManager(options: ManagerOptions = {}) {
       form: { services: 'kv', memoryQuota: 1024, port: 'SAME', ...administrator },
     });
   }
-  /** Takes the metrics of this moment into the last minutes. */
+  /** Adds a sample of the current metrics. */
   const sample = async () =>
     metrics.store.appendRecent(clock.wallMs(), [...flatten(await metrics.registry.collect())]);
   return { request, requestCapi: requestTo(capi), server, manager, kv, store, clock, metrics, sample };

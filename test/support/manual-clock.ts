@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it.
+// A clock that a test advances.
 import type { Clock, Timer } from '#ports/clock.ts';
 
 export class ManualClock implements Clock {
@@ -38,7 +38,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** Sets the wall clock; timers and the monotonic time do not change. */
+  /** Sets how far the wall clock is ahead of the monotonic one; timers and the monotonic time do not change. */
   setWall(aheadMs: number): void {
     this.#wallAheadMs = aheadMs;
   }
@@ -48,7 +48,7 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves time on and fires what falls due, in order. */
+  /** Advances the time and fires the timers that are due, in order. */
   advance(ms: number): void {
     const until = this.#nowMs + ms;
     for (;;) {

@@ -165,7 +165,7 @@ export class MemoryDatastore implements Datastore {
 
   async *#indexScan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
     for (const span of scan.spans) checkParsed(span);
-    const { definition } = { definition: scan.index };
+    const definition = scan.index;
     let entries = this.#entries(definition).filter(
       ({ keys }) => scan.spans.length === 0 || scan.spans.some((span) => isIn(keys, span)),
     );
@@ -181,8 +181,8 @@ export class MemoryDatastore implements Datastore {
   }
 
   #entries(definition: IndexDefinition): Entry[] {
-    const made = compiled(definition);
-    return [...this.#of(definition.keyspace).values()].flatMap((document) => made(document));
+    const entriesOf = compiled(definition);
+    return [...this.#of(definition.keyspace).values()].flatMap((document) => entriesOf(document));
   }
 }
 

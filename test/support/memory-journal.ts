@@ -1,4 +1,4 @@
-// A journal in memory.
+// An event journal in memory.
 import type { Journal } from '../../src/cluster/events/journal.ts';
 
 export class MemoryJournal implements Journal {
@@ -8,7 +8,7 @@ export class MemoryJournal implements Journal {
     this.lines.push(line);
   }
 
-  async *pieces(): AsyncGenerator<string[]> {
+  async *segments(): AsyncGenerator<string[]> {
     yield [...this.lines];
   }
 

@@ -1,5 +1,5 @@
 // A process that takes samples into a store until it is killed: `node metrics-ingest.ts <folder> <startMs>`. Each line says
-// how many moments are on the disk.
+// how many samples of each series are on disk.
 import { FolderStoreFiles } from '#metrics/store/files.adapter.ts';
 import { fineBounds } from '#metrics/store/store.ts';
 import { Tier } from '#metrics/store/tier.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import { silentLog } from '../../src/ports/log.ts';
 
 const refuse = async (): Promise<never> => {
-  throw new Error('nothing is kept');
+  throw new Error('metrics in memory have no files to read');
 };
 const nowhere: StoreFiles = {
   list: async () => [],

@@ -7,7 +7,7 @@ export const natsVersionPinned = '2.15.2';
 const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 export const natsServerPath = join(cache, 'divan', `nats-server-${natsVersionPinned}`, 'nats-server');
 
-/** Null for what cannot be run. */
+/** The version that the program reports; null if it cannot be run. */
 export function natsVersionOf(path: string): string | null {
   try {
     const text = execFileSync(path, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });

@@ -93,14 +93,14 @@ export class NatsServer {
     this.child?.kill('SIGCONT');
   }
 
-  /** While it is stopped. */
+  /** Copies the store of a stopped server; returns the folder of the copy. */
   backup(): string {
     const copy = join(this.folder, `backup-${process.hrtime.bigint()}`);
     cpSync(join(this.folder, 'store'), copy, { recursive: true });
     return copy;
   }
 
-  /** While it is stopped: puts a backup in place of its store; without one an empty folder. */
+  /** Replaces the store of a stopped server by a backup; null: by none, as after the loss of its disk. */
   restore(backup: string | null): void {
     rmSync(join(this.folder, 'store'), { recursive: true });
     if (backup !== null) cpSync(backup, join(this.folder, 'store'), { recursive: true });

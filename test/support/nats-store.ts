@@ -7,8 +7,8 @@ import { MirroredConfigStore, type SeenState } from '#replog/mirror/mirrored-con
 import { NatsConfigLink, type NatsLinkOptions } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
 
-/** What a node keeps over restarts, here in memory. */
-export class KeptInMemory implements SeenState {
+/** The newest head of the store that a node saw. A node keeps it in a file over restarts; this keeps it in memory. */
+export class SeenStateInMemory implements SeenState {
   head: StoreHead | null = null;
 
   load(): StoreHead | null {
@@ -20,28 +20,29 @@ export class KeptInMemory implements SeenState {
   }
 }
 
-interface Opening extends Partial<Pick<NatsLinkOptions, 'bucket' | 'files' | 'mayCreate'>> {
+interface OpenOptions extends Partial<Pick<NatsLinkOptions, 'bucket' | 'files' | 'mayCreate'>> {
   seen?: SeenState;
-  patienceMs?: number;
+  changeWaitMs?: number;
+  /** Called with the reason while the servers cannot be reached. */
   waiting?: (reason: string) => void;
 }
 
-export async function natsStore(url: string, opening: Opening = {}): Promise<MirroredConfigStore> {
+export async function natsStore(url: string, options: OpenOptions = {}): Promise<MirroredConfigStore> {
   const link = new NatsConfigLink({
-    ...{ servers: parseServers(url), files: opening.files ?? {}, bucket: opening.bucket ?? 'divan' },
-    ...{ mayCreate: opening.mayCreate ?? true, clock: realClock, random: realRandom },
+    ...{ servers: parseServers(url), files: options.files ?? {}, bucket: options.bucket ?? 'divan' },
+    ...{ mayCreate: options.mayCreate ?? true, clock: realClock, random: realRandom },
   });
-  const seen = opening.seen ?? new KeptInMemory();
+  const seen = options.seen ?? new SeenStateInMemory();
   const store = new MirroredConfigStore({
     link,
     seen,
     clock: realClock,
     random: realRandom,
     log: silentLog,
-    ...(opening.patienceMs !== undefined && { patienceMs: opening.patienceMs }),
+    ...(options.changeWaitMs !== undefined && { changeWaitMs: options.changeWaitMs }),
   });
   try {
-    await store.start(opening.waiting);
+    await store.start(options.waiting);
     return store;
   } catch (error) {
     await store[Symbol.asyncDispose]();

@@ -1,5 +1,5 @@
-// What a test needs of the machine: without it the test is skipped with the reason, but fails where CI is set, so that
-// nothing goes untested unseen.
+// What a test requires from the machine: without it the test is skipped with the reason; where CI is set it fails, so that no test is
+// skipped unnoticed.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';

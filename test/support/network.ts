@@ -1,4 +1,4 @@
-// A proxy to a server that can be cut: it then drops all bytes without closing connections.
+// A proxy in front of a server. After `cut` it drops all bytes without closing connections.
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -39,7 +39,7 @@ export class Network {
 
   private join(near: Socket, to: number): void {
     const far = connect(to, '127.0.0.1');
-    // A connection made while the network is cut stays dead.
+    // A connection that is opened while the network is cut never works.
     let isDead = this.isCut;
     for (const [from, other] of [
       [near, far],

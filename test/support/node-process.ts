@@ -25,26 +25,30 @@ export interface Ready {
 }
 
 export interface NodeSettings {
-  /** Instead of the checkout's. */
+  /** The launcher; by default that of the checkout. */
   launcher?: string;
   /** Further flags: `['--bucket', 'b']`. */
   args?: string[];
   /** An existing folder; it is kept afterwards. */
   dataDir?: string;
-  /** Without credentials the node is not provisioned. */
+  /** Starts the node without credentials, so that it is not provisioned. */
   unprovisioned?: boolean;
   environment?: Record<string, string>;
   /** The administrator's password. */
   password?: string;
+  /** Ports by name (`rest`, `kv-tls`); the others are free ones. */
+  ports?: Readonly<Record<string, number>>;
+  /** Arguments before the command: `['ip', 'netns', 'exec', 'machine']`. */
+  within?: readonly string[];
   /** Limit of its file handles. */
   handles?: number;
-  /** The time in which it must be ready; longer on a busy machine. */
+  /** The time in which it must be ready; default 30 seconds. */
   startMs?: number;
 }
 
 export const administrator = { username: 'Administrator', password: 'password' };
 export const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-export const portFlags = [
+const portNames = [
   'rest',
   'rest-tls',
   'kv',
@@ -53,11 +57,15 @@ export const portFlags = [
   'capi-tls',
   'dist',
   'dist-tls',
+  'replication',
   'query',
   'query-tls',
   'index',
   'index-tls',
-].flatMap((name) => [`--${name}-port`, '0']);
+];
+const flagsOf = (ports: Readonly<Record<string, number>>): string[] =>
+  portNames.flatMap((name) => [`--${name}-port`, String(ports[name] ?? 0)]);
+export const portFlags = flagsOf({});
 const startTimeoutMs = 30_000;
 
 export class NodeProcess {
@@ -132,11 +140,22 @@ export class NodeProcess {
 function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
   const { username, password } = { ...administrator, ...settings };
   const credentials = settings.unprovisioned ? [] : ['--username', username, '--password', password];
-  const args = ['node', '--data-dir', dataDir, '--ready-file', readyFile, ...portFlags, ...credentials];
+  const args = [
+    'node',
+    '--data-dir',
+    dataDir,
+    '--ready-file',
+    readyFile,
+    ...flagsOf(settings.ports ?? {}),
+    ...credentials,
+  ];
   const path = settings.launcher ?? launcher;
   const command = [process.execPath, path, ...args, ...(settings.args ?? [])];
   const limited = ['/bin/sh', '-c', `ulimit -n ${settings.handles} && exec "$0" "$@"`, ...command];
-  const [program, ...rest] = settings.handles === undefined ? command : limited;
+  const [program, ...rest] = [
+    ...(settings.within ?? []),
+    ...(settings.handles === undefined ? command : limited),
+  ];
   const child = spawn(program as string, rest, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...settings.environment },

@@ -1,4 +1,4 @@
-// Tools for API documents that others wrote, installed beside the project in the versions that test/openapi names: generators of
+// Third-party tools for API documents, installed beside the project in the versions that test/openapi names: generators of
 // clients, validators, Schemathesis.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export const nodeTools = join(cache, 'node');
 export const nodeTool = (name: string): string => join(nodeTools, 'node_modules/.bin', name);
 export const pythonTool = (name: string): string => join(cache, 'python/bin', name);
 
-/** Throws where they cannot be installed. */
+/** Throws if they cannot be installed. */
 export function installNodeTools(): void {
   once('node', ['package.json', 'package-lock.json'], () => {
     for (const name of ['package.json', 'package-lock.json'])

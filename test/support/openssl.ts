@@ -1,4 +1,4 @@
-// Authorities and certificates as an operator makes them, with the openssl command.
+// Authorities and certificates as an operator creates them, with the openssl command.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ export interface Pair {
 interface CertificateOptions {
   /** `subjectAltName` of OpenSSL: `DNS:localhost,IP:127.0.0.1`. */
   names?: string;
-  /** Days from now; a past one is before 0. */
+  /** Days from now; negative: in the past. */
   fromDays?: number;
   toDays?: number;
   isAuthority?: boolean;
@@ -110,7 +110,7 @@ const openssl = (args: string[], input?: string): string =>
     ...(input && { input }),
   });
 
-/** An inbox folder with these files; a `CA/` name goes below. */
+/** Writes the files into an inbox folder; names that begin with `CA/` are those of authorities. */
 export function fillInbox(folder: string, files: Record<string, string>): void {
   mkdirSync(join(folder, 'CA'), { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

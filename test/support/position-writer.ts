@@ -1,4 +1,4 @@
-// A thread that gives a vbucket one history after the other, as the index thread does. The seqno is the history's number.
+// A thread that stores one history of a vbucket after the other, as the index thread does. The seqno is the history's number.
 import { workerData } from 'node:worker_threads';
 import { IndexProgress } from '#index/shared/index-progress.ts';
 

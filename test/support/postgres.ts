@@ -51,7 +51,7 @@ export class Postgres {
     return server;
   }
 
-  /** A database of one's own on this server, which orders text as a language does: as many an operator's. */
+  /** A new database on this server, which orders text by the rules of a language, as many operators' databases do. */
   async database(name: string): Promise<string> {
     const client = new pg.Client({ connectionString: this.url });
     await client.connect();
@@ -62,12 +62,12 @@ export class Postgres {
     return this.url.replace(/postgres$/, name);
   }
 
-  /** Of the process that starts all others of the server. */
+  /** The id of the main process of the server. */
   get pid(): number {
     return this.child.pid as number;
   }
 
-  /** Ends the server; `restart` brings it back with all it had. */
+  /** Stops the server; `restart` starts it again with the same data. */
   async stop(): Promise<void> {
     const ended = once(this.child, 'exit');
     this.child.kill('SIGINT');
@@ -109,7 +109,7 @@ export class Postgres {
   }
 }
 
-/** The server refuses to run as root: then as the account that Debian made for it. */
+/** PostgreSQL refuses to run as root: a test of root runs it under the account that Debian creates for it. */
 function account(): { uid: number; gid: number } | null {
   if (userInfo().uid !== 0) return null;
   const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));

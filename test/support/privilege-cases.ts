@@ -1,4 +1,4 @@
-// Users with chosen privileges, and what the published table of privileges has a command answer to them.
+// Users with chosen privileges, and the answers to their commands according to the published table of privileges.
 import assert from 'node:assert/strict';
 import { compileGrants } from '#auth/grants.ts';
 import { type Grants, Privilege } from '#auth/privileges.ts';
@@ -22,6 +22,7 @@ export interface Case {
 }
 
 type Answer = 'done' | 'refused' | 'hidden';
+/** By status: no access, unknown collection, unknown scope. */
 const answers: Record<number, Answer> = { 36: 'refused', 136: 'hidden', 140: 'hidden' };
 
 /** Privileges that make a collection visible: those on documents, change streams and statistics. */
@@ -136,7 +137,7 @@ export async function withService(cases: readonly Case[]) {
   const users = cases.map(({ grants }, index) => aUser(`user${index}`, 'password', grants));
   const service = await startService(aDesired({ users: [...users, aUser('admin', 'password')] }));
   const admin = await service.ready();
-  // A document with attributes in each collection: the refusal must not depend on the stored document.
+  // A document in each collection, so that the first permitted commands find one.
   for (const place of places) {
     const key = Buffer.concat([Buffer.from([ids[place]]), Buffer.from('k')]);
     await admin.ask({ opcode: 0x01, key, extras: Buffer.alloc(8), value: Buffer.from('{"n":1}') });
@@ -147,12 +148,12 @@ export async function withService(cases: readonly Case[]) {
 type Service = Awaited<ReturnType<typeof startService>>;
 
 /** The replies to all rows in all places for one user; all requests are pipelined. */
-export async function ask(service: Service, index: number, asked: readonly (readonly [Row, Place])[]) {
+export async function ask(service: Service, index: number, requests: readonly (readonly [Row, Place])[]) {
   const client = await service.ready({ user: `user${index}` });
   const seen = new Map<number, number>();
-  const last = asked.length;
+  const last = requests.length;
   client.send(
-    ...asked.map(([row, place], opaque) => ({ ...row.request(ids[place], scopeIds[place]), opaque })),
+    ...requests.map(([row, place], opaque) => ({ ...row.request(ids[place], scopeIds[place]), opaque })),
     { opcode: 0x0a, opaque: last },
   );
   for (;;) {
@@ -163,7 +164,7 @@ export async function ask(service: Service, index: number, asked: readonly (read
   }
   client.close();
   // Quiet commands do not reply to success.
-  return asked.map((_, opaque) => answers[seen.get(opaque) ?? 0] ?? 'done');
+  return requests.map((_, opaque) => answers[seen.get(opaque) ?? 0] ?? 'done');
 }
 
 export function placesOf({ about }: Row): readonly Place[] {

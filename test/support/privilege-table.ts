@@ -1,4 +1,4 @@
-// The privileges that each command of the data port takes, and those that roles hold, as they are published.
+// The published privileges that each command of the data port requires, and those that roles grant.
 import type { RequestParts } from '#wire/output.ts';
 
 export type PrivilegeWord =
@@ -29,7 +29,7 @@ export interface Row {
   name: string;
   need: Need;
   /**
-   * Where it must be held: in the collection of the document `key`; in the one that is `named` otherwise; in the `bucket`
+   * Where the privileges must be held: in the collection of the document `key`; in the one that is `named` otherwise; in the `bucket`
    * as a whole; or `anywhere` in it.
    */
   about: 'key' | 'named' | 'bucket' | 'anywhere';
@@ -50,7 +50,7 @@ interface Parts {
   casLo?: number;
   datatype?: number;
 }
-/** Of those that leave the document unfit for the commands after them. */
+/** `name`: a document of its own, for commands after which later commands cannot use it. */
 interface Elsewhere extends Parts {
   name?: string;
 }
@@ -64,14 +64,14 @@ function onKey(opcode: number, name: string, need: Need, { name: key, ...parts }
   };
 }
 
-const quietly = (opcodes: readonly number[], name: string, need: Need, parts: Elsewhere = {}): Row[] =>
+const withOpcodes = (opcodes: readonly number[], name: string, need: Need, parts: Elsewhere = {}): Row[] =>
   opcodes.map((opcode) => onKey(opcode, name, need, parts));
 
 const read: Need = { all: ['read'] };
 const upsert: Need = { all: ['upsert'] };
 const both: Need = { all: ['read', 'upsert'] };
 
-/** `u16 path bytes, u8 flags`, then path and value. */
+/** The extras are the length of the path (u16) and flags (u8); path and value follow. */
 function onPath(opcode: number, name: string, need: Need, path: string, value = '', flags = 0): Row {
   const extras = Buffer.concat([u16(path.length), Buffer.from([flags])]);
   return onKey(opcode, name, need, { extras, value: bytes(path + value) });
@@ -93,7 +93,7 @@ const systemXattrs = Buffer.concat([u32(12), u32(8), bytes('_sys\0{}\0'), bytes(
 const withMeta = hex('00000000000000000000000000000001000000000000ffff');
 
 const onDocuments: Row[] = [
-  ...quietly([0x00, 0x09, 0x0c, 0x0d, 0x83, 0xa0, 0xa1], 'reads', read),
+  ...withOpcodes([0x00, 0x09, 0x0c, 0x0d, 0x83, 0xa0, 0xa1], 'reads', read),
   onKey(0x94, 'locks', read, { name: 'locked' }),
   onKey(0x95, 'unlocks', read, { casLo: 77, name: 'locked' }),
   onPath(0xc5, 'gets a path', read, 'n'),
@@ -101,14 +101,14 @@ const onDocuments: Row[] = [
   onPath(0xd2, 'counts', read, ''),
   onKey(0xd0, 'gets paths', read, { value: lookupSpec(0xc5, 'n') }),
   onKey(0xb8, 'lists keys', read),
-  ...quietly([0x01, 0x11, 0x03, 0x13], 'stores', upsert, documentBytes),
-  ...quietly([0x02, 0x12], 'adds', { any: ['insert', 'upsert'] }, documentBytes),
-  ...quietly([0x04, 0x14], 'deletes', { all: ['delete'] }, { name: 'deleted' }),
-  ...quietly([0x05, 0x15, 0x06, 0x16], 'counts', both, { extras: Buffer.alloc(20) }),
-  ...quietly([0x0e, 0x19, 0x0f, 0x1a], 'concatenates', upsert, { value: bytes('x'), name: 'text' }),
+  ...withOpcodes([0x01, 0x11, 0x03, 0x13], 'stores', upsert, documentBytes),
+  ...withOpcodes([0x02, 0x12], 'adds', { any: ['insert', 'upsert'] }, documentBytes),
+  ...withOpcodes([0x04, 0x14], 'deletes', { all: ['delete'] }, { name: 'deleted' }),
+  ...withOpcodes([0x05, 0x15, 0x06, 0x16], 'counts', both, { extras: Buffer.alloc(20) }),
+  ...withOpcodes([0x0e, 0x19, 0x0f, 0x1a], 'concatenates', upsert, { value: bytes('x'), name: 'text' }),
   onKey(0x1c, 'touches', upsert, { extras: u32(0) }),
-  ...quietly([0x1d, 0x1e], 'reads and touches', both, { extras: u32(0) }),
-  ...quietly(
+  ...withOpcodes([0x1d, 0x1e], 'reads and touches', both, { extras: u32(0) }),
+  ...withOpcodes(
     [0xa2, 0xa3, 0xa4, 0xa5],
     'stores with metadata',
     { all: ['metaWrite'] },
@@ -117,7 +117,7 @@ const onDocuments: Row[] = [
       value: bytes('{}'),
     },
   ),
-  ...quietly(
+  ...withOpcodes(
     [0xa8, 0xa9],
     'deletes with metadata',
     { all: ['metaWrite'] },
@@ -205,15 +205,15 @@ const onTheBucket: Row[] = [
   plain('anywhere', 0x48, 'reads all seqnos', read),
   plain('anywhere', 0x91, 'observes a vbucket', read, { value: Buffer.alloc(8) }),
   plain('anywhere', 0xb7, 'waits for a seqno', read, { extras: Buffer.alloc(8) }),
-  plain('anywhere', 0xdb, 'goes on with a scan', { all: ['rangeScan'] }, { extras: Buffer.alloc(28) }),
+  plain('anywhere', 0xdb, 'continues a scan', { all: ['rangeScan'] }, { extras: Buffer.alloc(28) }),
   plain('anywhere', 0xdc, 'ends a scan', { all: ['rangeScan'] }, { extras: Buffer.alloc(16) }),
   plain('anywhere', 0x54, 'reads a failover log of streams', { any: ['dcpProducer', 'dcpStream'] }),
   plain('anywhere', 0x52, 'closes a stream', { any: ['dcpProducer', 'dcpStream'] }),
   plain('anywhere', 0x10, 'reads the manifest’s uid', figures, stat('manifest')),
 ];
 
-/** Those that take no privilege answer of what shows only. */
-const onWhatShows: Row[] = [
+/** Commands that require no privilege answer for visible collections only. */
+const onVisibleCollections: Row[] = [
   { ...onKey(0xbb, 'asks for the id of a collection', {}), about: 'key', request: idRequest },
 ];
 
@@ -227,7 +227,12 @@ function idRequest(collection: number): RequestParts {
   return { opcode: 0xbb, value: bytes(paths[collection] ?? '') };
 }
 
-export const rows: readonly Row[] = [...onDocuments, ...onNamedCollections, ...onTheBucket, ...onWhatShows];
+export const rows: readonly Row[] = [
+  ...onDocuments,
+  ...onNamedCollections,
+  ...onTheBucket,
+  ...onVisibleCollections,
+];
 
 const streamOf = (value?: object): Omit<RequestParts, 'opcode'> => {
   const extras = Buffer.alloc(48);
@@ -236,7 +241,7 @@ const streamOf = (value?: object): Omit<RequestParts, 'opcode'> => {
 };
 const changes: Need = { all: ['dcpStream'] };
 
-/** For a connection of its own: the first opens it. */
+/** For a separate connection, which the first row opens for streams. */
 export const streamRows: readonly Row[] = [
   plain(
     'bucket',
@@ -252,17 +257,17 @@ export const streamRows: readonly Row[] = [
   plain('bucket', 0x53, 'streams the bucket', changes, { ...streamOf(), vb: 20 }),
 ];
 
-/** Open to everybody who is there, or to administrators of the node alone, or about the session. */
+/** Commands for every client, for administrators of the node only, or about the session. */
 export const uncheckedOpcodes: ReadonlySet<number> = new Set([
   ...[0x1f, 0x20, 0x21, 0x22, 0x89, 0xb5, 0xfe, 0x0a, 0x0b, 0x07, 0x17, 0x1b, 0x87],
   ...[0xba, 0xbc, 0x3e, 0x93],
-  // About a connection of streams that is open.
+  // Messages on an open connection of streams.
   ...[0x5c, 0x5d, 0x5e],
 ]);
 
 const reader: readonly PrivilegeWord[] = ['read', 'rangeScan', 'systemCollectionLookup'];
 const writer: readonly PrivilegeWord[] = ['insert', 'upsert', 'delete'];
-/** What opens connections, and reading of system collections, hold in the bucket. */
+/** What `data_dcp_reader` holds in the whole bucket, whatever its collections. */
 const follows: readonly PrivilegeWord[] = ['dcpProducer', 'systemCollectionLookup'];
 const follower: readonly PrivilegeWord[] = [...follows, 'read', 'dcpStream', 'systemXattrRead'];
 const monitor: readonly PrivilegeWord[] = ['simpleStats'];
@@ -287,7 +292,7 @@ const inShop = (role: string): Granted => ({ role, names: ['b', 'shop', null] })
 const inBucket = (role: string): Granted => ({ role, names: ['b', null, null] });
 const ofBucket = (role: string): Granted => ({ role, names: ['b'] });
 
-/** Roles with what they hold in the places; one that is not named holds what the bucket does. */
+/** Roles with the privileges that they hold in each place; a place that is not named has those of the bucket. */
 export const roleRows: readonly { roles: readonly Granted[]; held: Partial<Held> }[] = [
   { roles: [inOrders('data_reader')], held: { orders: reader } },
   { roles: [inShop('data_reader')], held: { orders: reader, carts: reader } },

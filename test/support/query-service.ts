@@ -1,5 +1,6 @@
-// A query service without sockets and data: made-up statements, users and clock.
+// A query service without sockets and data, with statements, users and a clock for tests.
 import { callerOf } from '#auth/authenticator.ts';
+import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { RequestOrigin } from '#query/access/session.ts';
@@ -14,13 +15,13 @@ import { defaultSettings, type ServiceSettings } from '#query/state/settings.ts'
 import { fakeEngine } from './fake-engine.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** An answer as it comes. `takes`: how many writes are taken before the client takes no more. */
+/** Collects an answer. `takes`: number of writes after which the client accepts no more. */
 export class TestSink implements AnswerSink {
   status = 0;
   text = '';
   isEnded = false;
   takes = Infinity;
-  private free: (() => void) | null = null;
+  private resolveDrained: (() => void) | null = null;
 
   begin(status: number): void {
     this.status = status;
@@ -33,13 +34,13 @@ export class TestSink implements AnswerSink {
 
   drained(): Promise<void> {
     return new Promise((resolve) => {
-      this.free = resolve;
+      this.resolveDrained = resolve;
     });
   }
 
   takeMore(): void {
     this.takes = Infinity;
-    this.free?.();
+    this.resolveDrained?.();
   }
 
   end(text: string): void {
@@ -69,7 +70,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
   const clock = new ManualClock();
   const engine = fakeEngine();
   const keyspaces = new Keyspaces();
-  const nothing = () => Promise.reject(new Error('not here'));
+  const nothing = () => Promise.reject(new Error('the test service does not provide this call'));
   const admin = callerOf({ name: 'admin', domain: 'admin' }, [{ role: 'admin', names: [] }]);
   const nobody = callerOf({ name: 'nobody', domain: 'local' }, []);
   const auditing: { settings: StatementAuditing; statements: AuditedStatement[] } = {
@@ -83,7 +84,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
       authenticate: ({ user, password }) =>
         Promise.resolve(password !== 'password' ? null : user === 'admin' ? admin : nobody),
     },
-    clients: new BucketClients(),
+    clients: new BucketClients(realClock),
     keyspaces,
     functions: new KnownFunctions(),
     changeFunction: nothing,
@@ -93,7 +94,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     rest: { request: nothing },
     scratch: nothing,
     audit: { settings: () => auditing.settings, report: (statement) => auditing.statements.push(statement) },
-    attemptPlaces: { all: () => [], add: () => {}, clear: () => {} },
+    attemptCollections: { all: () => [], add: () => {}, clear: () => {} },
     settings: { ...defaultSettings(1), ...changes },
     clock,
     random: realRandom,

@@ -1,4 +1,4 @@
-// A node with a bucket and the official SDK connected to it, for tests of one idea each.
+// A node with a bucket and the official SDK connected to it.
 import { BucketType, type Cluster, type Collection, connect } from 'couchbase';
 import { administrator, eventually, NodeProcess } from './node-process.ts';
 

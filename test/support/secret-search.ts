@@ -1,5 +1,4 @@
-// A node that is given secrets and watched: everything that comes out of it, and everything that it writes, is searched for
-// them in every common form.
+// A node whose replies, log and files are searched for secrets in every common form.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { aManager } from './manager.ts';
@@ -9,21 +8,21 @@ import { unzip } from './unzip.ts';
 export interface Sent {
   method?: string;
   form?: Record<string, string>;
-  /** A body as it is. */
+  /** A body that is sent unchanged. */
   raw?: string;
   /** `name:password`; null for none. Default: the administrator. */
   as?: string | null;
   headers?: Record<string, string>;
 }
 
-/** A stream says what it has at once. */
+/** A stream sends its first value at once; the search reads no more of it after this time. */
 const streamMs = 300;
 
 export class WatchedNode {
   readonly node: NodeProcess;
-  /** Of the administrator. */
+  /** The current password of the administrator. */
   password: string;
-  /** What came out, by where it came from. */
+  /** Headers and bodies of replies, by request. */
   readonly outputs = new Map<string, string>();
   readonly #secrets = new Map<string, string>();
 
@@ -39,7 +38,7 @@ export class WatchedNode {
     return watched;
   }
 
-  /** Something that no output may hold. */
+  /** Adds a secret that no output may contain; returns it. */
   secret(title: string, value: string): string {
     this.#secrets.set(title, value);
     return value;
@@ -61,7 +60,7 @@ export class WatchedNode {
     return { status: response.status, text };
   }
 
-  /** Reads everything that can be read; answers how many reads said something. */
+  /** Sends GET to every route of the node; returns how many replies have status 200. */
   async readAll(parameters: Record<string, string>): Promise<number> {
     const { manager } = await aManager({ provisioned: false });
     const paths = manager.routes.filter(({ route }) => route.method === 'GET').map(({ route }) => route.path);
@@ -74,7 +73,7 @@ export class WatchedNode {
     return answered;
   }
 
-  /** What came out or was written, and in which form of which secret; `ownFiles` hold theirs by right. */
+  /** Each place where a secret was found, and in which form. Files that match `ownFiles` may contain secrets. */
   found(ownFiles: RegExp): string[] {
     const places = new Map([...this.outputs, ['the log', this.node.output]]);
     for (const path of filesBelow(this.node.dataDir)) {
@@ -108,7 +107,7 @@ async function beginning(response: Response): Promise<string> {
   return text;
 }
 
-/** Of a zip file what is in it. */
+/** The content of a file; of a zip file, the contents of its entries. */
 const textOf = (path: string): string =>
   path.endsWith('.zip') ? [...unzip(readFileSync(path)).values()].join('\n') : readFileSync(path, 'latin1');
 
@@ -121,7 +120,7 @@ function* filesBelow(folder: string): Generator<string> {
   }
 }
 
-/** Base64 at each of the three places that text can have in a longer one, without what its neighbours decide. */
+/** Base64 at each of the three byte offsets that text can have in a longer one, without the characters that depend on neighbouring bytes. */
 function formsOf(secret: string): Map<string, string> {
   const bytes = Buffer.from(secret);
   const shifted = [0, 1, 2].map((shift) => {

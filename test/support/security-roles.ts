@@ -1,4 +1,4 @@
-// Users of the roles by which the settings of security are told apart: who reads them, and who changes them.
+// Users with the roles that differ in their access to the security settings: reading and changing.
 import type { aManager } from './manager.ts';
 
 type Request = Awaited<ReturnType<typeof aManager>>['request'];
@@ -13,7 +13,7 @@ const answers: readonly (readonly [roles: string, read: number, write: number])[
 ];
 export const securityRoleCount = answers.length;
 
-/** One user after the other, with the statuses that its requests are to be answered. */
+/** One user after the other, with the expected statuses of its requests. */
 export async function* securityUsers(request: Request) {
   for (const [roles, read, write] of answers) {
     await request('/settings/rbac/users/local/u', { method: 'PUT', form: { password: 'secret', roles } });

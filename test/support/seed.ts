@@ -6,7 +6,7 @@ const seedMax = 2 ** 31 - 1;
 /** Where a test, or a program without one, prints its seed. */
 type Print = { diagnostic(message: string): void } | ((line: string) => void);
 
-/** From 0 to 2^31 - 1. `usual`: for tests that try the same input each time unless asked otherwise. */
+/** From 0 to 2^31 - 1. `usual`: the seed without DIVAN_SEED, for tests that use the same input in each run. */
 export function printedSeed(print: Print, usual = process.hrtime()[1] & seedMax): number {
   const seed = seedOf(process.env[name], usual);
   const line = `${name}=${seed}`;

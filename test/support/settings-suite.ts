@@ -44,14 +44,24 @@ export interface SettingsTable {
   readonly method?: 'POST' | 'PUT';
   /** Fields of every request: those that are required. */
   readonly base?: Fields;
-  /** Of an accepted request; default 200. */
+  /** The status of an accepted request; default 200. */
   readonly status?: number;
-  /** Of a refused one; default 400. */
+  /** The status of a refused request; default 400. */
   readonly refusedStatus?: number;
   /** The whole body of a refusal for one wrong parameter. */
   readonly refusal: (key: string, text: string) => unknown;
   readonly parameters: readonly Parameter[];
 }
+
+/** The values of a boolean parameter; others are refused with this text. */
+export const booleanValues = (text: string) =>
+  ({
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['', '0', '1', 'True'].map((one) => [one, text] as const),
+  }) as const;
 
 /** The published shapes of refusals. */
 export const refusals = {
@@ -71,12 +81,12 @@ interface Answer {
 export interface SettingsTarget extends AsyncDisposable {
   send(method: string, path: string, form?: Fields): Promise<Answer>;
   restart(): Promise<void>;
-  /** After which writes a restart is worth its time. */
+  /** After which accepted writes of a parameter to restart; a restart of a process takes long. */
   readonly restartAfter: 'every value' | 'the last value';
 }
 
 export interface ManagerTargetOptions extends Omit<ManagerOptions, 'store'> {
-  /** Whose requests they are, as `name:password`, or null; asked at each. Default: the administrator's. */
+  /** Called for each request: its credentials as `name:password`, or null for none. Default: those of the administrator. */
   as?: () => string | null;
 }
 

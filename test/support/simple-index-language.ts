@@ -1,4 +1,4 @@
-// Paths and whole arrays as index keys, for tests of what is around the language.
+// An index language with paths and whole arrays as its only keys, for tests of the index service without SQL++.
 import type { CompiledDefinition, IndexedDocument } from '#index/entries/compiled-definition.ts';
 import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
 import type { Value } from '#sqlpp/values/value.ts';

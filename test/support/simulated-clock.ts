@@ -1,5 +1,5 @@
 // A clock for simulations: time stands still until a test runs it, and everything that waits, `soon` too, is called in one fixed
-// order: by time, then by the order in which it was asked for. Between two calls all promises that can go on do so. A simulation
+// order: by time, then by the order of the requests. Between two calls all promises that can continue do so. A simulation
 // that has no other source of events than this clock and a seeded randomness repeats exactly.
 import type { Clock, Timer } from '#ports/clock.ts';
 
@@ -102,5 +102,5 @@ export class SimulatedClock implements Clock {
 const isBefore = (a: Waiting, b: Waiting): boolean =>
   a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
-/** A turn of the event loop begins once no promise can go on. */
+/** A turn of the event loop begins once no promise can continue. */
 const promisesRan = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -10,7 +10,7 @@ import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedNet } from './simulated-net.ts';
 
 describe('simulated clock', () => {
-  it('calls what waits by time, then in the order of asking, and lets promises go on between two calls', async () => {
+  it('runs timers by time, then in the order of their creation, and promises between two timers', async () => {
     const clock = new SimulatedClock();
     const seen: string[] = [];
     clock.after(5, () => seen.push('timer at 5'));
@@ -41,7 +41,7 @@ describe('simulated clock', () => {
     assert.equal(await clock.until(clock.sleep(100).then(() => clock.monotonicMs())), 100);
   });
 
-  it('lets go of a sleep that is aborted', async () => {
+  it('rejects a sleep that is aborted, also one that begins after that', async () => {
     const clock = new SimulatedClock();
     const aborting = new AbortController();
     const sleeping = assert.rejects(clock.sleep(10, aborting.signal), /enough/);
@@ -77,7 +77,7 @@ describe('simulated net', () => {
     assert.deepEqual(got, []);
   });
 
-  it('loses and doubles messages at the rate asked for', async () => {
+  it('loses and duplicates messages at the given rate', async () => {
     const clock = new SimulatedClock();
     const net = new SimulatedNet<number>(clock, randomFrom(2));
     let got = 0;
@@ -89,7 +89,7 @@ describe('simulated net', () => {
   });
 });
 
-/** Nodes that count in one key; what they saw of it, as one text. */
+/** Four nodes increment one key. The trace has, for each increment, the node, the value and the time. */
 async function counting(seed: number, faults: Partial<typeof calmStore>) {
   const clock = new SimulatedClock();
   const random = randomFrom(seed);
@@ -140,7 +140,7 @@ describe('configuration store with faults', () => {
     assert.notEqual((await counting(8, faults)).trace, first.trace);
   });
 
-  it('gives up an update that others are always first to, and says so', async () => {
+  it('fails an update once other nodes have changed the key first for ten seconds', async () => {
     const clock = new SimulatedClock();
     const server = new MemoryConfigStore();
     const random = randomFrom(3);
@@ -154,14 +154,14 @@ describe('configuration store with faults', () => {
     };
     const updating = assert.rejects(
       clock.until(update(store, 'k', '', () => 'mine')),
-      /Nothing was changed: others changed the configuration key "k" first for 10 seconds/,
+      /Nothing was changed: other writers changed the configuration key "k" first for 10 seconds/,
     );
     await updating;
     assert.ok(attempts > 40 && attempts < 200, `${attempts}`);
     assert.ok(clock.monotonicMs() <= 10_500);
   });
 
-  it('answers nothing while it is down, and shows a state that went back to who reads it again', async () => {
+  it('refuses calls while it is down, and returns an older state that was restored meanwhile', async () => {
     const clock = new SimulatedClock();
     const server = new MemoryConfigStore();
     const random = randomFrom(4);

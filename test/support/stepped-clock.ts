@@ -1,4 +1,4 @@
-// A clock that moves only by what the work under test says it costs, and whose turns of the event loop a test runs one by one.
+// A clock that advances only by the cost that the work under test reports, and whose turns of the event loop a test runs one by one.
 import { ManualClock } from './manual-clock.ts';
 
 export class SteppedClock extends ManualClock {
@@ -8,7 +8,7 @@ export class SteppedClock extends ManualClock {
     this.#soon.push(fire);
   }
 
-  /** Something took so long. */
+  /** Simulates work that takes this long. */
   spend(ms: number): void {
     this.advance(ms);
   }

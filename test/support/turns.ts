@@ -16,8 +16,9 @@ export class Turns implements Disposable {
     return { NODE_OPTIONS: `--require=${probe}`, DIVAN_TURNS: this.folder };
   }
 
-  /** What comes from now on counts, until `pause`: the turns of a start load code. */
+  /** Counts turns from now on, until `pause`. The turns of a start are left out: they load code. */
   count(): void {
+    // The probe reports every 250 ms; its next report still contains earlier turns.
     this.sinceMs = Date.now() + 300;
   }
 

@@ -9,7 +9,7 @@ export function unzip(file: Buffer): Map<string, string> {
   const found = new Map<string, string>();
   for (let left = file.readUInt16LE(end + 10); left > 0; left--) {
     assert.equal(file.readUInt32LE(at), 0x02014b50);
-    const [crc, packed, bytes] = [16, 20, 24].map((place) => file.readUInt32LE(at + place)) as number[];
+    const [crc, packed, bytes] = [16, 20, 24].map((offset) => file.readUInt32LE(at + offset)) as number[];
     const nameBytes = file.readUInt16LE(at + 28);
     const name = file.toString('utf8', at + 46, at + 46 + nameBytes);
     const local = file.readUInt32LE(at + 42);

@@ -26,7 +26,7 @@ export interface SeenChange {
 
 const start = (): StreamPosition => ({ uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 });
 
-/** Keeps what streams bring, and where each of them is. */
+/** Stores the changes that streams send, and the position of each stream. */
 export class SeenChanges implements FollowerHandler {
   readonly changes: SeenChange[] = [];
   readonly events: string[] = [];
@@ -85,7 +85,7 @@ export class SeenChanges implements FollowerHandler {
   }
 }
 
-/** Requests a stream from where the handler is; fails where there is none. */
+/** Requests a stream from the position that the handler has reached; throws if the node refuses it. */
 export async function stream(connection: ChangeConnection, seen: SeenChanges, vb: number): Promise<void> {
   const reply = await connection.request(vb, { from: seen.positionOf(vb) });
   if (reply.kind !== 'open') throw new Error(`the stream of ${vb}: ${JSON.stringify(reply)}`);

@@ -1,6 +1,6 @@
 // Administrative roles: cluster, buckets, security, replications.
 import {
-  allButSystem,
+  allButSystemWrites,
   bucket,
   bucketDocs,
   cluster,
@@ -117,7 +117,7 @@ export const buckets: readonly RoleDefinition[] = [
     'bucket_full_access',
     ['Application Access', 'Reads and writes the data of the bucket.'],
     [
-      [bucketDocs, allButSystem],
+      [bucketDocs, allButSystemWrites],
       ['bucket[b].data', 'all'],
       ['bucket[b].views', 'all'],
       ['bucket[b].n1ql.index', 'all'],

@@ -1,6 +1,6 @@
 // Roles of applications: data, search, query, analytics, mobile.
 import {
-  allButSystem,
+  allButSystemWrites,
   bucket,
   bucketDocs,
   cluster,
@@ -226,7 +226,7 @@ export const mobile: readonly RoleDefinition[] = [
     'mobile_sync_gateway',
     ['Sync Gateway', 'Reads and writes the bucket as the gateway needs.'],
     [
-      [bucketDocs, allButSystem],
+      [bucketDocs, allButSystemWrites],
       ['bucket[b].data', 'all'],
       ['bucket[b].views', 'all'],
       ['bucket[b].n1ql.index', 'all'],

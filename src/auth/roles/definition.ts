@@ -40,13 +40,14 @@ export const collection = define('collection', false);
 
 export const none = (...objects: string[]): Pattern[] => objects.map((object) => [object, 'none']);
 
-/** Permissions of every data role. */
+/** Permissions that several roles contain. */
 export const seesBucket: readonly Pattern[] = [
   ['bucket[b].settings', 'read'],
   ['pools', 'read'],
 ];
 export const seesPools: readonly Pattern[] = [['pools', 'read']];
 export const seesConsole: readonly Pattern[] = [['ui', 'read'], ...seesPools];
+/** Permissions of the query and search roles. */
 export const queries: readonly Pattern[] = [['bucket[b].settings', 'read'], ...seesConsole];
 export const noBucketData = none(
   'bucket[.].data',
@@ -57,4 +58,5 @@ export const noBucketData = none(
 );
 export const docs = 'collection[b:s:c].data.docs';
 export const bucketDocs = 'bucket[b].data.docs';
-export const allButSystem = 'read insert delete upsert range_scan sread';
+/** Operations on documents; those in system collections are only read. */
+export const allButSystemWrites = 'read insert delete upsert range_scan sread';

@@ -2,7 +2,7 @@
 import type { Clock } from '#ports/clock.ts';
 import { ApiError } from '../answers/api-error.ts';
 
-const bucketsKept = 10_000;
+const bucketsMax = 10_000;
 const burstSeconds = 5;
 
 export class RateLimit {
@@ -38,6 +38,6 @@ export class RateLimit {
   private keep(tokenId: string, bucket: { left: number; atMs: number }): void {
     this.buckets.delete(tokenId);
     this.buckets.set(tokenId, bucket);
-    if (this.buckets.size > bucketsKept) this.buckets.delete(this.buckets.keys().next().value as string);
+    if (this.buckets.size > bucketsMax) this.buckets.delete(this.buckets.keys().next().value as string);
   }
 }

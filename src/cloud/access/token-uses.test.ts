@@ -7,10 +7,10 @@ import { TokenStore } from './tokens.store.ts';
 
 test('writes uses together ten seconds after the first, each token at most once a minute, and the last ones at the stop', async (t) => {
   const clock = new ManualClock();
-  const place = await aCloud({ clock });
-  t.after(() => place.cloud.stop());
-  const tokens = new TokenStore(place);
-  const uses = new TokenUses({ ...place, tokens });
+  const parts = await aCloud({ clock });
+  t.after(() => parts.cloud.stop());
+  const tokens = new TokenStore(parts);
+  const uses = new TokenUses({ ...parts, tokens });
   const wanted = { role: 'reader', projectId: null, origin: 'test', expiresAt: null } as const;
   const issued = [await tokens.issue(wanted), await tokens.issue(wanted)];
   const rows = async () => (await tokens.list()).filter(({ origin }) => origin === 'test');
@@ -23,11 +23,11 @@ test('writes uses together ten seconds after the first, each token at most once 
   };
   assert.equal(issued.length, (await rows()).length);
   const begin = clock.wallMs();
-  const untouched = place.state.read();
+  const untouched = parts.state.read();
   await note();
   clock.advance(9_999);
   assert.deepEqual(await used(), [null, null]);
-  assert.equal(place.state.read(), untouched);
+  assert.equal(parts.state.read(), untouched);
   clock.advance(1);
   assert.deepEqual(await used(), [begin, begin]);
   clock.advance(49_999);

@@ -100,7 +100,7 @@ export class AllowlistService {
     );
   }
 
-  /** Retries failed updates until the nodes answer; logs each failure once. */
+  /** Updates the nodes. If that fails, `catchUp` retries until they answer; logs each failure once. */
   private async tryToApply(cluster: ClusterRow): Promise<void> {
     const { id } = cluster;
     try {

@@ -10,14 +10,14 @@ export const component = <S extends z.ZodRawShape>(id: string, shape: S) =>
 export const uuidField = () => z.guid('must be a uuid').toLowerCase();
 
 /** Text that both databases store unchanged: no null characters, no lone surrogates. */
-const keepable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
+const isStorable = (value: string): boolean => !value.includes('\0') && value.isWellFormed();
 
 export const text = (min: number, max: number) =>
   z
     .string(`must be a string of ${min} to ${max} characters`)
     .min(min, `must have ${min} to ${max} characters`)
     .max(max, `must have ${min} to ${max} characters`)
-    .refine(keepable, 'must be without null characters and halves of characters');
+    .refine(isStorable, 'must be without null characters and halves of characters');
 export const oneOf = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 /** A choice with a published schema name. */

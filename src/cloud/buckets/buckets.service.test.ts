@@ -6,7 +6,7 @@ import { updateBuckets } from './buckets.service.ts';
 
 const mb = 1024 * 1024;
 
-/** A node with buckets of 200 MB and 1000 MB in all. It refuses a change, and its validation beforehand if `validatesFirst`. */
+/** A node with buckets of 200 MB and 1000 MB in all. It refuses a change of bucket `refused`; if `validatesFirst`, also its validation. */
 class FakeNode {
   readonly quotas = new Map(['a', 'b', 'c'].map((name) => [name, 200]));
   refused = '';
@@ -28,19 +28,19 @@ class FakeNode {
   }
 
   async request(_method: string, path: string, fields: RestFields): Promise<RestReply> {
-    const [, name, judges] = /\/buckets\/(\w)(\?just_validate=1)?$/.exec(path) as unknown as [
+    const [, name, validates] = /\/buckets\/(\w)(\?just_validate=1)?$/.exec(path) as unknown as [
       string,
       string,
       string?,
     ];
     const quota = fields['ramQuotaMB'] as number | undefined;
-    if (name === this.refused && (judges === undefined || this.validatesFirst)) {
-      if (judges === undefined) this.refused = '';
+    if (name === this.refused && (validates === undefined || this.validatesFirst)) {
+      if (validates === undefined) this.refused = '';
       const errors = { ramQuotaMB: 'RAM quota cannot be set below current usage.' };
       return { status: 400, body: JSON.stringify({ errors }) };
     }
-    if (this.isDead && judges === undefined && quota === 200) throw new Error('the node is gone');
-    if (judges === undefined && quota !== undefined) this.quotas.set(name, quota);
+    if (this.isDead && validates === undefined && quota === 200) throw new Error('the node is gone');
+    if (validates === undefined && quota !== undefined) this.quotas.set(name, quota);
     return { status: 200, body: '' };
   }
 }

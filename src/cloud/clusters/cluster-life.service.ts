@@ -1,4 +1,4 @@
-// Creates and deletes clusters: one transaction writes the desired state and adds the operation that brings it about. The worker does
+// Creates and deletes clusters: one transaction writes the desired state and adds the operation that reaches it. The worker does
 // the rest; nothing here sends requests to nodes.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';

@@ -19,7 +19,7 @@ export interface ServerGroup {
 export interface ClusterSpec {
   readonly servers: readonly ServerGroup[];
   readonly support: unknown;
-  /** v3 only. */
+  /** v3 only: provider, region and network as sent. */
   readonly place?: unknown;
 }
 

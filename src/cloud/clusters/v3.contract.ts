@@ -1,4 +1,4 @@
-// Operations of v3 on clusters of both kinds; it creates only hosted ones.
+// Operations of v3 on clusters of both environments (vpc and hosted); v3 creates only hosted ones.
 import { z } from 'zod';
 import { choice, component, dateOf, dateTime, integer, text, uuidField } from '../answers/component.ts';
 import { cursorSchema, pageQuery } from '../answers/paging.ts';
@@ -102,7 +102,7 @@ export const V3ListClusters = defineOperation({
   id: 'clusters/v3list',
   method: 'GET',
   path: '/v3/clusters',
-  doc: 'Clusters of both kinds that the token may read.',
+  doc: 'Clusters of both environments that the token may read.',
   access: 'token',
   needs: 'any',
   fromStore: true,

@@ -1,4 +1,4 @@
-// Handlers of v3 for clusters of both kinds; it creates only hosted ones.
+// Handlers of v3 for the clusters of both environments (vpc and hosted); v3 creates only hosted ones.
 import { invalid } from '../answers/api-error.ts';
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
@@ -68,7 +68,7 @@ const accepted = ({ clusterId, operationId }: Accepted) => ({
 function requestOf(body: V3CreateClusterRequest) {
   const { environment, clusterName, projectId, description = '', place, servers, supportPackage } = body;
   if (environment === 'vpc')
-    throw invalid('environment: clusters in a customer’s cloud (vpc) are made through /v2/clusters');
+    throw invalid('environment: clusters in a customer’s cloud (vpc) are created through /v2/clusters');
   if (place.hosted === undefined)
     throw invalid('place.hosted: a hosted cluster needs provider, region and CIDR');
   const provider = place.hosted.provider;

@@ -30,7 +30,7 @@ class FakeNode {
   }
 }
 
-async function world(t: TestContext) {
+async function aService(t: TestContext) {
   const { store } = openSqlite(':memory:');
   t.after(() => store.destroy());
   await migrate(store);
@@ -46,7 +46,7 @@ async function world(t: TestContext) {
 }
 
 test('creates a user once, also if two servers get the request at the same time', async (t) => {
-  const { node, cluster, server } = await world(t);
+  const { node, cluster, server } = await aService(t);
   const gate = deferred<void>();
   node.before = () => gate.promise;
   const first = server().create(cluster, wanted);
@@ -58,7 +58,7 @@ test('creates a user once, also if two servers get the request at the same time'
 });
 
 test('creates users up to the limit of a cluster, and another after one was deleted', async (t) => {
-  const { store, node, cluster, server } = await world(t);
+  const { store, node, cluster, server } = await aService(t);
   const users = Array.from({ length: usersMax - 1 }, (_, i) => ({
     cluster_id: 'c',
     username: `u${i}`,
@@ -78,7 +78,7 @@ test('creates users up to the limit of a cluster, and another after one was dele
 });
 
 test('deletes the row of a user that the node refused', async (t) => {
-  const { node, cluster, server } = await world(t);
+  const { node, cluster, server } = await aService(t);
   node.before = () => Promise.reject(new Error('no'));
   const users = server();
   await assert.rejects(users.create(cluster, wanted), /no/);
@@ -86,12 +86,12 @@ test('deletes the row of a user that the node refused', async (t) => {
 });
 
 test('creates a user again whose creation was interrupted, unless the node has it', async (t) => {
-  const { store, node, cluster, clock, server } = await world(t);
+  const { store, node, cluster, clock, server } = await aService(t);
   const users = server();
-  const cutShort = { username: 'u', user_id: 'old', access: '[]', created_at: clock.wallMs() };
+  const interrupted = { username: 'u', user_id: 'old', access: '[]', created_at: clock.wallMs() };
   await store
     .insertInto('database_users')
-    .values({ cluster_id: 'c', ...cutShort })
+    .values({ cluster_id: 'c', ...interrupted })
     .execute();
   await assert.rejects(users.create(cluster, wanted), /already/);
   clock.advance(minuteMs);
@@ -103,7 +103,7 @@ test('creates a user again whose creation was interrupted, unless the node has i
 });
 
 test('ends with the same access at the node and in the list, in any order of the node’s answers', async (t) => {
-  const { node, cluster, server } = await world(t);
+  const { node, cluster, server } = await aService(t);
   const users = server();
   await users.create(cluster, wanted);
   const slow = deferred<void>();
@@ -122,8 +122,8 @@ test('ends with the same access at the node and in the list, in any order of the
   assert.deepEqual((await users.list(cluster))[0]?.access, access('data_writer'));
 });
 
-test('makes a stalled node store the user of the cloud’s store, also if it applies older requests late', async (t) => {
-  const { store, node, cluster, clock, unconfirmed, server } = await world(t);
+test('after a stall a node has the users that the cloud stores, also if it applies older requests late', async (t) => {
+  const { store, node, cluster, clock, unconfirmed, server } = await aService(t);
   const users = server();
   const reader = [{ bucketName: 'b', bucketAccess: ['data_reader' as const] }];
   const writer = [{ bucketName: 'b', bucketAccess: ['data_writer' as const] }];
@@ -163,7 +163,7 @@ test('makes a stalled node store the user of the cloud’s store, also if it app
 });
 
 test('deletes a user after its creation has ended, so that none is left at the node', async (t) => {
-  const { store, node, cluster, server } = await world(t);
+  const { store, node, cluster, server } = await aService(t);
   const gate = deferred<void>();
   const begun = deferred<void>();
   node.before = async (method) => {

@@ -256,10 +256,10 @@ function rolesOf(access: readonly Access[], services: readonly string[]): string
   const hasQueries = services.includes('query');
   return access
     .flatMap(({ bucketName, scope, bucketAccess }) => {
-      const place = scope === undefined || bucketName === all ? bucketName : `${bucketName}:${scope}`;
+      const target = scope === undefined || bucketName === all ? bucketName : `${bucketName}:${scope}`;
       return bucketAccess
         .flatMap((role) => [role, ...(hasQueries ? queryRoles[role] : [])])
-        .map((role) => `${role}[${place}]`);
+        .map((role) => `${role}[${target}]`);
     })
     .join(',');
 }

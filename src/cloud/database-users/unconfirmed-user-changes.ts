@@ -1,5 +1,5 @@
-// User changes that a node did not confirm. The node may still apply an unanswered request later, after a stall. So the user in the
-// store is sent to the node twice, since the late request may still be in progress the first time.
+// User changes that a node did not confirm. A stalled node may still apply an unanswered request later, and overwrite what was sent in
+// between. So the cloud sends the stored user to the node twice; by the second time, the late request should have ended.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '../periodic-task.ts';
@@ -77,17 +77,17 @@ export class UnconfirmedUserChanges {
       log.info('user.change_unconfirmed', { cluster: cluster_id, reason: (error as Error).message });
       return;
     }
-    const same = { cluster_id, username };
+    const key = { cluster_id, username };
     if (told_at === null)
       await store
         .updateTable('user_doubts')
         .set({ told_at: clock.wallMs() })
-        .where((e) => e.and(same))
+        .where((e) => e.and(key))
         .execute();
     else
       await store
         .deleteFrom('user_doubts')
-        .where((e) => e.and(same))
+        .where((e) => e.and(key))
         .where('told_at', '=', told_at)
         .execute();
   }

@@ -21,7 +21,7 @@ function anApi() {
   };
   const api = createApi({
     operations: [
-      bind(defineOperation({ ...common, id: 'kept', path: '/kept', fromStore: true }), answer),
+      bind(defineOperation({ ...common, id: 'cached', path: '/cached', fromStore: true }), answer),
       bind(defineOperation({ ...common, id: 'fresh', path: '/fresh' }), answer),
     ],
     find: () => Promise.resolve(undefined),
@@ -35,25 +35,25 @@ function anApi() {
 test('computes a cacheable answer once for each snapshot of the store, and other answers each time', async () => {
   const { backend, get } = anApi();
   assert.deepEqual([await get('/fresh'), await get('/fresh')], [1, 2]);
-  assert.deepEqual([await get('/kept'), await get('/kept')], [3, 3]);
-  assert.equal(await get('/kept?x=1'), 4);
+  assert.deepEqual([await get('/cached'), await get('/cached')], [3, 3]);
+  assert.equal(await get('/cached?x=1'), 4);
   backend.state = 'b';
-  assert.deepEqual([await get('/kept'), await get('/kept')], [5, 5]);
-  assert.deepEqual(await Promise.all([get('/kept?y'), get('/kept?y'), get('/kept?y')]), [6, 6, 6]);
+  assert.deepEqual([await get('/cached'), await get('/cached')], [5, 5]);
+  assert.deepEqual(await Promise.all([get('/cached?y'), get('/cached?y'), get('/cached?y')]), [6, 6, 6]);
 });
 
 test('does not cache refusals', async () => {
   const { backend, get } = anApi();
   backend.fails = true;
-  assert.equal((await get('/kept')).errorType, 'ValidationError');
+  assert.equal((await get('/cached')).errorType, 'ValidationError');
   backend.fails = false;
-  assert.equal(await get('/kept'), 1);
+  assert.equal(await get('/cached'), 1);
 });
 
 test('sends a cached answer exactly as a computed one', async () => {
   const { api } = anApi();
   const headersOf = async (method: 'GET' | 'HEAD') => {
-    const { statusCode, body, headers } = await api.inject({ method, url: '/kept' });
+    const { statusCode, body, headers } = await api.inject({ method, url: '/cached' });
     return [statusCode, body, headers['content-type'], headers['content-length']];
   };
   const first = await headersOf('GET');

@@ -29,9 +29,9 @@ const timeoutCheckMs = 1_000;
 const paramLengthMax = 2_048;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Connections of clients that have sent no valid credentials. */
-const restMax = handleShares().rest;
-const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 512, total: restMax / 2 }));
+const connectionsMax = handleShares().rest;
+/** Limits the connections of clients that have sent no valid credentials. */
+const unauthenticated = new UnauthenticatedSockets(() => ({ perSource: 512, total: connectionsMax / 2 }));
 
 export interface ApiOptions {
   operations: readonly BoundOperation[];
@@ -48,14 +48,14 @@ export interface ApiOptions {
 }
 
 export function createApi(options: ApiOptions): FastifyInstance {
-  const patienceMs = options.requestTimeoutMs ?? requestTimeoutMs;
+  const receiveTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMs;
   const refusals = new MalformedRequests();
   const app = Fastify({
     bodyLimit: bodyLimitBytes,
-    requestTimeout: patienceMs,
+    requestTimeout: receiveTimeoutMs,
     http: {
-      headersTimeout: patienceMs,
-      connectionsCheckingInterval: Math.min(timeoutCheckMs, patienceMs),
+      headersTimeout: receiveTimeoutMs,
+      connectionsCheckingInterval: Math.min(timeoutCheckMs, receiveTimeoutMs),
       // `needHost` checks it below, with an error that names the header.
       requireHostHeader: false,
     },
@@ -108,7 +108,7 @@ function addRoute(
     const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
     return operation.method === 'DELETE' ? inSpareRoom(spareRoom, act) : act();
   };
-  // A cached answer was made for a caller with the same permissions and view.
+  // The cache key includes what the caller may see, so a cached answer needs no check of permissions.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     request.by = await authenticate(request);
     markAuthenticated(request.raw.socket);
@@ -249,6 +249,7 @@ function matches(pattern: string, path: string): boolean {
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The authenticated sender; null before authentication and on public routes. */
     by: Authenticated | null;
     /** The object that the path names. */
     subject: Subject | undefined;

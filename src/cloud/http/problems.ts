@@ -10,8 +10,8 @@ export const problemsOf = (issues: readonly Issue[], given: unknown, kind: strin
     .map((issue) => describe(issue, given, kind))
     .join('; ');
 
-/** The distance of a value that is not even an object (or list): larger than that of any number of wrong fields. */
-const otherKind = 1_000_000;
+/** The distance of a value that is no object (or no list), above that of a value with any number of wrong fields. */
+const otherTypeDistance = 1_000_000;
 
 /** The problems of the alternative of a union that has the fewest. */
 function leavesOf(issue: Issue): Issue[] {
@@ -26,11 +26,11 @@ const within = (path: readonly PropertyKey[], issue: Issue): Issue => ({
   path: [...path, ...issue.path],
 });
 
-/** `depth`: path length of the form. */
+/** How far a value is from one form of a union: the number of its problems. `depth`: path length of the form. */
 const distanceOf = (issues: readonly Issue[], depth: number): number =>
   issues.reduce((sum, issue) => {
     if (issue.code === 'unrecognized_keys') return sum + issue.keys.length;
-    return sum + (issue.code === 'invalid_type' && issue.path.length === depth ? otherKind : 1);
+    return sum + (issue.code === 'invalid_type' && issue.path.length === depth ? otherTypeDistance : 1);
   }, 0);
 
 function describe(issue: Issue, given: unknown, kind: string): string {

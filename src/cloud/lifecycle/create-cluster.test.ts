@@ -5,7 +5,7 @@ import { realRandom } from '#ports/random.ts';
 import { aClusterRow } from '../../../test/support/cluster-row.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { ClusterNodes } from '../clusters/cluster-nodes.ts';
-import { type NodePorts, PlaceTakenError, type Provisioner } from '../provisioner/provisioner.ts';
+import { AddressInUseError, type NodePorts, type Provisioner } from '../provisioner/provisioner.ts';
 import { migrate } from '../store/migrations.ts';
 import { openSqlite } from '../store/sqlite.adapter.ts';
 import { createCluster } from './create-cluster.ts';
@@ -44,7 +44,7 @@ test('chooses another address for a node when another program uses the first', a
     place: async () => ({ address: `127.64.0.${++places}`, ports }),
     start: async ({ address }) => {
       started.push(address);
-      if (address === '127.64.0.1') throw new PlaceTakenError('taken');
+      if (address === '127.64.0.1') throw new AddressInUseError('taken');
     },
     remove: async (id) => void removed.push(id),
   };
@@ -52,7 +52,7 @@ test('chooses another address for a node when another program uses the first', a
   const { steps } = createCluster({ ...parts, allowlist: { apply: async () => {} } });
   const { signal } = new AbortController();
   await steps[0]?.run(cluster, signal);
-  await assert.rejects(steps[1]?.run(cluster, signal) as Promise<void>, PlaceTakenError);
+  await assert.rejects(steps[1]?.run(cluster, signal) as Promise<void>, AddressInUseError);
   await steps[1]?.run(cluster, signal);
   assert.deepEqual(started, ['127.64.0.1', '127.64.0.2']);
   assert.deepEqual(removed, ['n']);

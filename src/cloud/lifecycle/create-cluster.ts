@@ -3,7 +3,7 @@ import type { Clock } from '#ports/clock.ts';
 import { type ClusterNodes, placementOf } from '../clusters/cluster-nodes.ts';
 import type { Phase } from '../clusters/phase.ts';
 import type { Plan } from '../operations/step.ts';
-import { PlaceTakenError, type Provisioner } from '../provisioner/provisioner.ts';
+import { AddressInUseError, type Provisioner } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
 
 export interface PlanParts {
@@ -64,7 +64,7 @@ async function startNode(
   try {
     await provisioner.start(nodes.spec(cluster, node), cancellation);
   } catch (error) {
-    if (error instanceof PlaceTakenError) {
+    if (error instanceof AddressInUseError) {
       await provisioner.remove(node.id);
       await storePlacement(store, node.id, { address: '', ports: '' });
     }

@@ -15,7 +15,7 @@ const home = 'here';
 const timeLimitMs = 120_000;
 const leaseMs = 15_000;
 
-class World {
+class Fixture {
   readonly clock = new ManualClock();
   readonly operations: OperationsStore;
   readonly store: Store;
@@ -28,11 +28,11 @@ class World {
     this.operations = new OperationsStore({ store, clock: this.clock, random: realRandom });
   }
 
-  static async of(t: TestContext, steps: Plan['steps'], resumeAt?: string): Promise<World> {
+  static async of(t: TestContext, steps: Plan['steps'], resumeAt?: string): Promise<Fixture> {
     const { store } = openSqlite(':memory:');
     await migrate(store);
     await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
-    const world = new World(store, {
+    const fixture = new Fixture(store, {
       steps,
       ...(resumeAt !== undefined && { resumeAt }),
       failed: async (transaction, id) => {
@@ -40,10 +40,10 @@ class World {
       },
     });
     t.after(async () => {
-      await Promise.all(world.workers.map((worker) => worker.stop()));
+      await Promise.all(fixture.workers.map((worker) => worker.stop()));
       await store.destroy();
     });
-    return world;
+    return fixture;
   }
 
   worker(owner: string, operations = this.operations): Worker {
@@ -89,50 +89,50 @@ class World {
 
 test('runs an operation once, on any one of several workers', async (t) => {
   let runs = 0;
-  const world = await World.of(t, [{ name: 'only', run: async () => void runs++ }]);
-  await world.cluster('c');
-  const ids = [await world.request('c'), await world.request('c'), await world.request('c')];
-  for (const owner of ['a', 'b', 'c']) world.worker(owner).wake();
+  const fixture = await Fixture.of(t, [{ name: 'only', run: async () => void runs++ }]);
+  await fixture.cluster('c');
+  const ids = [await fixture.request('c'), await fixture.request('c'), await fixture.request('c')];
+  for (const owner of ['a', 'b', 'c']) fixture.worker(owner).wake();
   await eventually(async () => {
-    world.clock.advance(500);
-    for (const id of ids) assert.equal(await world.stateOf(id), 'done');
+    fixture.clock.advance(500);
+    for (const id of ids) assert.equal(await fixture.stateOf(id), 'done');
   });
   assert.equal(runs, ids.length);
 });
 
 test('writes nothing more about an operation that another worker took over after the lease expired', async (t) => {
-  const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
-  await world.cluster('c');
-  const id = await world.request('c');
-  assert.equal(await world.operations.claim(id, 'slow'), true);
-  assert.equal(await world.operations.claim(id, 'other'), false);
-  world.clock.advance(leaseMs);
-  assert.equal(await world.operations.claim(id, 'other'), false);
-  world.clock.advance(1);
-  assert.equal(await world.operations.claim(id, 'other'), true);
-  assert.equal(await world.operations.record(id, 'slow', { step: 'elsewhere' }), false);
-  await world.operations.fail(id, 'slow', {}, () =>
+  const fixture = await Fixture.of(t, [{ name: 'only', run: async () => {} }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  assert.equal(await fixture.operations.claim(id, 'slow'), true);
+  assert.equal(await fixture.operations.claim(id, 'other'), false);
+  fixture.clock.advance(leaseMs);
+  assert.equal(await fixture.operations.claim(id, 'other'), false);
+  fixture.clock.advance(1);
+  assert.equal(await fixture.operations.claim(id, 'other'), true);
+  assert.equal(await fixture.operations.record(id, 'slow', { step: 'elsewhere' }), false);
+  await fixture.operations.fail(id, 'slow', {}, () =>
     assert.fail('the slow worker must not end the operation'),
   );
-  assert.equal((await world.operation(id))?.step, 'only');
-  assert.equal(await world.operations.record(id, 'other', { state: 'done' }), true);
+  assert.equal((await fixture.operation(id))?.step, 'only');
+  assert.equal(await fixture.operations.record(id, 'other', { state: 'done' }), true);
 });
 
 test('renews the lease while a step runs', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const world = await World.of(t, [{ name: 'long', run: () => promise }]);
-  await world.cluster('c');
-  const id = await world.request('c');
-  world.worker('a').wake();
-  await eventually(async () => assert.equal((await world.operation(id))?.owner, 'a'));
+  const fixture = await Fixture.of(t, [{ name: 'long', run: () => promise }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  fixture.worker('a').wake();
+  await eventually(async () => assert.equal((await fixture.operation(id))?.owner, 'a'));
   for (let i = 0; i < 12; i++) {
-    const before = (await world.operation(id))?.lease_until as number;
-    world.clock.advance(5_000);
-    await eventually(async () => assert.ok(((await world.operation(id))?.lease_until as number) > before));
-    assert.equal(await world.operations.claim(id, 'b'), false);
+    const before = (await fixture.operation(id))?.lease_until as number;
+    fixture.clock.advance(5_000);
+    await eventually(async () => assert.ok(((await fixture.operation(id))?.lease_until as number) > before));
+    assert.equal(await fixture.operations.claim(id, 'b'), false);
   }
   resolve();
-  await eventually(async () => assert.equal(await world.stateOf(id), 'done'));
+  await eventually(async () => assert.equal(await fixture.stateOf(id), 'done'));
 });
 
 test('retries a failing step with back-off, and fails the operation with the reason after its deadline', async (t) => {
@@ -141,19 +141,19 @@ test('retries a failing step with back-off, and fails the operation with the rea
     tries++;
     throw new Error('the disk is full');
   };
-  const world = await World.of(t, [{ name: 'write', run }]);
-  await world.cluster('c');
-  const id = await world.request('c');
-  world.worker('a').wake();
-  await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
-  assert.equal(await world.stateOf(id), 'open');
+  const fixture = await Fixture.of(t, [{ name: 'write', run }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  fixture.worker('a').wake();
+  await eventually(async () => assert.equal((await fixture.operation(id))?.attempts, 1));
+  assert.equal(await fixture.stateOf(id), 'open');
   await eventually(async () => {
-    world.clock.advance(1_000);
-    assert.equal(await world.stateOf(id), 'failed');
+    fixture.clock.advance(1_000);
+    assert.equal(await fixture.stateOf(id), 'failed');
   });
   assert.ok(tries > 5 && tries < 60, `${tries} tries in two minutes`);
-  assert.equal((await world.operation(id))?.last_error, 'the disk is full');
-  const cluster = await world.store.selectFrom('clusters').select('phase').executeTakeFirstOrThrow();
+  assert.equal((await fixture.operation(id))?.last_error, 'the disk is full');
+  const cluster = await fixture.store.selectFrom('clusters').select('phase').executeTakeFirstOrThrow();
   assert.equal(cluster.phase, 'failed');
 });
 
@@ -166,29 +166,29 @@ for (const [hours, doc] of [
     const run = async (): Promise<void> => {
       if (++tries < 3) throw new Error('not yet');
     };
-    const world = await World.of(t, [{ name: 'write', run }]);
-    await world.cluster('c');
-    const id = await world.request('c');
-    world.worker('a').wake();
-    await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
-    world.clock.setWall(hours * 3_600_000);
+    const fixture = await Fixture.of(t, [{ name: 'write', run }]);
+    await fixture.cluster('c');
+    const id = await fixture.request('c');
+    fixture.worker('a').wake();
+    await eventually(async () => assert.equal((await fixture.operation(id))?.attempts, 1));
+    fixture.clock.setWall(hours * 3_600_000);
     for (let second = 0; second < 8; second++) {
-      world.clock.advance(1_000);
+      fixture.clock.advance(1_000);
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
-    assert.deepEqual([tries, await world.stateOf(id)], [3, 'done']);
+    assert.deepEqual([tries, await fixture.stateOf(id)], [3, 'done']);
   });
 
 test('fails an operation after the maximum of attempts, also while the clock is set back', async (t) => {
-  const world = await World.of(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
-  await world.cluster('c');
-  const id = await world.request('c');
-  world.worker('a').wake();
-  await eventually(async () => assert.equal((await world.operation(id))?.attempts, 1));
-  world.clock.setWall(-24 * 3_600_000);
+  const fixture = await Fixture.of(t, [{ name: 'write', run: () => Promise.reject(new Error('never')) }]);
+  await fixture.cluster('c');
+  const id = await fixture.request('c');
+  fixture.worker('a').wake();
+  await eventually(async () => assert.equal((await fixture.operation(id))?.attempts, 1));
+  fixture.clock.setWall(-24 * 3_600_000);
   await eventually(async () => {
-    world.clock.advance(5_000);
-    assert.equal(await world.stateOf(id), 'failed');
+    fixture.clock.advance(5_000);
+    assert.equal(await fixture.stateOf(id), 'failed');
   });
 });
 
@@ -201,35 +201,35 @@ test('cancels an operation that another replaces, and never runs two operations 
     cancellation.throwIfAborted();
   };
   let tries = 0;
-  const world = await World.of(t, [{ name: 'only', run }]);
-  await world.cluster('c');
-  const first = await world.request('c');
-  world.worker('a').wake();
+  const fixture = await Fixture.of(t, [{ name: 'only', run }]);
+  await fixture.cluster('c');
+  const first = await fixture.request('c');
+  fixture.worker('a').wake();
   await eventually(() => assert.equal(tries, 1));
-  await world.operations.supersede(world.store, 'c', 'deleted');
-  const second = await world.request('c', 'delete');
+  await fixture.operations.supersede(fixture.store, 'c', 'deleted');
+  const second = await fixture.request('c', 'delete');
   await eventually(async () => {
-    world.clock.advance(500);
-    assert.equal(await world.stateOf(second), 'done');
+    fixture.clock.advance(500);
+    assert.equal(await fixture.stateOf(second), 'done');
   });
-  const { state, last_error } = (await world.operation(first)) ?? {};
+  const { state, last_error } = (await fixture.operation(first)) ?? {};
   assert.deepEqual([state, last_error], ['failed', 'deleted']);
 });
 
 test('deletes old operations of deleted clusters, and none of existing clusters', async (t) => {
-  const world = await World.of(t, [{ name: 'only', run: async () => {} }]);
-  await world.cluster('there');
-  const kept = await world.request('there');
-  const old = await world.request('gone');
-  const open = await world.request('gone too');
+  const fixture = await Fixture.of(t, [{ name: 'only', run: async () => {} }]);
+  await fixture.cluster('there');
+  const kept = await fixture.request('there');
+  const old = await fixture.request('gone');
+  const open = await fixture.request('gone too');
   for (const id of [kept, old])
-    await world.store.updateTable('operations').set({ state: 'done' }).where('id', '=', id).execute();
-  world.clock.advance(30 * 86_400_000 - 1);
-  await world.operations.prune();
-  assert.equal(await world.stateOf(old), 'done');
-  world.clock.advance(1);
-  await world.operations.prune();
-  assert.deepEqual(await Promise.all([kept, old, open].map((id) => world.stateOf(id))), [
+    await fixture.store.updateTable('operations').set({ state: 'done' }).where('id', '=', id).execute();
+  fixture.clock.advance(30 * 86_400_000 - 1);
+  await fixture.operations.prune();
+  assert.equal(await fixture.stateOf(old), 'done');
+  fixture.clock.advance(1);
+  await fixture.operations.prune();
+  assert.deepEqual(await Promise.all([kept, old, open].map((id) => fixture.stateOf(id))), [
     'done',
     undefined,
     'open',
@@ -239,15 +239,15 @@ test('deletes old operations of deleted clusters, and none of existing clusters'
 test('resumes at the step that the plan names if an earlier process ended in a later one', async (t) => {
   const runs: string[] = [];
   const steps = ['place', 'start', 'probe'].map((name) => ({ name, run: async () => void runs.push(name) }));
-  const world = await World.of(t, steps, 'start');
+  const fixture = await Fixture.of(t, steps, 'start');
   const at = { early: 'place', late: 'probe' };
   for (const [id, step] of Object.entries(at)) {
-    await world.cluster(id);
-    const operation = await world.request(id);
-    await world.operations.claim(operation, 'ended');
-    await world.operations.record(operation, 'ended', { step });
-    await world.worker(id).start();
-    await eventually(async () => assert.equal(await world.stateOf(operation), 'done'));
+    await fixture.cluster(id);
+    const operation = await fixture.request(id);
+    await fixture.operations.claim(operation, 'ended');
+    await fixture.operations.record(operation, 'ended', { step });
+    await fixture.worker(id).start();
+    await eventually(async () => assert.equal(await fixture.stateOf(operation), 'done'));
   }
   assert.deepEqual(runs, ['place', 'start', 'probe', 'start', 'probe']);
 });

@@ -85,7 +85,7 @@ export class Worker {
     await Promise.allSettled(runs.map(({ done }) => done));
   }
 
-  /** Resolves with the time of the next poll. If the database is unavailable, logs that once and retries at each poll. */
+  /** Resolves with the milliseconds until the next poll. If the database is unavailable, logs that once and retries at each poll. */
   private async poll(): Promise<number> {
     try {
       while (this.pollRequested && !this.stopped) {

@@ -10,6 +10,7 @@ export interface NodePorts {
   readonly capiTls: number;
   readonly dist: number;
   readonly distTls: number;
+  readonly replication: number;
   /** Absent in placements of nodes of version 0.1.0, which have no such services. */
   readonly query?: number;
   readonly queryTls?: number;
@@ -32,8 +33,8 @@ export interface NodeSpec extends Placement {
 }
 
 /** Another program listens on the node's address: the node needs another one. */
-export class PlaceTakenError extends Error {
-  override readonly name = 'PlaceTakenError';
+export class AddressInUseError extends Error {
+  override readonly name = 'AddressInUseError';
 }
 
 export interface Provisioner {
@@ -41,7 +42,7 @@ export interface Provisioner {
   place(taken: readonly Placement[]): Promise<Placement>;
   /**
    * Resolves when the node is ready. A running node is left alone; a node that ends later is restarted. Rejects at once when `cancellation`
-   * aborts; `remove` then cleans up. Throws PlaceTakenError.
+   * aborts; `remove` then cleans up. Throws AddressInUseError.
    */
   start(node: NodeSpec, cancellation: AbortSignal): Promise<void>;
   /** Keeps a node that was ready before running, with retries; resolves after the first attempt. */

@@ -50,7 +50,7 @@ function stateOf(database: DatabaseSync): { commits: number; in_use: number } | 
 export class CommitCount {
   private readonly database: DatabaseSync;
   private readonly path: string;
-  private kept: { raise: StatementSync; read: StatementSync; counter: CommitCounter } | null = null;
+  private counting: { raise: StatementSync; read: StatementSync; counter: CommitCounter } | null = null;
   private hasWritten = false;
 
   constructor(database: DatabaseSync, path: string) {
@@ -60,7 +60,7 @@ export class CommitCount {
 
   /** Marks the file as in use and starts counting. Called once the file is known to be undamaged. */
   start(): void {
-    if (this.kept !== null) return;
+    if (this.counting !== null) return;
     const { database } = this;
     try {
       database.exec(`begin immediate;
@@ -76,7 +76,7 @@ export class CommitCount {
       if (stateOf(database) === null) return;
     }
     const read = database.prepare(`select commits from ${commitTable}`);
-    this.kept = {
+    this.counting = {
       read,
       // Another process may have removed the mark when it closed.
       raise: database.prepare(`update ${commitTable} set commits = commits + 1, in_use = 1`),
@@ -87,7 +87,7 @@ export class CommitCount {
   /** Runs a statement that writes, in a transaction with its count. */
   write<T>(act: () => T): T {
     const { database } = this;
-    if (this.kept === null) return act();
+    if (this.counting === null) return act();
     this.hasWritten = true;
     if (database.isTransaction) return act();
     database.exec('begin immediate');
@@ -104,8 +104,8 @@ export class CommitCount {
 
   /** Raises the count if the transaction wrote. */
   commit<T>(act: () => T): T {
-    if (this.kept === null || !this.hasWritten) return act();
-    const { raise, read, counter } = this.kept;
+    if (this.counting === null || !this.hasWritten) return act();
+    const { raise, read, counter } = this.counting;
     raise.run();
     const commits = Number(read.get()?.['commits']);
     const result = act();
@@ -121,13 +121,13 @@ export class CommitCount {
 
   /** SQLite writes the removal of the mark to the file when the last connection closes. A mark that stays is not damage if the counts agree. */
   close(): void {
-    if (this.kept === null) return;
+    if (this.counting === null) return;
     try {
       this.database.exec(`update ${commitTable} set in_use = 0`);
     } catch {
       // On a full disk the mark stays.
     }
-    this.kept.counter.close();
-    this.kept = null;
+    this.counting.counter.close();
+    this.counting = null;
   }
 }

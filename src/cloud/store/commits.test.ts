@@ -192,7 +192,7 @@ test('after the administrator accepts the loss, the file opens without the lost 
   assert.equal(await projectsIn(folder), 0);
 });
 
-test('a write on a full disk throws its own error and is not counted', async (t) => {
+test('a write that SQLite refuses throws that error and is not counted', async (t) => {
   const { clean } = await folders(t);
   const store = await opened(join(clean, 'cloud.db'));
   const twice = store.insertInto('projects').values(project('p1')).execute();

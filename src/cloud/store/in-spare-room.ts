@@ -8,7 +8,7 @@ export async function inSpareRoom<T>(spareRoom: SpareRoom | undefined, act: () =
     try {
       return await act();
     } catch (error) {
-      if (!(error instanceof UnwritableError) || spareRoom?.giveUp() !== true) throw error;
+      if (!(error instanceof UnwritableError) || spareRoom?.release() !== true) throw error;
     }
   }
 }

@@ -7,7 +7,7 @@ export interface Facts {
   readonly tenantId: string;
 }
 
-/** Several processes may call it concurrently: the first write wins. */
+/** Several processes may call it concurrently: only the first one writes. */
 export async function insertInitialRows({
   store,
   clock,

@@ -196,8 +196,8 @@ export async function migrate(store: Store, seals?: StoreSeals): Promise<void> {
   seals?.check();
   const migrator = new Migrator({ db: store, provider });
   const isPending = (await migrator.getMigrations()).some(({ executedAt }) => executedAt === undefined);
-  if (isPending) seals?.release();
+  if (isPending) seals?.beforeMigration();
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
-  seals?.keep();
+  seals?.afterMigrations();
 }

@@ -21,7 +21,7 @@ export class PostgresState implements StoreState {
   private connections = 0;
   private closed = false;
   private next: Promise<string> | null = null;
-  private underWay: Promise<unknown> = Promise.resolve();
+  private reading: Promise<unknown> = Promise.resolve();
 
   /** `onLost` is called for a broken connection; the next read opens a new one. */
   constructor(config: pg.ClientConfig, onLost: (error: Error) => void) {
@@ -31,7 +31,7 @@ export class PostgresState implements StoreState {
 
   /** A read in progress serves callers that came before it; all later callers share the next read. */
   read(): Promise<string> {
-    this.next ??= this.underWay.then(soon).then(() => this.begin());
+    this.next ??= this.reading.then(soon).then(() => this.begin());
     return this.next;
   }
 
@@ -45,7 +45,7 @@ export class PostgresState implements StoreState {
   private begin(): Promise<string> {
     this.next = null;
     const reading = this.query();
-    this.underWay = reading.catch(() => {});
+    this.reading = reading.catch(() => {});
     return reading;
   }
 

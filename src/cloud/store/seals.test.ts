@@ -74,7 +74,7 @@ for (const [what, sql, says] of [
   ['a changed seal', "update divan_seals set sum = sum + 1 where name = 'facts'", /rows of the table facts/],
   ['a missing seal', "delete from divan_seals where name = 'facts'", /rows of the table facts/],
 ] as const) {
-  test(`${what} is named by its table`, async (t) => {
+  test(`${what} is refused with the name of its table`, async (t) => {
     const path = join(aFolder(t), 'cloud.db');
     await fill(path);
     const other = new DatabaseSync(path);

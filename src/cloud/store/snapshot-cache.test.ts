@@ -52,20 +52,20 @@ test('computes once for concurrent callers, and does not cache a failure', async
   const { now } = aStore();
   const snapshot = await now();
   const result = Promise.withResolvers<string>();
-  let asked = 0;
+  let calls = 0;
   const all = [1, 2, 3].map(() =>
     cache.of(snapshot, 'k', () => {
-      asked++;
+      calls++;
       return result.promise;
     }),
   );
   result.reject(new Error('not now'));
   for (const one of all) await assert.rejects(one, /not now/);
-  assert.equal(asked, 1);
+  assert.equal(calls, 1);
   assert.equal(await cache.of(snapshot, 'k', returning('now')), 'now');
 });
 
-test('holds the newest entries up to both limits, and no value that is too large', async () => {
+test('caches the newest entries up to both limits, and no value that is too large', async () => {
   const { now } = aStore();
   const snapshot = await now();
   const few = aCache({ entriesMax: 3 });

@@ -29,8 +29,8 @@ export function openSqlite(path: string): OpenStore {
   return {
     seals: {
       check: () => seals.check(),
-      release: () => seals.drop(),
-      keep: () => {
+      beforeMigration: () => seals.drop(),
+      afterMigrations: () => {
         seals.createMissing();
         if (path !== inMemory) count.start();
       },

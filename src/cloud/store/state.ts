@@ -19,9 +19,9 @@ export interface StoreSeals {
   /** Throws for a damaged table, naming it. */
   check(): void;
   /** Drops the checksums; called before a migration. */
-  release(): void;
+  beforeMigration(): void;
   /** Creates missing checksums; called after the migrations. */
-  keep(): void;
+  afterMigrations(): void;
 }
 
 /** The interval between two changes of the store. */

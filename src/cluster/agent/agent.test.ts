@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BucketReport, CompactOrder, KvDesired, KvReport } from '#kv/admin.ts';
+import type { BucketReport, CompactionRequest, KvDesired, KvReport } from '#kv/admin.ts';
 import { silentLog } from '#ports/log.ts';
 import { memoryCluster, ownNodeId } from '../../../test/support/cluster.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
@@ -14,7 +14,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Applies every state at once, unless `hold` is set, and records its calls. */
 class FakeKv {
-  asked: KvDesired[] = [];
+  received: KvDesired[] = [];
   hold: Promise<void> | null = null;
   failures = 0;
   failedFlushes = 0;
@@ -23,14 +23,14 @@ class FakeKv {
   readonly compactions: unknown[] = [];
 
   async apply(desired: KvDesired): Promise<KvReport> {
-    this.asked.push(structuredClone(desired));
+    this.received.push(structuredClone(desired));
     await this.hold;
-    if (this.failures-- > 0) throw new Error('the data service is not there');
+    if (this.failures-- > 0) throw new Error('the data service does not answer');
     return this.report();
   }
   async report(): Promise<KvReport> {
     this.reports++;
-    const buckets = (this.asked.at(-1)?.buckets ?? []).map(({ uuid, incarnation }) =>
+    const buckets = (this.received.at(-1)?.buckets ?? []).map(({ uuid, incarnation }) =>
       this.#reportOf(uuid, incarnation),
     );
     return aKvReport({ buckets });
@@ -38,8 +38,8 @@ class FakeKv {
   async randomKey(): Promise<string | null> {
     return null;
   }
-  async compact(uuid: string, order: CompactOrder): Promise<void> {
-    this.compactions.push([uuid, order]);
+  async compact(uuid: string, request: CompactionRequest): Promise<void> {
+    this.compactions.push([uuid, request]);
   }
   async cancelCompaction(uuid: string, origin?: string): Promise<void> {
     this.compactions.push([uuid, `cancel ${origin}`]);
@@ -88,7 +88,7 @@ describe('agent', () => {
   it('sends the whole desired state to the data service', async () => {
     const { agent, buckets, kv, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);
-    const spec = kv.asked.at(-1)?.buckets[0];
+    const spec = kv.received.at(-1)?.buckets[0];
     assert.equal(spec?.uuid, uuid);
     assert.equal(spec?.quotaBytes, 100 * 1024 * 1024);
     assert.equal(spec?.clusterConfig.rev, view.bucketRevision(uuid));
@@ -104,7 +104,7 @@ describe('agent', () => {
     const { agent, buckets, kv, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);
     await buckets.remove('b');
-    assert.deepEqual(kv.asked.at(-1)?.buckets, []);
+    assert.deepEqual(kv.received.at(-1)?.buckets, []);
     assert.equal(view.buckets.byUuid[uuid], undefined);
     await buckets.create(form, true);
     await agent.stop();
@@ -119,7 +119,7 @@ describe('agent', () => {
     const { agent } = anAgentOn(before, kv);
     agent.start();
     assert.equal(await agent.applied(0, 1_000), true);
-    assert.deepEqual(kv.asked[0]?.leaving, [uuid]);
+    assert.deepEqual(kv.received[0]?.deletedBuckets, [uuid]);
     assert.equal(before.view.buckets.byUuid[uuid], undefined);
     await agent.stop();
   });
@@ -144,10 +144,10 @@ describe('agent', () => {
     const map = await store.get(mapKey(uuid));
     await store.delete(mapKey(uuid), map?.revision ?? 0);
     await agent.caughtUp(1_000);
-    assert.deepEqual([kv.asked.at(-1)?.buckets, kv.asked.at(-1)?.leaving], [[], []]);
+    assert.deepEqual([kv.received.at(-1)?.buckets, kv.received.at(-1)?.deletedBuckets], [[], []]);
     await store.put(mapKey(uuid), map?.value, 0);
     await agent.caughtUp(1_000);
-    const shards = kv.asked.at(-1)?.buckets[0]?.shards;
+    const shards = kv.received.at(-1)?.buckets[0]?.shards;
     assert.ok(shards?.length === 64 && shards.every(({ state }) => state === 'active'));
     await agent.stop();
   });
@@ -155,15 +155,15 @@ describe('agent', () => {
   it('combines changes made while the data service is busy into one call', async () => {
     const { agent, buckets, kv, view } = await anAgent();
     await turn();
-    const before = kv.asked.length;
+    const before = kv.received.length;
     const busy = Promise.withResolvers<void>();
     kv.hold = busy.promise;
     const creations = ['a', 'b', 'c', 'd'].map((name) => buckets.create({ ...form, name }, true));
     for (let turns = 0; turns < 100 && view.liveBuckets().length < 4; turns++) await turn();
     busy.resolve();
     await Promise.all(creations);
-    assert.equal(kv.asked.length - before, 2);
-    assert.equal(kv.asked.at(-1)?.buckets.length, 4);
+    assert.equal(kv.received.length - before, 2);
+    assert.equal(kv.received.at(-1)?.buckets.length, 4);
     await agent.stop();
   });
 
@@ -173,25 +173,25 @@ describe('agent', () => {
     kv.failures = 1;
     const creation = buckets.create(form, true);
     for (let turns = 0; turns < 10; turns++) await turn();
-    const before = kv.asked.length;
+    const before = kv.received.length;
     clock.advance(1_000);
     await creation;
-    assert.equal(kv.asked.length, before + 1);
+    assert.equal(kv.received.length, before + 1);
     await agent.stop();
   });
 
   it('retries a failed flush, and reports the state as applied only afterwards', async () => {
     const { agent, buckets, kv, clock } = await anAgent();
     await buckets.create({ ...form, name: 'b', flushEnabled: '1' }, true);
-    const before = kv.asked.length;
+    const before = kv.received.length;
     kv.failedFlushes = 1;
     let isFlushed = false;
     const flush = buckets.flush('b').then(() => (isFlushed = true));
     for (let turns = 0; turns < 10; turns++) await turn();
-    assert.deepEqual([kv.asked.length - before, isFlushed], [1, false]);
+    assert.deepEqual([kv.received.length - before, isFlushed], [1, false]);
     clock.advance(1_000);
     await flush;
-    assert.equal(kv.asked.length - before, 2);
+    assert.equal(kv.received.length - before, 2);
     await agent.stop();
   });
 

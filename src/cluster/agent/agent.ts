@@ -1,21 +1,36 @@
 // On each node: watches the configuration, sends the data service its whole desired state, and stores its reports.
 // Level-triggered: after any sequence of changes one run brings the data service to the newest state.
-import type { BucketReport, KvAdmin, KvDesired, KvReport, TlsSpec, UserSpec } from '#kv/admin.ts';
+import type {
+  BucketReport,
+  KvAdmin,
+  KvDesired,
+  KvReport,
+  MapChange,
+  MapOutcome,
+  PeerTls,
+  TlsSpec,
+  UserSpec,
+} from '#kv/admin.ts';
 import type { MetricSample } from '#metrics/sample.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { BucketMaps } from '../buckets/bucket-maps.ts';
-import { BucketsStore } from '../buckets/buckets.store.ts';
-import { type ManifestState, manifestKey } from '../config/cluster-state.ts';
+import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
+import { type ManifestState, manifestKey, type StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import type { CompactionOrigin, CompactOrder, DataService, MeasuredBucket } from '../config/data-service.ts';
+import type {
+  CompactionOrigin,
+  CompactionRequest,
+  DataService,
+  MeasuredBucket,
+} from '../config/data-service.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { type Changing, until } from '../config/until.ts';
-import { vbucketCount } from '../topology/vbucket-map.ts';
 import { CreatedFiles } from './created-files.ts';
 import { desiredState } from './desired-state.ts';
 import { kvMetrics, type MeteredBucket } from './kv-metrics.ts';
+import { MapWriter } from './map-writer.ts';
 import { Samples } from './samples.ts';
 
 /** How often the agent reads figures: often while buckets start or clients read figures, else rarely. */
@@ -39,6 +54,8 @@ export interface AgentDeps {
   kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'compact' | 'cancelCompaction'>;
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
+  /** The TLS options of connections between nodes; omitted: there are none. */
+  nodeTls?: Changing & { current(): PeerTls | null };
   /** Depends only on the configuration and on what `tls` depends on, so the agent need not watch it. */
   listening: { readonly isPlainForThisMachineOnly: boolean };
   /** Which client addresses may connect. */
@@ -52,6 +69,7 @@ export class Agent implements DataService {
   readonly #buckets: BucketsStore;
   readonly #maps: BucketMaps;
   readonly #createdFiles: CreatedFiles;
+  readonly #mapWriter: MapWriter;
   readonly #samples = new Samples();
   readonly #listeners = new Set<() => void>();
   readonly #subscriptions: { stop(): void }[] = [];
@@ -69,13 +87,14 @@ export class Agent implements DataService {
     this.#deps = deps;
     this.#buckets = new BucketsStore(deps.store);
     this.#maps = new BucketMaps(deps.store, deps.identity.nodeId);
-    this.#createdFiles = new CreatedFiles(deps.store);
+    this.#createdFiles = new CreatedFiles(deps.store, deps.identity.nodeId);
+    this.#mapWriter = new MapWriter(deps);
   }
 
   /** Starts to send the desired state. Does not wait for the data service; `applied` does. */
   start(): void {
-    const { view, users, tls, clients } = this.#deps;
-    for (const source of [view, users, tls, clients]) {
+    const { view, users, tls, clients, nodeTls } = this.#deps;
+    for (const source of [view, users, tls, clients, ...(nodeTls ? [nodeTls] : [])]) {
       this.#subscriptions.push(source.onChange(() => this.#requestApply()));
     }
     this.#requestApply();
@@ -121,12 +140,17 @@ export class Agent implements DataService {
     return report ? [...kvMetrics(report, (uuid) => this.#bucketFacts(uuid))] : [];
   }
 
+  /** Makes a change of a map that the data service requests. */
+  changeMap(change: MapChange): Promise<MapOutcome> {
+    return this.#mapWriter.change(change);
+  }
+
   randomKey(bucket: string): Promise<string | null> {
     return this.#deps.kv.randomKey(bucket);
   }
 
-  compact(bucketUuid: string, order: CompactOrder): Promise<void> {
-    return this.#deps.kv.compact(bucketUuid, order);
+  compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
+    return this.#deps.kv.compact(bucketUuid, request);
   }
 
   cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void> {
@@ -159,14 +183,17 @@ export class Agent implements DataService {
   }
 
   async #apply(): Promise<void> {
-    const { view, kv, users, tls, listening, clients, clock } = this.#deps;
+    const { view, kv, users, tls, listening, clients, clock, identity, nodeTls } = this.#deps;
     const wanted = this.#wanted;
     const revision = view.latestRevision();
-    const leaving = view.deletingBuckets();
+    const deleting = view.deletingBuckets();
     const manifests = new Map(
       view.liveBuckets().map((bucket) => [bucket.name, view.manifest(bucket.uuid)] as const),
     );
-    const wantedState = desiredState(view, users.specs(manifests), tls.current());
+    const wantedState = desiredState(view, users.specs(manifests), tls.current(), {
+      identity,
+      nodeTls: nodeTls?.current() ?? null,
+    });
     const desired = { ...wantedState, buckets: await this.#createdFiles.mark(wantedState.buckets) };
     const report = await kv.apply({
       ...desired,
@@ -176,7 +203,7 @@ export class Agent implements DataService {
     });
     this.#samples.take(report, timeOf(clock));
     if (this.#samples.isWarming()) this.#scheduleSample();
-    for (const bucket of leaving) await this.#deleteRecords(bucket.uuid);
+    for (const bucket of deleting) await this.#confirmRemoval(bucket);
     throwIfUnflushed(desired.buckets, report.buckets);
     await this.#storeCreatedFiles(desired, report);
     this.#applied = wanted;
@@ -187,10 +214,26 @@ export class Agent implements DataService {
   /** A failed write is repeated after the next change: until then lost files cannot be distinguished from files not yet created. */
   async #storeCreatedFiles(desired: KvDesired, report: KvReport): Promise<void> {
     try {
-      await this.#createdFiles.keep(desired.buckets, report.buckets);
+      await this.#createdFiles.record(desired.buckets, report.buckets);
     } catch (error) {
       this.#deps.log.warn('agent.created_files_not_stored', { reason: (error as Error).message });
     }
+  }
+
+  /** Deletes the records of a bucket when all nodes with documents have removed its files: until then its name is reserved. */
+  async #confirmRemoval({ uuid, removedBy = [] }: StoredBucket): Promise<void> {
+    const { view, identity } = this.#deps;
+    const { nodeId } = identity;
+    if (!view.isActive) return;
+    const waiting = view.dataNodes.filter(({ uuid: id }) => id !== nodeId && !removedBy.includes(id));
+    if (waiting.length === 0) return this.#deleteRecords(uuid);
+    if (removedBy.includes(nodeId)) return;
+    await this.#buckets.change((state) => {
+      const bucket = state.byUuid[uuid];
+      if (bucket === undefined) return state;
+      const confirmed = [...new Set([...(bucket.removedBy ?? []), nodeId])];
+      return withBucket(state, { ...bucket, removedBy: confirmed });
+    });
   }
 
   /** Deletes the records of a bucket whose files the data service has removed. The bucket's record last, so that a crash repeats the rest. */
@@ -215,7 +258,6 @@ export class Agent implements DataService {
     return {
       quotaBytes: bucket.ramQuotaMb * 1024 * 1024,
       keepsAll: bucket.evictionPolicy === 'noEviction',
-      vbuckets: vbucketCount,
       manifest: view.manifest(uuid),
     };
   }
@@ -258,7 +300,7 @@ export class Agent implements DataService {
 
 type FlushState = Pick<BucketReport, 'name' | 'uuid' | 'incarnation'>;
 
-/** Retries a failed flush: disk space for the new files may have become free. */
+/** The error makes the agent retry a failed flush: disk space for the new files may become free. */
 function throwIfUnflushed(desired: readonly FlushState[], present: readonly FlushState[]): void {
   const incarnations = new Map(desired.map(({ uuid, incarnation }) => [uuid, incarnation]));
   for (const { name, uuid, incarnation } of present) {

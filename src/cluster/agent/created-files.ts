@@ -3,38 +3,58 @@
 import type { BucketReport, BucketSpec } from '#kv/admin.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { update } from '#replog/config-store.ts';
+import { type ClusterState, clusterKey } from '../config/cluster-state.ts';
 
-/** `ClusterView` does not watch this key, so a change raises no revision that clients see. */
-const madeKey = 'files/made';
+/** `ClusterView` does not watch these keys, so a change raises no revision that clients see. */
+const keyOf = (nodeId: string): string => `files/made/${nodeId}`;
+/** The key of versions that knew one node only. */
+const olderKey = 'files/made';
+
+/** Forgets what a node had: it has removed its files, or will. */
+export async function forgetFiles(store: ConfigStore, nodeId: string): Promise<void> {
+  const entry = await store.get(keyOf(nodeId));
+  if (entry !== null) await store.delete(entry.key, entry.revision);
+}
 
 export class CreatedFiles {
   readonly #store: ConfigStore;
+  readonly #nodeId: string;
   #uuids: ReadonlySet<string> | null = null;
 
-  constructor(store: ConfigStore) {
+  constructor(store: ConfigStore, nodeId: string) {
     this.#store = store;
+    this.#nodeId = nodeId;
   }
 
   async mark(buckets: readonly BucketSpec[]): Promise<BucketSpec[]> {
     const uuids = await this.#known();
-    return buckets.map((bucket) => ({ ...bucket, wasMade: uuids.has(bucket.uuid) }));
+    return buckets.map((bucket) => ({ ...bucket, filesExisted: uuids.has(bucket.uuid) }));
   }
 
   /** Adds buckets that have files now, and removes deleted ones. */
-  async keep(buckets: readonly BucketSpec[], reports: readonly BucketReport[]): Promise<void> {
+  async record(buckets: readonly BucketSpec[], reports: readonly BucketReport[]): Promise<void> {
     const known = await this.#known();
     const found = new Set(reports.filter(hasFiles).map(({ uuid }) => uuid));
     const wanted = buckets
       .filter(({ uuid, type }) => type === 'native' && (known.has(uuid) || found.has(uuid)))
       .map(({ uuid }) => uuid);
     if (wanted.length === known.size && wanted.every((uuid) => known.has(uuid))) return;
-    await update<string[]>(this.#store, madeKey, [], () => wanted, { freesSpace: true });
+    await update<string[]>(this.#store, keyOf(this.#nodeId), [], () => wanted, { freesSpace: true });
     this.#uuids = new Set(wanted);
   }
 
   async #known(): Promise<ReadonlySet<string>> {
-    this.#uuids ??= new Set((await this.#store.get<string[]>(madeKey))?.value);
+    this.#uuids ??= new Set(await this.#stored());
     return this.#uuids;
+  }
+
+  /** The older key belongs to the node that was the only one: the founder, if others were added since. */
+  async #stored(): Promise<readonly string[]> {
+    const own = await this.#store.get<string[]>(keyOf(this.#nodeId));
+    if (own !== null) return own.value;
+    const { nodes = [], founder } = (await this.#store.get<ClusterState>(clusterKey))?.value ?? {};
+    const wasAlone = nodes.length < 2 || founder === this.#nodeId;
+    return wasAlone ? ((await this.#store.get<string[]>(olderKey))?.value ?? []) : [];
   }
 }
 

@@ -1,10 +1,12 @@
 // Derives the desired state of this node's data service from the cluster configuration.
 import type {
   BucketSpec,
+  KvCluster,
   KvDesired,
   KvLimits,
   KvThreads,
   Manifest,
+  PeerTls,
   ThreadCount,
   TlsSpec,
   UserSpec,
@@ -13,21 +15,37 @@ import { Feature } from '#wire/features.ts';
 import { nodeServices, terseBucketConfig } from '../bootstrap/terse-config.ts';
 import type { BucketMap, ManifestState, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
 import { effectiveDataSettings } from '../data-settings/data-settings.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { wantedShards } from './wanted-shards.ts';
 
 const mib = 1024 * 1024;
+/** Where it was never set. */
+const autoFailoverSeconds = 120;
+const promiseMsMax = 10_000;
 
-export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec | null): KvDesired {
+export interface NodePart {
+  identity: NodeIdentity;
+  /** The TLS options of connections between nodes. */
+  nodeTls: PeerTls | null;
+}
+
+export function desiredState(
+  view: ClusterView,
+  users: UserSpec[],
+  tls: TlsSpec | null,
+  node: NodePart,
+): KvDesired {
   const provisioned = view.cluster.uuid !== '';
   return {
-    buckets: view.liveBuckets().flatMap((bucket) => {
+    // Nodes that were added and not rebalanced in have no documents.
+    buckets: (view.isActive ? view.liveBuckets() : []).flatMap((bucket) => {
       const map = view.map(bucket.uuid);
       // A watch may bring a bucket before its map.
       return map === null && bucket.type !== 'cache' ? [] : [bucketSpec(view, bucket, map)];
     }),
-    leaving: view.deletingBuckets().map(({ uuid }) => uuid),
+    deletedBuckets: view.deletingBuckets().map(({ uuid }) => uuid),
     users,
     clusterConfig: provisioned
       ? {
@@ -37,9 +55,26 @@ export function desiredState(view: ClusterView, users: UserSpec[], tls: TlsSpec 
         }
       : null,
     tls,
+    ...clusterPart(view, node),
     limits: limits(view),
     threads: threads(view),
   };
+}
+
+/** Nothing while this node is the only one. */
+function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { cluster?: KvCluster } {
+  const { nodeId, bootId } = identity;
+  const peers = view.cluster.nodes.flatMap(({ uuid, membership, hostname, ports }) =>
+    uuid === nodeId || membership !== 'active' || ports.replication === undefined
+      ? []
+      : // A node without a name is on the same machine.
+        [{ node: uuid, host: hostname ?? '127.0.0.1', port: ports.replication }],
+  );
+  if (view.cluster.nodes.length < 2) return {};
+  const { timeout } = view.setting('autoFailover', { timeout: autoFailoverSeconds });
+  // Another node can serve as soon as the cluster fails one over.
+  const promiseMs = Math.min(timeout * 1000 - 1000, promiseMsMax);
+  return { cluster: { self: { node: nodeId, boot: bootId }, peers, tls: nodeTls, promiseMs } };
 }
 
 function limits(view: ClusterView): KvLimits {
@@ -80,7 +115,10 @@ function bucketSpec(view: ClusterView, bucket: StoredBucket, map: BucketMap | nu
     compressionMode: bucket.compressionMode,
     conflictResolution: bucket.conflictResolutionType,
     manifest: manifestSpec(view.manifest(bucket.uuid)),
-    ...(map !== null && { shards: wantedShards(map, view.self.uuid) }),
+    ...(map !== null && {
+      shards: wantedShards(map, view.self.uuid),
+      mapRevision: view.mapRevision(bucket.uuid),
+    }),
     clusterConfig: {
       revEpoch: view.revisionEpoch,
       rev: view.bucketRevision(bucket.uuid),

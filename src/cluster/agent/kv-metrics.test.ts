@@ -18,9 +18,7 @@ const manifest = {
 function valuesOf(changes: Partial<BucketReport>, traffic = noTraffic()) {
   const report = aKvReport({ buckets: [aBucketReport(changes)], connections: 3, traffic });
   const samples = [
-    ...kvMetrics(report, (uuid) =>
-      uuid === 'u' ? { quotaBytes: 100, keepsAll: true, vbuckets: 1024, manifest } : null,
-    ),
+    ...kvMetrics(report, (uuid) => (uuid === 'u' ? { quotaBytes: 100, keepsAll: true, manifest } : null)),
   ];
   for (const { name, kind } of samples) assert.equal(metricOf(name)?.kind, kind, name);
   const values = new Map(
@@ -91,7 +89,7 @@ test('reports the share of resident documents, 100% of an empty bucket', () => {
   assert.equal(valuesOf({})('kv_vb_perc_mem_resident_ratio b active'), 1);
 });
 
-test('reports ports, and nothing of a bucket being deleted', () => {
+test('reports the connections of data ports, and nothing of a bucket being deleted', () => {
   const value = valuesOf(
     { uuid: 'gone' },
     { ...noTraffic(), connections: 5, logins: 4, refusedLogins: 1, readBytes: 9 },
@@ -113,4 +111,20 @@ test('reports buckets with damaged files and buckets that refuse writes', () => 
     writeFailure: 'disk I/O error',
   });
   assert.deepEqual([harmed('kv_bucket_damaged_files b'), harmed('kv_bucket_writes_refused b')], [1, 1]);
+});
+
+test('reports copies apart from the vbuckets that this node serves', () => {
+  const vbuckets = {
+    active: { vbuckets: 512, items: 7 },
+    replica: { vbuckets: 500, items: 5 },
+    pending: { vbuckets: 0, items: 0 },
+  };
+  const value = valuesOf({ items: 7, vbuckets });
+  assert.deepEqual(
+    ['num_vbuckets b active', 'num_vbuckets b replica', 'num_vbuckets b pending'].map((name) =>
+      value(`kv_${name}`),
+    ),
+    [512, 500, undefined],
+  );
+  assert.deepEqual([value('kv_vb_curr_items b replica'), value('kv_curr_items_tot b')], [5, 12]);
 });

@@ -18,7 +18,6 @@ export interface MeteredBucket {
   quotaBytes: number;
   /** The bucket evicts nothing. */
   keepsAll: boolean;
-  vbuckets: number;
   manifest: ManifestState;
 }
 
@@ -50,8 +49,9 @@ function* bucketMetrics(report: BucketReport, metered: MeteredBucket): Generator
   yield sampleOf('kv_ops_failed', { ...labels, op: 'set_meta' }, report.metaRejects);
   for (const [name, value] of Object.entries(figures(report, metered)))
     yield sampleOf(name as MetricName, labels, value);
-  for (const [name, value] of Object.entries(activeFigures(report, metered)))
+  for (const [name, value] of Object.entries(activeFigures(report)))
     yield sampleOf(name as MetricName, { ...labels, state: 'active' }, value);
+  yield* copyMetrics(report, labels);
   yield* times(report, labels);
   yield* streamMetrics(report, labels);
   yield* collectionMetrics(report, metered.manifest);
@@ -85,7 +85,7 @@ function figures(
   return {
     kv_lock_errors: report.lockErrors,
     kv_curr_items: report.items,
-    kv_curr_items_tot: report.items,
+    kv_curr_items_tot: report.items + report.vbuckets.replica.items + report.vbuckets.pending.items,
     kv_ep_num_non_resident: report.nonResident,
     kv_mem_used_bytes: report.memUsed,
     kv_ep_max_size: quotaBytes,
@@ -112,13 +112,18 @@ function figures(
   };
 }
 
-/** Counts of vbuckets by state; this node has active ones only. */
-function activeFigures(
-  { items, nonResident, expired, evictions, dirtyItems, activity }: BucketReport,
-  { vbuckets }: MeteredBucket,
-): Partial<Record<MetricName, number>> {
+/** Documents of copies are not counted separately, except their number (`copyMetrics`). */
+function activeFigures({
+  vbuckets,
+  items,
+  nonResident,
+  expired,
+  evictions,
+  dirtyItems,
+  activity,
+}: BucketReport): Partial<Record<MetricName, number>> {
   return {
-    kv_num_vbuckets: vbuckets,
+    kv_num_vbuckets: vbuckets.active.vbuckets,
     kv_vb_curr_items: items,
     kv_vb_num_non_resident: nonResident,
     kv_vb_perc_mem_resident_ratio: items === 0 ? 1 : Math.max(items - nonResident, 0) / items,
@@ -129,6 +134,16 @@ function activeFigures(
     kv_vb_itm_memory_bytes: activity.memory.items,
     kv_vb_meta_data_memory_bytes: activity.memory.meta,
   };
+}
+
+/** Metrics of vbuckets that other nodes serve. */
+function* copyMetrics({ vbuckets }: BucketReport, labels: Labels): Generator<MetricSample> {
+  for (const state of ['replica', 'pending'] as const) {
+    const counts = vbuckets[state];
+    if (counts.vbuckets === 0) continue;
+    yield sampleOf('kv_num_vbuckets', { ...labels, state }, counts.vbuckets);
+    yield sampleOf('kv_vb_curr_items', { ...labels, state }, counts.items);
+  }
 }
 
 function* times({ activity }: BucketReport, labels: Labels): Generator<MetricSample> {

@@ -38,7 +38,7 @@ export class Samples {
     );
   }
 
-  /** Some bucket is starting or stopping, so its state changes soon. */
+  /** True if a bucket is starting, so that its state changes soon. */
   isWarming(): boolean {
     return [...this.#byUuid.values()].some(({ report }) => report.state === 'warmup');
   }
@@ -58,7 +58,7 @@ export class Samples {
     const { report, rates } = sample;
     return {
       state: report.state,
-      troubles: troublesOf(report),
+      problems: problemsOf(report),
       items: report.items,
       memUsedBytes: report.memUsed,
       dataBytes: report.dataBytes,
@@ -78,7 +78,7 @@ export class Samples {
   }
 }
 
-/** In whole pages: pages are never completely full, even in a new file. */
+/** Counts whole pages, since pages are never completely full, even in a new file. */
 function fragmentationPercent({ dataBytes, freeDiskBytes }: BucketReport): number {
   const pageBytes = dataBytes + freeDiskBytes;
   return pageBytes === 0 ? 0 : Math.round((100 * freeDiskBytes) / pageBytes);
@@ -86,9 +86,9 @@ function fragmentationPercent({ dataBytes, freeDiskBytes }: BucketReport): numbe
 
 /** The part of a report whose change is notified to listeners. */
 const conditionOf = (report: BucketReport | undefined): string =>
-  report ? [report.state, ...troublesOf(report)].join('\n') : '';
+  report ? [report.state, ...problemsOf(report)].join('\n') : '';
 
-function troublesOf({ name, damaged, writeFailure }: BucketReport): string[] {
+function problemsOf({ name, damaged, writeFailure }: BucketReport): string[] {
   return [
     ...damaged.map(
       ({ path, reason }) => `Bucket "${name}" has a file that cannot be read: ${path}: ${reason}`,

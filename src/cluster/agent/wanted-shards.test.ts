@@ -3,17 +3,19 @@ import { test } from 'node:test';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
 import { wantedShards } from './wanted-shards.ts';
 
-test('a node serves the shards that the map gives it, each in its place', () => {
+test('a node serves the shards for which the map names it active or replica, and no others', () => {
   const shards = [
     { epoch: 4, chain: [0, 1] },
     { epoch: 7, chain: [1, 0] },
     { epoch: 1, chain: [1, -1] },
+    { epoch: 2, chain: [-1, -1] },
   ];
   const map = { nodes: ['one', 'two'], shards };
   assert.deepEqual(wantedShards(map, 'one'), [
-    { state: 'active', epoch: 4, replicas: ['two'] },
-    { state: 'replica', epoch: 7, replicas: ['one'] },
-    { state: 'dead', epoch: 1, replicas: [] },
+    { state: 'active', epoch: 4, replicas: ['two'], active: 'one' },
+    { state: 'replica', epoch: 7, replicas: ['one'], active: 'two' },
+    { state: 'dead', epoch: 1, replicas: [], active: 'two' },
+    { state: 'dead', epoch: 2, replicas: [] },
   ]);
   assert.ok(wantedShards(map, 'three').every(({ state }) => state === 'dead'));
 });
@@ -22,4 +24,27 @@ test('a node serves every shard of a bucket that is on it alone', () => {
   const wanted = wantedShards(mapOnOneNode('one'), 'one');
   assert.equal(wanted.length, 64);
   assert.ok(wanted.every((shard) => shard === wanted[0] && shard.state === 'active'));
+});
+
+test('a shard names its in-sync set, the boot that confirmed it, and the nodes that get a copy', () => {
+  const inSync = [
+    [1, 'b1'],
+    [0, 'b0'],
+  ] as const;
+  const placement = { epoch: 3, chain: [1, -1], incoming: [0], confirmed: 'b1', stopped: 2, inSync };
+  assert.deepEqual(wantedShards({ nodes: ['one', 'two'], shards: [placement] }, 'one'), [
+    {
+      ...{ state: 'replica', epoch: 3, replicas: ['one'], active: 'two', confirmed: 'b1', stopped: 2 },
+      inSync: [
+        { node: 'two', boot: 'b1' },
+        { node: 'one', boot: 'b0' },
+      ],
+    },
+  ]);
+});
+
+test('a shard names the node to which the active hands it over', () => {
+  const placement = { epoch: 3, chain: [0], incoming: [1], successor: 1 };
+  const [wanted] = wantedShards({ nodes: ['one', 'two'], shards: [placement] }, 'one');
+  assert.equal(wanted?.successor, 'two');
 });

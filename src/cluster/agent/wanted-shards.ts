@@ -5,18 +5,33 @@ import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec[] {
   const own = map.nodes.indexOf(nodeId);
   /** Equal shards are one object: a message to the data thread holds it once. */
-  const made = new Map<string, ShardSpec>();
+  const specs = new Map<string, ShardSpec>();
   return map.shards.map((shard) => {
     const text = JSON.stringify(shard);
-    const spec = made.get(text) ?? specOf(shard, own, map.nodes);
-    made.set(text, spec);
+    const spec = specs.get(text) ?? specOf(shard, own, map.nodes);
+    specs.set(text, spec);
     return spec;
   });
 }
 
-function specOf({ epoch, chain }: ShardPlacement, own: number, nodes: readonly string[]): ShardSpec {
-  const [active, ...copies] = chain;
+function specOf(placement: ShardPlacement, own: number, nodes: readonly string[]): ShardSpec {
+  const { epoch, chain, confirmed, incoming = [], inSync, stopped, successor = -1 } = placement;
+  const [first = -1, ...followers] = chain;
+  const copies = [...followers, ...incoming];
   const isCopy = own >= 0 && copies.includes(own);
-  const state = own >= 0 && active === own ? 'active' : isCopy ? 'replica' : 'dead';
-  return { state, epoch, replicas: copies.flatMap((node) => nodes[node] ?? []) };
+  const state = own >= 0 && first === own ? 'active' : isCopy ? 'replica' : 'dead';
+  const [active, successorId] = [nodes[first], nodes[successor]];
+  return {
+    ...{ state, epoch, replicas: copies.flatMap((node) => nodes[node] ?? []) },
+    ...(active !== undefined && { active }),
+    ...(confirmed !== undefined && { confirmed }),
+    ...(stopped !== undefined && { stopped }),
+    ...(successorId !== undefined && { successor: successorId }),
+    ...(inSync && {
+      inSync: inSync.flatMap(([position, boot]) => {
+        const node = nodes[position];
+        return node === undefined ? [] : [{ node, boot }];
+      }),
+    }),
+  };
 }

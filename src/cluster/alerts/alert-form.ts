@@ -22,6 +22,7 @@ const recipientsMax = 100;
 const addressBytesMax = 254;
 const hostBytesMax = 253;
 const credentialBytesMax = 1024;
+const subjectBytesMax = 900;
 
 /** Keeps blanks, control and special characters out of headers and commands sent to the mail server. */
 const address = /^[^\s\p{Cc}@<>()[\],;:\\"]+@([^\s\p{Cc}@<>()[\],;:\\"]+|\[[\w.:]+\])$/u;
@@ -67,9 +68,13 @@ function readEnabled(form: Form, problems: Problems): boolean {
 function readRecipients(form: Form, enabled: boolean, problems: Problems): string[] {
   const sent = form['recipients'];
   if (sent === undefined && !enabled) return freshAlertSettings.recipients;
-  const recipients = listed(sent ?? '');
-  const some = recipients.length > 0 || !enabled;
-  if (!some || recipients.length > recipientsMax || !recipients.every(isAddress))
+  const recipients = commaSeparated(sent ?? '');
+  const mayBeEmpty = !enabled;
+  if (
+    (recipients.length === 0 && !mayBeEmpty) ||
+    recipients.length > recipientsMax ||
+    !recipients.every(isAddress)
+  )
     problems.add('recipients', 'recipients must be a comma separated list of valid email addresses.');
   return recipients;
 }
@@ -77,7 +82,7 @@ function readRecipients(form: Form, enabled: boolean, problems: Problems): strin
 function readKinds(form: Form, name: string, fresh: AlertKind[], problems: Problems): AlertKind[] {
   const sent = form[name];
   if (sent === undefined) return fresh;
-  const names = listed(sent);
+  const names = commaSeparated(sent);
   const known = alertKinds.filter((kind) => names.includes(kind));
   if (known.length < new Set(names).size)
     problems.add(name, `alerts contained invalid keys. Valid keys are: ${alertKinds.join(', ')}.`);
@@ -122,7 +127,7 @@ function readCredential(form: Form, name: string, key: string, problems: Problem
   return sent;
 }
 
-const listed = (text: string): string[] =>
+const commaSeparated = (text: string): string[] =>
   text
     .split(',')
     .map((one) => one.trim())
@@ -133,7 +138,7 @@ const isAddress = (text: string): boolean => Buffer.byteLength(text) <= addressB
 /** Fields of a test mail only; omitted ones get a default. */
 export function readTestMail(form: Form): { subject: string; text: string } {
   const subject = form['subject'] ?? 'Test email from Divan';
-  if (Buffer.byteLength(subject) > 900) throw settingsRefusals.longSubject();
+  if (Buffer.byteLength(subject) > subjectBytesMax) throw settingsRefusals.longSubject();
   const text = form['body'] ?? 'This is a test mail: alerts will reach you.';
   return { subject, text };
 }

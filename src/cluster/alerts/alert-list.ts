@@ -17,7 +17,7 @@ export interface ListedAlert {
   atMs: number;
 }
 
-/** A cause while it is remembered. */
+/** The cause of an alert, kept until another alert of it may be raised. */
 interface Cause {
   kind: MeasuredKind;
   raisedMs: number;
@@ -43,13 +43,13 @@ export class AlertList {
     return [...this.#listed.values()];
   }
 
-  /** Returns true if the alert is new, so that it is also mailed. */
+  /** Records that a cause is present. Returns true if its alert is new, so that it is also mailed. */
   note(key: string, kind: MeasuredKind, text: string): boolean {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#causes.get(key);
-    const isNews = !before || nowMs - before.raisedMs >= quietMsOf(kind);
-    this.#causes.set(key, { kind, raisedMs: isNews ? nowMs : before.raisedMs, lastMs: nowMs });
-    if (!isNews) return false;
+    const isNew = !before || nowMs - before.raisedMs >= quietMsOf(kind);
+    this.#causes.set(key, { kind, raisedMs: isNew ? nowMs : before.raisedMs, lastMs: nowMs });
+    if (!isNew) return false;
     this.#listed.delete(key);
     this.#listed.set(key, { key, kind, text, atMs: this.#clock.wallMs() });
     const [oldest] = this.#listed.keys();

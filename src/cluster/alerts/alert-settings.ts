@@ -1,6 +1,6 @@
 // Which events raise alerts, which recipients get them by mail, and the mail server.
 
-/** Kinds raised by auto-failover: none on one node. */
+/** Kinds raised by automatic failover. */
 const failoverKinds = [
   'auto_failover_node',
   'auto_failover_maximum_reached',

@@ -102,7 +102,7 @@ export class AlertWatch {
     }
   }
 
-  /** Growth since the last check. Counters of a restarted bucket begin at zero. */
+  /** Raises alerts for counters that grew since the last check; those of a restarted bucket begin at zero. */
   #checkCounts(uuid: string, name: string, measured: MeasuredBucket, keepsAll: boolean): void {
     const { memoryRefusals: refusals, failedCommits } = measured;
     const before = this.#counts.get(uuid) ?? { refusals: 0, failedCommits: 0 };

@@ -197,9 +197,9 @@ describe('alert settings', () => {
       [empty.status, empty.body],
       [400, { errors: { general: 'No valid parameters given.' } }],
     );
-    const asked = await request('/settings/alerts?just_validate=1', { form: { ...base, sender: 'x' } });
+    const validated = await request('/settings/alerts?just_validate=1', { form: { ...base, sender: 'x' } });
     assert.deepEqual(
-      [asked.status, asked.body],
+      [validated.status, validated.body],
       [200, { errors: { sender: 'sender must be a valid email address.' } }],
     );
     assert.deepEqual((await request('/settings/alerts?just_validate=1', { form: base })).body, {

@@ -32,6 +32,7 @@ export interface AlertsDeps {
 }
 
 const testsAtOnceMax = 4;
+/** Counts as sent: mails of this kind are not configured, so that they are not retried. */
 const notConfigured: MailOutcome = { sent: true, refused: [], unsupported: [] };
 
 export class AlertsService implements AlertSink {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { firstPauseMs, keptMs, longestPauseMs, MailQueue, waitingMax } from './mail-queue.ts';
+import { firstPauseMs, longestPauseMs, MailQueue, retriedForMs, waitingMax } from './mail-queue.ts';
 import type { MailOutcome } from './mailer.ts';
 
 const sent: MailOutcome = { sent: true, refused: [], unsupported: [] };
-const later = { sent: false, reason: 'econnrefused', permanent: false } as const;
-const never: MailOutcome = { sent: false, reason: '550 no such user', permanent: true };
+const unreachable = { sent: false, reason: 'econnrefused', permanent: false } as const;
+const unknownUser: MailOutcome = { sent: false, reason: '550 no such user', permanent: true };
 const turns = () => new Promise((resolve) => setImmediate(resolve));
 
 function aQueue(answer: (mail: string) => MailOutcome | Promise<MailOutcome>) {
@@ -36,7 +36,7 @@ describe('the queue of mails', () => {
   });
 
   it('retries with growing pauses up to a maximum while the server is unreachable', async () => {
-    const { clock, queue, tried } = aQueue(() => later);
+    const { clock, queue, tried } = aQueue(() => unreachable);
     queue.add('a');
     await turns();
     for (let pause = firstPauseMs, tries = 1; pause < longestPauseMs; pause *= 2, tries++) {
@@ -56,7 +56,7 @@ describe('the queue of mails', () => {
   });
 
   it('retries at once after a notification, and resets its pauses', async () => {
-    let outcome: MailOutcome = later;
+    let outcome: MailOutcome = unreachable;
     const { clock, queue, tried } = aQueue(() => outcome);
     queue.add('a');
     await turns();
@@ -69,7 +69,7 @@ describe('the queue of mails', () => {
   });
 
   it('gives up a mail after a permanent failure, and continues with the next', async () => {
-    const { queue, tried, lost } = aQueue((mail) => (mail === 'a' ? never : sent));
+    const { queue, tried, lost } = aQueue((mail) => (mail === 'a' ? unknownUser : sent));
     queue.add('a');
     queue.add('b');
     await turns();
@@ -78,10 +78,10 @@ describe('the queue of mails', () => {
   });
 
   it('drops a mail after a day', async () => {
-    const { clock, queue, lost } = aQueue(() => later);
+    const { clock, queue, lost } = aQueue(() => unreachable);
     queue.add('a');
     await turns();
-    for (let passed = 0; passed <= keptMs; passed += longestPauseMs) {
+    for (let passed = 0; passed <= retriedForMs; passed += longestPauseMs) {
       clock.advance(longestPauseMs);
       await turns();
     }
@@ -109,7 +109,7 @@ describe('the queue of mails', () => {
   });
 
   it('leaves nothing running when it stops', async () => {
-    const { clock, queue, tried } = aQueue(() => later);
+    const { clock, queue, tried } = aQueue(() => unreachable);
     queue.add('a');
     await turns();
     await queue.stop();

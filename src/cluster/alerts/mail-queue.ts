@@ -7,7 +7,7 @@ import type { MailOutcome } from './mailer.ts';
 export const waitingMax = 100;
 export const firstPauseMs = 15_000;
 export const longestPauseMs = 15 * 60_000;
-export const keptMs = 24 * 3_600_000;
+export const retriedForMs = 24 * 3_600_000;
 
 export interface QueueDeps<T> {
   clock: Clock;
@@ -102,7 +102,7 @@ export class MailQueue<T> {
 
   #pause(first: Waiting<T>, reason: string): void {
     if (this.#stopping.signal.aborted) return;
-    if (this.#deps.clock.monotonicMs() - first.sinceMs >= keptMs) this.#drop(reason);
+    if (this.#deps.clock.monotonicMs() - first.sinceMs >= retriedForMs) this.#drop(reason);
     const pauseMs = Math.min(firstPauseMs * 2 ** this.#failures, longestPauseMs);
     this.#failures++;
     this.#deps.log.warn('alert.mail_waits', { reason, pauseMs, waiting: this.size });

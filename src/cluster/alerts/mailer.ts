@@ -10,11 +10,11 @@ export interface Mail {
 
 export type MailOutcome =
   /**
-   * `refused`: recipients that the server refused while it accepted others. `lacking`: extensions that the mail needed and that the
+   * `refused`: recipients that the server refused while it accepted others. `unsupported`: extensions that the mail needed and that the
    * server, which accepted it nevertheless, does not offer.
    */
   | { readonly sent: true; readonly refused: readonly string[]; readonly unsupported: readonly string[] }
-  /** `lasting`: a retry would fail in the same way. `reason` holds no secret. */
+  /** `permanent`: a retry would fail in the same way. `reason` holds no secret. */
   | { readonly sent: false; readonly reason: string; readonly permanent: boolean };
 
 export interface Mailer {

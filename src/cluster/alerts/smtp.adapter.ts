@@ -4,7 +4,6 @@ import { Socket } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import type { MailServer } from './alert-settings.ts';
 import type { Mail, Mailer, MailOutcome } from './mailer.ts';
-import { withoutSecrets } from './without-secrets.ts';
 
 const limitMs = 15_000;
 /** Shorter than the whole limit: after a late name lookup no connection may be opened. */
@@ -133,3 +132,14 @@ function failureOf(error: SmtpError, server: MailServer): { reason: string; perm
 }
 
 const noAnswer = ({ host, port }: MailServer): string => `${host}:${port} did not answer in time (timeout)`;
+
+const hidden = '********';
+const shownMax = 500;
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+/** Removes secrets from an answer of a mail server: it may repeat what it was sent, and its answers are shown and logged. */
+function withoutSecrets(text: string, { user, password }: Pick<MailServer, 'user' | 'password'>): string {
+  const forms = [base64(`\0${user}\0${password}`), base64(password), encodeURIComponent(password), password];
+  const shown = password === '' ? text : forms.reduce((left, form) => left.replaceAll(form, hidden), text);
+  return shown.replaceAll(/[\p{Cc}\s]+/gu, ' ').slice(0, shownMax);
+}

@@ -16,8 +16,8 @@ export interface AuditEvent {
 const event = (id: number, name: string, description: string, ...routes: string[]): AuditEvent => ({
   ...{ id, name, description, routes },
 });
-const optional = (id: number, name: string, description: string): AuditEvent => ({
-  ...event(id, name, description),
+const optional = (id: number, name: string, description: string, ...routes: string[]): AuditEvent => ({
+  ...event(id, name, description, ...routes),
   isOptional: true,
 });
 
@@ -71,12 +71,7 @@ const changes: readonly AuditEvent[] = [
     'certificates.upload',
     'certificates.load_authorities',
   ),
-  event(
-    8230,
-    'reload node certificate',
-    'A certificate of the node was taken into use',
-    'certificates.reload',
-  ),
+  event(8230, 'reload node certificate', 'A certificate of the node was loaded', 'certificates.reload'),
   event(8231, 'modify index storage mode', 'The storage of indexes was set', 'provisioning.indexes'),
   event(8232, 'set user', 'A user was created or changed', 'users.put'),
   event(
@@ -104,7 +99,7 @@ const changes: readonly AuditEvent[] = [
     'log_redaction.change',
   ),
   event(8240, 'configured audit daemon', 'Settings of the audit log were changed', 'audit.change'),
-  event(
+  optional(
     8243,
     'mutate document',
     'A document was changed over REST',

@@ -20,6 +20,7 @@ export interface AuditLogDeps {
   failed: () => void;
 }
 
+/** Who caused an event, from where, and its details. */
 export interface Audited {
   user: Pick<Identity, 'name'> & { readonly domain: string };
   /** The user on whose behalf the request was made, if another. */

@@ -1,4 +1,5 @@
 // The settings of the audit log: which events, and where.
+import { statementEvents } from '#query/audit.contract.ts';
 
 export interface AuditSettings {
   auditdEnabled: boolean;
@@ -7,6 +8,7 @@ export interface AuditSettings {
   /** Seconds and bytes after which the file is rotated; 0 bytes: no limit. */
   rotateInterval: number;
   rotateSize: number;
+  /** Ids of events that are not recorded. */
   disabled: readonly number[];
   disabledUsers: readonly AuditUser[];
   /** Changes with the settings. */
@@ -18,12 +20,13 @@ export interface AuditUser {
   domain: string;
 }
 
+/** As published, statements are recorded only after an operator enabled their events. */
 export const freshAuditSettings: AuditSettings = {
   auditdEnabled: false,
   logPath: null,
   rotateInterval: 86_400,
   rotateSize: 20 * 1024 * 1024,
-  disabled: [],
+  disabled: statementEvents.map(({ id }) => id),
   disabledUsers: [],
   uid: '0',
 };

@@ -97,7 +97,7 @@ export function readDisabled(sent: string): { ids: number[] } | { problem: strin
     .filter((one) => one.trim() !== '')
     .map(integerOf);
   if (ids.includes(null)) return { problem: "All event id's must be integers" };
-  const strange = ids.filter((id) => !optionalEvents.some((event) => event.id === id));
-  if (strange.length === 0) return { ids: [...new Set(ids as number[])].sort((a, b) => a - b) };
-  return { problem: `Following events are either unknown or not modifiable: ${strange.join(',')}` };
+  const unrecognized = ids.filter((id) => !optionalEvents.some((event) => event.id === id));
+  if (unrecognized.length === 0) return { ids: [...new Set(ids as number[])].sort((a, b) => a - b) };
+  return { problem: `Following events are either unknown or not modifiable: ${unrecognized.join(',')}` };
 }

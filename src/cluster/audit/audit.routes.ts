@@ -16,7 +16,7 @@ export interface AuditRoutesDeps {
   file: AuditFile;
   edition: Edition;
   random: Random;
-  /** External users need not exist here. */
+  /** Whether a local user or the administrator has this name; external users need not exist on the node. */
   isUser: (name: string) => boolean;
 }
 
@@ -86,8 +86,8 @@ function usersOf(sent: string, { isUser }: AuditRoutesDeps, problems: Problems):
   });
   const isKnown = ({ name, domain }: AuditUser) =>
     name !== '' && (domain === 'external' || ((domain === 'local' || domain === 'admin') && isUser(name)));
-  const strange = users.filter((user) => !isKnown(user));
-  if (strange.length > 0)
-    problems.add('disabledUsers', `Unrecognized users: ${strange.map(({ text }) => text).join(',')}`);
+  const unrecognized = users.filter((user) => !isKnown(user));
+  if (unrecognized.length > 0)
+    problems.add('disabledUsers', `Unrecognized users: ${unrecognized.map(({ text }) => text).join(',')}`);
   return users.map(({ name, domain }) => ({ name, domain }));
 }

@@ -4,7 +4,7 @@ import { auditEventOfId } from './audit-events.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { AuditSettings } from './audit-settings.ts';
 
-/** Tells the query service which statements the audit log records. */
+/** Which statements the query service reports; null: none. */
 export function statementAuditing({
   auditdEnabled,
   disabled,
@@ -20,5 +20,5 @@ export function recordStatement(
   log.record(auditEventOfId(id), { user, from: addressOf(from), details });
 }
 
-/** Without the port. */
+/** The address without the port. */
 const addressOf = (from: string): string => from.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');

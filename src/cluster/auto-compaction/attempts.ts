@@ -8,7 +8,7 @@ interface Try {
   /** The settings it was started with; a change of them allows a retry at once. */
   rules: string;
   isRunning: boolean;
-  /** Bytes to be released at its start. */
+  /** Bytes that it could release when it started. */
   freeBytes: number;
   /** Consecutive attempts that released less than half of that. */
   unproductive: number;
@@ -39,13 +39,13 @@ export class Attempts {
     if (known) Object.assign(known, { isRunning: true, freeBytes });
   }
 
-  /** Called while no compaction runs; returns how long the bucket must wait if one has just ended without result. */
+  /** Called while no compaction runs; returns how long the bucket must wait if one has just ended and another is due. */
   ended(uuid: string, { isDue, freeBytes }: { isDue: boolean; freeBytes: number }): number {
     const known = this.#byBucket.get(uuid);
     if (!known?.isRunning) return 0;
     known.isRunning = false;
-    const isLost = isDue && freeBytes > known.freeBytes / 2;
-    known.unproductive = isLost ? known.unproductive + 1 : 0;
+    const isUnproductive = isDue && freeBytes > known.freeBytes / 2;
+    known.unproductive = isUnproductive ? known.unproductive + 1 : 0;
     if (!isDue) return 0;
     const delayMs = Math.min(pauseMs.first * 2 ** Math.max(0, known.unproductive - 1), pauseMs.longest);
     known.notBeforeMs = this.#clock.monotonicMs() + delayMs;

@@ -5,7 +5,7 @@ import { silentLog } from '#ports/log.ts';
 import { figures, memoryCluster } from '../../../test/support/cluster.ts';
 import { BucketsStore, withBucket } from '../buckets/buckets.store.ts';
 import type { ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
-import type { CompactOrder, MeasuredBucket } from '../config/data-service.ts';
+import type { CompactionRequest, MeasuredBucket } from '../config/data-service.ts';
 import { SettingsStore } from '../config/settings.store.ts';
 import { AutoCompactor, checkEveryMs } from './auto-compactor.ts';
 import { localTimeOfDay } from './compact-when.ts';
@@ -40,7 +40,7 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
   for (const bucket of buckets) await bucketsStore.change((state) => withBucket(state, bucket));
   for (const { uuid } of buckets) data.figures.set(uuid, figures(fragmented()));
   const calls: string[] = [];
-  const orders: CompactOrder[] = [];
+  const orders: CompactionRequest[] = [];
   const warnings: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => void warnings.push([event, fields]) };
   const change = (uuid: string, changes: Partial<MeasuredBucket>) =>
@@ -48,10 +48,10 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
   const kv = {
     refresh: async () => {},
     measured: (uuid: string) => data.measured(uuid),
-    compact: async (uuid: string, order: CompactOrder) => {
+    compact: async (uuid: string, request: CompactionRequest) => {
       calls.push(`compact ${uuid}`);
-      orders.push(order);
-      change(uuid, { compaction: { origin: order.origin, done: 0, total: 1 } });
+      orders.push(request);
+      change(uuid, { compaction: { origin: request.origin, done: 0, total: 1 } });
     },
     cancelCompaction: async (uuid: string, origin: string) => {
       calls.push(`cancel ${uuid} ${origin}`);
@@ -191,9 +191,9 @@ describe('auto-compaction', () => {
     await set({ databaseFragmentationThreshold: { percentage: 20, sizeMb: null } });
     await pass(2 * checkEveryMs.idle);
     assert.equal(calls.length, 4);
-    for (let day = 0; day < 2; day++) await failAfter(3_600_000 / 60);
+    for (let attempt = 0; attempt < 2; attempt++) await failAfter(60_000);
     const before = calls.length;
-    for (let hour = 0; hour < 4; hour++) await failAfter(600_000);
+    for (let attempt = 0; attempt < 4; attempt++) await failAfter(600_000);
     assert.ok(calls.length - before < 5, `${calls.length - before} tries in forty minutes`);
   });
 
@@ -201,7 +201,7 @@ describe('auto-compaction', () => {
     const { orders, pass, end, set, clock, own } = await scheduled([aBucket('a')]);
     await pass(checkEveryMs.idle);
     const secondsAgo = (
-      { purgeBeforeSeconds }: CompactOrder = { purgeBeforeSeconds: 0, origin: 'automatic' },
+      { purgeBeforeSeconds }: CompactionRequest = { purgeBeforeSeconds: 0, origin: 'automatic' },
     ) => Math.round((clock.wallMs() / 1000 - (purgeBeforeSeconds as number)) / 100) * 100;
     assert.deepEqual([secondsAgo(orders[0]), orders[0]?.origin], [3 * 86_400, 'automatic']);
     await set({ purgeIntervalDays: 7 });

@@ -34,7 +34,7 @@ export interface TimeOfDay {
   minute: number;
 }
 
-/** In the time zone of the process, also on days when clocks change. */
+/** The time in the time zone of the process, also on days when daylight saving time begins or ends. */
 export function localTimeOfDay(wallMs: number): TimeOfDay {
   const at = new Date(wallMs);
   return { hour: at.getHours(), minute: at.getMinutes() };

@@ -73,13 +73,13 @@ export function wholePeriod(form: Form, name: string, problems: ProblemSink): Ti
   const parts = ['fromHour', 'fromMinute', 'toHour', 'toMinute', 'abortOutside'];
   const given = parts.filter((part) => form[`${name}[${part}]`] !== undefined);
   if (given.length === 0) return null;
-  const hours = (part: string, label: string, max: number) =>
+  const timePart = (part: string, label: string, max: number) =>
     numberField(form, `${name}[${part}]`, { label, min: 0, max }, 0, problems) ?? 0;
   const period: TimePeriod = {
-    fromHour: hours('fromHour', 'from hour', 23),
-    fromMinute: hours('fromMinute', 'from minute', 59),
-    toHour: hours('toHour', 'to hour', 23),
-    toMinute: hours('toMinute', 'to minute', 59),
+    fromHour: timePart('fromHour', 'from hour', 23),
+    fromMinute: timePart('fromMinute', 'from minute', 59),
+    toHour: timePart('toHour', 'to hour', 23),
+    toMinute: timePart('toMinute', 'to minute', 59),
     abortOutside: boolean(form, `${name}[abortOutside]`, problems),
   };
   if (given.length < parts.length) {

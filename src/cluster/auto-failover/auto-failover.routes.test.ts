@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
-import { checkSettings, managerTarget, refusals } from '../../../test/support/settings-suite.ts';
+import {
+  booleanValues,
+  checkSettings,
+  managerTarget,
+  refusals,
+} from '../../../test/support/settings-suite.ts';
 
 const boolean = (name: string) => `The value of "${name}" must be true or false\n`;
 const range = (name: string, min: number, max: number) =>
   `The value of "${name}" must be a positive integer in a range from ${min} to ${max}\n`;
-const switched = (name: string) =>
-  ({
-    good: [
-      ['true', true],
-      ['false', false],
-    ],
-    bad: ['', '0', 'True'].map((one) => [one, boolean(name)] as const),
-  }) as const;
 const whole = (name: string, min: number, max: number) =>
   ({
     good: [
@@ -34,13 +31,17 @@ describe('auto-failover settings', () => {
     await checkSettings(t, target, {
       ...{ write: path, read: path, base, refusal: refusals.text },
       parameters: [
-        { name: 'enabled', ...switched('enabled'), missing: { text: boolean('enabled') } },
+        { name: 'enabled', ...booleanValues(boolean('enabled')), missing: { text: boolean('enabled') } },
         { name: 'timeout', ...whole('timeout', 5, 3600), missing: { text: range('timeout', 5, 3600) } },
         { name: 'maxCount', ...whole('maxCount', 1, 100), missing: { reads: 100 } },
-        { name: 'canAbortRebalance', ...switched('canAbortRebalance'), missing: { reads: false } },
+        {
+          name: 'canAbortRebalance',
+          ...booleanValues(boolean('canAbortRebalance')),
+          missing: { reads: false },
+        },
         {
           name: disk.enabled,
-          ...switched(disk.enabled),
+          ...booleanValues(boolean(disk.enabled)),
           missing: { text: boolean(disk.enabled) },
           with: { [disk.period]: '5' },
         },
@@ -90,9 +91,9 @@ describe('auto-failover settings', () => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
     const form = { enabled: 'true', timeout: '4', maxCount: '0' };
-    const asked = await request(`${path}?just_validate=1`, { form });
-    assert.equal(asked.status, 400);
-    assert.deepEqual(Object.keys(asked.body.errors), ['timeout', 'maxCount']);
+    const validated = await request(`${path}?just_validate=1`, { form });
+    assert.equal(validated.status, 400);
+    assert.deepEqual(Object.keys(validated.body.errors), ['timeout', 'maxCount']);
     assert.equal((await request(path, { form })).text, range('timeout', 5, 3600) + range('maxCount', 1, 100));
     const right = await request(`${path}?just_validate=1`, { form: { enabled: 'false' } });
     assert.deepEqual([right.status, right.body], [200, { errors: null }]);
@@ -109,7 +110,7 @@ describe('auto-reprovision and failover settings', () => {
     await checkSettings(t, target, {
       ...{ write, read: write, base: { enabled: 'true', maxNodes: '1' }, refusal: refusals.text },
       parameters: [
-        { name: 'enabled', ...switched('enabled'), missing: { text: boolean('enabled') } },
+        { name: 'enabled', ...booleanValues(boolean('enabled')), missing: { text: boolean('enabled') } },
         {
           name: 'maxNodes',
           good: [

@@ -1,4 +1,4 @@
-// Settings of auto-failover, auto-reprovision and failover: stored until a cluster has more than one node.
+// Settings of auto-failover, auto-reprovision and failover.
 import type { SettingsStore } from '../config/settings.store.ts';
 
 export interface AutoFailoverSettings {

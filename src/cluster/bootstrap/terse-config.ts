@@ -56,7 +56,7 @@ export const storageBackend = (type: BucketType): string => (type === 'native' ?
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapped {
-  const { nodes } = view.cluster;
+  const nodes = bucketServers(view, bucket);
   return {
     rev: view.bucketRevision(bucket.uuid),
     revEpoch: view.revisionEpoch,
@@ -75,7 +75,7 @@ export function terseBucketConfig(view: ClusterView, bucket: StoredBucket): Mapp
       vBucketServerMap: serverMap(bucket, view.map(bucket.uuid), nodes, hostPlaceholder),
     }),
     nodes: nodes.map((node) => terseNode(node, bucket)),
-    nodesExt: extendedNodes(view),
+    nodesExt: extendedNodes(view, nodes),
     clusterCapabilitiesVer: [1, 0],
     clusterCapabilities: clusterCapabilities(view),
   };
@@ -92,7 +92,16 @@ export function nodeServices(view: ClusterView): Record<string, unknown> {
   };
 }
 
-/** Without a map no vbucket is anywhere. `unnamed` is the host of a node without a name. */
+/** The nodes that serve a bucket: the active ones of the data service, and any that its map still names. */
+export function bucketServers(view: ClusterView, bucket: StoredBucket): readonly NodeState[] {
+  const mapped = new Set(view.map(bucket.uuid)?.nodes);
+  const data = new Set(view.dataNodes);
+  return view.cluster.nodes.filter(
+    (node) => data.has(node) || (mapped.has(node.uuid) && node.membership === 'active'),
+  );
+}
+
+/** Without a map there are no rows of vbuckets. `unnamed` is the host of a node without a name. */
 export function serverMap(
   bucket: StoredBucket,
   map: BucketMap | null,
@@ -119,8 +128,10 @@ function terseNode(node: NodeState, bucket: StoredBucket) {
   };
 }
 
-function extendedNodes(view: ClusterView) {
-  return view.cluster.nodes.map((node) => ({
+/** `first` are listed in this order before the other active nodes. */
+function extendedNodes(view: ClusterView, first: readonly NodeState[] = view.dataNodes) {
+  const others = view.activeNodes.filter((node) => !first.includes(node));
+  return [...first, ...others].map((node) => ({
     services: externalPorts(node),
     ...(node === view.self && { thisNode: true }),
     ...(node.hostname !== null && { hostname: node.hostname }),
@@ -142,9 +153,9 @@ const runsQuery = ({ services, ports }: NodeState): boolean =>
 const runsIndexes = ({ services, ports }: NodeState): boolean =>
   (services ?? []).includes('index') && ports.indexHttp !== undefined;
 
-/** Capabilities that clients may use beyond those of the version. */
-const clusterCapabilities = ({ cluster }: ClusterView): Record<string, readonly string[]> =>
-  cluster.nodes.some(runsQuery) ? { n1ql: ['enhancedPreparedStatements'] } : {};
+/** Capabilities of the running services, which clients use only if they are listed. */
+const clusterCapabilities = ({ activeNodes }: ClusterView): Record<string, readonly string[]> =>
+  activeNodes.some(runsQuery) ? { n1ql: ['enhancedPreparedStatements'] } : {};
 
 export function shownAlternate({ hostname, ports }: AlternateAddresses) {
   return { external: { hostname, ...(Object.keys(ports).length > 0 && { ports }) } };

@@ -99,8 +99,8 @@ const memoryFigures: Record<string, Figure> = {
   vb_active_meta_data_memory: gauge('kv_vb_meta_data_memory_bytes', active),
 };
 
-/** Vbuckets in states that no vbucket of this node has: their figures are always zero. */
-const absentVbuckets: Record<string, Figure> = Object.fromEntries(
+/** Figures of copies: their number and their documents. The rest is not measured by state and shown as zero. */
+const copyFigures: Record<string, Figure> = Object.fromEntries(
   ['replica', 'pending'].flatMap((state) => {
     const of = { state };
     return [
@@ -120,7 +120,7 @@ const absentVbuckets: Record<string, Figure> = Object.fromEntries(
   }),
 );
 
-/** Figures of features that this node does not have: replicas, commands of older versions, hibernating requests. */
+/** Figures of features that this node does not have: clock drift of replicas, commands of older versions, hibernating requests. */
 const absentFeatures: Record<string, Figure> = Object.fromEntries(
   [
     ...['avg_replica_timestamp_drift', 'ep_replica_ahead_exceptions', 'ep_replica_hlc_drift'],
@@ -227,7 +227,7 @@ const machineFigures: Record<string, Figure> = {
 export const bucketFigures: Readonly<Record<string, Figure>> = {
   ...clientFigures,
   ...memoryFigures,
-  ...absentVbuckets,
+  ...copyFigures,
   ...diskFigures,
   ...streamFigures,
   ...absentFeatures,

@@ -1,29 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aCluster, memoryCluster } from '../../../test/support/cluster.ts';
 import { aManager } from '../../../test/support/manager.ts';
-import { type BucketMap, clusterKey, mapKey, mapPrefix } from '../config/cluster-state.ts';
+import { type BucketMap, clusterKey, mapKey, mapPrefix, type NodeState } from '../config/cluster-state.ts';
+import { BucketMaps } from './bucket-maps.ts';
 
 const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '1' };
 
-const revisionOf = async (request: Awaited<ReturnType<typeof aManager>>['request']) =>
-  (await request('/pools/default/b/b')).body as { rev: number; revEpoch: number; vBucketServerMap: Map };
-interface Map {
+const configOf = async (request: Awaited<ReturnType<typeof aManager>>['request']) =>
+  (await request('/pools/default/b/b')).body as {
+    rev: number;
+    revEpoch: number;
+    vBucketServerMap: ServerMap;
+  };
+interface ServerMap {
   vBucketMap: number[][];
 }
 
-test('a bucket has its map from its first revision on, and takes it along when it is deleted', async () => {
+test('a bucket has its map from its first revision on, and its deletion removes the map', async () => {
   const { request, store } = await aManager();
   assert.equal((await request('/pools/default/buckets', { form })).status, 202);
   const { uuid } = (await request('/pools/default/buckets/b')).body;
   const map = await store.get<BucketMap>(mapKey(uuid));
   assert.equal(map?.value.shards.length, 64);
-  const { rev, vBucketServerMap } = await revisionOf(request);
+  const { rev, vBucketServerMap } = await configOf(request);
   assert.equal(vBucketServerMap.vBucketMap.length, 1024);
   assert.ok(vBucketServerMap.vBucketMap.every((row) => row.join() === '0,-1'));
 
   const shards = map?.value.shards.map((shard, at) => (at === 5 ? { epoch: 2, chain: [-1] } : shard)) ?? [];
   await store.put(mapKey(uuid), { ...map?.value, shards }, map?.revision ?? 0);
-  const after = await revisionOf(request);
+  const after = await configOf(request);
   assert.ok(after.rev > rev, 'a changed map is a newer configuration');
   assert.deepEqual(
     [5, 69, 6].map((vb) => after.vBucketServerMap.vBucketMap[vb]),
@@ -37,7 +43,7 @@ test('a bucket has its map from its first revision on, and takes it along when i
   assert.deepEqual(await store.list(mapPrefix), []);
 });
 
-test('a bucket that is refused, or keeps no vbuckets, leaves no map', async () => {
+test('no map is stored for a refused bucket or one without vbuckets', async () => {
   const { request, store } = await aManager();
   for (const wrong of [
     { ...form, ramQuotaMB: '1' },
@@ -47,7 +53,7 @@ test('a bucket that is refused, or keeps no vbuckets, leaves no map', async () =
   assert.deepEqual(await store.list(mapPrefix), []);
 });
 
-test('adds the maps that a configuration of 0.1.0 lacks, and keeps those there are', async () => {
+test('adds the maps that a configuration of 0.1.0 lacks, and keeps existing ones', async () => {
   const first = await aManager();
   await first.request('/pools/default/buckets', { form });
   const { uuid } = (await first.request('/pools/default/buckets/b')).body;
@@ -64,8 +70,20 @@ test('adds the maps that a configuration of 0.1.0 lacks, and keeps those there a
 test('the epoch of revisions is read from the configuration', async () => {
   const { request, store } = await aManager();
   await request('/pools/default/buckets', { form });
-  assert.equal((await revisionOf(request)).revEpoch, 1);
+  assert.equal((await configOf(request)).revEpoch, 1);
   const cluster = await store.get<object>(clusterKey);
   await store.put(clusterKey, { ...cluster?.value, revEpoch: 3 }, cluster?.revision ?? 0);
-  assert.equal((await revisionOf(request)).revEpoch, 3);
+  assert.equal((await configOf(request)).revEpoch, 3);
+});
+
+test('spreads a new bucket over the nodes that it is given', async () => {
+  const { store } = await memoryCluster();
+  const [own] = aCluster().nodes as [NodeState];
+  const nodes = ['a', 'b'].map((uuid) => ({ ...own, uuid }));
+  await new BucketMaps(store, 'a').create('spread', nodes);
+  const map = (await store.get<BucketMap>(mapKey('spread')))?.value;
+  const actives = map?.shards.map(({ chain }) => map.nodes[chain[0] ?? -1]);
+  assert.equal(actives?.filter((node) => node === 'b').length, 32);
+  await new BucketMaps(store, 'a').create('whole', nodes.slice(1));
+  assert.deepEqual((await store.get<BucketMap>(mapKey('whole')))?.value.nodes, ['b']);
 });

@@ -1,13 +1,16 @@
-// The keys that say which node holds which shard of a bucket. One is written before its bucket and deleted after it, so that no
+// The keys with the map of each bucket: which node holds which shard. Each is written before its bucket and deleted after it, so that no
 // bucket is seen without a map.
 import type { ConfigStore } from '#replog/config-store.ts';
 import {
+  type BucketMap,
   type BucketsState,
   bucketsKey,
   type ClusterState,
   clusterKey,
   mapKey,
+  type NodeState,
 } from '../config/cluster-state.ts';
+import { planMap } from '../topology/plan-map.ts';
 import { mapOnOneNode } from '../topology/vbucket-map.ts';
 
 export class BucketMaps {
@@ -20,9 +23,15 @@ export class BucketMaps {
     this.#nodeId = nodeId;
   }
 
-  /** An existing map is kept. */
-  async create(bucketUuid: string): Promise<void> {
-    await this.#store.put(mapKey(bucketUuid), mapOnOneNode(this.#nodeId), 0);
+  /** Spreads the bucket over these nodes, or puts it on the only one. An existing map is kept. */
+  async create(bucketUuid: string, nodes: readonly NodeState[] = [], replicas = 0): Promise<void> {
+    await this.#store.put(mapKey(bucketUuid), this.#newMap(nodes, replicas), 0);
+  }
+
+  #newMap(nodes: readonly NodeState[], replicas: number): BucketMap {
+    if (nodes.length < 2) return mapOnOneNode(nodes[0]?.uuid ?? this.#nodeId);
+    const planned = nodes.map(({ uuid, group }) => ({ id: uuid, group: group ?? '' }));
+    return planMap({ nodes: planned, replicas, current: null });
   }
 
   async remove(bucketUuid: string): Promise<void> {

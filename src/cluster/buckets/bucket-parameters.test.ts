@@ -11,7 +11,7 @@ import {
 const buckets = '/pools/default/buckets';
 const mib = 1024 * 1024;
 /** Has no replicas, since every refusal would warn of them. */
-const least = { ramQuotaMB: '100', replicaNumber: '0' };
+const minimalForm = { ramQuotaMB: '100', replicaNumber: '0' };
 const each = (sent: readonly string[], text: string) => sent.map((one) => [one, text] as const);
 
 type Fields = Record<string, string>;
@@ -51,7 +51,7 @@ function creating(target: SettingsTarget): SettingsTarget {
 
 async function ofBucket(form: Fields): Promise<SettingsTarget> {
   const target = await managerTarget();
-  await target.send('POST', buckets, { name: 'b', ...least, ...form });
+  await target.send('POST', buckets, { name: 'b', ...minimalForm, ...form });
   return brief(target);
 }
 
@@ -264,11 +264,11 @@ test('thresholds of clock drift are kept by buckets that resolve conflicts by ti
   await checkSettings(t, target, table([drift('ahead'), drift('behind')]));
 });
 
-test('parameters that are fixed at creation are validated then', async (t) => {
+test('a creation validates the parameters that it fixes', async (t) => {
   await using target = creating(await managerTarget());
   const named = (name: string) => [name, name] as const;
   await checkSettings(t, target, {
-    ...{ write: buckets, read: buckets, base: least, status: 202, refusal: refusals.fields },
+    ...{ write: buckets, read: buckets, base: minimalForm, status: 202, refusal: refusals.fields },
     parameters: [
       {
         name: 'name',
@@ -330,7 +330,7 @@ test('parameters that are fixed at creation are validated then', async (t) => {
 test('a bucket of an unknown storage engine is refused', async (t) => {
   await using target = creating(await managerTarget());
   await checkSettings(t, target, {
-    ...{ write: buckets, read: buckets, base: least, status: 202 },
+    ...{ write: buckets, read: buckets, base: minimalForm, status: 202 },
     refusal: (key, text) => ({ errors: { [key]: text, storage_mode: text } }),
     parameters: [
       fixed('storageBackend', 'couchstore', 'couchstore', [

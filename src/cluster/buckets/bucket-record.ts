@@ -18,7 +18,8 @@ export interface RecordInput {
   bucket: StoredBucket;
   manifest: ManifestState;
   map: BucketMap | null;
-  snapshot: Pick<NodeSnapshot, 'node' | 'localAddress'>;
+  /** The nodes that serve the bucket. */
+  snapshots: readonly Pick<NodeSnapshot, 'node' | 'localAddress'>[];
   nodes: Record<string, unknown>[];
   enterprise: boolean;
 }
@@ -26,21 +27,20 @@ export interface RecordInput {
 const mib = 1024 * 1024;
 
 /** The part that changes only with the configuration. */
-export function stableRecord({ bucket, manifest, map, snapshot, nodes }: RecordInput, skipMap: boolean) {
+export function stableRecord({ bucket, manifest, map, snapshots, nodes }: RecordInput, skipMap: boolean) {
   const uri = bucketUri(bucket.name);
-  const mapped = bucket.type !== 'cache';
+  const hasVbuckets = bucket.type !== 'cache';
   return {
     name: bucket.name,
-    nodeLocator: mapped ? 'vbucket' : 'ketama',
+    nodeLocator: hasVbuckets ? 'vbucket' : 'ketama',
     uuid: bucket.uuid,
     uri: withUuid(uri, bucket.uuid),
     streamingUri: streamingUri(bucket),
     bucketCapabilitiesVer: '',
     bucketCapabilities: bucketCapabilities(bucket.type),
-    ...(mapped && { collectionsManifestUid: manifest.uid }),
+    ...(hasVbuckets && { collectionsManifestUid: manifest.uid }),
     ...(bucket.type === 'native' && { ddocs: { uri: `${uri}/ddocs` } }),
-    ...(mapped &&
-      !skipMap && { vBucketServerMap: serverMap(bucket, map, [snapshot.node], nodeHost(snapshot)) }),
+    ...(hasVbuckets && !skipMap && { vBucketServerMap: shownMap(bucket, map, snapshots) }),
     bucketType: typeNames[bucket.vocabulary][bucket.type],
     authType: 'sasl',
     saslPassword: '',
@@ -57,6 +57,13 @@ export function stableRecord({ bucket, manifest, map, snapshot, nodes }: RecordI
     }),
     ...(bucket.purgeIntervalDays !== null && { purgeInterval: bucket.purgeIntervalDays }),
   };
+}
+
+function shownMap(bucket: StoredBucket, map: BucketMap | null, snapshots: RecordInput['snapshots']) {
+  const nodes = snapshots.map(({ node }) => node);
+  // Nodes without a name are on one machine, which the client reached at one address.
+  const unnamed = snapshots.find(({ node }) => node.hostname === null);
+  return serverMap(bucket, map, nodes, unnamed === undefined ? '' : nodeHost(unnamed));
 }
 
 function controllers(bucket: StoredBucket, uri: string) {

@@ -20,7 +20,7 @@ const series = (name: string, labels: object, stepMs: number, values: number[]):
 
 /** The clock stands at the newest sample. */
 function reader(...all: Series[]) {
-  const asked: number[] = [];
+  const resolutionsMs: number[] = [];
   const select: SeriesStore['recent'] = (matchers, from, to) =>
     all
       .filter(({ labels }) => testOf(matchers)(labels))
@@ -32,13 +32,13 @@ function reader(...all: Series[]) {
   const timeSeries: SeriesStore = {
     recent: select,
     select: async (matchers, from, to, { enoughMs = 0 } = {}) => {
-      asked.push(enoughMs);
+      resolutionsMs.push(enoughMs);
       return { series: select(matchers, from, to) };
     },
   };
   const newest = Math.max(...all.map(({ timesMs }) => timesMs.at(-1) as number));
   return {
-    asked,
+    resolutionsMs,
     series: new BucketSeriesReader({ timeSeries, watched: () => {}, clock: new ManualClock(newest) }),
   };
 }
@@ -91,7 +91,7 @@ test('reads longer zooms from the store, in their steps', async () => {
   ];
   for (const [zoom, count, step] of zooms) {
     const stepMs = Math.max(10_000, step * 1000);
-    const { asked, series: one } = reader(
+    const { resolutionsMs, series: one } = reader(
       sets(
         stepMs,
         counted(1500, (index) => (index * stepMs) / 1000),
@@ -105,7 +105,7 @@ test('reads longer zooms from the store, in their steps', async () => {
       zoom,
     );
     assert.ok(
-      asked.every((enough) => enough === step * 1000),
+      resolutionsMs.every((resolutionMs) => resolutionMs === step * 1000),
       zoom,
     );
   }

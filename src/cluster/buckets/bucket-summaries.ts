@@ -5,7 +5,7 @@ export interface SummaryInput {
   othersMb: number;
   quotaMb: number | null;
   nodes: number;
-  /** The use of this bucket, summed over all nodes. */
+  /** The use of this bucket on this node. */
   memUsedBytes: number;
   diskUsedBytes: number;
   disk: { totalBytes: number; usedBytes: number; usedByDataBytes: number };

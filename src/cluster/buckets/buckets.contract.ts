@@ -212,5 +212,5 @@ export const StartRecovery = controller(
   'buckets.start_recovery',
   'startRecovery',
   { kind: 'permission', permission: 'cluster.bucket[{bucket}].recovery!write' },
-  'Refused with 501: recovery needs more than one node.',
+  'Refused with 501: recovery is not available in this version.',
 );

@@ -1,6 +1,7 @@
 // Maps requests about buckets to the service, and its results to records.
 
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
+import { bucketServers } from '../bootstrap/terse-config.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -9,6 +10,7 @@ import { valueStream } from '../config/value-stream.ts';
 import {
   bucketNodeRecord,
   type NodeSnapshot,
+  replicationOf,
   stableBucketNode,
   storageTotals,
 } from '../nodes/node-record.ts';
@@ -18,6 +20,7 @@ import { mappedText } from '../topology/vbucket-map.ts';
 import { fullRecord, stableRecord } from './bucket-record.ts';
 import type { SeriesReaderDeps } from './bucket-series.ts';
 import { bucketStatsRoutes } from './bucket-stats.routes.ts';
+import { sumOf } from './bucket-sums.ts';
 import * as contract from './buckets.contract.ts';
 import type { BucketsService } from './buckets.service.ts';
 
@@ -29,7 +32,7 @@ export interface BucketRoutesDeps extends SeriesReaderDeps {
   product: Product;
 }
 
-const on = (query: Form, name: string): boolean => query[name] === '1';
+const isOn = (query: Form, name: string): boolean => query[name] === '1';
 
 export function bucketRoutes(deps: BucketRoutesDeps): BoundRoute[] {
   return [...changes(deps), ...reads(deps), ...compactions(deps), ...bucketStatsRoutes(deps)];
@@ -38,15 +41,15 @@ export function bucketRoutes(deps: BucketRoutesDeps): BoundRoute[] {
 function changes({ service }: BucketRoutesDeps): BoundRoute[] {
   return [
     bind(contract.CreateBucket, async ({ body, query }) => {
-      const ignoreWarnings = on(query, 'ignore_warnings');
-      if (on(query, 'just_validate'))
+      const ignoreWarnings = isOn(query, 'ignore_warnings');
+      if (isOn(query, 'just_validate'))
         return validationReply(await service.validateNew(body, ignoreWarnings), 200);
       const { name } = await service.create(body, ignoreWarnings);
       return reply.empty(202, { Location: `/pools/default/buckets/${encodeURIComponent(name)}` });
     }),
     bind(contract.EditBucket, async ({ params, body, query }) => {
-      const ignoreWarnings = on(query, 'ignore_warnings');
-      if (on(query, 'just_validate')) {
+      const ignoreWarnings = isOn(query, 'ignore_warnings');
+      if (isOn(query, 'just_validate')) {
         const validation = await service.validateChange(nameIn(params), body, ignoreWarnings);
         return validationReply(validation, ignoreWarnings ? 200 : 202);
       }
@@ -81,28 +84,34 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
     const { uuid } = bucket;
     return { bucket, manifest: view.manifest(uuid), map: view.map(uuid) };
   };
-  const textOf = (bucket: StoredBucket, snapshot: NodeSnapshot, query: Form) => {
-    const nodes = [bucketNodeRecord(snapshot, bucket)];
-    const totals = query['basic_stats'] !== undefined ? storageTotals(snapshot, view.buckets) : null;
-    const input = { ...configured(bucket), snapshot, nodes, enterprise };
-    return mappedText(fullRecord(input, data.measured(bucket.uuid), totals, query['skipMap'] === 'true'));
+  const replication = (bucket: StoredBucket) => replicationOf(bucket, view.map(bucket.uuid));
+  const textOf = (bucket: StoredBucket, all: readonly NodeSnapshot[], query: Form) => {
+    const snapshots = all.filter(({ node }) => servers(bucket).includes(node.uuid));
+    const nodes = snapshots.map((snapshot) => bucketNodeRecord(snapshot, bucket, replication(bucket)));
+    const totals = query['basic_stats'] !== undefined ? storageTotals(all, view.buckets) : null;
+    const input = { ...configured(bucket), snapshots, nodes, enterprise };
+    const measured = sumOf(snapshots.map((snapshot) => snapshot.measured.get(bucket.uuid) ?? null));
+    return mappedText(fullRecord(input, measured, totals, query['skipMap'] === 'true'));
   };
+  const servers = (bucket: StoredBucket) => bucketServers(view, bucket).map(({ uuid }) => uuid);
   const streamed = (name: string, context: Context) => {
     const bucket = view.liveBucket(name);
     if (!bucket) return null;
-    const snapshot = snapshots.stable(context);
-    const nodes = [stableBucketNode(snapshot, bucket)];
-    return stableRecord({ ...configured(bucket), snapshot, nodes, enterprise }, false);
+    const serving = snapshots.allStable(context).filter(({ node }) => servers(bucket).includes(node.uuid));
+    const nodes = serving.map((snapshot) => stableBucketNode(snapshot, bucket, replication(bucket)));
+    return stableRecord({ ...configured(bucket), snapshots: serving, nodes, enterprise }, false);
   };
   return [
     bind(contract.ListBuckets, async ({ query }, context) => {
-      const snapshot = await snapshots.now(context);
-      const seen = service.list().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
-      return reply.jsonText(`[${seen.map((bucket) => textOf(bucket, snapshot, query)).join(',')}]`);
+      const all = await snapshots.all(context);
+      const visible = service
+        .list()
+        .filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
+      return reply.jsonText(`[${visible.map((bucket) => textOf(bucket, all, query)).join(',')}]`);
     }),
     bind(contract.GetBucket, async ({ params, query }, context) => {
-      const snapshot = await snapshots.now(context);
-      return reply.jsonText(textOf(service.find(nameIn(params)), snapshot, query));
+      const all = await snapshots.all(context);
+      return reply.jsonText(textOf(service.find(nameIn(params)), all, query));
     }),
     bind(contract.StreamBucket, ({ params }, context) => {
       const { name } = service.find(nameIn(params));

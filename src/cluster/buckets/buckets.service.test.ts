@@ -334,7 +334,7 @@ describe('creating a bucket', () => {
     assert.equal(bucket.purgeIntervalDays, 0.123456789012346);
   });
 
-  it('holds the rules of the community edition', async () => {
+  it('applies the rules of the community edition', async () => {
     const { service } = await aService({ edition: 'community' });
     const form = {
       ...wanted,
@@ -358,8 +358,8 @@ describe('creating a bucket', () => {
 describe('validating without creating', () => {
   it('finds nothing wrong and creates nothing', async () => {
     const { service } = await aService();
-    const judgement = await service.validateNew({ ...wanted, replicaNumber: '0' }, false);
-    assert.deepEqual(judgement.fields, {});
+    const validation = await service.validateNew({ ...wanted, replicaNumber: '0' }, false);
+    assert.deepEqual(validation.fields, {});
     assert.deepEqual(service.list(), []);
   });
 
@@ -457,7 +457,7 @@ describe('flushing and deleting', () => {
     assert.equal(service.find('b').incarnation, 1);
   });
 
-  it('changes the memory of a bucket of every type', async () => {
+  it('changes the memory quota of a bucket of every type', async () => {
     const { service } = await aService();
     for (const bucketType of ['native', 'ephemeral', 'cache']) {
       await service.create({ ...wanted, name: bucketType, bucketType }, true);
@@ -466,7 +466,7 @@ describe('flushing and deleting', () => {
     }
   });
 
-  it('keeps the name until the files are gone', async () => {
+  it('reserves the name until the files are removed', async () => {
     const { service, view, store } = await aService();
     const { uuid } = await service.create(wanted, false);
     const removal = service.remove('b');

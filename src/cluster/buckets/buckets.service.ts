@@ -71,11 +71,14 @@ export class BucketsService {
   }
 
   async create(form: Form, ignoreWarnings: boolean): Promise<StoredBucket> {
-    const { maps, store, random, data } = this.#deps;
+    const { maps, store, random, data, view } = this.#deps;
     const disk = await this.#disk();
     const uuid = hexId(random);
-    const isMapped = this.#needsMap(form);
-    if (isMapped) await maps.create(uuid);
+    const { problems, choices } = readNewBucket(form, this.#ruleContext(view.buckets, null));
+    // No map is written for a bucket that will be refused.
+    if (!problems.any && this.#isRebalancing) throw bucketRefusals.createDuringRebalance();
+    const hasMap = !problems.any && choices.type !== 'cache';
+    if (hasMap) await maps.create(uuid, view.dataNodes, choices.replicaNumber);
     const created = store.change((state) => {
       const read = readNewBucket(form, this.#ruleContext(state, null));
       const full = tooManyBuckets(state, this.#bucketCountMax);
@@ -83,12 +86,12 @@ export class BucketsService {
         const fields = full ?? withWarnings(read, ignoreWarnings);
         throw bucketRefusals.invalid(fields, this.#summaries(read, null, state, disk));
       }
-      const leaving = nameInDeletion(read.choices.name, state);
-      if (leaving) throw bucketRefusals.nameInDeletion(leaving, this.#summaries(read, null, state, disk));
+      const deleted = nameInDeletion(read.choices.name, state);
+      if (deleted) throw bucketRefusals.nameInDeletion(deleted, this.#summaries(read, null, state, disk));
       return withBucket(state, { ...read.choices, uuid, incarnation: 0, state: 'ready' });
     });
     const { value, revision } = await created.catch(async (error: unknown) => {
-      if (isMapped) await maps.remove(uuid).catch(() => {}); // a map without a bucket does no harm
+      if (hasMap) await maps.remove(uuid).catch(() => {}); // a map without a bucket does no harm
       throw error;
     });
     await data.applied(revision, applyWaitMs);
@@ -103,6 +106,7 @@ export class BucketsService {
   }
 
   async edit(name: string, form: Form, ignoreWarnings: boolean): Promise<void> {
+    if (this.#isRebalancing) throw bucketRefusals.editDuringRebalance();
     const disk = await this.#disk();
     const done = await this.#deps.store.changeBucket(this.find(name).uuid, (present, state) => {
       const read = readChangedBucket(form, present, this.#ruleContext(state, present));
@@ -128,12 +132,18 @@ export class BucketsService {
   async remove(name: string): Promise<void> {
     const { view, store, clock } = this.#deps;
     const { uuid } = this.find(name);
+    if (this.#isRebalancing) throw bucketRefusals.deleteDuringRebalance();
     const done = await store.changeBucket(uuid, (bucket) => ({ ...bucket, state: 'deleting' }), {
       freesSpace: true,
     });
     if (!done) throw generalRefusals.notFound();
-    const gone = await until(view, () => view.buckets.byUuid[uuid] === undefined, removalTimeoutMs, clock);
-    if (!gone) throw bucketRefusals.deletionContinues();
+    const isRemoved = await until(
+      view,
+      () => view.buckets.byUuid[uuid] === undefined,
+      removalTimeoutMs,
+      clock,
+    );
+    if (!isRemoved) throw bucketRefusals.deletionContinues();
   }
 
   async flush(name: string): Promise<void> {
@@ -143,6 +153,7 @@ export class BucketsService {
       return { ...bucket, incarnation: bucket.incarnation + 1 };
     };
     const { uuid } = this.find(name);
+    if (this.#isRebalancing) throw bucketRefusals.flushDuringRebalance();
     const freesSpace = (data.measured(uuid)?.diskBytes ?? 0) >= flushFreesBytes;
     const done = await store.changeBucket(uuid, emptied, { freesSpace });
     if (!done) throw generalRefusals.notFound();
@@ -150,22 +161,24 @@ export class BucketsService {
     throw bucketRefusals.flushFailed();
   }
 
-  /** Starts a compaction without waiting for it; does nothing while one runs, and only purges tombstones of buckets without files. */
-  async compact(name: string, origin: 'bucket' | 'databases', which: 'old' | 'all' = 'old'): Promise<void> {
+  /**
+   * Starts a compaction without waiting for it; of a bucket without files, only a purge of tombstones. While one runs, a purge of all
+   * tombstones follows it, and any other request does nothing.
+   */
+  async compact(name: string, origin: 'bucket' | 'databases', purge: 'old' | 'all' = 'old'): Promise<void> {
     const { data, clock, view } = this.#deps;
     const bucket = this.find(name);
     const old = purgeBeforeSeconds(bucket, clusterCompaction(view), clock.wallMs());
-    await data.compact(bucket.uuid, { origin, purgeBeforeSeconds: which === 'all' ? 'all' : old });
+    await data.compact(bucket.uuid, { origin, purgeBeforeSeconds: purge === 'all' ? 'all' : old });
   }
 
   async cancelCompaction(name: string, origin: 'bucket' | 'databases'): Promise<void> {
     await this.#deps.data.cancelCompaction(this.find(name).uuid, origin);
   }
 
-  /** Not for a bucket that will be refused anyway. */
-  #needsMap(form: Form): boolean {
-    const { problems, choices } = readNewBucket(form, this.#ruleContext(this.#deps.view.buckets, null));
-    return !problems.any && choices.type !== 'cache';
+  /** Checked when a change begins: a rebalance that begins later includes the change. */
+  get #isRebalancing(): boolean {
+    return this.#deps.view.cluster.balance !== undefined;
   }
 
   get #bucketCountMax(): number {
@@ -175,7 +188,7 @@ export class BucketsService {
   #ruleContext(buckets: BucketsState, present: StoredBucket | null): RuleContext {
     const { edition, wireNames, data, view } = this.#deps;
     const used = present ? (data.measured(present.uuid)?.memUsedBytes ?? 0) : 0;
-    const dataNodes = view.cluster.nodes.length;
+    const dataNodes = view.dataNodes.length;
     return {
       buckets,
       edition,
@@ -199,7 +212,7 @@ export class BucketsService {
       memoryQuotaMb: state.memoryQuotaMb,
       othersMb: read.othersMb,
       quotaMb: read.quotaMb,
-      nodes: view.cluster.nodes.length,
+      nodes: view.dataNodes.length,
       memUsedBytes: own?.memUsedBytes ?? 0,
       diskUsedBytes: own?.diskBytes ?? 0,
       disk: { ...disk, usedByDataBytes: onDisk.reduce((sum, bytes) => sum + bytes, 0) },

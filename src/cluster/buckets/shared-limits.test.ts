@@ -12,7 +12,7 @@ test('counts the memory of all buckets together, and to the last megabyte', asyn
     const { status, body } = await request(buckets, { form: { name, ramQuota, replicaNumber: 0 } });
     return status === 202 ? 202 : body.errors;
   };
-  // Of 1,024 MB.
+  // The cluster has 1,024 MB.
   assert.equal(await create('a', 300), 202);
   assert.equal(await create('b', 200), 202);
   assert.equal(await create('c', 250), 202);
@@ -31,15 +31,15 @@ test('a name is reserved in any case, until its bucket is deleted', async () => 
   assert.equal((await create('Shop')).status, 202);
   assert.equal((await create('sHOP')).status, 400);
   const apply = kv.apply.bind(kv);
-  const gone = Promise.withResolvers<void>();
-  const asked = Promise.withResolvers<void>();
+  const filesRemoved = Promise.withResolvers<void>();
+  const applying = Promise.withResolvers<void>();
   kv.apply = async (desired) => {
-    asked.resolve();
-    await gone.promise;
+    applying.resolve();
+    await filesRemoved.promise;
     return apply(desired);
   };
   const removal = request(`${buckets}/Shop`, { method: 'DELETE' });
-  await asked.promise;
+  await applying.promise;
   for (const name of ['Shop', 'sHOP']) {
     const early = await create(name);
     assert.deepEqual(
@@ -48,7 +48,7 @@ test('a name is reserved in any case, until its bucket is deleted', async () => 
       name,
     );
   }
-  gone.resolve();
+  filesRemoved.resolve();
   assert.equal((await removal).status, 200);
   assert.equal((await create('sHOP')).status, 202);
 });

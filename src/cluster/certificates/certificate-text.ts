@@ -84,8 +84,8 @@ function readBlock({ label, pem, isEncrypted }: Block): Parsed<X509Certificate> 
 export function readAuthorities(text: string, nowMs: number): Parsed<X509Certificate[]> {
   const read = readCertificates(text);
   if ('problem' in read) return read;
-  const isPast = read.value.some((one) => !isValidAt(one, nowMs));
-  return isPast ? { problem: certificateProblem.notValidNow } : read;
+  const isInvalidNow = read.value.some((one) => !isValidAt(one, nowMs));
+  return isInvalidNow ? { problem: certificateProblem.notValidNow } : read;
 }
 
 export const isValidAt = (certificate: X509Certificate, nowMs: number): boolean =>

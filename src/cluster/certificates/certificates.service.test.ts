@@ -20,10 +20,10 @@ import { issueInProcess } from './hosts/issue.host.ts';
 
 const secrets = new SecretBox(Buffer.alloc(secretKeyBytes, 1), realRandom);
 
-async function aService(folder: string, kept?: ConfigStore) {
+async function aService(folder: string, existing?: ConfigStore) {
   const cluster = await memoryCluster();
   const files = new FolderCertificates(join(folder, 'certificates'));
-  const certificates = new CertificatesStore(kept ?? cluster.store, secrets);
+  const certificates = new CertificatesStore(existing ?? cluster.store, secrets);
   const clientAuth = clientAuthSetting(cluster.store);
   await clientAuth.start();
   const service = new CertificatesService({

@@ -35,6 +35,7 @@ export interface CertificateFiles {
 export interface NodeTls {
   certificate: string;
   key: string;
+  /** A second certificate with an RSA key. */
   other?: KeyedCertificate;
   minVersion: 'TLSv1.2';
   honorCipherOrder: boolean;
@@ -73,7 +74,7 @@ export class CertificatesService implements Changing {
   #following: { stop(): void } | null = null;
   #current: NodeTls | null = null;
   /** The state that `#current` was derived from. */
-  #shown = '';
+  #shownState = '';
   #busy = false;
   #started: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
@@ -164,8 +165,8 @@ export class CertificatesService implements Changing {
       store.state.authorities.map(({ pem }) => pem),
     );
     const shown = JSON.stringify([node.chain, node.key, node.rsa, clients]);
-    if (shown === this.#shown) return;
-    this.#shown = shown;
+    if (shown === this.#shownState) return;
+    this.#shownState = shown;
     const key = store.open(node.key);
     const own = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
     const other = node.rsa && { certificate: node.rsa.chain, key: store.open(node.rsa.key) };
@@ -176,8 +177,8 @@ export class CertificatesService implements Changing {
   async #import(): Promise<void> {
     const { files, store } = this.#deps;
     const { authority, node, names } = await files.load();
-    const kept = authority && node && { authority, node, names, rsa: null };
-    if (kept) await store.change((state) => this.#withIssued(state, kept));
+    const imported = authority && node && { authority, node, names, rsa: null };
+    if (imported) await store.change((state) => this.#withIssued(state, imported));
     // Private keys in plain text are removed.
     await files.remove();
   }

@@ -2,7 +2,7 @@
 
 export interface InboxFile {
   readonly path: string;
-  /** Null if it could not be read, with the reason. */
+  /** Null if the file could not be read; `problem` has the reason. */
   readonly text: string | null;
   readonly problem: string;
 }

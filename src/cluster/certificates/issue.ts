@@ -8,7 +8,7 @@ export interface KeyedCertificate {
 }
 
 export interface AlternativeName {
-  kind: 'dns' | 'ip';
+  kind: 'dns' | 'ip' | 'url';
   name: string;
 }
 

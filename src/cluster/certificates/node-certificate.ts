@@ -39,10 +39,10 @@ export class NodeCertificate {
   /** Activates the chain and key of the inbox, or refuses and changes nothing. */
   async reload(passphrase: Passphrase): Promise<void> {
     const { inbox, store, view } = this.#deps;
-    const chainText = textOf('certificate chain', await inbox.chain());
-    const sealedText = textOf('private key', await inbox.key());
-    const chain = valueOrRefuse(readCertificates(chainText), certificateRefusals.malformedChain);
-    const key = valueOrRefuse(readKey(sealedText, await passphrase.text()), certificateRefusals.malformedKey);
+    const chainPem = textOf('certificate chain', await inbox.chain());
+    const keyPem = textOf('private key', await inbox.key());
+    const chain = valueOrRefuse(readCertificates(chainPem), certificateRefusals.malformedChain);
+    const key = valueOrRefuse(readKey(keyPem, await passphrase.text()), certificateRefusals.malformedKey);
     this.#validate(chain, key);
     await store.change((state) => ({
       ...state,
@@ -73,8 +73,8 @@ export class NodeCertificate {
     });
     authorityOf(this.#deps.store.state, chain);
     if (!chain[0]?.checkPrivateKey(key)) throw certificateRefusals.keyOfOther();
-    const unfit = this.#deps.suitesProblem(key.asymmetricKeyType ?? '');
-    if (unfit !== null) throw certificateRefusals.unfitKey({ problem: unfit });
+    const suitesProblem = this.#deps.suitesProblem(key.asymmetricKeyType ?? '');
+    if (suitesProblem !== null) throw certificateRefusals.unfitKey({ problem: suitesProblem });
   }
 }
 

@@ -53,8 +53,8 @@ export class ClientAllowlist implements Changing {
 
   /** Resolves with the revision that holds the list. */
   set(entries: readonly string[] | null): Promise<number> {
-    const kept = entries === null ? null : [...new Set(entries)];
-    return this.#settings.replace<StoredAllowlist>(name, noList, () => ({ entries: kept }));
+    const unique = entries === null ? null : [...new Set(entries)];
+    return this.#settings.replace<StoredAllowlist>(name, noList, () => ({ entries: unique }));
   }
 
   onChange(listener: () => void): { stop(): void } {

@@ -98,7 +98,7 @@ describe('scopes and collections', () => {
     assert.equal(errors.maxTTL, 'The value must be in range from 0 to 2147483647');
   });
 
-  it('lose the default collection forever', async () => {
+  it('refuse to create the default collection again after it was dropped', async () => {
     const { request } = await aBucket();
     const url = `${scopes}/_default/collections`;
     assert.equal((await request(`${url}/_default`, { method: 'DELETE' })).status, 200);
@@ -172,7 +172,7 @@ describe('scopes and collections', () => {
     assert.deepEqual([status, text], [400, 'Not allowed on this type of bucket']);
   });
 
-  it('wait until the data service applies a manifest', async () => {
+  it('make ensureManifest wait until the data service applies the manifest', async () => {
     const { request, clock } = await aBucket();
     await request(scopes, { form: { name: 's' } });
     const ensure = (uid: string) =>

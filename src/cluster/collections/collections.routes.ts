@@ -51,7 +51,7 @@ function ensureTimeout(sent: string | undefined): number {
   throw collectionRefusals.timeoutOutOfRange({ max: ensureTimeoutMs.max });
 }
 
-/** Refuses a whole manifest that changes a scope on which the caller has no rights. */
+/** Refuses a new manifest that adds or removes scopes without rights on the bucket, or changes a scope without rights on it. */
 function checkChanges(bucket: string, before: ManifestState, after: ManifestState, context: Context): void {
   const shape = ({ scopes }: ManifestState) =>
     new Map(scopes.map(({ name, collections, limits }) => [name, JSON.stringify([collections, limits])]));
@@ -95,20 +95,20 @@ function changeRoutes({ service, edition }: { service: CollectionsService; editi
       const maxTTL = contract.readCollectionChange(body);
       checkEdition(maxTTL);
       if (justValidate) return reply.empty();
-      const place = [
+      const path = [
         parameter(params, 'bucket'),
         parameter(params, 'scope'),
         parameter(params, 'collection'),
       ] as const;
-      return reply.json({ uid: await service.changeCollection(...place, maxTTL) });
+      return reply.json({ uid: await service.changeCollection(...path, maxTTL) });
     }),
     bind(contract.DropCollection, async ({ params }) => {
-      const place = [
+      const path = [
         parameter(params, 'bucket'),
         parameter(params, 'scope'),
         parameter(params, 'collection'),
       ] as const;
-      return reply.json({ uid: await service.dropCollection(...place) });
+      return reply.json({ uid: await service.dropCollection(...path) });
     }),
   ];
 }

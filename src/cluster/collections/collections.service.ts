@@ -1,4 +1,4 @@
-// Scopes and collections of a bucket: one key each, changed by compare-and-set.
+// The scopes and collections of buckets: one key for each bucket, changed by compare-and-set.
 
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -90,12 +90,12 @@ export class CollectionsService {
     const { view, data, clock } = this.#deps;
     const bucket = this.#bucket(bucketName);
     const startedMs = clock.monotonicMs();
-    const known = () => Number.parseInt(view.manifest(bucket.uuid).uid, 16) >= uid;
-    const gone = () => view.buckets.byUuid[bucket.uuid]?.state !== 'ready';
-    const seen = await until(view, () => known() || gone(), timeoutMs, clock, signal);
-    if (gone()) throw collectionRefusals.bucketGone();
+    const isKnown = () => Number.parseInt(view.manifest(bucket.uuid).uid, 16) >= uid;
+    const isGone = () => view.buckets.byUuid[bucket.uuid]?.state !== 'ready';
+    const isSeen = await until(view, () => isKnown() || isGone(), timeoutMs, clock, signal);
+    if (isGone()) throw collectionRefusals.bucketGone();
     const leftMs = Math.max(timeoutMs - (clock.monotonicMs() - startedMs), 0);
-    if (!seen || !(await data.applied(view.latestRevision(), leftMs))) throw collectionRefusals.timeout();
+    if (!isSeen || !(await data.applied(view.latestRevision(), leftMs))) throw collectionRefusals.timeout();
   }
 
   /** Resolves with the new manifest's uid. */

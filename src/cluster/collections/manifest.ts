@@ -5,7 +5,7 @@ import { collectionRefusals } from '../refusals/collections.refusals.ts';
 
 export const maxTtlMax = 2_147_483_647;
 const nameLengthMax = 251;
-/** Names that a client may not create, but may keep when it sends a whole manifest. */
+/** The name of the default scope and collection: a client may not create it, but may keep it when it sends a whole manifest. */
 const defaultName = '_default';
 
 export type ScopeLimits = NonNullable<ScopeState['limits']>;
@@ -43,17 +43,17 @@ export function addScope(
   const before = findScope(manifest, name);
   if (before && limits === undefined) throw collectionRefusals.scopeExists({ scope: name });
   if (before) {
-    const next = withScope(manifest, limited(before, limits));
-    return sameContent(manifest, next) ? manifest : changed(next);
+    const next = withScope(manifest, withLimits(before, limits));
+    return sameContent(manifest, next) ? manifest : withNextUid(next);
   }
-  const scope: ScopeState = limited({ name, uid: hex(manifest.nextId), collections: [] }, limits);
-  return changed({ ...manifest, nextId: manifest.nextId + 1, scopes: [...manifest.scopes, scope] });
+  const scope: ScopeState = withLimits({ name, uid: hex(manifest.nextId), collections: [] }, limits);
+  return withNextUid({ ...manifest, nextId: manifest.nextId + 1, scopes: [...manifest.scopes, scope] });
 }
 
 export function dropScope(manifest: ManifestState, name: string): ManifestState {
   if (name === defaultName) throw collectionRefusals.defaultScopeStays();
   if (!findScope(manifest, name)) throw collectionRefusals.scopeNotFound({ scope: name });
-  return changed({ ...manifest, scopes: manifest.scopes.filter((scope) => scope.name !== name) });
+  return withNextUid({ ...manifest, scopes: manifest.scopes.filter((scope) => scope.name !== name) });
 }
 
 export function addCollection(
@@ -75,7 +75,7 @@ export function addCollection(
     throw collectionRefusals.scopeFull({ scope: scopeName });
   const collection = newCollection(wanted, manifest.nextId);
   const next = withScope(manifest, { ...scope, collections: [...scope.collections, collection] });
-  return changed({ ...next, nextId: manifest.nextId + 1 });
+  return withNextUid({ ...next, nextId: manifest.nextId + 1 });
 }
 
 export function dropCollection(manifest: ManifestState, scopeName: string, name: string): ManifestState {
@@ -84,7 +84,7 @@ export function dropCollection(manifest: ManifestState, scopeName: string, name:
   if (!findCollection(scope, name))
     throw collectionRefusals.collectionNotFound({ scope: scopeName, collection: name });
   const collections = scope.collections.filter((collection) => collection.name !== name);
-  return changed(withScope(manifest, { ...scope, collections }));
+  return withNextUid(withScope(manifest, { ...scope, collections }));
 }
 
 /** `maxTTL` undefined: unchanged. */
@@ -101,7 +101,7 @@ export function changeCollection(
   if (maxTTL === undefined || (before.maxTTL ?? 0) === maxTTL) return manifest;
   const after = collectionState(before.name, before.uid, maxTTL);
   const collections = scope.collections.map((collection) => (collection === before ? after : collection));
-  return changed(withScope(manifest, { ...scope, collections }));
+  return withNextUid(withScope(manifest, { ...scope, collections }));
 }
 
 /** The manifest sent replaces the current one; scopes and collections with the same name in both keep their id. */
@@ -115,15 +115,15 @@ export function replaceManifest(manifest: ManifestState, wanted: readonly Wanted
     const before = findScope(manifest, scope.name);
     const uid = before?.uid ?? hex(nextId++);
     const collections = scope.collections.map((one) => {
-      const kept = before && findCollection(before, one.name);
-      if (kept) return collectionState(one.name, kept.uid, one.maxTTL ?? kept.maxTTL);
+      const present = before && findCollection(before, one.name);
+      if (present) return collectionState(one.name, present.uid, one.maxTTL ?? present.maxTTL);
       refuseDefaultCollection(scope.name, one.name);
       return newCollection(one, nextId++);
     });
-    return limited({ ...before, name: scope.name, uid, collections }, scope.limits);
+    return withLimits({ ...before, name: scope.name, uid, collections }, scope.limits);
   });
   const next = { ...manifest, nextId, scopes };
-  return sameContent(manifest, next) ? manifest : changed(next);
+  return sameContent(manifest, next) ? manifest : withNextUid(next);
 }
 
 function refuseDefaultCollection(scope: string, collection: string): void {
@@ -152,7 +152,7 @@ export function countOf(manifest: ManifestState): { scopes: number; collections:
 }
 
 /** Replaces the limits; null removes them, undefined keeps them. */
-function limited(scope: ScopeState, limits: ScopeLimits | null | undefined): ScopeState {
+function withLimits(scope: ScopeState, limits: ScopeLimits | null | undefined): ScopeState {
   if (limits === undefined) return scope;
   const { limits: _before, ...rest } = scope;
   return limits === null ? rest : { ...rest, limits };
@@ -160,7 +160,7 @@ function limited(scope: ScopeState, limits: ScopeLimits | null | undefined): Sco
 
 const hex = (id: number): string => id.toString(16);
 
-const changed = (manifest: ManifestState): ManifestState => ({
+const withNextUid = (manifest: ManifestState): ManifestState => ({
   ...manifest,
   uid: (Number.parseInt(manifest.uid, 16) + 1).toString(16),
 });

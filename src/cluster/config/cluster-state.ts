@@ -20,11 +20,79 @@ export interface ClusterState {
   /** 32 hex digits; empty until the first administrator is set. */
   uuid: string;
   name: string;
-  /** Megabytes per node of services other than data; stored until they run. */
+  /** Megabytes per node of services other than data. */
   quotas: ServiceQuotas;
   nodes: NodeState[];
   /** Rises when another configuration store takes over: revisions count within it. Absent: 1. */
   revEpoch?: number;
+  /** The node that stores the configuration for the others; absent until another node was added. */
+  founder?: string;
+  /** Ids of nodes that were removed, the newest first: such a node finds here that it may delete what it has. */
+  left?: readonly string[];
+  /** Absent: all nodes are in the first group. */
+  groups?: readonly NodeGroup[];
+  /** The running rebalance. */
+  balance?: RebalancePlan;
+  lastBalance?: RebalanceOutcome;
+  /** A rebalance that failed and will be tried again. */
+  retry?: RebalanceRetry;
+  /** What changed since the last rebalance needs another one: maps follow groups only then. */
+  needsRebalance?: true;
+  /** How many rebalances and failovers began and ended, by their published names. */
+  counters?: Readonly<Record<string, number>>;
+}
+
+/** Only `active` nodes have documents. `inactiveAdded`: until the next rebalance; `inactiveFailed`: failed over. */
+type Membership = 'active' | 'inactiveAdded' | 'inactiveFailed';
+
+/** Nodes that may fail together. */
+export interface NodeGroup {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+/** Written before its first step, so that another orchestrator continues it. */
+export interface RebalancePlan {
+  readonly id: string;
+  readonly kind: RebalanceKind;
+  /** The term of the orchestrator that executes the plan: an orchestrator that reads a higher one stops. */
+  readonly term: number;
+  /** Ids of the nodes that have the documents at its end. */
+  readonly nodes: readonly string[];
+  /** Ids of the nodes that leave the cluster at its end. */
+  readonly ejected: readonly string[];
+  /** Ids of the nodes that are failed over at its end. */
+  readonly failing?: readonly string[];
+  /** Copies that may lack durable writes may serve where there is no other. */
+  readonly allowUnsafe?: boolean;
+  /** Why the orchestrator planned it by itself. */
+  readonly automatic?: string;
+  readonly startedMs: number;
+  /** Attempts that are left after this one, in a rebalance that is one of them. */
+  readonly attemptsLeft?: number;
+  /** Set when it ends before its last step: a client stopped it (null), or it failed for this reason. */
+  readonly stopping?: { readonly reason: string | null };
+}
+
+export interface RebalanceRetry {
+  /** Of the rebalance that failed. */
+  readonly id: string;
+  readonly nodes: readonly string[];
+  readonly ejected: readonly string[];
+  /** Wall clock time of the next attempt. */
+  readonly dueMs: number;
+  readonly attemptsLeft: number;
+}
+
+export type RebalanceKind = 'rebalance' | 'gracefulFailover' | 'failover';
+
+/** How the last one ended. */
+export interface RebalanceOutcome {
+  readonly id: string;
+  readonly kind: RebalanceKind;
+  readonly outcome: 'completed' | 'stopped' | 'failed';
+  readonly reason?: string;
+  readonly endedMs: number;
 }
 
 export interface ServiceQuotas {
@@ -39,7 +107,13 @@ export interface NodeState {
   otpNode: string;
   /** The name under which others reach this node; null while it is known only as "this host". */
   hostname: string | null;
-  membership: 'active';
+  membership: Membership;
+  /** How a node that was failed over comes back. */
+  recovery?: 'full' | 'delta';
+  /** The uuid of its server group; absent: the first. */
+  group?: string;
+  /** It was added and has not started in this cluster yet. */
+  joining?: true;
   /** Null until services are chosen; then provisioning uses the default. */
   services: string[] | null;
   ports: NodePorts;
@@ -73,10 +147,12 @@ export interface NodePorts {
   capiSSL: number;
   distTCP: number;
   distTLS: number;
-  /** Of the query service, if it runs. */
+  /** Absent in configurations of older versions. */
+  replication?: number;
+  /** Ports of the query service, if it runs. */
   n1ql?: number;
   n1qlSSL?: number;
-  /** Of the index service, if it runs. */
+  /** Ports of the index service, if it runs. */
   indexHttp?: number;
   indexHttps?: number;
 }
@@ -104,10 +180,12 @@ export interface BucketsState {
 export interface StoredBucket {
   name: string;
   uuid: string;
-  /** Increased by every flush; files of an older generation are stale. */
+  /** Increased by every flush; files of an earlier incarnation are stale. */
   incarnation: number;
   /** The name of a `deleting` bucket stays reserved until the data service has removed its files. */
   state: 'ready' | 'deleting';
+  /** Of a `deleting` bucket in a cluster of several nodes: ids of the nodes that have removed its files. */
+  removedBy?: readonly string[];
   vocabulary: Vocabulary;
   type: BucketType;
   /** Per node. */
@@ -134,6 +212,8 @@ export interface BucketMap {
   /** Ids of the nodes that `shards` names by their position. */
   readonly nodes: readonly string[];
   readonly shards: readonly ShardPlacement[];
+  /** While a rebalance runs: the id of its plan and, by shard, the chain at its end. */
+  readonly forward?: { readonly plan: string; readonly chains: readonly (readonly number[])[] };
 }
 
 export interface ShardPlacement {
@@ -141,6 +221,25 @@ export interface ShardPlacement {
   readonly epoch: number;
   /** Positions in `nodes`: the active, then its copies; -1 where there is none. */
   readonly chain: readonly number[];
+  /** Positions of nodes that receive a copy which clients do not see yet, because the shard moves. */
+  readonly incoming?: readonly number[];
+  /**
+   * The in-sync set: the active and the copies that have received every durable write, each as its position and the boot that
+   * received them. Absent: the active alone. Only a member may become active.
+   */
+  readonly inSync?: readonly (readonly [position: number, boot: string])[];
+  /**
+   * The boot of the active that confirmed this epoch: until then it serves nothing. Absent after the shard got another active, and
+   * in clusters of one node, which confirms nothing.
+   */
+  readonly confirmed?: string;
+  /** The epoch whose active reported that it has stopped: its successor need not wait for as long as that active might still serve. */
+  readonly stopped?: number;
+  /**
+   * Position of the member of the in-sync set to which the active hands the shard over: it accepts nothing more, sends what it has, and
+   * reports that it has stopped.
+   */
+  readonly successor?: number;
 }
 
 export type CompressionMode = 'off' | 'passive' | 'active';

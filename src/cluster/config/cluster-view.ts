@@ -26,6 +26,7 @@ export class ClusterView {
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
   readonly #watches: { stop(): void }[] = [];
+  #removed: () => void = () => {};
 
   constructor(store: ConfigStore, nodeId: string) {
     this.#store = store;
@@ -56,6 +57,26 @@ export class ClusterView {
     return node;
   }
 
+  /** Whether this node has documents: false until a rebalance after it was added, and after a failover. */
+  get isActive(): boolean {
+    return this.self.membership === 'active';
+  }
+
+  /** The nodes that have documents and run services. */
+  get activeNodes(): readonly NodeState[] {
+    return this.cluster.nodes.filter(({ membership }) => membership === 'active');
+  }
+
+  /** The active nodes that run the data service. */
+  get dataNodes(): readonly NodeState[] {
+    return this.activeNodes.filter(({ services }) => (services ?? ['kv']).includes('kv'));
+  }
+
+  /** `removed` is called when the cluster has removed this node; the view then keeps what it had. */
+  whenRemoved(removed: () => void): void {
+    this.#removed = removed;
+  }
+
   get buckets(): BucketsState {
     return (this.#entries.get(bucketsKey)?.value as BucketsState | undefined) ?? noBuckets(0);
   }
@@ -84,6 +105,11 @@ export class ClusterView {
   /** Null while it is not known which node holds the bucket's shards. */
   map(bucketUuid: string): BucketMap | null {
     return (this.#entries.get(mapKey(bucketUuid))?.value as BucketMap | undefined) ?? null;
+  }
+
+  /** Revision of the bucket's map; 0 while it is not known. */
+  mapRevision(bucketUuid: string): number {
+    return this.#revisionOf(mapKey(bucketUuid));
   }
 
   /** Revisions are compared within an epoch of the store. */
@@ -123,8 +149,15 @@ export class ClusterView {
   }
 
   #changed(key: string, entry: Entry | null): void {
+    if (key === clusterKey && this.#isWithoutThisNode(entry?.value as ClusterState | undefined)) return;
     if (entry) this.#entries.set(key, entry);
     else this.#entries.delete(key);
     for (const listener of [...this.#listeners]) listener();
+  }
+
+  #isWithoutThisNode(cluster: ClusterState | undefined): boolean {
+    if (cluster?.nodes.some(({ uuid }) => uuid === this.#nodeId) !== false) return false;
+    if (cluster.left?.includes(this.#nodeId)) this.#removed();
+    return this.#entries.has(clusterKey);
   }
 }

@@ -11,12 +11,12 @@ export interface DataService {
   /** The newest figures of a bucket; null before its first report. */
   measured(bucketUuid: string): MeasuredBucket | null;
   connections(): number;
-  /** Its current counters. */
+  /** The current metrics of the data service. */
   metrics(): Promise<MetricSample[]>;
   /** A key of the default collection, or null if it is empty. */
   randomKey(bucket: string): Promise<string | null>;
   /** Starts a compaction without waiting for it. */
-  compact(bucketUuid: string, order: CompactOrder): Promise<void>;
+  compact(bucketUuid: string, request: CompactionRequest): Promise<void>;
   cancelCompaction(bucketUuid: string, origin: CompactionOrigin): Promise<void>;
   onChange(listener: () => void): { stop(): void };
 }
@@ -24,7 +24,7 @@ export interface DataService {
 /** The source of a compaction: a cancellation names it. */
 export type CompactionOrigin = 'bucket' | 'databases' | 'automatic';
 
-export interface CompactOrder {
+export interface CompactionRequest {
   /** Tombstones of deletions before this second are purged. */
   purgeBeforeSeconds: number | 'all';
   origin: CompactionOrigin;
@@ -42,7 +42,7 @@ export interface WarmUpFigures {
 export interface MeasuredBucket {
   state: 'warmup' | 'ready' | 'failed';
   /** Conditions that an operator must know: unreadable files, reasons why writes are refused. */
-  troubles: readonly string[];
+  problems: readonly string[];
   items: number;
   memUsedBytes: number;
   dataBytes: number;

@@ -37,8 +37,8 @@ export class WatchedSetting<T extends object> implements Changing {
 
   /** `next` may throw; then nothing is written. It runs again if another writer was first. */
   async change(next: (before: T) => T): Promise<T> {
-    const { value } = await update<Partial<T>>(this.#store, this.#key, {}, (kept) =>
-      next({ ...this.#defaults, ...kept }),
+    const { value } = await update<Partial<T>>(this.#store, this.#key, {}, (stored) =>
+      next({ ...this.#defaults, ...stored }),
     );
     return { ...this.#defaults, ...value };
   }
@@ -48,8 +48,8 @@ export class WatchedSetting<T extends object> implements Changing {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
-  #take(kept: Partial<T> | undefined): void {
-    this.#value = { ...this.#defaults, ...kept };
+  #take(stored: Partial<T> | undefined): void {
+    this.#value = { ...this.#defaults, ...stored };
     for (const listener of [...this.#listeners]) listener();
   }
 }

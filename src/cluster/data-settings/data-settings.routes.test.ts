@@ -94,7 +94,7 @@ describe("the data service's settings", () => {
     });
   });
 
-  test('of one node keep both limits of every range too', async (t) => {
+  test('of one node also keep both limits of every range', async (t) => {
     await using target = await managerTarget();
     const own = `${base}/node/self`;
     await checkSettings(t, target, {
@@ -114,7 +114,7 @@ describe("the data service's settings", () => {
     assert.deepEqual([status, body], [202, { verbosity: 1, max_connections: 3000 }]);
   });
 
-  it('refuse unknown names, and change nothing then', async () => {
+  it('refuse unknown names without changing anything', async () => {
     const { request } = await aManager();
     const { status, body } = await request(path, { form: { verbosity: 1, x: 1 } });
     assert.deepEqual([status, body], [400, { _: 'Unknown POST parameters: ["x"]' }]);

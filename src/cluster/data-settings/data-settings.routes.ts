@@ -35,31 +35,31 @@ export function dataSettingsRoutes({ settings, view, data }: DataSettingsDeps): 
     await replace(name, (before) => ({ ...before, ...changes }));
     return reply.json(await read(name), 202);
   };
-  const own = (node: string | undefined): string => {
+  const nameFor = (node: string | undefined): string => {
     if (node !== 'self' && node !== view.self.otpNode) throw settingsRefusals.noDataSetting();
     return nodeDataSetting(view.self.uuid);
   };
-  const oneOf = async (node: string | undefined, name = '') => {
-    const all = await read(own(node));
+  const storedValue = async (node: string | undefined, name = '') => {
+    const all = await read(nameFor(node));
     if (!Object.hasOwn(all, name)) throw settingsRefusals.noDataSetting();
     return { name, value: all[name] };
   };
   return [
     bind(contract.GetGlobal, async () => reply.json(await read(globalDataSetting))),
     bind(contract.SetGlobal, ({ body }) => change(globalDataSetting, body)),
-    bind(contract.GetNode, async ({ params }) => reply.json(await read(own(params['node'])))),
-    bind(contract.SetNode, ({ params, body }) => change(own(params['node']), body)),
+    bind(contract.GetNode, async ({ params }) => reply.json(await read(nameFor(params['node'])))),
+    bind(contract.SetNode, ({ params, body }) => change(nameFor(params['node']), body)),
     bind(contract.GetNodeSetting, async ({ params }) => {
-      const { value } = await oneOf(params['node'], params['setting']);
+      const { value } = await storedValue(params['node'], params['setting']);
       return reply.json({ value });
     }),
     bind(contract.RemoveNodeSetting, async ({ params }) => {
-      const { name } = await oneOf(params['node'], params['setting']);
-      await replace(own(params['node']), ({ [name]: _gone, ...rest }) => rest);
+      const { name } = await storedValue(params['node'], params['setting']);
+      await replace(nameFor(params['node']), ({ [name]: _gone, ...rest }) => rest);
       return reply.json([], 202);
     }),
     bind(contract.GetEffective, ({ params }) => {
-      own(params['node']);
+      nameFor(params['node']);
       return reply.json(effectiveDataSettings(view));
     }),
   ];

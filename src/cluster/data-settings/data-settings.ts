@@ -48,7 +48,7 @@ export const dataSettingNames = Object.keys(dataRules) as (keyof typeof dataRule
 export const globalDataSetting = 'memcached';
 export const nodeDataSetting = (nodeUuid: string): string => `memcached/${nodeUuid}`;
 
-/** The effective values of this node: its own override the cluster's, those the defaults. */
+/** The effective values of this node: its own override the cluster's, which override the defaults. */
 export function effectiveDataSettings(view: ClusterView): DataSettings {
   const own = view.setting<DataSettings>(nodeDataSetting(view.self.uuid), {});
   return { ...dataDefaults, ...view.setting<DataSettings>(globalDataSetting, {}), ...own };

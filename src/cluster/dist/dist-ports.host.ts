@@ -1,8 +1,22 @@
-// Listens on the ports between nodes. Clusters have one node yet, so each client only gets a line that names this server.
+// Listens on the ports between nodes. Nodes of the cluster, which request the TLS port by its internal name and show their certificates,
+// are served by the owner; every other client only gets a line that names this server.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  type SecureContext,
+  type TLSSocket,
+  type Server as TlsServer,
+} from 'node:tls';
+import { nodeServerName } from '#base/node-uri.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
 import { secureContextOptions, type TlsSpec } from '#ports/tls.ts';
+import {
+  type NodeCredentials,
+  type NodeProtocol,
+  nodeProtocols,
+  peerOf,
+} from '#replog/served/node-connect.adapter.ts';
 
 export interface DistPortsOptions {
   host: string;
@@ -15,7 +29,10 @@ export interface DistPortsOptions {
   gate?: ClientGate;
 }
 
-const connectionsMax = 64;
+/** Serves connections of nodes that hold a certificate of the cluster's authority. */
+export type ServeNode = (socket: TLSSocket, nodeId: string, protocol: NodeProtocol) => void;
+
+const connectionsMax = 256;
 const idleMs = 10_000;
 
 export class DistPorts {
@@ -23,6 +40,7 @@ export class DistPorts {
   readonly #sockets = new Set<Socket>();
   readonly #plain: Server;
   #secure: TlsServer | null = null;
+  #nodes: { context: SecureContext; serve: ServeNode } | null = null;
   /** The port of each server, so that a closed one is opened on the same port again. */
   readonly #ports = new Map<Server, number>();
 
@@ -36,12 +54,23 @@ export class DistPorts {
     return this.#listen(this.#plain, this.#options.port);
   }
 
-  /** Starts listening once there is a certificate. */
+  /** Starts the TLS port, when there is a certificate; resolves with the actual port. */
   startTls(tls: TlsSpec): Promise<number> {
-    const secure = createTlsServer(secureContextOptions(tls), (socket) => this.#greet(socket));
+    const options = {
+      ...secureContextOptions(tls),
+      ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: Object.values(nodeProtocols) },
+      SNICallback: (name: string, done: (error: Error | null, context?: SecureContext) => void) =>
+        done(null, name === nodeServerName ? this.#nodes?.context : undefined),
+    };
+    const secure = createTlsServer(options, (socket) => this.#serve(socket));
     secure.on('tlsClientError', () => {}); // a client without TLS gets the error from the handshake
     this.#secure = this.#prepared(secure);
     return this.#listen(this.#secure, this.#options.tlsPort);
+  }
+
+  /** From now on serves the nodes of a cluster, as the node with these credentials. */
+  serveNodes({ ca, cert, key }: NodeCredentials, serve: ServeNode): void {
+    this.#nodes = { context: createSecureContext({ ca, cert, key, minVersion: 'TLSv1.3' }), serve };
   }
 
   replaceTls(tls: TlsSpec): void {
@@ -66,6 +95,19 @@ export class DistPorts {
     if (port === undefined || wanted === server.listening) return;
     if (wanted) await this.#listen(server, port);
     else server.close();
+  }
+
+  #serve(socket: TLSSocket): void {
+    const { servername, alpnProtocol } = socket as { servername?: string | false } & TLSSocket;
+    if (servername !== nodeServerName || this.#nodes === null) {
+      this.#greet(socket);
+      return;
+    }
+    const peer = peerOf(socket);
+    socket.on('error', () => {}); // the other node has disconnected
+    socket.setTimeout(0);
+    if (peer === null || !alpnProtocol) socket.destroy();
+    else this.#nodes.serve(socket, peer, alpnProtocol as NodeProtocol);
   }
 
   #greet(socket: Socket): void {

@@ -5,7 +5,7 @@ import { Status } from '#wire/status.ts';
 import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 
 /** The attribute `$document`. */
-interface Facts {
+interface DocumentMeta {
   readonly CAS: string;
   readonly datatype: readonly string[];
   readonly exptime: number;
@@ -18,27 +18,28 @@ const pathsMax = 15;
 const attemptsMax = 10;
 
 const attribute = (path: string): PathRead => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path });
-const facts = attribute('$document');
-const firstPaths = [facts, attribute('$XTOC'), { opcode: SubdocOpcode.getDoc, flags: 0, path: '' }];
+const metaPath = attribute('$document');
+const firstPaths = [metaPath, attribute('$XTOC'), { opcode: SubdocOpcode.getDoc, flags: 0, path: '' }];
 
 /** Resolves with the document, or with a status of the data port if there is none or it keeps changing. */
 export async function readDocument(
   client: BucketClient,
-  place: { collectionId: number; key: string; withSystemXattrs: boolean },
+  document: { collectionId: number; key: string; withSystemXattrs: boolean },
 ): Promise<unknown> {
-  const { collectionId, key } = place;
+  const { collectionId, key } = document;
   const read = async (paths: readonly PathRead[]) =>
     (await client.lookupMany(collectionId, [key], paths))[0] as FetchedParts | number;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const head = await read(firstPaths);
     if (typeof head === 'number') return head;
-    const [known, contents, body] = head.results.map(({ value }) => value) as [Buffer, Buffer, Buffer];
-    const names = (JSON.parse(contents.toString()) as string[]).filter(
-      (name) => place.withSystemXattrs || !name.startsWith('_'),
+    const [meta, attributeNames, body] = head.results.map(({ value }) => value) as [Buffer, Buffer, Buffer];
+    const names = (JSON.parse(attributeNames.toString()) as string[]).filter(
+      (name) => document.withSystemXattrs || !name.startsWith('_'),
     );
     const xattrs = await readXattrs(names, head.cas, read);
     if (typeof xattrs === 'number') return xattrs;
-    if (xattrs !== null) return shown(key, head.cas, JSON.parse(known.toString()) as Facts, body, xattrs);
+    if (xattrs !== null)
+      return shown(key, head.cas, JSON.parse(meta.toString()) as DocumentMeta, body, xattrs);
   }
   return Status.temporaryFailure;
 }
@@ -61,8 +62,8 @@ async function readXattrs(
   return Object.fromEntries(found);
 }
 
-function shown(id: string, cas: bigint, known: Facts, body: Buffer, xattrs: Record<string, unknown>) {
-  const { exptime: expiration, flags, revid, datatype } = known;
+function shown(id: string, cas: bigint, meta: DocumentMeta, body: Buffer, xattrs: Record<string, unknown>) {
+  const { exptime: expiration, flags, revid, datatype } = meta;
   const rev = `${revid}-${hex(cas, 16)}${hex(expiration, 8)}${hex(flags, 8)}`;
   return {
     meta: { id, rev, expiration, flags, cas: `${cas}` },

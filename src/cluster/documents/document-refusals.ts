@@ -16,6 +16,6 @@ const byStatus: ReadonlyMap<number, () => AppError> = new Map([
 ]);
 
 /** The refusal for a status other than success. */
-export const refusalOf = (status: number, isPassing: boolean): AppError =>
+export const refusalOf = (status: number, isTransient: boolean): AppError =>
   byStatus.get(status)?.() ??
-  (isPassing ? documentRefusals.busy() : documentRefusals.otherStatus({ status: status.toString(16) }));
+  (isTransient ? documentRefusals.busy() : documentRefusals.otherStatus({ status: status.toString(16) }));

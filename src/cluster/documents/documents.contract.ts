@@ -2,29 +2,30 @@
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 
-interface Place {
+/** A path to documents, and the collection that it names. */
+interface DocumentsTarget {
   readonly id: string;
   readonly path: string;
   readonly collection: string;
-  readonly words: string;
+  readonly name: string;
 }
 
-const places = {
+const targets = {
   bucket: {
     id: 'documents',
     path: '/pools/default/buckets/:bucket/docs',
     collection: '{bucket}:_default:_default',
-    words: 'the default collection',
+    name: 'the default collection',
   },
   collection: {
     id: 'collection_documents',
     path: '/pools/default/buckets/:bucket/scopes/:scope/collections/:collection/docs',
     collection: '{bucket}:{scope}:{collection}',
-    words: 'a collection',
+    name: 'a collection',
   },
 } as const;
 
-const access = ({ collection }: Place, operation: 'read' | 'upsert' | 'delete'): Access => ({
+const access = ({ collection }: DocumentsTarget, operation: 'read' | 'upsert' | 'delete'): Access => ({
   kind: 'permission',
   permission: `cluster.collection[${collection}].data.docs!${operation}`,
 });
@@ -48,41 +49,41 @@ const nothing = shape.array(shape.any);
 /** The limit of an encoded body, so that no request occupies the REST thread for long. */
 const bodyBytesMax = 10 << 20;
 
-const routesOf = (place: Place) => ({
+const routesOf = (target: DocumentsTarget) => ({
   list: defineRoute({
-    id: `${place.id}.list`,
+    id: `${target.id}.list`,
     method: 'GET',
-    path: place.path,
-    access: access(place, 'read'),
+    path: target.path,
+    access: access(target, 'read'),
     answer: { json: page },
-    doc: `Keys of ${place.words} in order: at most \`limit\` (1000) after skipping \`skip\` (0), from \`startkey\` to \`endkey\` (JSON strings; \`inclusive_end=false\` excludes the last), with \`include_docs=true\` the documents too.`,
+    doc: `Keys of ${target.name} in order: at most \`limit\` (1000) after skipping \`skip\` (0), from \`startkey\` to \`endkey\` (JSON strings; \`inclusive_end=false\` excludes the last), with \`include_docs=true\` the documents too.`,
   }),
   read: defineRoute({
-    id: `${place.id}.read`,
+    id: `${target.id}.read`,
     method: 'GET',
-    path: `${place.path}/:document`,
-    access: access(place, 'read'),
+    path: `${target.path}/:document`,
+    access: access(target, 'read'),
     answer: { json: document },
-    doc: `A document of ${place.words}: JSON as text in \`json\`, any other in \`base64\`.`,
+    doc: `A document of ${target.name}: JSON as text in \`json\`, any other in \`base64\`.`,
   }),
   write: defineRoute({
-    id: `${place.id}.write`,
+    id: `${target.id}.write`,
     method: 'POST',
-    path: `${place.path}/:document`,
-    access: access(place, 'upsert'),
+    path: `${target.path}/:document`,
+    access: access(target, 'upsert'),
     bodyKind: 'form',
     bodyLimit: bodyBytesMax,
     hasUserData: true,
     answer: { json: nothing },
-    doc: `Stores \`value\` as a document of ${place.words}, with \`flags\` if sent; with \`cas\` only over that version. Keeps the expiry of an existing document.`,
+    doc: `Stores \`value\` as a document of ${target.name}, with \`flags\` if sent; with \`cas\` only over that version. Keeps the expiry of an existing document.`,
   }),
   remove: defineRoute({
-    id: `${place.id}.delete`,
+    id: `${target.id}.delete`,
     method: 'DELETE',
-    path: `${place.path}/:document`,
-    access: access(place, 'delete'),
+    path: `${target.path}/:document`,
+    access: access(target, 'delete'),
     answer: { json: nothing },
-    doc: `Deletes a document of ${place.words}.`,
+    doc: `Deletes a document of ${target.name}.`,
   }),
 });
 
@@ -91,11 +92,11 @@ export const {
   read: ReadDocument,
   write: WriteDocument,
   remove: DeleteDocument,
-} = routesOf(places.bucket);
+} = routesOf(targets.bucket);
 
 export const {
   list: ListCollectionDocuments,
   read: ReadCollectionDocument,
   write: WriteCollectionDocument,
   remove: DeleteCollectionDocument,
-} = routesOf(places.collection);
+} = routesOf(targets.collection);

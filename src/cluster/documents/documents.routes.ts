@@ -1,31 +1,31 @@
 // Maps requests about documents to the service.
 import { type BoundRoute, bind, type Context, type Params, reply } from '#contract/route.ts';
 import * as contract from './documents.contract.ts';
-import type { DocumentPlace, DocumentsService } from './documents.service.ts';
+import type { CollectionPath, DocumentsService } from './documents.service.ts';
 import { readPage } from './page-query.ts';
 
 export function documentRoutes(service: DocumentsService): BoundRoute[] {
   return [
     ...[contract.ListDocuments, contract.ListCollectionDocuments].map((route) =>
       bind(route, async ({ params, query }, { signal }) =>
-        reply.json({ rows: await service.list(placeIn(params), readPage(query), signal) }),
+        reply.json({ rows: await service.list(pathIn(params), readPage(query), signal) }),
       ),
     ),
     ...[contract.ReadDocument, contract.ReadCollectionDocument].map((route) =>
       bind(route, async ({ params }, context) => {
-        const place = placeIn(params);
-        return reply.json(await service.read(place, keyIn(params), () => maySeeSystemData(place, context)));
+        const path = pathIn(params);
+        return reply.json(await service.read(path, keyIn(params), () => maySeeSystemData(path, context)));
       }),
     ),
     ...[contract.WriteDocument, contract.WriteCollectionDocument].map((route) =>
       bind(route, async ({ params, body }) => {
-        await service.write(placeIn(params), keyIn(params), body);
+        await service.write(pathIn(params), keyIn(params), body);
         return reply.json([]);
       }),
     ),
     ...[contract.DeleteDocument, contract.DeleteCollectionDocument].map((route) =>
       bind(route, async ({ params }) => {
-        await service.remove(placeIn(params), keyIn(params));
+        await service.remove(pathIn(params), keyIn(params));
         return reply.json([]);
       }),
     ),
@@ -34,11 +34,11 @@ export function documentRoutes(service: DocumentsService): BoundRoute[] {
 
 const keyIn = (params: Params): string => params['document'] as string;
 
-const placeIn = (params: Params): DocumentPlace => ({
+const pathIn = (params: Params): CollectionPath => ({
   bucket: params['bucket'] as string,
   scope: params['scope'] ?? '_default',
   collection: params['collection'] ?? '_default',
 });
 
-const maySeeSystemData = ({ bucket, scope, collection }: DocumentPlace, context: Context): boolean =>
+const maySeeSystemData = ({ bucket, scope, collection }: CollectionPath, context: Context): boolean =>
   context.may(`cluster.collection[${bucket}:${scope}:${collection}].data.sxattr!read`);

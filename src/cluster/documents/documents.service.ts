@@ -1,9 +1,11 @@
-// Reads and changes documents of a collection over the data port, with an account of this node. The permission of the route has
+// Reads and changes documents of a collection over the data ports of the nodes that have them, with an account of this node. The permission of the route has
 // checked the rights of the caller.
 import type { BucketClient } from '#client/bucket-client.ts';
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Form } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { documentRefusals } from '../refusals/documents.refusals.ts';
@@ -12,15 +14,26 @@ import { badRequest, refusalOf } from './document-refusals.ts';
 import type { Page } from './page-query.ts';
 
 /** How this node's own connections reach its data port. */
-export type DataPortAccess = () => Promise<{ address: WireAddress; account: WireAccount }>;
+export type DataPortAccess = () => Promise<{
+  address: WireAddress;
+  account: WireAccount;
+  /** The other nodes with documents; null or absent while this one is alone. */
+  cluster?: ClusterLayout | null;
+}>;
 
-export interface DocumentPlace {
+export interface DocumentsDeps {
+  readonly view: ClusterView;
+  readonly dataPort: DataPortAccess;
+  readonly clock: Clock;
+}
+
+export interface CollectionPath {
   readonly bucket: string;
   readonly scope: string;
   readonly collection: string;
 }
 
-interface OpenPlace {
+interface OpenCollection {
   readonly client: BucketClient;
   readonly collectionId: number;
 }
@@ -34,15 +47,15 @@ const batch = 16;
 const jsonFlags = 0x02000006;
 
 export class DocumentsService {
-  private readonly deps: { view: ClusterView; dataPort: DataPortAccess };
+  private readonly deps: DocumentsDeps;
   private requests = 0;
 
-  constructor(deps: { view: ClusterView; dataPort: DataPortAccess }) {
+  constructor(deps: DocumentsDeps) {
     this.deps = deps;
   }
 
-  list(place: DocumentPlace, page: Page, signal: AbortSignal) {
-    return this.at(place, async ({ client, collectionId }) => {
+  list(path: CollectionPath, page: Page, signal: AbortSignal) {
+    return this.withCollection(path, async ({ client, collectionId }) => {
       const { listKeys } = await import('./list-keys.ts');
       const ids = await listKeys(client, collectionId, page, signal);
       if (!page.withDocuments) return ids.map((id) => ({ id }));
@@ -64,8 +77,8 @@ export class DocumentsService {
   }
 
   /** Calls `maySeeSystemXattrs` only for an existing collection, since its names become part of a permission. */
-  read(place: DocumentPlace, key: string, maySeeSystemXattrs: () => boolean): Promise<unknown> {
-    return this.at(place, async ({ client, collectionId }) => {
+  read(path: CollectionPath, key: string, maySeeSystemXattrs: () => boolean): Promise<unknown> {
+    return this.withCollection(path, async ({ client, collectionId }) => {
       const withSystemXattrs = maySeeSystemXattrs();
       const found = await readDocument(client, { collectionId, key, withSystemXattrs });
       if (found === Status.keyNotFound) throw documentRefusals.notFound();
@@ -75,12 +88,12 @@ export class DocumentsService {
   }
 
   /** Replaces the version that `cas` names; without `cas` stores over any version. */
-  write(place: DocumentPlace, key: string, sent: Form): Promise<void> {
+  write(path: CollectionPath, key: string, sent: Form): Promise<void> {
     const { value } = sent;
     if (value === undefined) throw badRequest('value: the document, as text');
     const cas = casIn(sent);
     const flags = flagsIn(sent);
-    return this.at(place, async ({ client, collectionId }) => {
+    return this.withCollection(path, async ({ client, collectionId }) => {
       const kind = cas === 0n ? 'set' : 'replace';
       const stored = { kind, key, value: Buffer.from(value), cas, expiry: 'keep', flags } as const;
       const [reply] = await client.storeMany(collectionId, [stored]);
@@ -89,8 +102,8 @@ export class DocumentsService {
     });
   }
 
-  remove(place: DocumentPlace, key: string): Promise<void> {
-    return this.at(place, async ({ client, collectionId }) => {
+  remove(path: CollectionPath, key: string): Promise<void> {
+    return this.withCollection(path, async ({ client, collectionId }) => {
       const removed = { kind: 'remove', key, value: Buffer.alloc(0), cas: 0n, expiry: 0 } as const;
       const [reply] = await client.storeMany(collectionId, [removed]);
       if (reply?.status === Status.keyNotFound) throw badRequest("Key doesn't exist");
@@ -98,26 +111,26 @@ export class DocumentsService {
     });
   }
 
-  private async at<T>(place: DocumentPlace, act: (open: OpenPlace) => Promise<T>): Promise<T> {
-    const collectionId = this.collectionId(place);
+  private async withCollection<T>(
+    path: CollectionPath,
+    act: (open: OpenCollection) => Promise<T>,
+  ): Promise<T> {
+    const collectionId = this.collectionId(path);
     if (this.requests >= requestsMax) throw documentRefusals.busy();
     this.requests++;
     try {
-      return await this.connected(place.bucket, (client) => act({ client, collectionId }));
+      return await this.withClient(path.bucket, (client) => act({ client, collectionId }));
     } finally {
       this.requests--;
     }
   }
 
-  private async connected<T>(bucket: string, act: (client: BucketClient) => Promise<T>): Promise<T> {
+  private async withClient<T>(bucket: string, act: (client: BucketClient) => Promise<T>): Promise<T> {
     // The first request loads the client, since most nodes get no such requests.
-    const [{ BucketClient }, { DataPortError, StatusError }] = await Promise.all([
-      import('#client/bucket-client.ts'),
-      import('#client/data-port-error.ts'),
-    ]);
+    const { DataPortError, StatusError } = await import('#client/data-port-error.ts');
     let client: BucketClient | null = null;
     try {
-      client = await BucketClient.open({ ...(await this.deps.dataPort()), bucket });
+      client = await this.open(bucket);
       return await act(client);
     } catch (error) {
       if (error instanceof StatusError) throw await refusalFor(error.status);
@@ -128,7 +141,19 @@ export class DocumentsService {
     }
   }
 
-  private collectionId({ bucket, scope, collection }: DocumentPlace): number {
+  private async open(bucket: string): Promise<BucketClient> {
+    const { clock, dataPort } = this.deps;
+    const { cluster = null, ...access } = await dataPort();
+    if (cluster === null)
+      return (await import('#client/bucket-client.ts')).BucketClient.open({ ...access, bucket });
+    const [{ ClusterBucketClient }, { ClusterRoutes }] = await Promise.all([
+      import('#client/cluster-bucket-client.ts'),
+      import('#client/cluster-routes.ts'),
+    ]);
+    return ClusterBucketClient.openAll({ ...access, bucket, clock, routes: new ClusterRoutes(cluster) });
+  }
+
+  private collectionId({ bucket, scope, collection }: CollectionPath): number {
     const { view } = this.deps;
     const uuid = view.liveBucket(bucket)?.uuid;
     if (uuid === undefined) throw generalRefusals.notFound();
@@ -141,8 +166,8 @@ export class DocumentsService {
 }
 
 async function refusalFor(status: number) {
-  const { isPassing } = await import('#client/data-port-error.ts');
-  return refusalOf(status, isPassing(status));
+  const { isTransient } = await import('#client/data-port-error.ts');
+  return refusalOf(status, isTransient(status));
 }
 
 function casIn({ cas }: Form): bigint {

@@ -96,7 +96,7 @@ test('stores only over the version that cas names', async () => {
   assert.equal((await request(one)).body.json, '2');
 });
 
-test('shows values that are no JSON in base64, and attributes', async () => {
+test('shows values that are not JSON in base64, and attributes', async () => {
   await using cluster = await aCluster();
   const { request, service } = cluster;
   const client = await service.ready();

@@ -8,8 +8,9 @@ import { Status } from '#wire/status.ts';
 import { KeyPage } from './key-page.ts';
 import type { Page } from './page-query.ts';
 
-/** The limit for all outstanding replies together. */
+/** The limit for all outstanding replies vbucketsAtOnce. */
 const repliesBytesMax = 4 << 20;
+/** A key in a reply: two bytes of length, then the key with its collection id. */
 const keyBytesMax = 2 + 255;
 const vbucketsMax = 64;
 
@@ -30,10 +31,13 @@ export async function listKeys(
   const extras = Buffer.alloc(4);
   extras.writeUInt32BE(count);
   const keys = new KeyPage(count, (one) => isBeforeEnd(one, page));
-  const together = Math.min(vbucketsMax, Math.max(1, Math.floor(repliesBytesMax / (count * keyBytesMax))));
+  const vbucketsAtOnce = Math.min(
+    vbucketsMax,
+    Math.max(1, Math.floor(repliesBytesMax / (count * keyBytesMax))),
+  );
   let failure: number = Status.success;
-  for (let at = 0; at < vbuckets.length; at += together) {
-    const some = vbuckets.slice(at, at + together);
+  for (let at = 0; at < vbuckets.length; at += vbucketsAtOnce) {
+    const some = vbuckets.slice(at, at + vbucketsAtOnce);
     await pipelined(client.connection, {
       ...{ count: some.length, signal },
       request: (index) => ({ opcode: GetKeys.opcode, vb: some[index] as number, key, extras }),

@@ -17,6 +17,8 @@ export interface Page {
 /** The limit of `skip` plus `limit`: so many keys are in memory while the page is read. */
 const keysMax = 10_000;
 const limitDefault = 1000;
+/** The limit of a key without its collection id. */
+const keyBytesMax = 246;
 
 export function readPage(query: Form): Page {
   const skip = countIn(query, 'skip', 0);
@@ -51,8 +53,8 @@ function keyIn(query: Form, name: string): Buffer | null {
   const sent = query[name];
   if (sent === undefined) return null;
   const key = parsed(sent);
-  if (typeof key === 'string' && Buffer.byteLength(key) <= 246) return Buffer.from(key);
-  throw badRequest(`${name}: a JSON string of at most 246 bytes, such as "a"`);
+  if (typeof key === 'string' && Buffer.byteLength(key) <= keyBytesMax) return Buffer.from(key);
+  throw badRequest(`${name}: a JSON string of at most ${keyBytesMax} bytes, such as "a"`);
 }
 
 function parsed(text: string): unknown {

@@ -8,6 +8,8 @@ import type { EncryptionLevel } from '../security/security-state.ts';
 export interface ListeningDeps {
   view: ClusterView;
   security: Changing & { readonly encryptionLevel: EncryptionLevel | null };
+  /** The nodes of a cluster connect to each other with TLS, at every encryption level. */
+  nodeCertificates: Changing & { own(): unknown };
 }
 
 export class Listening implements Changing {
@@ -26,12 +28,13 @@ export class Listening implements Changing {
     const { listeners } = networkOf(this.#deps.view.self);
     return {
       plain: !this.isPlainForThisMachineOnly && listeners.some((one) => !one.nodeEncryption),
-      tls: listeners.some((one) => one.nodeEncryption),
+      tls: listeners.some((one) => one.nodeEncryption) || this.#deps.nodeCertificates.own() !== null,
     };
   }
 
   onChange(listener: () => void): { stop(): void } {
-    const following = [this.#deps.view.onChange(listener), this.#deps.security.onChange(listener)];
+    const { view, security, nodeCertificates } = this.#deps;
+    const following = [view, security, nodeCertificates].map((one) => one.onChange(listener));
     return {
       stop() {
         for (const one of following) one.stop();

@@ -83,9 +83,9 @@ export class NetworkService {
     const change = readChange(reader);
     reader.refuseIfInvalid();
     const disabled = (network: NodeNetwork) => {
-      const gone = listenerOf(network, change);
-      if (!sameListener(network, gone)) return withoutListener(network, gone);
-      const listener = `${familyNames[gone.afamily]}, ${gone.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
+      const removed = listenerOf(network, change);
+      if (!sameListener(network, removed)) return withoutListener(network, removed);
+      const listener = `${familyNames[removed.afamily]}, ${removed.nodeEncryption ? 'encrypted' : 'not encrypted'}`;
       throw settingsRefusals.listenerInUse({ listener });
     };
     if (justValidate) disabled(networkOf(this.#deps.view.self));

@@ -9,7 +9,7 @@ import { redacted } from './redact.ts';
 
 export interface AuditTrailDeps {
   events: EventLog;
-  refusals: Denials;
+  denials: Denials;
   /** Whether a user of that name exists. An unknown name may be a password in the wrong field, and is not stored. */
   isUser(name: string): boolean;
   /** Gets the same events, if the audit log is enabled. */
@@ -41,14 +41,14 @@ export class AuditTrail implements Audit {
 
   /** Logins at the data port. */
   loginRefused({ user, from }: { user: string | null; from: string }): void {
-    this.#deps.refusals.note('login_failed', { user, from, service: 'data' });
+    this.#deps.denials.add('login_failed', { user, from, service: 'data' });
     this.#refusedUser(loginFailed, user, from, { service: 'data' });
   }
 
   refused({ reason, user, remoteAddress, route }: RequestRefused): void {
     const isPermission = reason === 'permission';
     const known = this.#deps.isUser(user) ? user : null;
-    this.#deps.refusals.note(isPermission ? 'permission_refused' : 'login_failed', {
+    this.#deps.denials.add(isPermission ? 'permission_refused' : 'login_failed', {
       user: known,
       from: remoteAddress,
       ...{ operation: route.id, method: route.method, path: route.path },

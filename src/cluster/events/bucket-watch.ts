@@ -9,15 +9,15 @@ export interface BucketWatchDeps {
   data: Pick<DataService, 'measured' | 'onChange'>;
 }
 
-interface Seen {
+interface KnownBucket {
   name: string;
   state: string;
-  troubles: readonly string[];
+  problems: readonly string[];
 }
 
 export class BucketWatch {
   readonly #deps: BucketWatchDeps;
-  readonly #seen = new Map<string, Seen>();
+  readonly #known = new Map<string, KnownBucket>();
   #subscriptions: { stop(): void }[] = [];
 
   constructor(deps: BucketWatchDeps) {
@@ -27,7 +27,7 @@ export class BucketWatch {
   /** Records no creation of buckets that exist at the start. */
   start(): void {
     const { view, data } = this.#deps;
-    for (const { uuid, name } of view.liveBuckets()) this.#seen.set(uuid, { name, state: '', troubles: [] });
+    for (const { uuid, name } of view.liveBuckets()) this.#known.set(uuid, { name, state: '', problems: [] });
     this.#subscriptions = [view.onChange(() => this.#compareAll()), data.onChange(() => this.#compareAll())];
     this.#compareAll();
   }
@@ -40,9 +40,9 @@ export class BucketWatch {
     const { view, events } = this.#deps;
     const live = view.liveBuckets();
     const uuids = new Set(live.map(({ uuid }) => uuid));
-    for (const [uuid, { name }] of this.#seen) {
+    for (const [uuid, { name }] of this.#known) {
       if (uuids.has(uuid)) continue;
-      this.#seen.delete(uuid);
+      this.#known.delete(uuid);
       events.record('bucket_deleted', { bucket: name, bucket_uuid: uuid });
     }
     for (const { uuid, name } of live) this.#compare(uuid, name);
@@ -51,15 +51,16 @@ export class BucketWatch {
   #compare(uuid: string, name: string): void {
     const { data, events } = this.#deps;
     const attributes = { bucket: name, bucket_uuid: uuid };
-    const before = this.#seen.get(uuid);
+    const before = this.#known.get(uuid);
     if (!before) events.record('bucket_created', attributes);
     const now = data.measured(uuid);
-    const { state, troubles } = now ?? before ?? { state: '', troubles: [] };
-    this.#seen.set(uuid, { name, state, troubles });
+    const { state, problems } = now ?? before ?? { state: '', problems: [] };
+    this.#known.set(uuid, { name, state, problems });
     if (state === 'ready' && before?.state !== 'ready') events.record('bucket_online', attributes);
     const isOffline = state === 'failed' || (state === 'warmup' && before?.state === 'ready');
     if (isOffline && before?.state !== state) events.record('bucket_offline', attributes);
-    for (const trouble of troubles)
-      if (!before?.troubles.includes(trouble)) events.record('bucket_trouble', { ...attributes, trouble });
+    for (const problem of problems)
+      if (!before?.problems.includes(problem))
+        events.record('bucket_trouble', { ...attributes, trouble: problem });
   }
 }

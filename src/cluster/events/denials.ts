@@ -27,14 +27,14 @@ export class Denials {
   }
 
   /** Reports the first denial of a user and address at once, the others at the end of the minute. */
-  note(name: EventName, attributes: Attributes): void {
+  add(name: EventName, attributes: Attributes): void {
     const key = JSON.stringify([name, attributes['user'], attributes['from']]);
     const known = this.#counted.get(key);
     if (known) known.count++;
     else if (this.#counted.size < sendersMax) {
       this.#counted.set(key, { name, attributes, count: 0 });
       this.#deps.record(name, { ...attributes, count: 1 });
-    } else this.#noteOther(name, attributes);
+    } else this.#addOther(name, attributes);
     this.#timer ??= this.#deps.clock.after(windowMs, () => this.flush());
   }
 
@@ -47,7 +47,7 @@ export class Denials {
     this.#counted.clear();
   }
 
-  #noteOther(name: EventName, attributes: Attributes): void {
+  #addOther(name: EventName, attributes: Attributes): void {
     const key = `others ${name}`;
     const others = this.#counted.get(key);
     if (others) others.count++;

@@ -86,6 +86,15 @@ export const eventKinds = {
     code: 1,
     text: ({ text }) => String(text),
   },
+  rebalance_ended: {
+    ...{ ...node, eventId: 1004, description: 'Rebalance ended', module: 'ns_orchestrator', code: 1 },
+    text: ({ outcome, reason }) => `Rebalance ${outcome}${reason === undefined ? '' : `: ${reason}`}.`,
+  },
+  auto_failover: {
+    ...{ ...node, eventId: 1005, description: 'Automatic failover', severity: 'warn' },
+    ...{ module: 'auto_failover', code: 1 },
+    text: ({ text }) => String(text),
+  },
   login_failed: {
     ...{ ...refusal, eventId: 10200, description: 'Login failed', code: 11 },
     text: (attributes) => `Login failed: ${who(attributes)}${times(attributes)}.`,

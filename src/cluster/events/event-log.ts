@@ -54,7 +54,7 @@ export class EventLog {
     for (const listener of [...this.#listeners]) listener(record);
   }
 
-  /** In ascending order of time. */
+  /** Resolves with the oldest event first. */
   async read(query: EventQuery): Promise<EventRecord[]> {
     const found = await Promise.all(Object.values(this.#deps.journals).map((one) => matching(one, query)));
     const ordered = found.flat().sort((a, b) => a.atMs - b.atMs);
@@ -73,18 +73,18 @@ export class EventLog {
 
 /** Reads no further back than the query needs. */
 async function matching(journal: Journal, { sinceMs, limit, isVisible }: EventQuery): Promise<EventRecord[]> {
-  const pieces: EventRecord[][] = [];
+  const segments: EventRecord[][] = [];
   let count = 0;
-  for await (const lines of journal.pieces()) {
+  for await (const lines of journal.segments()) {
     const records = lines.flatMap(parsed);
     const wanted = records.filter((record) => record.atMs >= (sinceMs ?? 0) && isVisible(record));
-    pieces.unshift(wanted);
+    segments.unshift(wanted);
     count += wanted.length;
     const [oldest] = records;
     const isEnough = sinceMs === undefined ? count >= limit : oldest !== undefined && oldest.atMs < sinceMs;
     if (isEnough) break;
   }
-  return pieces.flat();
+  return segments.flat();
 }
 
 /** Skips a line that a crash truncated. */

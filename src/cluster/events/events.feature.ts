@@ -37,16 +37,16 @@ const mebibyte = 1 << 20;
 export function createEvents(options: EventsOptions): Events {
   const { journal, view, clock } = options;
   const journals = {
-    events: journal('events', { pieceBytes: mebibyte, pieces: 8 }),
-    refusals: journal('refusals', { pieceBytes: mebibyte, pieces: 2 }),
+    events: journal('events', { segmentBytes: mebibyte, segments: 8 }),
+    refusals: journal('refusals', { segmentBytes: mebibyte, segments: 2 }),
   };
   const log = new EventLog({ ...options, journals, node: () => nodeOf(view.self) });
-  const refusals = new Denials({ clock, record: (name, attributes) => log.record(name, attributes) });
+  const denials = new Denials({ clock, record: (name, attributes) => log.record(name, attributes) });
   let started = false;
   const bucketWatch = new BucketWatch({ ...options, events: log });
   return {
     log,
-    audit: new AuditTrail({ ...options, events: log, refusals }),
+    audit: new AuditTrail({ ...options, events: log, denials }),
     routes: eventRoutes(log),
     start({ version }) {
       started = true;
@@ -55,7 +55,7 @@ export function createEvents(options: EventsOptions): Events {
     },
     stop() {
       bucketWatch.stop();
-      refusals.flush();
+      denials.flush();
       if (started) log.record('node_stopped');
       log.close();
     },

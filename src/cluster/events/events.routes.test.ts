@@ -82,9 +82,9 @@ describe('events', () => {
     kv.figures['b'] = { damaged: [{ path: '/data/b/2.db', reason: 'is damaged' } as never] };
     await request('/pools/default');
     await request('/pools/default/buckets/b', { method: 'DELETE' });
-    const told = (await events()).map(({ description }) => description);
+    const recorded = (await events()).map(({ description }) => description);
     assert.deepEqual(
-      told.filter((description) => description !== 'Administrative change'),
+      recorded.filter((description) => description !== 'Administrative change'),
       ['Service started', 'Bucket created', 'Bucket online', 'Bucket in trouble', 'Bucket deleted'],
     );
   });
@@ -105,8 +105,11 @@ describe('events', () => {
       const { status } = await request(path, { method, ...sent });
       assert.equal(status, 200, `${method} ${path}`);
       const changes = (await events()).filter((event) => event.extra_attributes?.['method']);
-      const told = changes.at(-1)?.extra_attributes;
-      assert.deepEqual([told?.['method'], told?.['path'], told?.['user']], [method, path, 'Administrator']);
+      const recorded = changes.at(-1)?.extra_attributes;
+      assert.deepEqual(
+        [recorded?.['method'], recorded?.['path'], recorded?.['user']],
+        [method, path, 'Administrator'],
+      );
     }
   });
 
@@ -132,6 +135,7 @@ describe('events', () => {
         'alerts.send_test',
         'alerts.test',
         'collections.ensure',
+        'joining.engage',
         'ldap.try_connection',
         'ldap.try_groups',
         'ldap.try_login',
@@ -236,9 +240,9 @@ describe('events', () => {
       const form = { password: 'secret1', roles: role };
       await request(`/settings/rbac/users/local/u${index}`, { method: 'PUT', form });
       const { status, body } = await request('/events', { as: `u${index}:secret1` });
-      const told: string[] =
+      const recorded: string[] =
         status === 200 ? body.events.map((event: Shown) => event.description) : [`${status}`];
-      seen[role] = [...new Set(told)].sort();
+      seen[role] = [...new Set(recorded)].sort();
     }
     const node = ['Bucket created', 'Bucket online', 'Service started'];
     const all = ['Administrative change', ...node, 'User added or changed'];

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { FolderJournal } from './journal.adapter.ts';
 
-const bounds = { pieceBytes: 100, pieces: 3 };
+const bounds = { segmentBytes: 100, segments: 3 };
 
 function aFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'divan-journal-'));
@@ -29,9 +29,9 @@ function aJournal(t: TestContext, folder: string): FolderJournal {
 }
 
 async function linesOf(journal: FolderJournal): Promise<string[]> {
-  const pieces: string[][] = [];
-  for await (const piece of journal.pieces()) pieces.unshift(piece);
-  return pieces.flat();
+  const segments: string[][] = [];
+  for await (const segment of journal.segments()) segments.unshift(segment);
+  return segments.flat();
 }
 
 describe('a journal in a folder', () => {
@@ -43,7 +43,7 @@ describe('a journal in a folder', () => {
     assert.deepEqual(await linesOf(journal), ['a', 'b']);
   });
 
-  it('can be read by another process although it was never closed', async (t) => {
+  it('can be read by another instance although it was never closed', async (t) => {
     const folder = aFolder(t);
     aJournal(t, folder).append('a');
     const next = aJournal(t, folder);
@@ -61,7 +61,7 @@ describe('a journal in a folder', () => {
     assert.deepEqual(await linesOf(journal), ['whole', 'cut o', 'next']);
   });
 
-  it('keeps no more than its bound, the newest lines', async (t) => {
+  it('keeps only the newest lines, within its bounds', async (t) => {
     const folder = aFolder(t);
     const journal = aJournal(t, folder);
     const line = (number: number) => `${number} ${'x'.repeat(30)}`;
@@ -73,11 +73,11 @@ describe('a journal in a folder', () => {
       Array.from({ length: kept.length }, (_, index) => line(100 - kept.length + index)),
     );
     const files = readdirSync(folder);
-    assert.equal(files.length, bounds.pieces);
-    for (const file of files) assert.ok(statSync(join(folder, file)).size <= bounds.pieceBytes);
+    assert.equal(files.length, bounds.segments);
+    for (const file of files) assert.ok(statSync(join(folder, file)).size <= bounds.segmentBytes);
   });
 
-  it('reads a line longer than a piece as a piece of its own', async (t) => {
+  it('reads a line longer than a segment as a segment of its own', async (t) => {
     const journal = aJournal(t, aFolder(t));
     const long = 'x'.repeat(300);
     for (const line of ['a', long, 'b']) journal.append(line);
@@ -105,7 +105,7 @@ describe('a journal in a folder', () => {
     const folder = aFolder(t);
     const path = join(folder, 'events.1.jsonl');
     const damages: number[] = [];
-    const journal = new FolderJournal(folder, 'events', { pieceBytes: 10_000, pieces: 1 }, ({ line }) =>
+    const journal = new FolderJournal(folder, 'events', { segmentBytes: 10_000, segments: 1 }, ({ line }) =>
       damages.push(line),
     );
     t.after(() => journal.close());

@@ -1,5 +1,5 @@
 // A journal in numbered files of a folder. Every line is written to the operating system before `append` returns, so that it
-// survives the end of the process; a sync to disk follows at once.
+// survives the end of the process; syncs to disk follow, one at a time.
 import {
   closeSync,
   fdatasync,
@@ -66,7 +66,7 @@ export class FolderJournal implements Journal {
     this.#sync(file);
   }
 
-  async *pieces(): AsyncGenerator<string[]> {
+  async *segments(): AsyncGenerator<string[]> {
     for (const number of this.#numbers().reverse()) {
       const path = this.#path(number);
       const text = await readFile(path, 'utf8').catch(absentIsEmpty);
@@ -81,7 +81,7 @@ export class FolderJournal implements Journal {
       if (text === '') return [];
       const checked = checkLine(text);
       hasChecksums ||= checked.kind === 'whole';
-      // A crash truncates the last line.
+      // A crash may truncate the last line; the event log skips it.
       const isCutOff = checked.kind === 'without checksum' && !text.endsWith('}');
       const isWhole = checked.kind === 'whole' || (checked.kind !== 'damaged' && !hasChecksums);
       if (isWhole || isCutOff) return [checked.line];
@@ -104,7 +104,7 @@ export class FolderJournal implements Journal {
 
   #fileFor(bytes: number): OpenFile {
     this.#file ??= this.#open(this.#numbers().at(-1) ?? 1);
-    if (this.#file.bytes > 0 && this.#file.bytes + bytes > this.#bounds.pieceBytes) {
+    if (this.#file.bytes > 0 && this.#file.bytes + bytes > this.#bounds.segmentBytes) {
       const next = this.#file.number + 1;
       this.close();
       this.#file = this.#open(next);
@@ -122,13 +122,13 @@ export class FolderJournal implements Journal {
   }
 
   #dropOld(): void {
-    for (const number of this.#numbers().slice(0, -this.#bounds.pieces)) rmSync(this.#path(number));
+    for (const number of this.#numbers().slice(0, -this.#bounds.segments)) rmSync(this.#path(number));
   }
 
   #sync(file: OpenFile): void {
     if (this.#syncing) return;
     this.#syncing = true;
-    // The next write reports a failed sync again.
+    // A failed sync is not reported: the operating system has the line, as `append` promises.
     fdatasync(file.fd, () => {
       this.#syncing = false;
     });

@@ -2,12 +2,12 @@
 export interface Journal {
   /** Stores a line durably across the end of the process. Throws if it cannot. */
   append(line: string): void;
-  /** Newest first, in pieces; the lines of a piece are in ascending order. */
-  pieces(): AsyncIterable<string[]>;
+  /** Newest first, in segments; the lines of a segment are in ascending order. */
+  segments(): AsyncIterable<string[]>;
   close(): void;
 }
 
 export interface JournalBounds {
-  pieceBytes: number;
-  pieces: number;
+  segmentBytes: number;
+  segments: number;
 }

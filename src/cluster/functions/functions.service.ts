@@ -47,20 +47,22 @@ export class FunctionsService implements FunctionDefinitions {
 
   async change(change: FunctionChange): Promise<FunctionOutcome> {
     const { scope, name } = change.kind === 'create' ? change.definition : change;
-    const place = this.#storedScope(scope);
-    if (place === 'gone')
+    const wanted = this.#storedScope(scope);
+    if (wanted === 'gone')
       return change.kind === 'drop' ? 'not found' : { refused: 'its scope does not exist' };
     const problem = change.kind === 'create' ? problemOf(change.definition) : null;
     if (problem !== null) return { refused: problem };
     let outcome: FunctionOutcome = 'done';
     const { value } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
       const present = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
-      const isSame = (one: StoredFunction): boolean => one.name === name && isSamePlace(one.scope, place);
+      const isSame = (one: StoredFunction): boolean => one.name === name && isSameScope(one.scope, wanted);
       const others = present.filter((one) => !isSame(one));
       const exists = others.length < present.length;
       outcome = outcomeOf(change, exists, others.length);
       if (outcome !== 'done') return { functions };
-      return { functions: change.kind === 'drop' ? others : [...others, storedOf(change.definition, place)] };
+      return {
+        functions: change.kind === 'drop' ? others : [...others, storedOf(change.definition, wanted)],
+      };
     });
     // The watch reports the change later, but callers read it at once.
     this.#state = value;
@@ -82,7 +84,7 @@ export class FunctionsService implements FunctionDefinitions {
   }
 }
 
-const isSamePlace = (a: StoredFunction['scope'], b: StoredFunction['scope']): boolean =>
+const isSameScope = (a: StoredFunction['scope'], b: StoredFunction['scope']): boolean =>
   a?.bucketUuid === b?.bucketUuid && a?.scopeUid === b?.scopeUid;
 
 function outcomeOf(change: FunctionChange, exists: boolean, others: number): FunctionOutcome {

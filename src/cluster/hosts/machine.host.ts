@@ -12,6 +12,8 @@ import { issueInProcess } from '../certificates/hosts/issue.host.ts';
 import { RealPassphraseSources } from '../certificates/hosts/passphrase-sources.host.ts';
 import { FolderInbox } from '../certificates/inbox.adapter.ts';
 import { FolderJournal } from '../events/journal.adapter.ts';
+import { portProblem } from '../joining/port-problem.adapter.ts';
+import { callRemote } from '../joining/remote-node.adapter.ts';
 import { LdapServer } from '../ldap/ldap.adapter.ts';
 import { FolderBundles } from '../log-collection/bundle-files.adapter.ts';
 import type { MachinePorts } from '../manager-options.ts';
@@ -34,6 +36,8 @@ export function machinePorts(options: {
     inbox: new FolderInbox(join(dataFolder, 'inbox')),
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
+    callRemote,
+    portProblem,
     directoryServer: (trusted) => new LdapServer({ trusted }),
     bundleFiles: new FolderBundles(dataFolder),
     mailer: (trusted) => new SmtpMailer({ trusted }),

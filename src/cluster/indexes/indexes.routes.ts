@@ -1,14 +1,26 @@
 // Handlers for indexes: join their definitions with the reports of the index service.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
-import { managerIndexRecord } from '#index/rest/index-records.contract.ts';
+import { managerIndexRecord, type ShownCopy, type ShownIndex } from '#index/rest/index-records.contract.ts';
+import { nodeAddress } from '../nodes/node-record.ts';
+import type { IndexNodes, IndexOnNode } from './index-nodes.ts';
 import * as contract from './indexes.contract.ts';
 import { type IndexRoutesParts, shownIndexes, shownNode } from './shown-indexes.ts';
 
-export const indexRoutes = (parts: IndexRoutesParts): BoundRoute[] => [
+interface AllIndexesParts extends IndexRoutesParts {
+  readonly indexNodes: Pick<IndexNodes, 'elsewhere'>;
+}
+
+export const indexRoutes = (parts: AllIndexesParts): BoundRoute[] => [
   bind(contract.GetIndexStatus, async (_input, context) => {
     const [shown, node] = [await shownIndexes(parts), await shownNode(parts, context)];
+    const elsewhere = shown.length === 0 ? new Map() : await parts.indexNodes.elsewhere();
+    const copiesOf = ({ definition }: ShownIndex): ShownCopy[] =>
+      (elsewhere.get(definition.id) ?? []).map((copy: IndexOnNode) => ({
+        ...copy,
+        address: nodeAddress({ node: copy.node, localAddress: context.local.address }),
+      }));
     return reply.json({
-      indexes: shown.map((index) => managerIndexRecord(index, node)),
+      indexes: shown.map((index) => managerIndexRecord(index, node, copiesOf(index))),
       version: shown.length,
       warnings: [],
     });

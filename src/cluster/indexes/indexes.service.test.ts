@@ -13,7 +13,8 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
   await store.put(indexesKey('gone'), noIndexes, 0);
   const view = {
     buckets: { byUuid: {} },
-    cluster: { quotas: { indexMemoryQuota: 512 } },
+    cluster: { nodes: [], quotas: { indexMemoryQuota: 512 } },
+    self: { services: null },
     onChange: () => ({ stop: () => {} }),
   } as never;
   const service = new IndexesService({

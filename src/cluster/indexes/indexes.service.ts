@@ -12,7 +12,14 @@ import type {
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
-import type { ScopeState } from '../config/cluster-state.ts';
+import {
+  type BucketsState,
+  bucketsKey,
+  type ManifestState,
+  manifestKey,
+  type NodeState,
+  type ScopeState,
+} from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { limitsEnforced } from '../internal-settings/internal-settings.ts';
 import {
@@ -68,7 +75,7 @@ export class IndexesService implements IndexDefinitions {
 
   all(): readonly WantedIndex[] {
     return [...this.#states].flatMap(([uuid, { byId }]) =>
-      Object.values(byId).filter(({ definition }) => this.#isThere(uuid, definition.keyspace)),
+      Object.values(byId).filter(({ definition }) => this.#exists(uuid, definition.keyspace)),
     );
   }
 
@@ -87,7 +94,8 @@ export class IndexesService implements IndexDefinitions {
       const same = named(state, keyspace, wanted.name);
       outcome = same ? { kind: 'exists', id: same.definition.id } : { kind: 'created', id };
       if (same) return state;
-      const stored: StoredIndex = { definition: { ...wanted, id }, isBuilt: !wanted.isDeferred };
+      const { namesNodes: _, ...definition } = wanted;
+      const stored: StoredIndex = { definition: { ...definition, id }, isBuilt: !wanted.isDeferred };
       return { byId: { ...state.byId, [id]: stored } };
     });
     return outcome;
@@ -124,7 +132,7 @@ export class IndexesService implements IndexDefinitions {
     if (!named(state, keyspace, name)) return 'not found';
     if (action === 'replica_count') return replicas === 0 ? 'altered' : { refused: tooFewNodes(replicas) };
     if (action === 'move')
-      return { refused: 'Fail to alter index: there is one indexer node, so that an index cannot move' };
+      return { refused: 'Fail to alter index: there is only one indexer node, so an index cannot move' };
     if (action === 'drop_replica')
       return { refused: 'Fail to alter index: the index has no replica to drop' };
     return {
@@ -132,13 +140,15 @@ export class IndexesService implements IndexDefinitions {
     };
   }
 
-  #refusal({ keyspace, name, replicas }: NewIndex): string | null {
-    if (!this.#isThere(keyspace.bucketUuid, keyspace)) return 'Keyspace not found: it was dropped meanwhile';
+  #refusal({ keyspace, name, namesNodes, replicas }: NewIndex): string | null {
+    if (!this.#exists(keyspace.bucketUuid, keyspace)) return 'Keyspace not found: it was dropped meanwhile';
     const type = this.#deps.view.buckets.byUuid[keyspace.bucketUuid]?.type;
     if (type === 'cache') return 'Fails to create index: buckets of type cache have no indexes';
     if (name.length === 0 || Buffer.byteLength(name) > indexNameMax)
       return `Fails to create index: a name has 1 to ${indexNameMax} bytes`;
-    if (replicas > 0) return tooFewNodes(replicas);
+    const isSpread = this.#deps.view.cluster.nodes.length > 1;
+    if (replicas > 0) return isSpread ? onEveryNode('num_replica') : tooFewNodes(replicas);
+    if (namesNodes === true && isSpread) return onEveryNode('nodes');
     const full = this.#fullScope(keyspace);
     if (full !== null) return full;
     const isFull = this.all().length >= indexCountMax;
@@ -186,7 +196,7 @@ export class IndexesService implements IndexDefinitions {
   #follow(): void {
     const { view, indexAdmin } = this.#deps;
     indexAdmin.apply({
-      indexes: this.all(),
+      indexes: keepsIndexes(view.self) ? this.all() : [],
       memoryQuotaBytes: view.cluster.quotas.indexMemoryQuota * mib,
     });
     this.#cleanup = this.#cleanup
@@ -200,28 +210,47 @@ export class IndexesService implements IndexDefinitions {
     for (const [uuid, { byId }] of this.#states) {
       if (this.#watches.length === 0) return;
       if (view.buckets.byUuid[uuid] === undefined) {
+        // Another node may have created both, and this one sees the bucket later.
+        const known = await store.get<BucketsState>(bucketsKey);
+        if (known?.value.byUuid[uuid] !== undefined) continue;
         const entry = await store.get(indexesKey(uuid));
         if (entry !== null) await store.delete(indexesKey(uuid), entry.revision);
         continue;
       }
-      const gone = Object.values(byId).filter(({ definition }) => !this.#isThere(uuid, definition.keyspace));
-      if (gone.length === 0 || view.buckets.byUuid[uuid]?.state !== 'ready') continue;
-      const ids = gone.map(({ definition }) => definition.id);
+      const orphans = Object.values(byId).filter(
+        ({ definition }) => !this.#exists(uuid, definition.keyspace),
+      );
+      if (orphans.length === 0 || view.buckets.byUuid[uuid]?.state !== 'ready') continue;
+      const manifest = (await store.get<ManifestState>(manifestKey(uuid)))?.value;
+      const ids = orphans
+        .filter(({ definition }) => !hasCollection(manifest, definition.keyspace.collectionId))
+        .map(({ definition }) => definition.id);
+      if (ids.length === 0) continue;
       await update(store, indexesKey(uuid), noIndexes, (state) => without(state, ids));
     }
   }
 
-  #isThere(bucketUuid: string, { collectionId }: IndexKeyspace): boolean {
+  #exists(bucketUuid: string, { collectionId }: IndexKeyspace): boolean {
     const { view } = this.#deps;
     if (view.buckets.byUuid[bucketUuid]?.state !== 'ready') return false;
-    return view
-      .manifest(bucketUuid)
-      .scopes.some((scope) => scope.collections.some(({ uid }) => Number.parseInt(uid, 16) === collectionId));
+    return hasCollection(view.manifest(bucketUuid), collectionId);
   }
 }
 
+/** Statements of a node scan the files of that node. */
+export const keepsIndexes = ({ services }: Pick<NodeState, 'services'>): boolean =>
+  services === null || services.includes('index') || services.includes('n1ql');
+
+const hasCollection = (manifest: ManifestState | undefined, collectionId: number): boolean =>
+  (manifest?.scopes ?? []).some((scope) =>
+    scope.collections.some(({ uid }) => Number.parseInt(uid, 16) === collectionId),
+  );
+
 const tooFewNodes = (replicas: number): string =>
   `Fails to create index.  There are not enough indexer nodes to create index with replica count of ${replicas}.`;
+
+const onEveryNode = (option: string): string =>
+  `Fails to create index: leave out ${option}, because every node with the index service has each index`;
 
 const named = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: string): StoredIndex | undefined =>
   Object.values(byId).find(

@@ -14,7 +14,7 @@ export interface IndexRoutesParts {
   readonly settings: SettingsStore;
 }
 
-/** If no storage mode was chosen. */
+/** Shown if no storage mode was chosen. */
 const defaultStorageMode = 'plasma';
 
 export async function shownIndexes({ indexes, indexAdmin }: IndexRoutesParts): Promise<ShownIndex[]> {

@@ -100,7 +100,7 @@ export function readInternalForm(form: Form): { changes: Partial<InternalSetting
   return { changes: changes as Partial<InternalSettings>, problems };
 }
 
-/** A text is a problem; undefined: not sent. */
+/** The value, null to remove a limit, undefined if the parameter was not sent, or the problem as a text. */
 function readNumber(sent: string | undefined, rule: NumberRule): number | null | undefined | string {
   if (sent === undefined) return undefined;
   if (sent === '' && rule.default === null) return null;

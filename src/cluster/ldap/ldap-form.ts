@@ -1,9 +1,11 @@
 // The form of the LDAP settings: sent fields replace the stored ones; the refusal names all problems.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
 import {
+  bindMethods,
   type DnMapping,
   encryptions,
   type LdapSettings,
@@ -38,6 +40,36 @@ export function readLdapForm(form: Form, others: readonly string[] = []): Partia
   return changes;
 }
 
+/** Refuses settings that contradict each other, before they are stored or tried. */
+export function checkLdap(settings: LdapSettings): void {
+  const { bindMethod, clientTLSCert, clientTLSKey, encryption } = settings;
+  const problems = new Problems();
+  if (clientTLSCert !== '' || clientTLSKey !== '') {
+    if (clientTLSCert === '') problems.add('clientTLSCert', 'must be given with clientTLSKey');
+    else if (clientTLSKey === '') problems.add('clientTLSKey', 'must be given with clientTLSCert');
+    else problems.addAll(problemsOfPair(clientTLSCert, clientTLSKey));
+  } else if (bindMethod === 'SASL_EXTERNAL')
+    problems.add('bindMethod', 'SASL_EXTERNAL needs clientTLSCert and clientTLSKey');
+  if (bindMethod === 'SASL_EXTERNAL' && encryption === 'None')
+    problems.add('encryption', 'must be StartTLSExtension or TLS with SASL_EXTERNAL');
+  problems.refuseIfInvalid();
+}
+
+function problemsOfPair(certificate: string, key: string): Record<string, string> {
+  let parsed: X509Certificate;
+  try {
+    parsed = new X509Certificate(certificate);
+  } catch {
+    return { clientTLSCert: 'must be a certificate in PEM' };
+  }
+  try {
+    if (parsed.checkPrivateKey(createPrivateKey(key))) return {};
+  } catch {
+    return { clientTLSKey: 'must be a private key in PEM without a passphrase' };
+  }
+  return { clientTLSKey: 'must be the key of clientTLSCert' };
+}
+
 type Read = (sent: string) => { changes: Partial<LdapSettings> } | { problem: string };
 
 type FlagName =
@@ -66,7 +98,7 @@ const number =
   };
 
 const text =
-  (name: 'bindDN' | 'bindPass' | 'cacert', bytesMax: number): Read =>
+  (name: 'bindDN' | 'bindPass' | 'cacert' | 'clientTLSCert' | 'clientTLSKey', bytesMax: number): Read =>
   (sent) =>
     Buffer.byteLength(sent) <= bytesMax && !sent.includes('\0')
       ? { changes: { [name]: sent } }
@@ -91,6 +123,12 @@ const readers: Readonly<Record<string, Read>> = {
   bindDN: text('bindDN', textBytesMax),
   bindPass: text('bindPass', textBytesMax),
   cacert: text('cacert', certificateBytesMax),
+  bindMethod(sent) {
+    const bindMethod = bindMethods.find((one) => one === sent);
+    return bindMethod ? { changes: { bindMethod } } : { problem: fieldText.oneOf(bindMethods) };
+  },
+  clientTLSCert: text('clientTLSCert', certificateBytesMax),
+  clientTLSKey: text('clientTLSKey', certificateBytesMax),
   port: number('port'),
   requestTimeout: number('requestTimeout'),
   maxParallelConnections: number('maxParallelConnections'),

@@ -11,8 +11,12 @@ import {
 /** A refusal by the LDAP server: other hosts are not tried, since they would answer the same. */
 export class RefusedByServer extends Error {}
 
-export async function bindForQueries(client: Client, { bindDN, bindPass }: LdapSettings): Promise<void> {
-  await client.bind(bindDN, bindPass);
+export async function bindForQueries(
+  client: Client,
+  { bindDN, bindPass, bindMethod }: LdapSettings,
+): Promise<void> {
+  if (bindMethod === 'SASL_EXTERNAL') await client.bind('EXTERNAL');
+  else await client.bind(bindDN, bindPass);
 }
 
 export async function dnOf(client: Client, settings: LdapSettings, name: string): Promise<string> {

@@ -3,6 +3,10 @@
 export const encryptions = ['None', 'StartTLSExtension', 'TLS'] as const;
 export type Encryption = (typeof encryptions)[number];
 
+/** How the account for queries logs in: with a name and a password, or by the client certificate (RFC 4422). */
+export const bindMethods = ['Simple', 'SASL_EXTERNAL'] as const;
+export type BindMethod = (typeof bindMethods)[number];
+
 /** Maps a user's name to the distinguished name that logs in: `%u` stands for the name. */
 export type DnMapping = { readonly template: string } | { readonly query: string };
 
@@ -27,9 +31,15 @@ export interface LdapSettings {
   /** The account that looks up names if the mapping is a query; empty: anonymous. */
   bindDN: string;
   bindPass: string;
+  bindMethod: BindMethod;
+  /** The certificate in PEM that this node shows to the LDAP server, and its private key; empty: none. */
+  clientTLSCert: string;
+  clientTLSKey: string;
+  /** Milliseconds. */
   requestTimeout: number;
   maxParallelConnections: number;
   maxCacheSize: number;
+  /** Milliseconds. */
   cacheValueLifetime: number;
 }
 
@@ -48,6 +58,9 @@ export const freshLdapSettings: LdapSettings = {
   userDNMapping: {},
   bindDN: '',
   bindPass: '',
+  bindMethod: 'Simple',
+  clientTLSCert: '',
+  clientTLSKey: '',
   requestTimeout: 5_000,
   maxParallelConnections: 100,
   maxCacheSize: 10_000,

@@ -11,7 +11,7 @@ export interface LdapUsersDeps {
   log: Log;
 }
 
-interface Known {
+interface CachedUser {
   groups: readonly string[];
   readMs: number;
 }
@@ -20,7 +20,7 @@ const refreshMsMin = 1_000;
 
 export class LdapUsers {
   readonly #deps: LdapUsersDeps;
-  readonly #known = new Map<string, Known>();
+  readonly #cached = new Map<string, CachedUser>();
   readonly #listeners = new Set<() => void>();
   #timer: Timer | null = null;
 
@@ -30,11 +30,11 @@ export class LdapUsers {
 
   /** Distinguished names of the user's groups; null if the user is not cached. */
   groupsOf(name: string): readonly string[] | null {
-    return this.#known.get(name)?.groups ?? null;
+    return this.#cached.get(name)?.groups ?? null;
   }
 
   names(): Iterable<string> {
-    return this.#known.keys();
+    return this.#cached.keys();
   }
 
   onChange(listener: () => void): { stop(): void } {
@@ -43,18 +43,18 @@ export class LdapUsers {
   }
 
   remember(name: string, groups: readonly string[], settings: LdapSettings): void {
-    const before = this.#known.get(name)?.groups;
-    this.#known.delete(name);
-    this.#known.set(name, { groups, readMs: this.#deps.clock.monotonicMs() });
-    while (this.#known.size > Math.max(settings.maxCacheSize, 1))
-      this.#known.delete(this.#known.keys().next().value as string);
+    const before = this.#cached.get(name)?.groups;
+    this.#cached.delete(name);
+    this.#cached.set(name, { groups, readMs: this.#deps.clock.monotonicMs() });
+    while (this.#cached.size > Math.max(settings.maxCacheSize, 1))
+      this.#cached.delete(this.#cached.keys().next().value as string);
     this.#schedule(settings);
     if (JSON.stringify(before) !== JSON.stringify(groups)) this.#notify();
   }
 
   clear(): void {
     this.stop();
-    this.#known.clear();
+    this.#cached.clear();
     this.#notify();
   }
 
@@ -74,11 +74,11 @@ export class LdapUsers {
     const running = this.#timer;
     const settings = await read();
     const lifetimeMs = Math.max(settings.cacheValueLifetime, refreshMsMin);
-    for (const [name, known] of [...this.#known]) {
-      const ageMs = clock.monotonicMs() - known.readMs;
+    for (const [name, cached] of [...this.#cached]) {
+      const ageMs = clock.monotonicMs() - cached.readMs;
       if (ageMs < lifetimeMs) continue;
       const outcome = await server.groups(settings, name);
-      if (this.#known.get(name) !== known) continue;
+      if (this.#cached.get(name) !== cached) continue;
       if (outcome.kind === 'found' && outcome.groups.length > 0)
         this.remember(name, outcome.groups, settings);
       else if (outcome.kind === 'found' || ageMs >= 2 * lifetimeMs) this.#forget(name);
@@ -86,11 +86,11 @@ export class LdapUsers {
     }
     if (this.#timer !== running) return;
     this.#timer = null;
-    if (this.#known.size > 0) this.#schedule(settings);
+    if (this.#cached.size > 0) this.#schedule(settings);
   }
 
   #forget(name: string): void {
-    this.#known.delete(name);
+    this.#cached.delete(name);
     this.#notify();
   }
 

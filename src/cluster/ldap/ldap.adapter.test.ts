@@ -87,6 +87,21 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
     }
   });
 
+  it('look names up as the owner of a client certificate', async () => {
+    const { certificate: clientTLSCert, key: clientTLSKey } = server;
+    const query = { userDNMapping: { query: 'dc=test??one?(uid=%u)' } };
+    const owner = { ...query, hosts: ['localhost'], cacert: server.certificate, clientTLSCert, clientTLSKey };
+    for (const encryption of ['TLS', 'StartTLSExtension'] as const) {
+      const port = encryption === 'TLS' ? server.tlsPort : server.port;
+      const external = { ...owner, encryption, port, bindMethod: 'SASL_EXTERNAL' } as const;
+      assert.equal(await kindOf(external), 'accepted');
+      assert.equal(await kindOf(external, 'jane', 'joan-secret'), 'refused');
+      // Without the certificate, or without its use, the server shows no entries.
+      assert.notEqual(await kindOf({ ...external, clientTLSCert: '', clientTLSKey: '' }), 'accepted');
+      assert.notEqual(await kindOf({ ...external, bindMethod: 'Simple' }), 'accepted');
+    }
+  });
+
   it('try the next host if one does not answer, and fail with a reason if none does', async () => {
     const hosts = ['localhost.invalid', '127.0.0.1'];
     assert.equal(await kindOf({ hosts }), 'accepted');

@@ -77,11 +77,15 @@ export class LdapServer implements DirectoryServer {
     }
   }
 
-  async #tls({ serverCertValidation, cacert }: LdapSettings) {
-    if (!serverCertValidation) return { rejectUnauthorized: false };
+  async #tls({ serverCertValidation, cacert, clientTLSCert, clientTLSKey }: LdapSettings) {
+    const client = clientTLSCert === '' ? {} : { cert: clientTLSCert, key: clientTLSKey };
+    if (!serverCertValidation) return { ...client, rejectUnauthorized: false };
     const own = cacert === '' ? [] : [cacert];
     const trusted = await this.#options.trusted();
-    return { ca: [...getCACertificates('default'), ...getCACertificates('system'), ...trusted, ...own] };
+    return {
+      ...client,
+      ca: [...getCACertificates('default'), ...getCACertificates('system'), ...trusted, ...own],
+    };
   }
 }
 

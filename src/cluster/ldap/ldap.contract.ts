@@ -75,11 +75,20 @@ export const InvalidateLdap = defineRoute({
 
 const hidden = '**********';
 
-export function shownLdap({ bindPass, cacert, groupsQuery, ...settings }: LdapSettings) {
+export function shownLdap({
+  bindPass,
+  cacert,
+  groupsQuery,
+  clientTLSCert,
+  clientTLSKey,
+  ...settings
+}: LdapSettings) {
   const secret = bindPass === '' ? '' : hidden;
   return {
     ...{ ...settings, bindPass: secret },
     ...(cacert !== '' && { cacert }),
+    ...(clientTLSCert !== '' && { clientTLSCert }),
+    ...(clientTLSKey !== '' && { clientTLSKey: hidden }),
     ...(groupsQuery !== '' && { groupsQuery }),
   };
 }

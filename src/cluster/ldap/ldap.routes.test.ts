@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { makeCertificate } from '../../../test/support/certificate.ts';
 import { aDirectory, onLdap as on, externalUsers as users } from '../../../test/support/ldap-directory.ts';
 import { aManager } from '../../../test/support/manager.ts';
 import { checkSettings, managerTarget, refusals } from '../../../test/support/settings-suite.ts';
@@ -30,17 +31,17 @@ describe('external users', () => {
     const { request, put, whoami, directory, clock } = await aDirectory();
     await put('jane', 'ro_admin');
     assert.deepEqual(await whoami('jane:jane-secret'), [401]);
-    assert.deepEqual(directory.asked, []);
+    assert.deepEqual(directory.queried, []);
     await request('/settings/ldap', { form: on });
     assert.deepEqual(await whoami('jane:jane-secret'), [200, 'jane', 'external']);
     assert.deepEqual(await whoami('jane:jane-secret'), [200, 'jane', 'external']);
-    assert.equal(directory.asked.length, 1);
+    assert.equal(directory.queried.length, 1);
     clock.advance(300_000);
     await whoami('jane:jane-secret');
-    assert.equal(directory.asked.length, 2);
+    assert.equal(directory.queried.length, 2);
     await request('/settings/ldap', { form: { port: '390' } });
     await whoami('jane:jane-secret');
-    assert.equal(directory.asked.length, 3);
+    assert.equal(directory.queried.length, 3);
     assert.equal((await request('/pools/default', { as: 'jane:jane-secret' })).status, 200);
     await request(`${users}/external/jane`, { method: 'DELETE' });
     assert.deepEqual(await whoami('jane:jane-secret'), [401]);
@@ -55,7 +56,7 @@ describe('external users', () => {
     assert.deepEqual(await whoami('jane:local-secret'), [200, 'jane', 'local']);
     await request(`${users}/local/jane`, { method: 'DELETE' });
     assert.deepEqual(await whoami('jane:'), [401]);
-    assert.deepEqual(directory.asked, []);
+    assert.deepEqual(directory.queried, []);
   });
 
   it('are managed by administrators of external users', async () => {
@@ -68,6 +69,57 @@ describe('external users', () => {
     };
     assert.deepEqual([await status('local', 'local'), await status('local', 'external')], [200, 403]);
     assert.deepEqual([await status('external', 'local'), await status('external', 'external')], [403, 200]);
+  });
+});
+
+describe('the client certificate for the LDAP server', () => {
+  const external = { bindMethod: 'SASL_EXTERNAL', encryption: 'TLS' };
+
+  it('is stored with its key, which is never shown', async () => {
+    const { request } = await aDirectory();
+    const { certificate, key } = await makeCertificate();
+    const pair = { clientTLSCert: certificate, clientTLSKey: key };
+    const { status, body } = await request('/settings/ldap', { form: { ...external, ...pair } });
+    assert.equal(status, 200);
+    assert.deepEqual([body.clientTLSCert, body.clientTLSKey], [certificate, '**********']);
+    const { body: read } = await request('/settings/ldap');
+    assert.deepEqual([read.bindMethod, read.clientTLSKey], ['SASL_EXTERNAL', '**********']);
+    const cleared = { bindMethod: 'Simple', clientTLSCert: '', clientTLSKey: '' };
+    assert.equal((await request('/settings/ldap', { form: cleared })).body.clientTLSKey, undefined);
+  });
+
+  it('is refused with the field at fault, and nothing is changed', async () => {
+    const { request } = await aDirectory();
+    const [one, other] = [await makeCertificate(), await makeCertificate()];
+    const before = (await request('/settings/ldap')).body;
+    const refused: [Record<string, string>, Record<string, string>][] = [
+      [
+        { bindMethod: 'None' },
+        { bindMethod: 'The value must be one of the following: [Simple,SASL_EXTERNAL]' },
+      ],
+      [external, { bindMethod: 'SASL_EXTERNAL needs clientTLSCert and clientTLSKey' }],
+      [{ clientTLSCert: one.certificate }, { clientTLSKey: 'must be given with clientTLSCert' }],
+      [{ clientTLSKey: one.key }, { clientTLSCert: 'must be given with clientTLSKey' }],
+      [{ clientTLSCert: 'x', clientTLSKey: one.key }, { clientTLSCert: 'must be a certificate in PEM' }],
+      [
+        { clientTLSCert: one.certificate, clientTLSKey: 'x' },
+        { clientTLSKey: 'must be a private key in PEM without a passphrase' },
+      ],
+      [
+        { clientTLSCert: one.certificate, clientTLSKey: other.key },
+        { clientTLSKey: 'must be the key of clientTLSCert' },
+      ],
+      [
+        { bindMethod: 'SASL_EXTERNAL', clientTLSCert: one.certificate, clientTLSKey: one.key },
+        { encryption: 'must be StartTLSExtension or TLS with SASL_EXTERNAL' },
+      ],
+    ];
+    for (const [form, errors] of refused)
+      for (const path of ['/settings/ldap', '/settings/ldap?just_validate=1']) {
+        const { status, body } = await request(path, { form });
+        assert.deepEqual([status, body.errors], [400, errors]);
+      }
+    assert.deepEqual((await request('/settings/ldap')).body, before);
   });
 });
 

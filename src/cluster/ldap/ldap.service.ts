@@ -8,12 +8,15 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 import type { DirectoryUsers } from '../users/identities.ts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
+import { checkLdap } from './ldap-form.ts';
 import { freshLdapSettings, type LdapSettings } from './ldap-settings.ts';
 import { LdapUsers } from './ldap-users.ts';
 
 const ldapSetting = 'ldap';
 const purpose = 'ldap/bind';
-const waitingMax = 1_000;
+const keyPurpose = 'ldap/key';
+/** The limit of concurrent logins, also if the settings allow more. */
+const loginsMax = 1_000;
 
 export interface LdapDeps {
   settings: SettingsStore;
@@ -26,12 +29,13 @@ export interface LdapDeps {
   applied: () => Promise<unknown>;
 }
 
-interface StoredLdap extends Omit<LdapSettings, 'bindPass'> {
+interface StoredLdap extends Omit<LdapSettings, 'bindPass' | 'clientTLSKey'> {
   sealedPass: string;
+  sealedKey: string;
 }
 
-const { bindPass: _none, ...freshOpen } = freshLdapSettings;
-const freshStoredLdap: StoredLdap = { ...freshOpen, sealedPass: '' };
+const { bindPass: _none, clientTLSKey: _noKey, ...freshOpen } = freshLdapSettings;
+const freshStoredLdap: StoredLdap = { ...freshOpen, sealedPass: '', sealedKey: '' };
 
 /** The logged-in users whose LDAP groups give roles, if the settings enable that. */
 export const directoryUsers = ({ users }: LdapService, view: ClusterView): DirectoryUsers => ({
@@ -48,7 +52,7 @@ export class LdapService {
   readonly #deps: LdapDeps;
   /** Times of successful logins, by a digest of name and password. */
   readonly #accepted = new Map<string, number>();
-  readonly #memoryKey: Buffer;
+  readonly #digestKey: Buffer;
   readonly users: LdapUsers;
   #activeLogins = 0;
   /** Generation of the settings: results under older ones are not cached. */
@@ -56,18 +60,38 @@ export class LdapService {
 
   constructor(deps: LdapDeps) {
     this.#deps = deps;
-    this.#memoryKey = deps.random.bytes(32);
+    this.#digestKey = deps.random.bytes(32);
     this.users = new LdapUsers({ ...deps, read: () => this.read() });
   }
 
   async read(): Promise<LdapSettings> {
-    const { sealedPass, ...open } = await this.#deps.settings.read(ldapSetting, freshStoredLdap);
-    return { ...open, bindPass: sealedPass === '' ? '' : this.#deps.secrets.open(purpose, sealedPass) };
+    const stored = await this.#deps.settings.read(ldapSetting, freshStoredLdap);
+    const { sealedPass, sealedKey, ...open } = { ...freshStoredLdap, ...stored };
+    const bindPass = this.#opened(purpose, sealedPass);
+    return { ...open, bindPass, clientTLSKey: this.#opened(keyPurpose, sealedKey) };
   }
 
-  async change({ bindPass, ...changes }: Partial<LdapSettings>): Promise<LdapSettings> {
-    const sealed = bindPass === undefined ? {} : { sealedPass: this.#sealed(bindPass) };
-    await this.#deps.settings.change(ldapSetting, freshStoredLdap, { ...changes, ...sealed });
+  /** The stored settings with these changes; refuses those that contradict each other. */
+  async merged(changes: Partial<LdapSettings>): Promise<LdapSettings> {
+    const settings = { ...(await this.read()), ...changes };
+    checkLdap(settings);
+    return settings;
+  }
+
+  /** Checks changes; nothing is stored. */
+  async preview(changes: Partial<LdapSettings>): Promise<LdapSettings> {
+    await this.merged(changes);
+    return await this.read();
+  }
+
+  async change(given: Partial<LdapSettings>): Promise<LdapSettings> {
+    await this.merged(given);
+    const { bindPass, clientTLSKey, ...changes } = given;
+    await this.#deps.settings.change(ldapSetting, freshStoredLdap, {
+      ...changes,
+      ...(bindPass !== undefined && { sealedPass: this.#sealed(purpose, bindPass) }),
+      ...(clientTLSKey !== undefined && { sealedKey: this.#sealed(keyPurpose, clientTLSKey) }),
+    });
     this.clearCache();
     return await this.read();
   }
@@ -89,14 +113,14 @@ export class LdapService {
     const settings = await this.read();
     // An LDAP server treats a login without a password as anonymous and accepts it.
     if (!settings.authenticationEnabled || password === '') return false;
-    const digest = createHmac('sha256', this.#memoryKey)
+    const digest = createHmac('sha256', this.#digestKey)
       .update(JSON.stringify([name, password]))
       .digest('base64');
     const knownMs = this.#accepted.get(digest);
     const nowMs = this.#deps.clock.monotonicMs();
     if (knownMs !== undefined && nowMs - knownMs < settings.cacheValueLifetime)
       return await this.#withGroups(settings, name, generation);
-    if (this.#activeLogins >= Math.min(settings.maxParallelConnections, waitingMax)) return false;
+    if (this.#activeLogins >= Math.min(settings.maxParallelConnections, loginsMax)) return false;
     const { kind } = await this.#login(settings, name, password);
     if (kind !== 'accepted') return false;
     if (generation === this.#generation) this.#remember(digest, nowMs, settings.maxCacheSize);
@@ -116,17 +140,17 @@ export class LdapService {
   }
 
   async tryGroups(changes: Partial<LdapSettings>, name: string): Promise<GroupsOutcome> {
-    return await this.#deps.server.groups({ ...(await this.read()), ...changes }, name);
+    return await this.#deps.server.groups(await this.merged(changes), name);
   }
 
   /** Merges the stored settings with unsaved ones. */
   async tryLogin(changes: Partial<LdapSettings>, name: string, password: string): Promise<LoginOutcome> {
     if (password === '') return { kind: 'refused', reason: 'the password is empty' };
-    return await this.#deps.server.login({ ...(await this.read()), ...changes }, name, password);
+    return await this.#deps.server.login(await this.merged(changes), name, password);
   }
 
   async tryConnection(changes: Partial<LdapSettings>): Promise<string | null> {
-    return await this.#deps.server.reach({ ...(await this.read()), ...changes });
+    return await this.#deps.server.reach(await this.merged(changes));
   }
 
   async #login(settings: LdapSettings, name: string, password: string): Promise<LoginOutcome> {
@@ -146,7 +170,11 @@ export class LdapService {
     while (this.#accepted.size > max) this.#accepted.delete(this.#accepted.keys().next().value as string);
   }
 
-  #sealed(password: string): string {
-    return password === '' ? '' : this.#deps.secrets.seal(purpose, password);
+  #sealed(use: string, secret: string): string {
+    return secret === '' ? '' : this.#deps.secrets.seal(use, secret);
+  }
+
+  #opened(use: string, sealed: string): string {
+    return sealed === '' ? '' : this.#deps.secrets.open(use, sealed);
   }
 }

@@ -73,7 +73,7 @@ export function bundleEntries(sources: BundleSources, context: Context, redactor
     ),
     json('disk_sizes.json', () => files.sizes()),
     entry('events.jsonl', async function* () {
-      const isVisible = ({ name }: EventRecord) => name !== undefined;
+      const isVisible = () => true;
       for (const one of await events.read({ limit: eventsMax, isVisible })) yield `${JSON.stringify(one)}\n`;
     }),
     ...(await tails(logFolder, ['node.'], logBytesMax)),

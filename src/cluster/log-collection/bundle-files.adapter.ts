@@ -6,7 +6,7 @@ import { crc32, createDeflateRaw } from 'node:zlib';
 import type { BundleEntry, BundleFiles, BundleRun } from './bundle-files.ts';
 import { dataDescriptor, directory, localHeader, type ZipEntry } from './zip-format.ts';
 
-const keptBundles = 5;
+const bundlesMax = 5;
 const listedFilesMax = 20_000;
 const pieceBytes = 256 << 10;
 const bundleName = /^collectinfo-.*\.zip(\.part)?$/;
@@ -82,7 +82,7 @@ export class FolderBundles implements BundleFiles {
   async #makeRoom(): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const own = (await readdir(this.folder)).filter((name) => bundleName.test(name)).sort();
-    for (const name of own.slice(0, Math.max(own.length - keptBundles + 1, 0)))
+    for (const name of own.slice(0, Math.max(own.length - bundlesMax + 1, 0)))
       await rm(join(this.folder, name));
   }
 }

@@ -60,19 +60,17 @@ describe('a support bundle', () => {
     assert.ok(![...files.keys()].some((name) => name.includes('/docs')));
   });
 
-  it('has the log, and on request of a caller that may read it the audit log', async (t) => {
-    const { request, folder, collected } = await collecting(t);
-    // The manager's folder for logs is not this one: its file system is real.
-    const logs = join(folder, 'own-logs');
+  it('has no logs if their folder does not exist, and has the audit log only for callers that may read it', async (t) => {
+    const { request, collected } = await collecting(t);
     const { files } = await collected();
-    assert.ok(![...files.keys()].some((name) => name.startsWith('logs/')), logs);
+    assert.ok(![...files.keys()].some((name) => name.startsWith('logs/')));
     const put = (roles: string) =>
       request('/settings/rbac/users/local/op', { method: 'PUT', form: { password: 'password', roles } });
     await put('cluster_admin');
-    const asked = { form: { ...all, auditLog: 'true' }, as: 'op:password' };
-    assert.equal((await request(start, asked)).status, 403);
+    const withAudit = { form: { ...all, auditLog: 'true' }, as: 'op:password' };
+    assert.equal((await request(start, withAudit)).status, 403);
     await put('admin');
-    assert.equal((await request(start, asked)).status, 200);
+    assert.equal((await request(start, withAudit)).status, 200);
   });
 
   it('is started by administrators of the cluster only, and shows them what they may read', async (t) => {
@@ -101,8 +99,8 @@ describe('a support bundle', () => {
     const { request, collected } = await collecting(t);
     const form = { password: 'password', roles: 'ro_admin', name: 'Jane Kent' };
     await request('/settings/rbac/users/local/jane', { method: 'PUT', form });
-    const texts = async (asked: Record<string, string>) =>
-      [...(await collected({ ...all, ...asked })).files.values()].join('');
+    const texts = async (fields: Record<string, string>) =>
+      [...(await collected({ ...all, ...fields })).files.values()].join('');
     assert.match(await texts({}), /"jane"/);
     const partial = { logRedactionLevel: 'partial' };
     const salted = await texts({ ...partial, logRedactionSalt: 'pepper' });
@@ -143,7 +141,7 @@ describe('a support bundle', () => {
     assert.equal(await task(), undefined);
   });
 
-  it('runs alone, can be cancelled, and leaves nothing behind then', async () => {
+  it('is written one at a time, and can be cancelled', async () => {
     const writing = Promise.withResolvers<AbortSignal>();
     const bundleFiles: BundleFiles = {
       ...{ folder: '/data/tmp', logs: async () => [], sizes: async () => ({}) },
@@ -174,8 +172,14 @@ describe('a support bundle', () => {
   });
 
   it('reports why it cannot be written', async (t) => {
-    const { collected } = await collecting(t);
-    await assert.rejects(collected({ ...all, logDir: '/no/such/folder' }));
+    const { request, task } = await collecting(t);
+    await request(start, { form: { ...all, logDir: '/no/such/folder' } });
+    await eventually(async () => {
+      const { status, perNode } = await task();
+      const { status: nodeStatus, collectionOutput } = perNode['ns_1@cb.local'];
+      assert.deepEqual([status, nodeStatus], ['completed', 'failed']);
+      assert.match(collectionOutput, /ENOENT.*\/no\/such\/folder/);
+    });
   });
 });
 

@@ -39,7 +39,7 @@ export function dataDescriptor({ crc, packedBytes, bytes }: Omit<ZipEntry, 'name
 
 /** The central directory at the end of the file; it starts at `offset`. */
 export function directory(entries: readonly ZipEntry[], offset: number): Buffer {
-  const list = Buffer.concat(entries.map(listed));
+  const list = Buffer.concat(entries.map(directoryRecord));
   const end = Buffer.alloc(22);
   end.writeUInt32LE(0x06054b50, 0);
   end.writeUInt16LE(entries.length, 8);
@@ -49,7 +49,7 @@ export function directory(entries: readonly ZipEntry[], offset: number): Buffer 
   return Buffer.concat([list, end]);
 }
 
-function listed({ name, offset, crc, packedBytes, bytes }: ZipEntry): Buffer {
+function directoryRecord({ name, offset, crc, packedBytes, bytes }: ZipEntry): Buffer {
   const text = Buffer.from(name);
   const record = Buffer.alloc(46);
   record.writeUInt32LE(0x02014b50, 0);

@@ -1,19 +1,25 @@
 // Node records, as `/pools/default`, `/nodes/...` and bucket records carry them.
 
 import { capiPath, shownAlternate, urlHost } from '../bootstrap/terse-config.ts';
-import type { BucketsState, NodeState, StoredBucket } from '../config/cluster-state.ts';
+import type { BucketMap, BucketsState, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import { networkOf } from '../config/node-network.ts';
-import { clusterCompatibility, type Product } from '../config/product.ts';
+import { clusterCompatibility } from '../config/product.ts';
 import { type SystemFigures, usedShare } from './system.ts';
 
 export type NodeStatus = 'healthy' | 'warmup' | 'unhealthy';
 
-/** The facts about the answering node that change only with its configuration. */
+/** The facts about a node that streams show: its configuration, and what its status depends on. */
 export interface StableNodeSnapshot {
   node: NodeState;
-  product: Product;
+  /** True for the node that answers the request. */
+  isThis: boolean;
+  /** False for a node that this one cannot reach. */
+  isAnswering: boolean;
+  version: string;
   os: string;
+  /** The name of its server group; null: the edition has none. */
+  serverGroup: string | null;
   /** The local address of the client's connection: shown as the host of a node without a name. */
   localAddress: string;
   /** Figures of all live buckets; null before the first report. */
@@ -43,18 +49,24 @@ export function nodeNames(node: NodeState, localAddress: string): [string, strin
 
 export function statusOf(measured: MeasuredBucket | null | undefined): NodeStatus {
   if (!measured || measured.state === 'warmup') return 'warmup';
-  return measured.state === 'failed' || measured.troubles.length > 0 ? 'unhealthy' : 'healthy';
+  return measured.state === 'failed' || measured.problems.length > 0 ? 'unhealthy' : 'healthy';
 }
 
 /** The worst bucket decides: one that failed, refuses writes or has a damaged file; then one that warms up. */
-export function nodeStatus(snapshot: Pick<StableNodeSnapshot, 'measured'>): NodeStatus {
+export function nodeStatus(snapshot: Pick<StableNodeSnapshot, 'measured' | 'isAnswering'>): NodeStatus {
+  if (!snapshot.isAnswering) return 'unhealthy';
   const statuses = new Set([...snapshot.measured.values()].map(statusOf));
   if (statuses.has('unhealthy')) return 'unhealthy';
   return statuses.has('warmup') ? 'warmup' : 'healthy';
 }
 
-/** The share of configured replicas that exist: none with one node. */
-export const replicationOf = (bucket: StoredBucket): number => (bucket.replicaNumber === 0 ? 1 : 0);
+/** The share of the configured replicas that are in sync: 0 with one node, 1 where none are configured. */
+export function replicationOf({ replicaNumber }: StoredBucket, map: BucketMap | null): number {
+  if (replicaNumber === 0) return 1;
+  const { shards } = map ?? { shards: [] };
+  const inSync = shards.reduce((sum, shard) => sum + Math.max((shard.inSync?.length ?? 1) - 1, 0), 0);
+  return shards.length === 0 ? 0 : Math.min(inSync / (shards.length * replicaNumber), 1);
+}
 
 export function nodeRecord(snapshot: NodeSnapshot): Record<string, unknown> {
   return {
@@ -65,27 +77,37 @@ export function nodeRecord(snapshot: NodeSnapshot): Record<string, unknown> {
 }
 
 /** The node in the record of a bucket. */
-export function bucketNodeRecord(snapshot: NodeSnapshot, bucket: StoredBucket): Record<string, unknown> {
+export function bucketNodeRecord(
+  snapshot: NodeSnapshot,
+  bucket: StoredBucket,
+  replication: number,
+): Record<string, unknown> {
   const own = snapshot.measured.get(bucket.uuid) ?? null;
   return {
     ...identity(snapshot, `/${capiPath(bucket)}`),
-    status: statusOf(own),
-    replication: replicationOf(bucket),
+    status: bucketStatus(snapshot, own),
+    replication,
     ...figures(snapshot, new Map([[bucket.uuid, own]])),
   };
 }
+
+const bucketStatus = (
+  { isAnswering }: StableNodeSnapshot,
+  measured: MeasuredBucket | null | undefined,
+): NodeStatus => (isAnswering ? statusOf(measured) : 'unhealthy');
 
 /** The part that changes only with the configuration; streams carry only this. */
 export function stableBucketNode(
   snapshot: StableNodeSnapshot,
   bucket: StoredBucket,
+  replication: number,
 ): Record<string, unknown> {
-  const status = statusOf(snapshot.measured.get(bucket.uuid));
-  return { ...identity(snapshot, `/${capiPath(bucket)}`), status, replication: replicationOf(bucket) };
+  const status = bucketStatus(snapshot, snapshot.measured.get(bucket.uuid));
+  return { ...identity(snapshot, `/${capiPath(bucket)}`), status, replication };
 }
 
 export function identity(snapshot: StableNodeSnapshot, capi: string): Record<string, unknown> {
-  const { node, product, os } = snapshot;
+  const { node, version, os, isThis, serverGroup } = snapshot;
   const { ports } = node;
   const host = nodeHost(snapshot);
   const network = networkOf(node);
@@ -93,16 +115,16 @@ export function identity(snapshot: StableNodeSnapshot, capi: string): Record<str
     couchApiBase: `http://${host}:${ports.capi}${capi}`,
     couchApiBaseHTTPS: `https://${host}:${ports.capiSSL}${capi}`,
     otpNode: node.otpNode,
-    thisNode: true,
+    ...(isThis && { thisNode: true }),
     hostname: nodeAddress(snapshot),
     configuredHostname: `${urlHost(node.hostname ?? '127.0.0.1')}:${ports.mgmt}`,
     nodeUUID: node.uuid,
     nodeHash: Number.parseInt(node.uuid.slice(0, 7), 16),
     clusterCompatibility,
-    version: product.version,
+    version,
     os,
     clusterMembership: node.membership,
-    recoveryType: 'none',
+    recoveryType: node.recovery ?? 'none',
     ports: {
       direct: ports.kv,
       httpsCAPI: ports.capiSSL,
@@ -111,6 +133,7 @@ export function identity(snapshot: StableNodeSnapshot, capi: string): Record<str
       distTLS: ports.distTLS,
     },
     services: node.services ?? ['kv'],
+    ...(serverGroup !== null && { serverGroup }),
     nodeEncryption: network.nodeEncryption,
     addressFamily: network.afamily,
     addressFamilyOnly: network.afamilyOnly,
@@ -121,6 +144,7 @@ export function identity(snapshot: StableNodeSnapshot, capi: string): Record<str
 
 function figures(snapshot: NodeSnapshot, buckets: ReadonlyMap<string, MeasuredBucket | null>) {
   const { memory, cpu, allocationStalls } = snapshot.system;
+  // Four fifths of the machine's memory, in MiB.
   const reserved = Math.floor((memory.total * 4) / 5 / mib);
   return {
     cpuCount: cpu.count,
@@ -144,7 +168,7 @@ function figures(snapshot: NodeSnapshot, buckets: ReadonlyMap<string, MeasuredBu
   };
 }
 
-/** Views and indexes have no files here, and one node holds no replicas, so these are really zero. */
+/** Sizes of views are zero, since this version serves none; documents of copies are not counted. */
 function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<string, number> {
   const sum = (figure: (bucket: MeasuredBucket) => number) =>
     buckets.reduce((total, bucket) => total + (bucket ? figure(bucket) : 0), 0);
@@ -171,7 +195,11 @@ function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<s
 }
 
 /** Further fields of `/nodes/self`. */
-export function nodeDetails(snapshot: NodeSnapshot, buckets: BucketsState): Record<string, unknown> {
+export function nodeDetails(
+  snapshot: NodeSnapshot,
+  all: readonly NodeSnapshot[],
+  buckets: BucketsState,
+): Record<string, unknown> {
   const { node, system } = snapshot;
   const { totalBytes, mountPoint } = system.disk;
   const usagePercent = Math.ceil(100 * usedShare(system.disk));
@@ -179,7 +207,7 @@ export function nodeDetails(snapshot: NodeSnapshot, buckets: BucketsState): Reco
     availableStorage: {
       hdd: [{ path: mountPoint, sizeKBytes: Math.floor(totalBytes / 1024), usagePercent }],
     },
-    storageTotals: storageTotals(snapshot, buckets),
+    storageTotals: storageTotals(all, buckets),
     storage: { ssd: [], hdd: [storagePaths(node)] },
     // Nothing here trusts a shared cookie; the field is part of the published record.
     otpCookie: '',
@@ -199,30 +227,49 @@ function storagePaths({ paths }: NodeState) {
   };
 }
 
-/** Bytes summed over all data nodes, of which there is one. */
-export function storageTotals(snapshot: NodeSnapshot, buckets: BucketsState) {
-  const { memory, disk } = snapshot.system;
-  const measured = [...snapshot.measured.values()].filter((bucket) => bucket !== null);
-  const memUsed = measured.reduce((sum, bucket) => sum + bucket.memUsedBytes, 0);
-  const diskUsed = measured.reduce((sum, bucket) => sum + bucket.diskBytes, 0);
-  const quotaTotal = buckets.memoryQuotaMb * mib;
-  const quotaUsed = Object.values(buckets.byUuid).reduce((sum, bucket) => sum + bucket.ramQuotaMb * mib, 0);
+/** Bytes summed over the active data nodes. */
+export function storageTotals(nodes: readonly NodeSnapshot[], buckets: BucketsState) {
+  const counted = nodes.filter(holdsData);
+  const sum = (figure: (node: NodeSnapshot) => number): number =>
+    counted.reduce((total, node) => total + figure(node), 0);
+  const all = (figure: (bucket: MeasuredBucket) => number): number =>
+    sum(({ measured }) =>
+      [...measured.values()].reduce((total, bucket) => total + (bucket ? figure(bucket) : 0), 0),
+    );
+  const [memUsed, diskUsed] = [all((bucket) => bucket.memUsedBytes), all((bucket) => bucket.diskBytes)];
+  const perNode = buckets.memoryQuotaMb * mib;
+  const quotaUsed = Object.values(buckets.byUuid).reduce((total, one) => total + one.ramQuotaMb * mib, 0);
+  const diskTotal = sum(({ system }) => system.disk.totalBytes);
+  // The node with the least free space limits all. That of a node that has not answered yet is unknown.
+  const free = counted
+    .filter(({ system }) => system.disk.totalBytes > 0)
+    .map(({ system }) => system.disk.freeBytes);
   return {
     ram: {
-      total: memory.limit,
-      quotaTotal,
-      quotaUsed,
-      used: Math.max(memory.limit - memory.free, memUsed),
+      total: sum(({ system }) => system.memory.limit),
+      quotaTotal: perNode * counted.length,
+      quotaUsed: quotaUsed * counted.length,
+      used: Math.max(
+        sum(({ system }) => system.memory.limit - system.memory.free),
+        memUsed,
+      ),
       usedByData: memUsed,
       quotaUsedPerNode: quotaUsed,
-      quotaTotalPerNode: quotaTotal,
+      quotaTotalPerNode: perNode,
     },
     hdd: {
-      total: disk.totalBytes,
-      quotaTotal: disk.totalBytes,
-      used: Math.max(disk.usedBytes, diskUsed),
+      total: diskTotal,
+      quotaTotal: diskTotal,
+      used: Math.max(
+        sum(({ system }) => system.disk.usedBytes),
+        diskUsed,
+      ),
       usedByData: diskUsed,
-      free: disk.freeBytes,
+      free: free.length === 0 ? 0 : Math.min(...free) * free.length,
     },
   };
 }
+
+/** True for active nodes that run the data service. */
+const holdsData = ({ node }: NodeSnapshot): boolean =>
+  node.membership === 'active' && (node.services ?? ['kv']).includes('kv');

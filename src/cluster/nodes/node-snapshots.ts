@@ -1,11 +1,14 @@
-// Takes the snapshots that node records are made from.
+// Takes the snapshots that node records are made from: of this node, and of the others as they answered last.
 import type { Context } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
+import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { Product } from '../config/product.ts';
+import { groupOfNode } from '../server-groups/groups.ts';
+import type { NodeFigures, OwnFigures } from './node-figures.ts';
 import type { NodeSnapshot, StableNodeSnapshot } from './node-record.ts';
-import type { System } from './system.ts';
+import { noFigures, type System } from './system.ts';
 
 export interface NodeSnapshotsDeps {
   view: ClusterView;
@@ -13,6 +16,7 @@ export interface NodeSnapshotsDeps {
   system: System;
   product: Product;
   clock: Clock;
+  nodeFigures: Pick<NodeFigures, 'known' | 'refresh'>;
 }
 
 export class NodeSnapshots {
@@ -24,19 +28,75 @@ export class NodeSnapshots {
     this.#startedMs = deps.clock.monotonicMs();
   }
 
+  /** The snapshot of this node. */
   async now(context: Context): Promise<NodeSnapshot> {
-    const { data, system, clock } = this.#deps;
+    const { data, system } = this.#deps;
     const [figures] = await Promise.all([system.figures(), data.refresh()]);
-    const uptimeSeconds = (clock.monotonicMs() - this.#startedMs) / 1000;
-    return { ...this.stable(context), uptimeSeconds, system: figures };
+    return { ...this.stable(context), uptimeSeconds: this.#uptimeSeconds(), system: figures };
   }
 
-  /** Only the fields that change with the configuration. */
+  /** All nodes in the order of the configuration, with new figures of those that answer in time. */
+  async all(context: Context): Promise<NodeSnapshot[]> {
+    const { view, nodeFigures } = this.#deps;
+    const [own] = await Promise.all([this.now(context), nodeFigures.refresh()]);
+    return view.cluster.nodes.map((node) => (node === view.self ? own : this.#other(node, context)));
+  }
+
+  /** What this node reports about itself to the others. */
+  async own(): Promise<OwnFigures> {
+    const { data, system, product, view } = this.#deps;
+    const [figures] = await Promise.all([system.figures(), data.refresh()]);
+    const measured = view.isActive
+      ? view.liveBuckets().map(({ uuid }) => [uuid, data.measured(uuid)] as const)
+      : [];
+    return {
+      ...{ version: product.version, os: system.os, uptimeSeconds: this.#uptimeSeconds() },
+      ...{ system: figures, measured: Object.fromEntries(measured) },
+    };
+  }
+
+  /** This node without its uptime and the figures of its machine. */
   stable(context: Context): StableNodeSnapshot {
     const { view, data, system, product } = this.#deps;
-    const measured = new Map(
-      view.liveBuckets().map((bucket) => [bucket.uuid, data.measured(bucket.uuid)] as const),
+    const buckets = view.isActive ? view.liveBuckets() : [];
+    const measured = new Map(buckets.map((bucket) => [bucket.uuid, data.measured(bucket.uuid)] as const));
+    return {
+      ...{ node: view.self, version: product.version, os: system.os, measured },
+      serverGroup: this.#groupOf(view.self),
+      ...{ localAddress: context.local.address, isThis: true, isAnswering: true },
+    };
+  }
+
+  /** All nodes without these figures. */
+  allStable(context: Context): StableNodeSnapshot[] {
+    const { view } = this.#deps;
+    return view.cluster.nodes.map((node) =>
+      node === view.self ? this.stable(context) : this.#other(node, context),
     );
-    return { node: view.self, product, os: system.os, localAddress: context.local.address, measured };
+  }
+
+  #other(node: NodeState, context: Context): NodeSnapshot {
+    const { view, nodeFigures, product } = this.#deps;
+    const { figures, problem } = nodeFigures.known(node.uuid);
+    const buckets = node.membership === 'active' ? view.liveBuckets() : [];
+    return {
+      ...{ node, localAddress: context.local.address, isThis: false },
+      isAnswering: problem === null && node.joining !== true,
+      version: figures?.version ?? product.version,
+      os: figures?.os ?? '',
+      serverGroup: this.#groupOf(node),
+      uptimeSeconds: figures?.uptimeSeconds ?? 0,
+      system: figures?.system ?? noFigures,
+      measured: new Map(buckets.map(({ uuid }) => [uuid, figures?.measured[uuid] ?? null] as const)),
+    };
+  }
+
+  #groupOf(node: NodeState): string | null {
+    const { view, product } = this.#deps;
+    return product.edition === 'enterprise' ? groupOfNode(view.cluster, node).name : null;
+  }
+
+  #uptimeSeconds(): number {
+    return (this.#deps.clock.monotonicMs() - this.#startedMs) / 1000;
   }
 }

@@ -1,7 +1,9 @@
 // Handlers that describe single nodes.
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
+import { losesShards } from '../config/only-copies.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { nodeAddress, nodeDetails, nodeRecord, nodeStatus, replicationOf } from './node-record.ts';
 import type { NodeSnapshots } from './node-snapshots.ts';
@@ -14,9 +16,11 @@ export function nodeRoutes({
   view: ClusterView;
   snapshots: NodeSnapshots;
 }): BoundRoute[] {
-  const detailed = async (context: Context) => {
-    const snapshot = await snapshots.now(context);
-    const details = nodeDetails(snapshot, view.buckets);
+  const detailed = async (context: Context, otpNode: string) => {
+    const all = await snapshots.all(context);
+    const snapshot = all.find(({ node }) => node.otpNode === otpNode);
+    if (snapshot === undefined) throw nodeRefusals.unknownNode();
+    const details = nodeDetails(snapshot, all, view.buckets);
     return reply.json({
       ...nodeRecord(snapshot),
       replication: replicationOfAll(view),
@@ -25,26 +29,30 @@ export function nodeRoutes({
     });
   };
   return [
-    bind(GetOwnNode, (_, context) => detailed(context)),
-    bind(GetNode, ({ params }, context) => {
-      if (params['node'] !== view.self.otpNode) throw nodeRefusals.unknownNode();
-      return detailed(context);
-    }),
+    bind(GetOwnNode, (_, context) => detailed(context, view.self.otpNode)),
+    bind(GetNode, ({ params }, context) => detailed(context, params['node'] as string)),
     bind(GetNodeStatuses, (_, context) => {
-      const snapshot = snapshots.stable(context);
-      return reply.json({
-        [nodeAddress(snapshot)]: {
+      const statuses = snapshots.allStable(context).map((snapshot) => [
+        nodeAddress(snapshot),
+        {
           // A warming node counts as healthy: only its buckets are not ready.
           status: nodeStatus(snapshot) === 'unhealthy' ? 'unhealthy' : 'healthy',
-          gracefulFailoverPossible: false,
+          ...(nodeStatus(snapshot) !== 'unhealthy' && {
+            gracefulFailoverPossible: canFailOverGracefully(view, snapshot.node),
+          }),
           otpNode: snapshot.node.otpNode,
-          dataless: false,
+          dataless: !(snapshot.node.services ?? ['kv']).includes('kv'),
           replication: replicationOfAll(view),
         },
-      });
+      ]);
+      return reply.json(Object.fromEntries(statuses));
     }),
   ];
 }
 
+const canFailOverGracefully = (view: ClusterView, node: NodeState): boolean =>
+  view.dataNodes.length > 1 && view.dataNodes.includes(node) && !losesShards(view, [node.uuid]);
+
 /** The worst bucket decides. */
-const replicationOfAll = (view: ClusterView): number => Math.min(1, ...view.liveBuckets().map(replicationOf));
+const replicationOfAll = (view: ClusterView): number =>
+  Math.min(1, ...view.liveBuckets().map((bucket) => replicationOf(bucket, view.map(bucket.uuid))));

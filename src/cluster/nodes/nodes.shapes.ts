@@ -54,18 +54,24 @@ const figures = {
 
 const replication = described('The share of configured replicas that exist, 0 to 1.', number);
 
-export const nodeShape = named('Node', object({ ...identity, ...figures }, { alternateAddresses }));
+export const nodeShape = named(
+  'Node',
+  object({ ...identity, ...figures }, { alternateAddresses, serverGroup: string }),
+);
 
 export const bucketNodeShape = named(
   'BucketNode',
-  object({ ...identity, ...figures, replication }, { alternateAddresses }),
+  object({ ...identity, ...figures, replication }, { alternateAddresses, serverGroup: string }),
 );
 
-export const stableNodeShape = named('NodeIdentity', object(identity, { alternateAddresses }));
+export const stableNodeShape = named(
+  'NodeIdentity',
+  object(identity, { alternateAddresses, serverGroup: string }),
+);
 
 export const stableBucketNodeShape = named(
   'BucketNodeIdentity',
-  object({ ...identity, replication }, { alternateAddresses }),
+  object({ ...identity, replication }, { alternateAddresses, serverGroup: string }),
 );
 
 export const storageTotals = named(
@@ -95,15 +101,13 @@ export const detailedNodeShape = named(
       storage: object({ ssd: array(storageFolder), hdd: array(storageFolder) }),
       otpCookie: described('Always empty.', string),
     },
-    { alternateAddresses },
+    { alternateAddresses, serverGroup: string },
   ),
 );
 
 export const nodeStatusesShape = shape.record(
-  object({
-    status: oneOf('healthy', 'unhealthy'),
-    ...each(boolean, 'gracefulFailoverPossible', 'dataless'),
-    otpNode: string,
-    replication,
-  }),
+  object(
+    { status: oneOf('healthy', 'unhealthy'), dataless: boolean, otpNode: string, replication },
+    { gracefulFailoverPossible: boolean },
+  ),
 );

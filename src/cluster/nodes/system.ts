@@ -54,3 +54,14 @@ export interface System {
   figures(): Promise<SystemFigures>;
   disk(): Promise<DiskFigures>;
 }
+
+/** The figures of a node that has not answered yet. */
+export const noFigures: SystemFigures = {
+  memory: { total: 0, free: 0, limit: 0, taken: 0, swapTotal: 0, swapUsed: 0 },
+  cpu: {
+    ...{ utilization: 0, user: 0, system: 0, irq: 0, stolen: 0, cores: 0, count: 0 },
+    host: { utilization: 0, user: 0, system: 0 },
+  },
+  allocationStalls: 0,
+  disk: { mountPoint: '', totalBytes: 0, usedBytes: 0, freeBytes: 0 },
+};

@@ -3,7 +3,7 @@ import { type BoundRoute, bind, type RouteDefinition, reply } from '#contract/ro
 import { GetApiPage, GetOpenApi } from './openapi.contract.ts';
 import type { OpenApiDocument } from './openapi.ts';
 
-/** The routes to describe. */
+/** Adds the routes of the document that describes all routes. */
 export function withDescription(described: readonly BoundRoute[], version: string): BoundRoute[] {
   const all: BoundRoute[] = [
     ...described,

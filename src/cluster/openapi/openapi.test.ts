@@ -41,7 +41,7 @@ async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
 }
 
 /** Values of path parameters, one request for each. */
-const places: Record<string, string[]> = {
+const parameterValues: Record<string, string[]> = {
   bucket: ['b', 'e', 'c', 'o'],
   node: ['127.0.0.1%3A8091'],
   user: ['u'],
@@ -61,7 +61,7 @@ function urlsOf({ id, path }: RouteDefinition): string[] {
     .split('/')
     .reduce<string[]>(
       (urls, token) => {
-        const values = token.startsWith(':') ? (places[token.slice(1)] ?? [token]) : [token];
+        const values = token.startsWith(':') ? (parameterValues[token.slice(1)] ?? [token]) : [token];
         return urls.flatMap((url) => values.map((value) => (url === '' ? value : `${url}/${value}`)));
       },
       [''],
@@ -156,7 +156,7 @@ async function firstOf({ manager }: Node, { id, path }: RouteDefinition) {
     ended.abort();
     return { status: 200, text: '', body: JSON.parse(JSON.stringify(value)) as unknown };
   }
-  throw new Error(`${id} ends before it began`);
+  throw new Error(`${id}: the stream ended before its first value`);
 }
 
 test('notices answers that are not as described', () => {
@@ -175,7 +175,7 @@ test('notices answers that are not as described', () => {
   assert.deepEqual(misfits([1], { type: 'array', items: { type: 'string' } }), ['$[0]: 1 is no string']);
 });
 
-test('is a page without scripts and external files, open to all', async () => {
+test('serves a page of the API without scripts and external files to clients without credentials', async () => {
   const { request, manager } = await aManager({ provisioned: false });
   const { status, text, headers } = await request('/docs/api', { as: null });
   await manager.stop();

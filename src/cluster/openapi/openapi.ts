@@ -141,7 +141,7 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
   };
 }
 
-/** With `just_validate`. */
+/** The answer of the route, or with `just_validate` the result of the validation. */
 const orValidation = (schema: unknown) => ({
   anyOf: [
     schema,

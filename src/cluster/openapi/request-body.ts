@@ -17,12 +17,12 @@ export function requestBody(route: RouteDefinition, groups: readonly SettingGrou
   if (bodyKind === 'none') return null;
   const type = mediaTypes[bodyKind] ?? 'application/x-www-form-urlencoded';
   const { example, ...notes } = bodyNotes[route.id] ?? {};
-  const schema = noted(bodySchema(route, groups), notes);
+  const schema = withNotes(bodySchema(route, groups), notes);
   const required = (schema.required?.length ?? 0) > 0;
   return { ...(required && { required }), content: { [type]: { schema, ...(example && { example }) } } };
 }
 
-function noted(schema: JsonSchema, { required = [], properties = {} }: BodyNotes): JsonSchema {
+function withNotes(schema: JsonSchema, { required = [], properties = {} }: BodyNotes): JsonSchema {
   const all = { ...properties, ...schema.properties };
   const names = [...(schema.required ?? []), ...required];
   return {
@@ -37,7 +37,7 @@ function bodySchema(route: RouteDefinition, groups: readonly SettingGroup[]): Js
   if (route.bodyKind === 'raw') return { type: 'string', format: 'binary' };
   return route.body && 'fields' in route.body
     ? declared((route.body as Form<unknown>).fields)
-    : known(route, groups);
+    : schemaOfSettings(route, groups);
 }
 
 function declared(fields: Readonly<Record<string, Field<unknown>>>): JsonSchema {
@@ -50,7 +50,7 @@ function declared(fields: Readonly<Record<string, Field<unknown>>>): JsonSchema 
   };
 }
 
-function known({ id }: RouteDefinition, groups: readonly SettingGroup[]): JsonSchema {
+function schemaOfSettings({ id }: RouteDefinition, groups: readonly SettingGroup[]): JsonSchema {
   const settings = groups.filter(({ routes }) => routes.includes(id)).flatMap((group) => group.settings);
   const properties = Object.fromEntries(settings.map((one) => [one.name, settingSchema(one)]));
   return { type: 'object', properties };

@@ -16,6 +16,8 @@ import {
   storageTotals,
 } from '../nodes/node-record.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
+import { groupsRevision } from '../server-groups/groups.ts';
+import { groupsPath } from '../server-groups/server-groups.contract.ts';
 
 export function poolsRecord(view: ClusterView, provisioned: boolean, product: Product) {
   const { uuid } = view.cluster;
@@ -46,18 +48,18 @@ export const versions = (product: Product) => ({
 
 export function poolRecord(
   view: ClusterView,
-  snapshot: NodeSnapshot,
+  nodes: readonly NodeSnapshot[],
   visible: readonly StoredBucket[],
   encryption: EncryptionLevel | null,
   alerts: readonly Alert[],
   alertsToken: string,
 ) {
   return {
-    ...stablePool(view, visible, encryption),
+    ...stablePool(view, visible, encryption, nodes),
     alerts,
     alertsSilenceURL: `/controller/resetAlerts?token=${alertsToken}&uuid=${view.cluster.uuid}`,
-    nodes: [nodeRecord(snapshot)],
-    storageTotals: storageTotals(snapshot, view.buckets),
+    nodes: nodes.map(nodeRecord),
+    storageTotals: storageTotals(nodes, view.buckets),
   };
 }
 
@@ -69,16 +71,18 @@ export interface Alert {
 
 /** Conditions for an administrator: buckets with problems, and warnings of other components. */
 export function alerts(
-  { measured }: NodeSnapshot,
+  nodes: readonly NodeSnapshot[],
   others: readonly string[],
   raised: readonly ListedAlert[],
   popUps: readonly AlertKind[],
   wallMs: number,
 ): Alert[] {
   const serverTime = new Date(wallMs).toISOString();
-  const troubles = [...measured.values()].flatMap((bucket) => bucket?.troubles ?? []);
+  const problems = nodes.flatMap(({ measured }) =>
+    [...measured.values()].flatMap((bucket) => bucket?.problems ?? []),
+  );
   return [
-    ...[...troubles, ...others].map((msg) => ({ msg, serverTime, disableUIPopUp: false })),
+    ...[...problems, ...others].map((msg) => ({ msg, serverTime, disableUIPopUp: false })),
     ...raised.map(({ text, atMs, kind }) => ({
       msg: text,
       serverTime: new Date(atMs).toISOString(),
@@ -90,17 +94,22 @@ export function alerts(
 /** The pool without figures: streams send it only after a change of the configuration or of a status. */
 export function streamedPool(
   view: ClusterView,
-  snapshot: StableNodeSnapshot,
+  nodes: readonly StableNodeSnapshot[],
   visible: readonly StoredBucket[],
   encryption: EncryptionLevel | null,
 ) {
   return {
-    ...stablePool(view, visible, encryption),
-    nodes: [{ ...identity(snapshot, '/'), status: nodeStatus(snapshot) }],
+    ...stablePool(view, visible, encryption, nodes),
+    nodes: nodes.map((snapshot) => ({ ...identity(snapshot, '/'), status: nodeStatus(snapshot) })),
   };
 }
 
-function stablePool(view: ClusterView, visible: readonly StoredBucket[], encryption: EncryptionLevel | null) {
+function stablePool(
+  view: ClusterView,
+  visible: readonly StoredBucket[],
+  encryption: EncryptionLevel | null,
+  nodes: readonly StableNodeSnapshot[],
+) {
   const { cluster, buckets } = view;
   const version = view.clusterRevision();
   return {
@@ -112,14 +121,19 @@ function stablePool(view: ClusterView, visible: readonly StoredBucket[], encrypt
     },
     bucketNames: visible.map(({ name, uuid }) => ({ bucketName: name, uuid })),
     controllers: {
+      ...membershipCalls(cluster.uuid),
       setAutoCompaction: autoCompactionCall(cluster.uuid),
       clusterLogsCollection: {
         startURI: `/controller/startLogsCollection?uuid=${cluster.uuid}`,
         cancelURI: `/controller/cancelLogsCollection?uuid=${cluster.uuid}`,
       },
     },
-    rebalanceStatus: 'none',
+    rebalanceStatus: cluster.balance === undefined ? 'none' : 'running',
     rebalanceProgressUri: '/pools/default/rebalanceProgress',
+    stopRebalanceUri: `/controller/stopRebalance?uuid=${cluster.uuid}`,
+    ...(nodes.some(({ serverGroup }) => serverGroup !== null) && {
+      serverGroupsUri: `${groupsPath}?v=${groupsRevision(cluster)}`,
+    }),
     nodeStatusesUri: '/nodeStatuses',
     nodeServicesUri: `/pools/default/nodeServices?v=${version}`,
     tasks: { uri: `/pools/default/tasks?v=${version}` },
@@ -129,14 +143,46 @@ function stablePool(view: ClusterView, visible: readonly StoredBucket[], encrypt
     maxCollectionCount: collectionCountMax,
     maxScopeCount: scopeCountMax,
     autoCompactionSettings: shownClusterCompaction(clusterCompaction(view)),
-    counters: {},
+    counters: cluster.counters ?? {},
     clusterName: cluster.name,
     clusterEncryptionLevel: encryption ?? 'none',
-    balanced: true,
+    balanced: isBalanced(view),
     memoryQuota: buckets.memoryQuotaMb,
     ...cluster.quotas,
   };
 }
+
+/** A node that waits for a rebalance makes it unbalanced, and so do changes of groups and of numbers of replicas. */
+export function isBalanced(view: ClusterView): boolean {
+  const { balance, needsRebalance, nodes } = view.cluster;
+  if (balance !== undefined || needsRebalance) return false;
+  return nodes.every(({ membership }) => membership === 'active') && hasPlannedReplicas(view);
+}
+
+function hasPlannedReplicas(view: ClusterView): boolean {
+  if (view.dataNodes.length < 2) return true;
+  return view.liveBuckets().every(({ uuid, replicaNumber }) => {
+    const [shard] = view.map(uuid)?.shards ?? [];
+    return shard === undefined || shard.chain.length === replicaNumber + 1;
+  });
+}
+
+/** Where clients find the calls about nodes. */
+const membershipCalls = (clusterUuid: string): Record<string, { uri: string }> =>
+  Object.fromEntries(
+    [
+      ['addNode', 'addNodeV2'],
+      ...[
+        'rebalance',
+        'failOver',
+        'reAddNode',
+        'reFailOver',
+        'ejectNode',
+        'setRecoveryType',
+        'startGracefulFailover',
+      ].map((name) => [...[name, name]]),
+    ].map(([name, call]) => [name, { uri: `/controller/${call}?uuid=${clusterUuid}` }]),
+  );
 
 const autoCompactionCall = (clusterUuid: string) => {
   const uri = `/controller/setAutoCompaction?uuid=${clusterUuid}`;

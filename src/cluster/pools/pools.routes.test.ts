@@ -59,12 +59,12 @@ describe('cluster reads', () => {
     });
     assert.deepEqual((await request(`${url}?isBalanced=true`)).body, { isBalanced: true });
     assert.equal((await request(`${url}?all=perhaps`)).status, 400);
-    const asked = `${url}?clientCertAuthState=true`;
-    assert.deepEqual((await request(asked)).body, { clientCertAuthState: 'disable' });
+    const stateUrl = `${url}?clientCertAuthState=true`;
+    assert.deepEqual((await request(stateUrl)).body, { clientCertAuthState: 'disable' });
     const prefixes = [{ path: 'subject.cn', prefix: '', delimiter: '' }];
     const wanted = JSON.stringify({ state: 'enable', prefixes });
     await request('/settings/clientCertAuth', { raw: wanted });
-    assert.deepEqual((await request(asked)).body, { clientCertAuthState: 'enable' });
+    assert.deepEqual((await request(stateUrl)).body, { clientCertAuthState: 'enable' });
     const form = { password: 'password', roles: 'bucket_admin[*]' };
     await request('/settings/rbac/users/local/ba', { method: 'PUT', form });
     assert.equal((await request(url, { as: 'ba:password' })).status, 403);
@@ -151,7 +151,7 @@ describe('cluster reads', () => {
     await server.stop(0);
   });
 
-  it('give out the root certificate without credentials', async () => {
+  it('return the root certificate without credentials', async () => {
     const authority = await makeCertificate();
     const { request } = await aManager({ issue: async () => ({ authority, node: authority, rsa: null }) });
     assert.equal((await request('/pools/default/certificate', { as: null })).text, authority.certificate);

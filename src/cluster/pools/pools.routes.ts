@@ -13,6 +13,7 @@ import { valueStream } from '../config/value-stream.ts';
 import type { LogCollection } from '../log-collection/log-collection.ts';
 import { nodeStatus } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
+import { progressAnswer } from '../orchestrator/rebalance-report.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
@@ -25,6 +26,8 @@ export interface PoolRoutesDeps {
   view: ClusterView;
   data: DataService;
   snapshots: NodeSnapshots;
+  /** Changes when another node begins or ceases to answer. */
+  nodeFigures: Changing;
   product: Product;
   clock: Clock;
   provisioned: () => boolean;
@@ -35,6 +38,7 @@ export interface PoolRoutesDeps {
   alertList: AlertList;
   alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
   logCollection: Pick<LogCollection, 'state'>;
+  orchestration: { readonly orchestrator: string | null };
   /** Sentences for `alerts` in addition to those of the buckets. */
   warnings: () => readonly string[];
 }
@@ -57,24 +61,25 @@ function versionRoutes({ view, product, provisioned }: PoolRoutesDeps): BoundRou
 }
 
 function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
-  const { view, data, snapshots, clock, security } = deps;
+  const { view, data, snapshots, clock, security, nodeFigures } = deps;
   const visible = (context: Context) =>
     view.liveBuckets().filter(({ name }) => context.may(`cluster.bucket[${name}].settings!read`));
-  const etag = (context: Context) => `${view.latestRevision()}-${nodeStatus(snapshots.stable(context))}`;
+  const etag = (context: Context) =>
+    [view.latestRevision(), ...snapshots.allStable(context).map(nodeStatus)].join('-');
   const pool = async (query: Form, context: Context) => {
     refuseUnprovisioned(deps);
     const waitMs = waitOf(query);
     if (waitMs > 0) {
       const changed = () => etag(context) !== query['etag'];
-      await until(anyOf(view, data), changed, waitMs, clock, context.signal);
+      await until(anyOf(view, data, nodeFigures), changed, waitMs, clock, context.signal);
     }
-    const snapshot = await snapshots.now(context);
+    const nodes = await snapshots.all(context);
     const { alertList: list, alerts: service } = deps;
     const { popUps } = await service.read();
-    const known = alerts(snapshot, deps.warnings(), list.all(), popUps, clock.wallMs());
+    const known = alerts(nodes, deps.warnings(), list.all(), popUps, clock.wallMs());
     return reply.json({
       etag: etag(context),
-      ...poolRecord(view, snapshot, visible(context), security.encryptionLevel, known, list.token),
+      ...poolRecord(view, nodes, visible(context), security.encryptionLevel, known, list.token),
     });
   };
   return [
@@ -82,13 +87,16 @@ function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
     bind(contract.GetPoolNodes, ({ query }, context) => pool(query, context)),
     bind(contract.StreamPool, (_, context) => {
       const read = () =>
-        streamedPool(view, snapshots.stable(context), visible(context), security.encryptionLevel);
-      return reply.stream((signal) => valueStream([view, data, security], read, signal));
+        streamedPool(view, snapshots.allStable(context), visible(context), security.encryptionLevel);
+      return reply.stream((signal) => valueStream([view, data, security, nodeFigures], read, signal));
     }),
     bind(contract.GetTerseCluster, ({ query }) => {
       refuseUnprovisioned(deps);
       const clientCertAuthState = deps.certificates.clientAuth.value.state;
-      return reply.json(terseClusterInfo({ view, clusterCompatVersion, clientCertAuthState }, query));
+      const { orchestrator } = deps.orchestration;
+      return reply.json(
+        terseClusterInfo({ view, clusterCompatVersion, clientCertAuthState, orchestrator }, query),
+      );
     }),
   ];
 }
@@ -142,6 +150,6 @@ function taskRoutes({ view, data, logCollection }: PoolRoutesDeps): BoundRoute[]
       await data.refresh();
       return reply.json(tasks(view, data, query, logCollection.state));
     }),
-    bind(contract.GetRebalanceProgress, () => reply.json({ status: 'none' })),
+    bind(contract.GetRebalanceProgress, () => reply.json(progressAnswer(view))),
   ];
 }

@@ -36,7 +36,7 @@ const stable = {
   controllers: record(shape.any),
   rebalanceStatus: oneOf('none', 'running'),
   ...each(string, 'rebalanceProgressUri', 'nodeStatusesUri', 'nodeServicesUri', 'trustedCAsURI'),
-  ...each(string, 'checkPermissionsURI', 'clusterName', 'clusterEncryptionLevel'),
+  ...each(string, 'stopRebalanceUri', 'checkPermissionsURI', 'clusterName', 'clusterEncryptionLevel'),
   tasks: link,
   ...each(integer, 'maxBucketCount', 'maxCollectionCount', 'maxScopeCount'),
   autoCompactionSettings: compactionShape,
@@ -49,13 +49,19 @@ const alert = object({ msg: string, serverTime: shape.time, disableUIPopUp: bool
 
 export const poolShape = named(
   'Pool',
-  object({
-    ...{ etag: string, ...stable, alerts: array(alert), alertsSilenceURL: string },
-    ...{ nodes: array(nodeShape), storageTotals },
-  }),
+  object(
+    {
+      ...{ etag: string, ...stable, alerts: array(alert), alertsSilenceURL: string },
+      ...{ nodes: array(nodeShape), storageTotals },
+    },
+    { serverGroupsUri: string },
+  ),
 );
 
-export const streamedPoolShape = named('PoolIdentity', object({ ...stable, nodes: array(stableNodeShape) }));
+export const streamedPoolShape = named(
+  'PoolIdentity',
+  object({ ...stable, nodes: array(stableNodeShape) }, { serverGroupsUri: string }),
+);
 
 const nodesExt = array(
   object({ services: record(integer) }, { thisNode: boolean, hostname: string, alternateAddresses }),

@@ -8,6 +8,7 @@ import type { DataService, MeasuredBucket, WarmUpFigures } from '../config/data-
 import { collectionTask } from '../log-collection/log-collection.contract.ts';
 import type { CollectionState } from '../log-collection/log-collection.ts';
 import { statusOf } from '../nodes/node-record.ts';
+import { rebalanceTask } from '../orchestrator/rebalance-report.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 
 const timeoutMs = { min: 1_000, max: 120_000 };
@@ -25,7 +26,7 @@ export function tasks(
   const common = { recommendedRefreshPeriod: refreshSeconds, status: 'running' };
   return [
     ...deleting.map(({ name }) => ({ type: 'orphanBucket', bucket: name, nodes: [otpNode], ...common })),
-    { type: 'rebalance', status: 'notRunning', statusIsStale: false, masterRequestTimedOut: false },
+    rebalanceTask(view),
     ...(collection ? [collectionTask(collection)] : []),
     ...view.liveBuckets().flatMap((bucket) => compactionTask(bucket, data.measured(bucket.uuid)) ?? []),
     ...view.liveBuckets().flatMap(({ name, uuid }) => {

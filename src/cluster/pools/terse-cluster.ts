@@ -2,6 +2,7 @@
 import type { Form } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { FormReader } from '../forms/form-reader.ts';
+import { isBalanced } from './pool-record.ts';
 
 const defaultFields = ['clusterUUID', 'orchestrator', 'isBalanced', 'clusterCompatVersion'];
 
@@ -9,17 +10,20 @@ export interface TerseInput {
   view: ClusterView;
   clusterCompatVersion: string;
   clientCertAuthState: string;
+  /** The name of the orchestrator's node; null where it is not known. */
+  orchestrator: string | null;
 }
 
 export function terseClusterInfo(input: TerseInput, query: Form) {
   const { view, clusterCompatVersion, clientCertAuthState } = input;
-  const { cluster, buckets, self } = view;
+  const { cluster, buckets } = view;
+  const orchestrator = input.orchestrator ?? 'undefined';
   const known: Record<string, unknown> = {
     clusterUUID: cluster.uuid,
-    orchestrator: self.otpNode,
-    isBalanced: true,
+    orchestrator,
+    isBalanced: isBalanced(view),
     clusterCompatVersion,
-    master: self.otpNode,
+    master: orchestrator,
     quotaInfo: { memoryQuota: buckets.memoryQuotaMb, ...cluster.quotas },
     clientCertAuthState,
     buckets: view.liveBuckets().map(({ name }) => name),

@@ -66,7 +66,7 @@ test('stores exactly one of several first credentials sent at once, by any route
 });
 
 /** Sends the head of a request, then waits until the server has authorized it, which 100 Continue shows. */
-async function half(port: number, { path, as, body }: { path: string; as?: string; body: string }) {
+async function beginRequest(port: number, { path, as, body }: { path: string; as?: string; body: string }) {
   const socket = connect(port, '127.0.0.1');
   let received = '';
   const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
@@ -97,8 +97,8 @@ test('requires credentials if the first administrator is set while the body of a
   const { request, server } = await aManager({ provisioned: false });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const credentials = (username: string) => `username=${username}&password=password&port=SAME`;
-  const early = await half(port, { path: '/settings/web', body: credentials('second') });
-  const memory = await half(port, { path: '/pools/default', body: 'memoryQuota=999' });
+  const early = await beginRequest(port, { path: '/settings/web', body: credentials('second') });
+  const memory = await beginRequest(port, { path: '/pools/default', body: 'memoryQuota=999' });
   const form = { username: 'first', password: 'password', port: 'SAME', services: 'kv', memoryQuota: 300 };
   assert.equal((await request('/clusterInit', { as: null, form })).status, 200);
   assert.equal(await early.finish(), 401);
@@ -114,7 +114,7 @@ test('checks access again if an account loses its roles while the body of its re
   const put = (name: string, roles: string) =>
     request(`/settings/rbac/users/local/${name}`, { method: 'PUT', form: { password: 'password', roles } });
   const begin = (name: string) =>
-    half(port, { path: '/pools/default', as: `${name}:password`, body: `clusterName=${name}` });
+    beginRequest(port, { path: '/pools/default', as: `${name}:password`, body: `clusterName=${name}` });
   for (const name of ['demoted', 'stays']) await put(name, 'admin');
   const [demoted, stays] = [await begin('demoted'), await begin('stays')];
   await put('demoted', 'ro_admin');

@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import {
+  booleanValues,
   checkSettings,
   managerTarget,
   type Parameter,
@@ -11,17 +12,6 @@ const range = (min: number, max: number) => `The value must be in range from ${m
 const integer = 'The value must be an integer';
 const boolean = 'The value must be one of the following: [true,false]';
 const intMax = 2 ** 31 - 1;
-const switched = {
-  good: [
-    ['true', true],
-    ['false', false],
-  ],
-  bad: [
-    ['', boolean],
-    ['1', boolean],
-    ['True', boolean],
-  ],
-} as const;
 const whole = (min: number, max: number) =>
   ({
     good: [
@@ -37,13 +27,13 @@ const whole = (min: number, max: number) =>
   }) as const;
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'verbose', 'timing', 'debug', 'trace'];
-/** The texts name the words in the order of the declaration. */
-const orders: Record<string, string> = {
+/** Word lists whose order here differs from that of the declaration, which the error text follows. */
+const declaredOrders: Record<string, string> = {
   'memory_optimized,plasma,': 'plasma,memory_optimized,',
   ',forestdb': 'forestdb,',
 };
 const word = (name: string, words: readonly string[], wrong: string): Parameter => {
-  const listed = orders[words.join()] ?? words.join();
+  const listed = declaredOrders[words.join()] ?? words.join();
   const text = `The value must be one of the following: [${listed}]`;
   return {
     name,
@@ -60,8 +50,13 @@ test('keeps the settings of the index service over restarts, and refuses what is
   await checkSettings(t, target, {
     ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },
     parameters: [
-      { name: 'redistributeIndexes', ...switched, missing: { reads: false }, with: untouched },
-      { name: 'enablePageBloomFilter', ...switched, missing: { reads: false }, with: untouched },
+      { name: 'redistributeIndexes', ...booleanValues(boolean), missing: { reads: false }, with: untouched },
+      {
+        name: 'enablePageBloomFilter',
+        ...booleanValues(boolean),
+        missing: { reads: false },
+        with: untouched,
+      },
       { name: 'numReplica', ...whole(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } },
       { name: 'indexerThreads', ...whole(0, 1024), missing: { reads: 1024 }, with: untouched },
       { name: 'memorySnapshotInterval', ...whole(1, intMax), missing: { reads: intMax }, with: untouched },

@@ -61,8 +61,8 @@ export class MemoryService {
       if (problem !== null) reader.problems.add(name, problem);
       quotas[name] = quotaMb;
     }
-    const sum = quotas.memoryQuota === undefined ? null : this.#tooHigh(quotas.memoryQuota);
-    if (sum !== null && !reader.problems.any) reader.problems.add('_', sum);
+    const tooHigh = quotas.memoryQuota === undefined ? null : this.#tooHigh(quotas.memoryQuota);
+    if (tooHigh !== null && !reader.problems.any) reader.problems.add('_', tooHigh);
     const clusterName = reader.text('clusterName');
     if (clusterName !== undefined && clusterName.length > clusterNameMax)
       reader.problems.add('clusterName', `The name must have at most ${clusterNameMax} characters`);

@@ -14,7 +14,7 @@ export interface NodeSurroundings extends Folders {
   nameProblem(hostname: string): Promise<string | null>;
   /** Address families of the addresses that the node was started on. */
   readonly families: readonly Family[];
-  /** True for names that only this machine resolves to itself. */
+  /** True for loopback addresses and `localhost`: other machines cannot reach this node by them. */
   isLoopback(hostname: string): boolean;
 }
 

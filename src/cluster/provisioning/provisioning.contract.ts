@@ -39,7 +39,7 @@ export const SetNodePaths = defineRoute({
   repeatable: ['cbas_path'],
 });
 
-/** As `SetNodePaths` for a node by name: only this node exists. */
+/** As `SetNodePaths`, with the name of this node; those of other nodes are not found. */
 export const SetNamedNodePaths = defineRoute({
   id: 'provisioning.named_node_paths',
   method: 'POST',
@@ -188,14 +188,6 @@ export const DisableUnusedListeners = listener(
   'provisioning.disable_unused_listeners',
   'disableUnusedExternalListeners',
   'Closes all listeners for other nodes but the one that the node uses itself.',
-);
-
-export const Join = openForm(
-  'provisioning.join',
-  'POST',
-  '/node/controller/doJoinCluster',
-  setup,
-  'Refused: this version runs clusters of one node.',
 );
 
 const alternate = '/node/controller/setupAlternateAddresses/external';

@@ -9,7 +9,6 @@ import type { MemoryService } from './memory.service.ts';
 import type { NodeSetupService } from './node-setup.service.ts';
 import * as contract from './provisioning.contract.ts';
 import type { Administrators, ProvisioningService } from './provisioning.service.ts';
-import { readServices } from './service-names.ts';
 import type { StatsSettings } from './stats-settings.ts';
 
 export interface ProvisioningRoutesDeps {
@@ -102,23 +101,7 @@ function clusterRoutes(deps: ProvisioningRoutesDeps): BoundRoute[] {
       await provisioning.initCluster(body, justValidate);
       return newBase(context);
     }),
-    bind(contract.Join, ({ body }) => {
-      throw nodeRefusals.joinRefused(joinProblems(body, provisioning.provisioned));
-    }),
   ];
-}
-
-const noJoining = 'Joining a cluster is not available in this version, which runs clusters of one node.';
-
-/** Errors of the request take precedence over features that this version does not have. */
-function joinProblems(form: Form, provisioned: boolean): string[] {
-  if (provisioned) return [`Node is already provisioned. ${noJoining}`];
-  const address = form['hostname'] === undefined ? ['clusterMemberHostIp', 'clusterMemberPort'] : [];
-  const missing = address.filter((name) => form[name] === undefined);
-  if (missing.length > 0) return missing.map((name) => `${name} is missing`);
-  const services = readServices(form['services'] ?? 'kv');
-  if (services.problem !== null) return [services.problem];
-  return [noJoining];
 }
 
 function settingsRoutes({ stats, indexes }: ProvisioningRoutesDeps): BoundRoute[] {

@@ -102,7 +102,7 @@ export class ProvisioningService {
     const reader = new FormReader(form);
     const credentials = this.#readCredentials(reader);
     reader.refuseIfInvalid();
-    if (!justValidate) await this.#establish(credentials, which);
+    if (!justValidate) await this.#setAdministrator(credentials, which);
   }
 
   #readCredentials(reader: FormReader): Credentials {
@@ -128,7 +128,7 @@ export class ProvisioningService {
   }
 
   /** The cluster gets its uuid before any user can log in. */
-  async #establish({ username, password }: Credentials, which: 'first' | 'any'): Promise<void> {
+  async #setAdministrator({ username, password }: Credentials, which: 'first' | 'any'): Promise<void> {
     const { cluster, administrators, random } = this.#deps;
     await cluster.changeSelf((node) => ({ ...node, services: node.services ?? ['kv'] }));
     await cluster.change((state) => ({ ...state, uuid: state.uuid || hexId(random) }));
@@ -147,8 +147,8 @@ export class ProvisioningService {
   async #initNode(form: Form, network: NetworkChange): Promise<void> {
     const { nodeSetup } = this.#deps;
     const { hostname } = form;
-    const unnamable = hostname === undefined ? null : await nodeSetup.renameProblem(hostname);
-    if (unnamable !== null) throw nodeRefusals.invalidInitName({ problem: unnamable });
+    const nameProblem = hostname === undefined ? null : await nodeSetup.renameProblem(hostname);
+    if (nameProblem !== null) throw nodeRefusals.invalidInitName({ problem: nameProblem });
     const texts = await nodeSetup.setPaths(form, initPaths);
     if (texts.length > 0) throw nodeRefusals.invalidInitPaths({ problems: texts.join(' ') });
     if (hostname !== undefined) await nodeSetup.rename(hostname);
@@ -180,11 +180,11 @@ export class ProvisioningService {
     await this.#deps.memory.apply(pool);
     if (sendStats !== undefined) await this.#deps.stats.change({ sendStats });
     if (storageMode !== undefined) await this.#deps.indexes.change({ storageMode });
-    await this.#establish(credentials, 'first');
+    await this.#setAdministrator(credentials, 'first');
   }
 }
 
-/** Only the actual values are accepted. */
+/** Accepts only `*`: the node accepts requests for any host name. */
 function readHosts(reader: FormReader): void {
   const hosts = reader.text('allowedHosts');
   if (hosts !== undefined && hosts !== '*') {

@@ -23,7 +23,7 @@ export const quotaMbMax = 2 ** 32;
 
 const mib = 1024 * 1024;
 
-/** The limit of all services of a node together, for this much memory. */
+/** The limit of all services of a node together: all memory but 1 GiB, or 80 % if that is more. */
 export function nodeQuotaMaxMb(memoryBytes: number): number {
   const totalMb = Math.floor(memoryBytes / mib);
   return Math.max(totalMb - 1024, Math.floor((totalMb * 80) / 100));

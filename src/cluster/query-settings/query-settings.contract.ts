@@ -1,4 +1,4 @@
-// Routes of the query service's settings, and of statements sent through the administration port.
+// Routes of the query service's settings.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 

@@ -29,7 +29,7 @@ test('the allowlist of CURL is an object of two lists', () => {
     assert.equal(typeof readCurlAllowlist(wrong), 'string', JSON.stringify(wrong));
 });
 
-test('the service gets every setting, with bit 0x4000 as a switch', () => {
+test('the service gets every setting, and bit 0x4000 as a switch of sequential scans', () => {
   assert.equal(serviceSettings({})['sequential-scans'], true);
   assert.equal(serviceSettings({ queryN1QLFeatCtrl: 0x4000 })['sequential-scans'], false);
   assert.equal(Object.keys(serviceSettings({})).length, querySettingNames.length);

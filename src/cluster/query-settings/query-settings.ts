@@ -22,8 +22,8 @@ type Rule =
   | { kind: 'duration'; fallback: string }
   | { kind: 'text'; fallback: string };
 
-const most = 2 ** 31 - 1;
-const whole = (fallback: number, min = 0, max = most): Rule => ({ kind: 'whole', min, max, fallback });
+const intMax = 2 ** 31 - 1;
+const whole = (fallback: number, min = 0, max = intMax): Rule => ({ kind: 'whole', min, max, fallback });
 const flag = (fallback: boolean): Rule => ({ kind: 'flag', fallback });
 const textMax = 1000;
 

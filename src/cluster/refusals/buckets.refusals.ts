@@ -3,6 +3,30 @@ import { defineRefusals } from '#contract/refusal.ts';
 
 export const bucketRefusals = defineRefusals('buckets', {
   invalid: { as: 'bucketFields', when: 'Creation or change: each wrong field with its text.' },
+  createDuringRebalance: {
+    status: 503,
+    as: 'bare',
+    text: 'Cannot create buckets during rebalance',
+    published: true,
+  },
+  editDuringRebalance: {
+    status: 503,
+    as: 'text',
+    text: 'Cannot update bucket while rebalance is running.',
+    published: true,
+  },
+  deleteDuringRebalance: {
+    status: 503,
+    as: 'bare',
+    text: 'Cannot delete buckets during rebalance.\r\n',
+    published: true,
+  },
+  flushDuringRebalance: {
+    status: 503,
+    as: 'bare',
+    text: 'Cannot flush buckets during rebalance',
+    published: true,
+  },
   nameInDeletion: {
     status: 503,
     as: 'bucketFields',

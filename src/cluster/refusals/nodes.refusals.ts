@@ -1,4 +1,4 @@
-// Refusals of requests about nodes and the cluster as a whole: its set-up, and what one node does not have.
+// Refusals of requests about nodes and the cluster as a whole: its set-up, and features that this version does not have.
 import { defineRefusals } from '#contract/refusal.ts';
 
 export const nodeRefusals = defineRefusals('nodes', {
@@ -35,30 +35,21 @@ export const nodeRefusals = defineRefusals('nodes', {
     text: 'Cannot set external ports {ports} as services are unavailable on the node.',
     published: true,
   },
-  joinRefused: {
-    as: 'list',
-    when: 'Joining a cluster: the wrong parameters; if there are none, that this version runs one node.',
-  },
   invalidRebalanceTimeout: { as: 'bare', field: 'rebalanceStatusTimeout', text: 'invalid' },
   absent: { status: 501, as: 'text', text: '{reason}', when: 'A feature that this version does not have.' },
   severalNodes: {
     status: 501,
     as: 'text',
-    text: '{what} is not available in this version, which runs clusters of one node.',
-  },
-  severalNodesList: {
-    status: 501,
-    as: 'list',
-    text: '{what} is not available in this version, which runs clusters of one node.',
+    text: '{what} is not available in this version.',
   },
   severalNodesBare: {
     status: 501,
     as: 'bare',
-    text: '{what} is not available in this version, which runs clusters of one node.',
+    text: '{what} is not available in this version.',
   },
   severalNodesFields: {
     status: 501,
     as: 'fields',
-    text: '{what} is not available in this version, which runs clusters of one node.',
+    text: '{what} is not available in this version.',
   },
 });

@@ -6,7 +6,7 @@ const exchange = '(?:(ECDHE-ECDSA|ECDHE-RSA|DHE-RSA|ECDHE)-)?';
 const cipher = '(AES|ARIA|CAMELLIA)(128|256)(?:-(GCM|CCM))?(?:-(SHA|SHA256|SHA384))?';
 const blockCipher = new RegExp(`^${exchange}${cipher}$`);
 const chacha = /^(ECDHE-ECDSA|ECDHE-RSA|DHE-RSA)-CHACHA20-POLY1305$/;
-/** Its short authentication tags are below every security level that a handshake accepts. */
+/** Suites whose short authentication tags are below every security level that a handshake accepts. */
 const truncated = /CCM_?8/;
 
 /** Null for an unknown suite. */
@@ -19,8 +19,8 @@ export function ianaName(opensslName: string): string | null {
   const [, by, family, bits, mode = 'CBC', hash] = blockCipher.exec(name) ?? [];
   if (!family || (mode !== 'CCM' && !hash)) return null;
   // The only suites whose OpenSSL name omits the RSA authentication.
-  const proof = by === 'ECDHE' ? 'ECDHE-RSA' : (by ?? 'RSA');
-  return `TLS_${withUnderscores(proof)}_WITH_${family}_${bits}_${mode}${hash ? `_${hash}` : ''}`;
+  const authentication = by === 'ECDHE' ? 'ECDHE-RSA' : (by ?? 'RSA');
+  return `TLS_${withUnderscores(authentication)}_WITH_${family}_${bits}_${mode}${hash ? `_${hash}` : ''}`;
 }
 
 const withUnderscores = (text: string | undefined): string => (text ?? '').replaceAll('-', '_');
@@ -28,7 +28,7 @@ const withUnderscores = (text: string | undefined): string => (text ?? '').repla
 /** The suites that a node can be configured to use. */
 export class CipherNames {
   readonly #available: () => readonly string[];
-  #made: Map<string, string> | null = null;
+  #byIana: Map<string, string> | null = null;
 
   /** `available` lists the OpenSSL names of Node's suites; called on first use, because Node takes a while to list them. */
   constructor(available: () => readonly string[]) {
@@ -36,8 +36,8 @@ export class CipherNames {
   }
 
   get #opensslByIana(): Map<string, string> {
-    this.#made ??= byIana(this.#available());
-    return this.#made;
+    this.#byIana ??= byIana(this.#available());
+    return this.#byIana;
   }
 
   /** IANA names, the newest and safest kinds first. */

@@ -143,6 +143,6 @@ export function withValue(state: SecurityState, { service, key }: KeyPath, value
 }
 
 function changed<T extends object>(record: T, name: string, value: unknown): T {
-  const kept = Object.entries(record).filter(([present]) => present !== name);
-  return Object.fromEntries(value === undefined ? kept : [...kept, [name, value]]) as T;
+  const others = Object.entries(record).filter(([present]) => present !== name);
+  return Object.fromEntries(value === undefined ? others : [...others, [name, value]]) as T;
 }

@@ -73,7 +73,14 @@ export const bucketParameters: SettingGroup = {
       'acts',
       'refused with 3 replicas, and with any replica while one node runs: no write could reach it',
     ),
-    setting('replicaNumber', '1; cache 0', '0–3; none for cache', 'live', 'replicas'),
+    setting(
+      'replicaNumber',
+      '1; cache 0',
+      '0–3; none for cache',
+      'live',
+      'acts',
+      'copies on other nodes, as far as there are enough; a change of an existing bucket takes effect at the next rebalance',
+    ),
     setting('replicaIndex', '1; 0 without replicas', '0, 1; not for ephemeral', 'creation only', 'views'),
     setting(
       'compressionMode',

@@ -5,8 +5,9 @@ import { aManager } from '../../../test/support/manager.ts';
 import { catalogue } from './catalogue.ts';
 import { securitySettings } from './security-settings.ts';
 
-/** Routes whose fields are no settings: those of users, groups, scopes, collections and documents, and joining. */
-const things = /^(users|groups|collections|documents|collection_documents)\.|^provisioning\.join$/;
+/** Routes whose fields are no settings: those of users, groups, scopes, collections and documents, joining and rebalancing. */
+const routesWithoutSettings =
+  /^(users|groups|collections|documents|collection_documents|joining|server_groups|rebalance|node_failover)\./;
 
 const namesOf = (route: string): Set<string> =>
   new Set(
@@ -79,7 +80,10 @@ async function readByRoute(): Promise<Map<string, Set<string>>> {
   for (const edition of ['enterprise', 'community'] as const) {
     const { manager } = await aManager({ edition, provisioned: false });
     for (const bound of manager.routes) {
-      if (!['form', 'anyForm'].includes(bound.route.bodyKind ?? 'none') || things.test(bound.route.id))
+      if (
+        !['form', 'anyForm'].includes(bound.route.bodyKind ?? 'none') ||
+        routesWithoutSettings.test(bound.route.id)
+      )
         continue;
       const names = all.get(bound.route.id) ?? new Set();
       all.set(bound.route.id, names);

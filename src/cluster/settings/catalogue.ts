@@ -49,18 +49,17 @@ export const constantFields: readonly { field: string; where: string; value: str
     meaning: 'the memory that the data service can get; `mem_used` is what it uses',
   },
   {
-    field: 'recoveryType',
-    where: 'node',
-    value: '`none`',
-    meaning: 'the only one in this version',
-  },
-  {
     field: 'couch_views_*, couch_spatial_*, index_*',
     where: 'node',
     value: '0',
     meaning: 'files of views and indexes are not counted here',
   },
-  { field: 'vb_replica_curr_items', where: 'node', value: '0', meaning: 'one node holds no replicas' },
+  {
+    field: 'vb_replica_curr_items',
+    where: 'node',
+    value: '0',
+    meaning: 'documents of copies are not counted here',
+  },
   {
     field: 'state, quotaMb',
     where: '`/nodes/self`, storage',
@@ -80,40 +79,10 @@ export const constantFields: readonly { field: string; where: string; value: str
     meaning: 'this version has no preview features, and npm is its only package',
   },
   {
-    field: 'isBalanced, balanced, rebalanceStatus',
-    where: 'cluster',
-    value: '`true`, `true`, `none`',
-    meaning: 'one node has nothing to balance',
-  },
-  {
-    field: 'status',
-    where: '`/pools/default/rebalanceProgress`; the task `rebalance`',
-    value: '`none`; `notRunning`',
-    meaning: 'one node has nothing to balance',
-  },
-  {
     field: 'statusIsStale, masterRequestTimedOut',
     where: 'the task `rebalance`',
     value: '`false`, `false`',
-    meaning: 'the node reads its tasks from no other node',
-  },
-  {
-    field: 'disableUIPopUp',
-    where: '`alerts` of the cluster',
-    value: '`false`',
-    meaning: 'consoles show all alerts',
-  },
-  {
-    field: 'orchestrator, master, counters',
-    where: 'cluster',
-    value: 'this node, this node, none',
-    meaning: 'the only node is the orchestrator, and the counted events need several nodes',
-  },
-  {
-    field: 'gracefulFailoverPossible, dataless',
-    where: '`/nodeStatuses`',
-    value: '`false`, `false`',
-    meaning: 'no other node could take over, and the one node has data',
+    meaning: 'the node reads its tasks from its own copy of the configuration',
   },
   { field: 'rows', where: "a bucket's `ddocs`", value: 'empty', meaning: 'this version has no views' },
 ];

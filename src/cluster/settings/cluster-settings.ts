@@ -89,9 +89,9 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting(
         'services',
         '`kv`',
-        '`kv`',
+        '`kv`, and `index` and `n1ql` beside it, separated by commas',
         'before provisioning',
-        'fixed',
+        'acts',
         'other services are refused by name',
       ),
       setting('setDefaultMemQuotas', '`false`', '`true`, `false`', 'before provisioning', 'acts'),

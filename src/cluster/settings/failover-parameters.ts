@@ -1,4 +1,4 @@
-// Parameters of automatic reactions to failed nodes, which need more than one node.
+// Parameters of automatic reactions to failed nodes.
 import { type SettingGroup, setting } from './setting.ts';
 
 const enterprise = 'enterprise edition only';
@@ -8,45 +8,47 @@ export const failoverParameters: readonly SettingGroup[] = [
     title: 'Auto-failover',
     routes: ['auto_failover.change'],
     settings: [
-      setting('enabled', '`true`; required', '`true`, `false`', 'live', 'replicas'),
+      setting('enabled', '`true`; required', '`true`, `false`', 'live', 'acts'),
       setting(
         'timeout',
         '120; required with `enabled=true`',
         '5–3600 seconds; community 30–3600',
         'live',
-        'replicas',
+        'acts',
       ),
-      setting('maxCount', '1', '1–100', 'live', 'replicas', enterprise),
-      setting(
-        'failoverOnDataDiskIssues[enabled]',
-        '`false`',
-        '`true`, `false`',
-        'live',
-        'replicas',
-        enterprise,
-      ),
+      setting('maxCount', '1', '1–100', 'live', 'acts', enterprise),
+      setting('failoverOnDataDiskIssues[enabled]', '`false`', '`true`, `false`', 'live', 'acts', enterprise),
       setting(
         'failoverOnDataDiskIssues[timePeriod]',
         '120; required with `failoverOnDataDiskIssues[enabled]=true`',
         '5–3600 seconds',
         'live',
-        'replicas',
+        'acts',
         enterprise,
       ),
-      setting('canAbortRebalance', '`true`', '`true`, `false`', 'live', 'replicas', enterprise),
+      setting('canAbortRebalance', '`true`', '`true`, `false`', 'live', 'acts', enterprise),
     ],
   },
   {
     title: 'Auto-reprovision',
     routes: ['auto_reprovision.change'],
     settings: [
-      setting('enabled', '`true`; required', '`true`, `false`', 'live', 'replicas'),
-      setting('maxNodes', '1; required with `enabled=true`', '1 and up', 'live', 'replicas'),
+      setting('enabled', '`true`; required', '`true`, `false`', 'live', 'reprovision'),
+      setting('maxNodes', '1; required with `enabled=true`', '1 and up', 'live', 'reprovision'),
     ],
   },
   {
     title: 'Failover',
     routes: ['failover.change'],
-    settings: [setting('preserveDurableMutations', '`true`', '`true`, `false`', 'live', 'replicas')],
+    settings: [
+      setting(
+        'preserveDurableMutations',
+        '`true`',
+        '`true`, `false`',
+        'live',
+        'acts',
+        'automatic failovers preserve durable writes; those on request do, except with `allowUnsafe=true`',
+      ),
+    ],
   },
 ];

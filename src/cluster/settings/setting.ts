@@ -4,7 +4,8 @@
 /** Features that this version does not have: their parameters are validated, stored and shown, without an effect. */
 export const missingFeatures = {
   views: 'views',
-  replicas: 'more than one node',
+  reprovision: 'automatic reprovisioning',
+  replicas: 'more support of several nodes',
   replication: 'replication between clusters',
   index: 'tuning of the index service',
   search: 'the search service',

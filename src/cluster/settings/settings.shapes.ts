@@ -62,8 +62,9 @@ export const ldapShape = object(
     encryption: shape.oneOf('None', 'StartTLSExtension', 'TLS'),
     userDNMapping: shape.record(string),
     ...each(string, 'bindDN', 'bindPass'),
+    bindMethod: shape.oneOf('Simple', 'SASL_EXTERNAL'),
   },
-  { cacert: string, groupsQuery: string },
+  each(string, 'cacert', 'groupsQuery', 'clientTLSCert', 'clientTLSKey'),
 );
 
 export const auditSettingsShape = object({

@@ -1,49 +1,25 @@
-// Calls that need more than one node or more than one cluster. This version refuses each by name, for callers with the permission, to
+// Calls about several nodes or clusters that this version does not serve. It refuses each by name, for callers with the permission, to
 // distinguish it from a misspelled path.
 import { shape } from '#contract/json-schema.ts';
 import { type Answer, defineRoute, type Method } from '#contract/route.ts';
 
 /** The published form of refusals of a family of calls. */
-export type Wording = 'text' | 'list' | 'bare' | 'fields';
+export type Wording = 'text' | 'bare' | 'fields';
 
 interface Family {
   readonly what: string;
   readonly wording: Wording;
 }
 
-const adding: Family = { what: 'Adding nodes', wording: 'list' };
-const removing: Family = { what: 'Removing nodes', wording: 'text' };
-const rebalance: Family = { what: 'Rebalance', wording: 'text' };
-const failover: Family = { what: 'Failover', wording: 'text' };
-const groups: Family = { what: 'Grouping servers', wording: 'text' };
 const xdcrReferences: Family = { what: 'Replication between clusters', wording: 'bare' };
 const xdcr: Family = { what: 'Replication between clusters', wording: 'fields' };
 
-const poolsWrite = 'cluster.pools!write';
 const referencesRead = 'cluster.xdcr.remote_clusters!read';
 const referencesWrite = 'cluster.xdcr.remote_clusters!write';
 const replicationsRead = 'cluster.bucket[.].xdcr!read';
 const replicationsWrite = 'cluster.bucket[.].xdcr!write';
 
 const calls: readonly (readonly [Family, Method, string, string])[] = [
-  [adding, 'POST', '/controller/addNode', poolsWrite],
-  [adding, 'POST', '/controller/addNodeV2', poolsWrite],
-  [removing, 'POST', '/controller/ejectNode', poolsWrite],
-  [rebalance, 'POST', '/controller/rebalance', poolsWrite],
-  [rebalance, 'POST', '/controller/stopRebalance', poolsWrite],
-  [rebalance, 'GET', '/settings/rebalance', 'cluster.settings!read'],
-  [rebalance, 'POST', '/settings/rebalance', 'cluster.settings!write'],
-  [rebalance, 'GET', '/settings/retryRebalance', 'cluster.settings!read'],
-  [rebalance, 'POST', '/settings/retryRebalance', 'cluster.settings!write'],
-  [failover, 'POST', '/controller/failOver', poolsWrite],
-  [failover, 'POST', '/controller/startFailover', poolsWrite],
-  [failover, 'POST', '/controller/startGracefulFailover', poolsWrite],
-  [failover, 'POST', '/controller/setRecoveryType', poolsWrite],
-  [failover, 'POST', '/controller/reAddNode', poolsWrite],
-  [failover, 'POST', '/controller/reFailOver', poolsWrite],
-  [groups, 'GET', '/pools/default/serverGroups', 'cluster.server_groups!read'],
-  [groups, 'POST', '/pools/default/serverGroups', 'cluster.server_groups!write'],
-  [groups, 'PUT', '/pools/default/serverGroups', 'cluster.server_groups!write'],
   [xdcrReferences, 'GET', '/pools/default/remoteClusters', referencesRead],
   [xdcrReferences, 'POST', '/pools/default/remoteClusters', referencesWrite],
   [xdcrReferences, 'POST', '/pools/default/remoteClusters/:name', referencesWrite],
@@ -62,7 +38,6 @@ const status = 501;
 const reason = shape.object({ _: shape.string });
 const answers: Record<Wording, Answer> = {
   text: { status, text: 'text/plain' },
-  list: { status, json: shape.array(shape.string) },
   bare: { status, json: reason },
   fields: { status, json: shape.object({ errors: reason }) },
 };

@@ -5,7 +5,6 @@ import { refusedCalls, type Wording } from './several-nodes.contract.ts';
 
 const refusalIn: Record<Wording, (parameters: { what: string }) => AppError> = {
   text: nodeRefusals.severalNodes,
-  list: nodeRefusals.severalNodesList,
   bare: nodeRefusals.severalNodesBare,
   fields: nodeRefusals.severalNodesFields,
 };

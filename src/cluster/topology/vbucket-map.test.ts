@@ -33,7 +33,7 @@ test('several nodes hold shards by the map, in the positions of the configuratio
       [0, 2],
     ],
   );
-  assert.deepEqual(vbucketMapOf(map, ['one'], 1)[1], [-1, 0], 'a node that is no more in the cluster');
+  assert.deepEqual(vbucketMapOf(map, ['one'], 1)[1], [-1, 0], 'a node that is no longer in the cluster');
 });
 
 test('serializes a record and its map like JSON.stringify, with any texts', () => {

@@ -3,15 +3,19 @@ import type { BucketMap } from '../config/cluster-state.ts';
 
 export const vbucketCount = 1024;
 /** A shard is the vbuckets with one remainder modulo this. */
-const shardCount = 64;
+export const shardCount = 64;
 
 export type VbucketMap = readonly (readonly number[])[];
 
-/** Of a bucket whose every shard is active on this node, without copies. */
+/** The map of a bucket whose every shard is active on this node, without copies. */
 export const mapOnOneNode = (nodeId: string): BucketMap => ({
   nodes: [nodeId],
   shards: Array.from({ length: shardCount }, () => ({ epoch: 1, chain: [0] })),
 });
+
+/** A shard's chain of this length: -1 where there is no node. */
+export const paddedChain = (nodes: readonly number[], length: number): number[] =>
+  Array.from({ length }, (_, index) => nodes[index] ?? -1);
 
 /** Maps and their texts are by far the largest part of every bucket's record: those with equal rows are one object. */
 const cacheLimit = 64;
@@ -20,8 +24,7 @@ const byMap = new WeakMap<BucketMap, Map<string, VbucketMap>>();
 const texts = new WeakMap<VbucketMap, string>();
 
 /**
- * One row for each vbucket: active first, then as many replicas as the bucket is to have; positions in `nodeIds`, -1 where there
- * is none.
+ * One row for each vbucket: the active, then as many replicas as are configured; positions in `nodeIds`, -1 where there is none.
  */
 export function vbucketMapOf(map: BucketMap, nodeIds: readonly string[], replicas: number): VbucketMap {
   const known = byMap.get(map) ?? new Map<string, VbucketMap>();
@@ -35,7 +38,7 @@ export function vbucketMapOf(map: BucketMap, nodeIds: readonly string[], replica
 function rowsOf({ nodes, shards }: BucketMap, nodeIds: readonly string[], replicas: number): number[][] {
   const positions = nodes.map((id) => nodeIds.indexOf(id));
   return shards.map(({ chain }) =>
-    Array.from({ length: 1 + replicas }, (_, place) => positions[chain[place] ?? -1] ?? -1),
+    Array.from({ length: 1 + replicas }, (_, index) => positions[chain[index] ?? -1] ?? -1),
   );
 }
 

@@ -4,7 +4,7 @@ import { aManager } from '../../../test/support/manager.ts';
 
 const files = ['/ui/', '/ui', '/ui/app.js', '/ui/style.css'];
 
-it('is a page without secrets under a strict policy, and the root leads to it', async (t) => {
+it('serves the page under a strict content policy without credentials, and redirects the root to it', async (t) => {
   const { request } = await aManager();
   t.plan(files.length * 2 + 2);
   const root = await request('/', { as: null });
@@ -21,7 +21,7 @@ it('is a page without secrets under a strict policy, and the root leads to it', 
   t.assert.equal(headers['content-type'], 'text/html; charset=utf-8');
 });
 
-it('is disabled for plain connections by its setting, the API is not', async () => {
+it('disables the page for plain connections by its setting, but not the API', async () => {
   const { request } = await aManager();
   await request('/settings/security', { form: { disableUIOverHttp: 'true' } });
   for (const file of files) {

@@ -21,9 +21,9 @@ test('answers changes of users and groups once the data service applies them, or
   t.plan(calls.length * 3 + 1);
   for (const { url, sent, seen } of calls) {
     const gate = deferred<void>();
-    const asked = deferred<void>();
+    const applying = deferred<void>();
     kv.apply = async (desired) => {
-      asked.resolve();
+      applying.resolve();
       await gate.promise;
       return apply(desired);
     };
@@ -31,7 +31,7 @@ test('answers changes of users and groups once the data service applies them, or
     const answer = request(url, sent).finally(() => {
       answered = true;
     });
-    await asked.promise;
+    await applying.promise;
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     t.assert.equal(answered, false, url);
     gate.resolve();
@@ -39,14 +39,14 @@ test('answers changes of users and groups once the data service applies them, or
     t.assert.deepEqual(names(), seen);
   }
   const never = deferred<void>();
-  const asked = deferred<void>();
+  const applying = deferred<void>();
   kv.apply = async (desired) => {
-    asked.resolve();
+    applying.resolve();
     await never.promise;
     return apply(desired);
   };
   const late = request(`${users}/joe`, { method: 'DELETE' });
-  await asked.promise;
+  await applying.promise;
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   clock.advance(2_000);
   t.assert.equal((await late).status, 200);

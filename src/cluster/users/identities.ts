@@ -35,7 +35,7 @@ export class Identities implements IdentitySource, Changing {
   readonly #targets: RoleTargets;
   readonly #directory: DirectoryUsers;
   readonly #enforcement: LimitsEnforcement;
-  readonly #known = new Map<string, KnownIdentity | null>();
+  readonly #cached = new Map<string, KnownIdentity | null>();
   readonly #subscriptions: { stop(): void }[];
 
   constructor(
@@ -49,7 +49,7 @@ export class Identities implements IdentitySource, Changing {
     this.#directory = directory;
     this.#targets = targets;
     this.#subscriptions = [store, targets, directory, enforcement].map((source) =>
-      source.onChange(() => this.#known.clear()),
+      source.onChange(() => this.#cached.clear()),
     );
   }
 
@@ -78,11 +78,11 @@ export class Identities implements IdentitySource, Changing {
   }
 
   find(name: string): KnownIdentity | null {
-    const known = this.#known.get(name);
-    if (known !== undefined) return known;
+    const cached = this.#cached.get(name);
+    if (cached !== undefined) return cached;
     const found = this.#read(name);
     // Unknown names are not cached: their number is unlimited.
-    if (found) this.#known.set(name, found);
+    if (found) this.#cached.set(name, found);
     return found;
   }
 
@@ -164,10 +164,10 @@ export class Identities implements IdentitySource, Changing {
 
   #read(name: string): KnownIdentity | null {
     const { administrator, users } = this.#store.state;
-    if (administrator?.id === name) return known(administrator, 'admin', administratorRoles);
+    if (administrator?.id === name) return knownIdentity(administrator, 'admin', administratorRoles);
     const user = users.find((one) => one.id === name);
     return user
-      ? known(
+      ? knownIdentity(
           user,
           'local',
           this.rolesOf(user).map((one) => one.role),
@@ -228,7 +228,7 @@ const loginOf = (stored: StoredCredentials) => ({
   scram: { ...stored.password.scram },
 });
 
-const known = (
+const knownIdentity = (
   stored: StoredCredentials,
   domain: 'admin' | 'local',
   roles: readonly GrantedRole[],

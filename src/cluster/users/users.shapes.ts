@@ -38,6 +38,6 @@ export const usersShape = either(array(userShape), object({ ...page, users: arra
 export const groupsShape = either(array(groupShape), object({ ...page, groups: array(groupShape) }));
 
 export const whoAmIShape = object(
-  { id: string, domain: oneOf('local', 'admin', 'anonymous'), roles: array(granted) },
-  { name: string },
+  { id: string, domain: oneOf('local', 'external', 'admin', 'anonymous'), roles: array(granted) },
+  { name: string, uuid: string, password_change_date: time },
 );

@@ -35,7 +35,7 @@ export interface StoredUser extends StoredCredentials {
 /** A user whose password is stored elsewhere: an LDAP server or a certificate authenticates it. */
 export type StoredExternal = Pick<StoredUser, 'id' | 'uuid' | 'name' | 'roles' | 'groups'>;
 
-/** With the ids of its resources: a new bucket under an old name does not inherit the roles on the old one. */
+/** A role with the ids of its resources: a new bucket under an old name does not inherit the roles on the old one. */
 export interface StoredRole extends GrantedRole {
   readonly ids: readonly (string | null)[];
 }

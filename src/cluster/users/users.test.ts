@@ -12,8 +12,10 @@ import {
   checkAccess,
   unprovisionedCases,
 } from '../../../test/support/access-suite.ts';
+import { misfits } from '../../../test/support/json-schema.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { RoleTargets } from './role-targets.ts';
+import { WhoAmI } from './users.contract.ts';
 import { createUsers } from './users.feature.ts';
 
 /** A fast key derivation for tests. */
@@ -130,7 +132,8 @@ test('creates, reads, replaces and deletes a user', async () => {
     uuid: body.uuid,
     password_change_date: '2023-11-14T22:13:20.000Z',
   });
-  assert.equal((await call('GET', '/whoami', '', 'jane:secret1')).body.id, 'jane');
+  const identity = (await call('GET', '/whoami', '', 'jane:secret1')).body;
+  assert.deepEqual([identity.id, misfits(identity, WhoAmI.answer.json)], ['jane', []]);
   assert.deepEqual(await put('jane', 'roles=data_writer[travel]'), { status: 200, body: '' });
   const again = (await call('GET', '/settings/rbac/users/local/jane')).body;
   assert.equal(again.name, undefined);
@@ -182,7 +185,7 @@ test('reports every wrong field of a user, and changes nothing', async () => {
   assert.deepEqual(service.users(), []);
 });
 
-test('has two domains and stores users in one', async () => {
+test('stores the users of two domains separately, and refuses other domains', async () => {
   const { call } = await aNode();
   assert.deepEqual(await call('GET', '/settings/rbac/users/moon'), {
     status: 404,

@@ -1,5 +1,5 @@
-// Compiles definitions whose keys are fields of the document, by far the most, without the query language: the index thread then never
-// loads its modules.
+// Compiles definitions whose keys are fields of the document, as those of most indexes are, without the query language: the index thread
+// then never loads its modules.
 import type { IndexDefinition, IndexKey } from '#sqlpp/datastore/indexes.ts';
 import { resolveDeep } from '#sqlpp/values/json-parse.ts';
 import { memberOf, nameBytes } from '#sqlpp/values/json-scan.ts';

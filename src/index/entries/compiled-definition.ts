@@ -28,7 +28,7 @@ export interface ArrayKey {
   readonly kind: 'array';
   readonly isDistinct: boolean;
   readonly positions: readonly { readonly isDescending: boolean; readonly includesMissing: boolean }[];
-  /** The values of each element by position; a value that is not an array is returned unchanged. */
+  /** The values of each element by position; a value that is not an array is the only element, MISSING gives 'missing'. */
   evaluate(document: IndexedDocument): readonly (readonly Value[])[] | 'missing';
 }
 

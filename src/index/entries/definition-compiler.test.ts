@@ -36,10 +36,10 @@ test('compiled fields give the same rows as the language', async (t) => {
     const body = Buffer.from(JSON.stringify(document(4)));
     for (const definition of definitions) {
       assert.ok(isOfFields(definition));
-      const made = documentOf(body, random(20) > 0);
+      const indexed = documentOf(body, random(20) > 0);
       const id = Buffer.from('d');
-      const found = new RowMaker(compiler.compile(definition)).keysOf(made, id).map(String);
-      const expected = new RowMaker(compileDefinition(definition)).keysOf(made, id).map(String);
+      const found = new RowMaker(compiler.compile(definition)).keysOf(indexed, id).map(String);
+      const expected = new RowMaker(compileDefinition(definition)).keysOf(indexed, id).map(String);
       assert.deepEqual(found, expected, `${JSON.stringify(definition.keys)} of ${body.toString()}`);
       rows += found.length;
     }
@@ -47,7 +47,7 @@ test('compiled fields give the same rows as the language', async (t) => {
   assert.ok(rows > 500);
 });
 
-test('compiles other keys with the language once it is loaded', async () => {
+test('other keys are compiled by the query language once it is loaded', async () => {
   const others = [
     aDefinition(['LOWER(`a`)']),
     aDefinition(['`a`'], { condition: '(`b` = 1)' }),

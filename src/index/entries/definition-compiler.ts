@@ -19,7 +19,7 @@ export class DefinitionCompiler {
 
   compile(definition: IndexDefinition): CompiledDefinition {
     if (isOfFields(definition)) return compileFields(definition);
-    if (this.language === null) throw new Error('the language is not loaded yet');
+    if (this.language === null) throw new Error('the query language is not loaded: call prepare first');
     return this.language.compileDefinition(definition);
   }
 }

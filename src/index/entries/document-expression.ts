@@ -129,8 +129,8 @@ const isMeta = (node: Expression): boolean => node.kind === 'call' && node.name 
 const isNamed = ({ name }: Field, wanted: string): boolean =>
   name.kind === 'constant' && name.value === wanted;
 
-const slot = (place: number, original: Expression): Expression => ({
-  ...{ kind: 'slot', slot: place, original, at: original.at },
+const slot = (slotNumber: number, original: Expression): Expression => ({
+  ...{ kind: 'slot', slot: slotNumber, original, at: original.at },
 });
 
 const fieldOfDocument = (node: Extract<Expression, { kind: 'identifier' }>): Expression => ({

@@ -38,7 +38,7 @@ const array = (expression: string, rest: Partial<IndexKey> = {}): Partial<IndexK
   ...rest,
 });
 
-test('evaluates keys over fields, metadata and attributes of the document', () => {
+test('keys are evaluated over fields, metadata and attributes of the document', () => {
   const value = { a: { b: [1, { c: 'X' }] }, n: 2 ** 53 };
   assert.deepEqual(rowsOf(['`a`.`b`[1].`c`', '`n` + 1'], value), [['X', 9007199254740993n]]);
   assert.deepEqual(rowsOf(['lower((`a`.`b`[1]).`c`)', '(meta().`id`)', 'meta().`expiration`'], value), [
@@ -88,7 +88,7 @@ test('an array key makes a row for each element', () => {
   assert.deepEqual(rowsOf(['`n`', array(each)], { n: 1, t: [] }), [[1, undefined]]);
 });
 
-test('flattens nested arrays, and gives each key of FLATTEN_KEYS a position', () => {
+test('nested arrays are flattened, and each key of FLATTEN_KEYS has a position', () => {
   const nested = '(distinct (array (distinct (array `w` for `w` in `v`.`l` end)) for `v` in `t` end))';
   assert.deepEqual(rowsOf([array(nested)], { t: [{ l: [1, 2] }, { l: [2, 3] }, {}] }), [[1], [2], [3]]);
   const flat = '(distinct (array flatten_keys(`v`.`a`, `v`.`b` desc) for `v` in `t` end))';
@@ -98,7 +98,7 @@ test('flattens nested arrays, and gives each key of FLATTEN_KEYS a position', ()
   ]);
 });
 
-test('leaves out and counts documents above a limit', () => {
+test('documents above a limit are left out and counted', () => {
   const maker = new RowMaker(compileDefinition(aDefinition(['`a`'])));
   assert.deepEqual(maker.keysOf(documentOf({ a: 'x'.repeat(40_000) }), Buffer.from('d')), []);
   assert.equal(maker.leftOut, 1);

@@ -9,7 +9,7 @@ export const keyBytesMax = 32 << 10;
 export const arrayEntriesMax = 100_000;
 
 const none: readonly Buffer[] = [];
-/** The number of an equal element of an ALL array; the byte after the key's components holds it. */
+/** The highest number of a repeated element of an ALL array, which two bytes after the key's components hold. */
 const repeatsMax = 0xffff;
 
 export class RowMaker {

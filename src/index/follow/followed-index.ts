@@ -40,11 +40,13 @@ export class FollowedIndex {
   private readonly confirmed = new Uint8Array(vbucketCount);
   /** Vbuckets whose first snapshot is being received. */
   private readonly fresh = new Uint8Array(vbucketCount);
+  /** Vbuckets whose position has changed since the last commit or publication. */
   private readonly moved = new Set<number>();
   private staging: DocumentRows[] = [];
   private pending: DocumentRows[] = [];
   /** The seqnos that a build must reach; null: not known yet, or no build. */
   private target: Float64Array | null = null;
+  /** Vbuckets that have not reached the target. */
   private left = 0;
 
   constructor({ definition, compiled, file, stageBytesMax, progress }: FollowedIndexOptions) {
@@ -115,9 +117,9 @@ export class FollowedIndex {
   isWithin(vb: number, log: readonly FailoverEntry[]): boolean {
     const seqno = this.seqno(vb);
     if (seqno === 0) return true;
-    const place = log.findIndex(({ uuid }) => uuid === this.uuid(vb));
-    const next = log[place - 1];
-    return place >= 0 && (next === undefined || seqno <= next.seqno);
+    const index = log.findIndex(({ uuid }) => uuid === this.uuid(vb));
+    const next = log[index - 1];
+    return index >= 0 && (next === undefined || seqno <= next.seqno);
   }
 
   /** Returns true if the vbucket has another history than before: the target of a build is then unknown. */

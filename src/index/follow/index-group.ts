@@ -4,7 +4,10 @@
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Change, CollectionEvent } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
-import { ChangeFollower, type FollowerHandler } from '#client/change-follower.ts';
+import { ChangeFollower, type ChangesFollower, type FollowerHandler } from '#client/change-follower.ts';
+import { ClusterBucketClient } from '#client/cluster-bucket-client.ts';
+import { ClusterFollower } from '#client/cluster-follower.ts';
+import type { ClusterRoutes } from '#client/cluster-routes.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -15,6 +18,8 @@ export interface GroupOptions {
   readonly address: WireAddress;
   readonly account: WireAccount;
   readonly bucket: string;
+  /** Which nodes have the bucket's vbuckets; null while this node is the only one. */
+  readonly routes: ClusterRoutes | null;
   /** The name of the connection. */
   readonly name: string;
   readonly indexes: readonly FollowedIndex[];
@@ -37,7 +42,7 @@ const damaged: ReadonlySet<unknown> = new Set([11, 26]); // SQLITE_CORRUPT, SQLI
 export class IndexGroup implements FollowerHandler {
   readonly indexes: readonly FollowedIndex[];
   private readonly options: GroupOptions;
-  private readonly follower: ChangeFollower;
+  private readonly follower: ChangesFollower;
   private readonly stopped = new AbortController();
   private commitTimer: Timer | null = null;
   private retryTimer: Timer | null = null;
@@ -48,20 +53,23 @@ export class IndexGroup implements FollowerHandler {
   private targets: Promise<void> | null = null;
   /** Incremented when a vbucket gets another history: seqnos requested before are invalid. */
   private histories = 0;
-  /** The current problem of each index that cannot commit. */
+  /** Why an index cannot commit; null: all can. */
   problem: string | null = null;
 
   constructor(options: GroupOptions) {
-    const { indexes, address, account, bucket, name, clock } = options;
+    const { indexes, address, account, bucket, name, clock, routes } = options;
     this.options = options;
     this.indexes = indexes;
-    this.follower = new ChangeFollower({
+    const following = {
       ...{ address, account, bucket, name, clock },
-      vbuckets: everyVbucket,
       collections: [...new Set(indexes.map(({ collectionId }) => collectionId))],
       withXattrs: true,
       handler: this,
-    });
+    };
+    this.follower =
+      routes === null
+        ? new ChangeFollower({ ...following, vbuckets: everyVbucket })
+        : new ClusterFollower({ ...following, routes });
   }
 
   start(): void {
@@ -119,13 +127,13 @@ export class IndexGroup implements FollowerHandler {
       this.options.broken(null, new Error(`the stream of vbucket ${vb} ended`));
   }
 
-  lost(reason: Error): void {
-    for (const index of this.indexes) index.markUnconfirmed();
+  lost(reason: Error, vbuckets: readonly number[]): void {
+    for (const index of this.indexes) for (const vb of vbuckets) index.markUnconfirmed(vb);
     this.options.log.debug('index.stream_lost', { bucket: this.options.bucket, reason: reason.message });
     this.learnTargets();
   }
 
-  /** All rollbacks of one turn are undone together, since each one scans the whole index. */
+  /** All rollbacks of one turn of the event loop are undone together, since each one scans the whole index. */
   rollback(vb: number, seqno: number): Promise<void> {
     this.histories++;
     for (const index of this.indexes) index.markUnconfirmed(vb);
@@ -217,7 +225,11 @@ export class IndexGroup implements FollowerHandler {
   }
 
   private async withClient<T>(ask: (client: BucketClient) => Promise<T>): Promise<T> {
-    const client = await BucketClient.open(this.options);
+    const { routes } = this.options;
+    const client =
+      routes === null
+        ? await BucketClient.open(this.options)
+        : await ClusterBucketClient.openAll({ ...this.options, routes });
     try {
       return await ask(client);
     } finally {
@@ -251,11 +263,11 @@ export class IndexGroup implements FollowerHandler {
     this.retryTimer = this.options.clock.after(retryMs, () => {
       this.retryTimer = null;
       this.learnTargets();
-      if (this.problem !== null) this.goOn();
+      if (this.problem !== null) this.resumeAfterFailure();
     });
   }
 
-  private goOn(): void {
+  private resumeAfterFailure(): void {
     this.problem = null;
     this.commit();
     if (this.problem !== null) return;

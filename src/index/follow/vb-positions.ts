@@ -5,6 +5,7 @@ import type { VbPosition } from '../store/index-store.ts';
 
 export class VbPositions {
   readonly seqno = new Float64Array(vbucketCount);
+  /** The end of the last complete snapshot. */
   readonly complete = new Float64Array(vbucketCount);
   readonly uuid = new BigUint64Array(vbucketCount);
   private readonly snapshotStart = new Float64Array(vbucketCount);

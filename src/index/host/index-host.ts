@@ -1,7 +1,8 @@
 // The main thread's side of the index service: starts its thread with the first index, sends it the desired state, and stores its
-// reports. It restarts a thread that ends unexpectedly: index files are consistent at any moment.
+// reports. It restarts a thread that ends unexpectedly: index files are consistent at any time.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
@@ -19,16 +20,17 @@ export interface IndexHostOptions {
 /** A build creates thousands of short-lived keys; with a small young generation V8 would collect garbage continuously. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 };
 const restartMs = { first: 100, most: 10_000 } as const;
-const reportMs = 2_000;
-const stopMs = 10_000;
+const reportTimeoutMs = 2_000;
+const stopTimeoutMs = 10_000;
 
 export class IndexHost implements IndexServiceAdmin {
   private readonly options: IndexHostOptions;
   private readonly listeners = new Set<() => void>();
-  private readonly asked = new Map<number, Deferred<void>>();
+  private readonly reportRequests = new Map<number, Deferred<void>>();
   private worker: Worker | null = null;
   private starting: Promise<void> | null = null;
   private wanted: WantedIndexes | null = null;
+  private cluster: ClusterLayout | null = null;
   private indexes: readonly IndexReport[] = [];
   private lastId = 0;
   private restartInMs: number = restartMs.first;
@@ -44,8 +46,15 @@ export class IndexHost implements IndexServiceAdmin {
 
   apply(wanted: WantedIndexes): void {
     this.wanted = wanted;
-    if (this.worker !== null) this.say({ kind: 'apply', wanted });
+    if (this.worker !== null) this.sendMessage({ kind: 'apply', wanted });
     else if (wanted.indexes.length > 0) this.start();
+  }
+
+  /** Sets which nodes have which vbuckets; null: this one has all. */
+  followCluster(state: ClusterLayout | null): void {
+    if (isSame(state, this.cluster)) return;
+    this.cluster = state;
+    if (this.worker !== null) this.sendMessage({ kind: 'cluster', state });
   }
 
   /** Includes the current figures from shared memory. */
@@ -59,17 +68,17 @@ export class IndexHost implements IndexServiceAdmin {
     if (this.worker === null) return;
     const id = ++this.lastId;
     const answer = deferred<void>();
-    this.asked.set(id, answer);
-    this.say({ kind: 'report', id });
+    this.reportRequests.set(id, answer);
+    this.sendMessage({ kind: 'report', id });
     // A thread that sorts a large build answers later; its last report is used meanwhile.
-    const timer = this.options.clock.after(reportMs, () => answer.resolve());
+    const timer = this.options.clock.after(reportTimeoutMs, () => answer.resolve());
     await answer.promise;
     timer.cancel();
-    this.asked.delete(id);
+    this.reportRequests.delete(id);
   }
 
   replaceFile(bucketUuid: string, indexId: string): Promise<void> {
-    this.say({ kind: 'replace file', bucketUuid, indexId });
+    this.sendMessage({ kind: 'replace file', bucketUuid, indexId });
     return Promise.resolve();
   }
 
@@ -83,8 +92,8 @@ export class IndexHost implements IndexServiceAdmin {
     await this.starting;
     const { worker } = this;
     if (worker === null) return;
-    this.say({ kind: 'stop' });
-    const timer = this.options.clock.after(stopMs, () => this.stopping?.resolve());
+    this.sendMessage({ kind: 'stop' });
+    const timer = this.options.clock.after(stopTimeoutMs, () => this.stopping?.resolve());
     await this.stopping.promise;
     timer.cancel();
     await worker.terminate();
@@ -108,10 +117,11 @@ export class IndexHost implements IndexServiceAdmin {
     worker.on('error', (error) => this.options.log.error('index.thread_failed', { reason: error.stack }));
     worker.on('exit', () => this.ended(worker));
     this.worker = worker;
-    if (this.wanted !== null) this.say({ kind: 'apply', wanted: this.wanted });
+    this.sendMessage({ kind: 'cluster', state: this.cluster });
+    if (this.wanted !== null) this.sendMessage({ kind: 'apply', wanted: this.wanted });
   }
 
-  private say(call: IndexThreadCall): void {
+  private sendMessage(call: IndexThreadCall): void {
     this.worker?.postMessage(call);
   }
 
@@ -121,7 +131,7 @@ export class IndexHost implements IndexServiceAdmin {
     else {
       this.restartInMs = restartMs.first;
       this.indexes = message.indexes;
-      if (message.id !== undefined) this.asked.get(message.id)?.resolve();
+      if (message.id !== undefined) this.reportRequests.get(message.id)?.resolve();
       for (const listener of [...this.listeners]) listener();
     }
   }
@@ -130,7 +140,7 @@ export class IndexHost implements IndexServiceAdmin {
   private ended(worker: Worker): void {
     if (this.worker !== worker) return;
     this.worker = null;
-    for (const answer of this.asked.values()) answer.resolve();
+    for (const answer of this.reportRequests.values()) answer.resolve();
     this.stopping?.resolve();
     if (this.stopping !== null) return;
     this.indexes = this.indexes.map((report) => ({ ...report, state: 'building' }));
@@ -142,3 +152,5 @@ export class IndexHost implements IndexServiceAdmin {
     this.restartInMs = Math.min(2 * this.restartInMs, restartMs.most);
   }
 }
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -16,12 +16,12 @@ const progressMs = 200;
 assert(parentPort !== null, 'the index service runs in a worker thread');
 const port = parentPort;
 const { folder, address, account } = workerData as IndexThreadData;
-const say = (message: IndexThreadMessage): void => port.postMessage(message);
+const sendMessage = (message: IndexThreadMessage): void => port.postMessage(message);
 
 const logTo = (component: string): Log => {
   const at =
     (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
-      say({ kind: 'log', level, event, fields: { component, ...fields } });
+      sendMessage({ kind: 'log', level, event, fields: { component, ...fields } });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
 };
 
@@ -38,7 +38,7 @@ const service = new IndexService({
 });
 
 port.on('message', (call: IndexThreadCall) => void take(call));
-giveBackWhenIdle({ worthBytes: 4 << 20 });
+giveBackWhenIdle({ growthBytes: 4 << 20 });
 
 async function take(call: IndexThreadCall): Promise<void> {
   if (call.kind === 'apply') {
@@ -47,19 +47,20 @@ async function take(call: IndexThreadCall): Promise<void> {
     if (isStopping) return;
     await service.apply(call.wanted);
     reportSoon();
-  } else if (call.kind === 'replace file') await service.replaceFile(call.bucketUuid, call.indexId);
-  else if (call.kind === 'report') say({ kind: 'report', id: call.id, indexes: service.report() });
+  } else if (call.kind === 'cluster') await service.followCluster(call.state);
+  else if (call.kind === 'replace file') await service.replaceFile(call.bucketUuid, call.indexId);
+  else if (call.kind === 'report') sendMessage({ kind: 'report', id: call.id, indexes: service.report() });
   else await stop();
 }
 
-/** Sends one report for all changes of one turn. */
+/** Sends one report for all changes of one turn of the event loop. */
 function reportSoon(): void {
   if (isReportDue) return;
   isReportDue = true;
   realClock.soon(() => {
     isReportDue = false;
     const indexes = service.report();
-    say({ kind: 'report', indexes });
+    sendMessage({ kind: 'report', indexes });
     const isBuilding = indexes.some(({ state }) => state === 'building');
     progress?.cancel();
     progress = isBuilding ? realClock.after(progressMs, reportSoon) : null;
@@ -70,6 +71,6 @@ async function stop(): Promise<void> {
   isStopping = true;
   progress?.cancel();
   await service.stop();
-  say({ kind: 'stopped' });
+  sendMessage({ kind: 'stopped' });
   port.close();
 }

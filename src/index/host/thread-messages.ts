@@ -1,4 +1,5 @@
 // Messages between the main thread and the index thread.
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { LogLevel } from '#ports/log.ts';
 import type { IndexReport, WantedIndexes } from '../index.contract.ts';
@@ -12,6 +13,7 @@ export interface IndexThreadData {
 
 export type IndexThreadCall =
   | { readonly kind: 'apply'; readonly wanted: WantedIndexes }
+  | { readonly kind: 'cluster'; readonly state: ClusterLayout | null }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'replace file'; readonly bucketUuid: string; readonly indexId: string }
   | { readonly kind: 'stop' };

@@ -193,7 +193,7 @@ export class KeyReader {
   }
 }
 
-/** Stands for itself. */
+/** Whether the byte stands for itself. */
 const isPlain = (byte: number): boolean => byte > escapeByte && byte < 0x80;
 
 function textOf(text: Uint8Array): string {

@@ -134,7 +134,7 @@ test('damaged keys throw a KeyFormatError', () => {
   );
 });
 
-test('refuses a key above the limit by every method, and accepts the next key', () => {
+test('a key above the limit is refused, whatever makes it long, and the next key is accepted', () => {
   const writer = new KeyWriter(100);
   let nested: Value = [];
   for (let level = 0; level < 5_000; level++) nested = [nested];

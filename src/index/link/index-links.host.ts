@@ -7,6 +7,8 @@ import type { LinkCall, LinkMessage } from './link-messages.ts';
 export interface IndexLinksOptions {
   readonly definitions: IndexDefinitions;
   readonly indexAdmin: Pick<IndexServiceAdmin, 'reports' | 'onChange'>;
+  /** `readyElsewhere` resolves when no other node is building one of these indexes. */
+  readonly indexNodes: { readyElsewhere(ids: readonly string[]): Promise<void> };
   readonly damaged: (bucketUuid: string, indexId: string) => Promise<void>;
 }
 
@@ -62,7 +64,7 @@ export class IndexLinks {
   }
 
   private act(call: LinkCall): Promise<unknown> {
-    const { definitions, damaged } = this.options;
+    const { definitions, damaged, indexNodes } = this.options;
     switch (call.method) {
       case 'create':
         return definitions.create(call.definition);
@@ -72,6 +74,8 @@ export class IndexLinks {
         return definitions.build(call.keyspace, call.names);
       case 'alter':
         return definitions.alter(call.keyspace, call.name, call.change);
+      case 'ready elsewhere':
+        return indexNodes.readyElsewhere(call.ids);
       case 'damaged':
         return damaged(call.bucketUuid, call.indexId);
     }

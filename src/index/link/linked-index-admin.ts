@@ -3,6 +3,7 @@ import type { IndexAdmin, IndexDefinition, IndexStatus } from '#sqlpp/datastore/
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { CreateOutcome } from '../index.contract.ts';
+import { unlessAborted } from '../scan/consistency.ts';
 import type { IndexCatalogue } from '../scan/index-catalogue.ts';
 import type { LinkCalls } from './link-calls.ts';
 
@@ -72,12 +73,12 @@ export class LinkedIndexAdmin implements IndexAdmin {
       if (status?.state === 'offline' || status?.state === 'online') return true;
       return !isBuild && status?.state === 'deferred';
     };
-    const wereThere = new Set<string>();
+    const seenIds = new Set<string>();
     const isDone = (id: string): boolean => {
       const isThere = this.catalogue.find(id) !== undefined;
-      if (isThere) wereThere.add(id);
+      if (isThere) seenIds.add(id);
       // The index was dropped meanwhile.
-      return isReady(id) || (!isThere && wereThere.has(id));
+      return isReady(id) || (!isThere && seenIds.has(id));
     };
     await this.catalogue.until(() => ids.map(isDone).every(Boolean), signal);
     for (const id of ids) {
@@ -86,6 +87,8 @@ export class LinkedIndexAdmin implements IndexAdmin {
       if (status.state === 'offline')
         throw sqlError(5000, `index ${status.definition.name} cannot be built: ${status.message ?? ''}`);
     }
+    // A statement on another node may follow at once.
+    await unlessAborted(signal, this.calls.call<void>({ method: 'ready elsewhere', ids }));
   }
 }
 

@@ -15,6 +15,13 @@ export interface ShownNode {
   readonly storageMode: string;
 }
 
+/** The index on another node, which is complete there by itself. */
+export interface ShownCopy {
+  readonly address: string;
+  readonly state: IndexReport['state'];
+  readonly progress: number;
+}
+
 const statuses = { deferred: 'Created', building: 'Building', online: 'Ready', offline: 'Error' } as const;
 const { string, boolean, integer } = shape;
 
@@ -33,10 +40,22 @@ export const managerIndexShape = shape.named(
 );
 
 /** The record of `GET /indexStatus` of the cluster manager. */
-export function managerIndexRecord(index: ShownIndex, node: ShownNode): Record<string, unknown> {
+export function managerIndexRecord(
+  index: ShownIndex,
+  node: ShownNode,
+  copies: readonly ShownCopy[] = [],
+): Record<string, unknown> {
   const { definition } = index;
+  const own = sharedFields(index, node);
+  const hosts = [node.address, ...copies.map(({ address }) => address)];
+  const late = copies.find(({ state }) => state !== 'online');
   return {
-    ...sharedFields(index, node),
+    ...own,
+    hosts,
+    // Ready where every node has it.
+    ...(late !== undefined && own['status'] === statuses.online && { status: statuses[late.state] }),
+    progress: Math.min(index.report?.progress ?? 0, ...copies.map(({ progress }) => progress)),
+    partitionMap: Object.fromEntries(hosts.map((host) => [host, partitionNumbers(definition)])),
     storageMode: node.storageMode,
     index: definition.name,
     id: definition.id,

@@ -9,7 +9,7 @@ import type { IndexReader, Page, StoredRow } from '../store/index-store.ts';
 
 export type Changed = ReadonlyMap<string, StoredDocument | null>;
 
-const countStep = 1_024;
+const countPageRows = 1_024;
 
 export class ChangedRowsReader implements IndexReader {
   private readonly reader: IndexReader;
@@ -20,17 +20,17 @@ export class ChangedRowsReader implements IndexReader {
   constructor(reader: IndexReader, index: IndexDefinition, changed: Changed) {
     this.reader = reader;
     this.changed = changed;
-    this.own = rowsOf(index, changed).sort(byPlace);
+    this.own = rowsOf(index, changed).sort(byKeyAndId);
   }
 
   page(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
     const stored = this.storedPage(interval, { after, isReverse, limit });
     const direction = isReverse ? -1 : 1;
     const own = this.own.filter(
-      (row) => isWithin(row, interval) && (after === null || byPlace(row, after) * direction > 0),
+      (row) => isWithin(row, interval) && (after === null || byKeyAndId(row, after) * direction > 0),
     );
     if (own.length === 0) return stored;
-    return [...stored, ...own].sort((a, b) => byPlace(a, b) * direction).slice(0, limit);
+    return [...stored, ...own].sort((a, b) => byKeyAndId(a, b) * direction).slice(0, limit);
   }
 
   count(interval: KeyInterval): number {
@@ -56,12 +56,12 @@ export class ChangedRowsReader implements IndexReader {
 
   /** Up to `limit` stored rows of other documents. */
   private storedPage(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
-    const kept: StoredRow[] = [];
+    const others: StoredRow[] = [];
     let last = after;
     for (;;) {
       const page: readonly StoredRow[] = this.reader.page(interval, { after: last, isReverse, limit });
-      for (const row of page) if (!this.changed.has(row.id)) kept.push(row);
-      if (page.length < limit || kept.length >= limit) return kept.slice(0, limit);
+      for (const row of page) if (!this.changed.has(row.id)) others.push(row);
+      if (page.length < limit || others.length >= limit) return others.slice(0, limit);
       last = page.at(-1) as StoredRow;
     }
   }
@@ -69,9 +69,9 @@ export class ChangedRowsReader implements IndexReader {
   private *all(interval: KeyInterval): Iterable<StoredRow> {
     let after: StoredRow | null = null;
     for (;;) {
-      const page: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countStep });
+      const page: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countPageRows });
       yield* page;
-      if (page.length < countStep) return;
+      if (page.length < countPageRows) return;
       after = page.at(-1) as StoredRow;
     }
   }
@@ -87,7 +87,7 @@ function rowsOf(index: IndexDefinition, changed: Changed): StoredRow[] {
   });
 }
 
-function byPlace(one: StoredRow, other: StoredRow): number {
+function byKeyAndId(one: StoredRow, other: StoredRow): number {
   return Buffer.compare(one.key, other.key) || Buffer.compare(Buffer.from(one.id), Buffer.from(other.id));
 }
 

@@ -21,7 +21,7 @@ class TestWait {
   readonly stopping = new AbortController();
   readonly listeners = new Set<() => void>();
   isOnline = true;
-  isOver = false;
+  isDone = false;
 
   has(completeSeqno: number, uuid: bigint): void {
     this.progress.setPosition(7, { completeSeqno, uuid });
@@ -40,7 +40,7 @@ class TestWait {
       ...changes,
     });
     return done.finally(() => {
-      this.isOver = true;
+      this.isDone = true;
     });
   }
 
@@ -54,12 +54,12 @@ test('seqnos of another history do not end a wait', async () => {
   wait.has(20, oldUuid);
   const done = wait.for(vectorOf(0, newUuid));
   await wait.resolve();
-  assert.equal(wait.isOver, false);
+  assert.equal(wait.isDone, false);
   wait.has(0, newUuid);
   await done;
 });
 
-test('renews a vector whose history has ended', async () => {
+test('a wait renews a vector whose history has ended', async () => {
   const wait = new TestWait();
   wait.has(3, newUuid);
   let renewals = 0;
@@ -71,11 +71,14 @@ test('renews a vector whose history has ended', async () => {
   assert.equal(renewals, 1);
 });
 
-test('refuses a vector of the request at once if its history has ended', async () => {
+test('a wait refuses a vector of the request at once if its history has ended', async () => {
   const wait = new TestWait();
   wait.has(3, newUuid);
-  const gone = new Error('rollback');
-  await assert.rejects(() => wait.for(vectorOf(20, oldUuid, () => Promise.reject(gone))), gone);
+  const historyEnded = new Error('rollback');
+  await assert.rejects(
+    () => wait.for(vectorOf(20, oldUuid, () => Promise.reject(historyEnded))),
+    historyEnded,
+  );
 });
 
 test('a wait ends when the state changes after the positions', async () => {
@@ -84,7 +87,7 @@ test('a wait ends when the state changes after the positions', async () => {
   wait.has(5, newUuid);
   const done = wait.for(vectorOf(5, newUuid), { progress: () => silent(wait.progress) });
   await wait.resolve();
-  assert.equal(wait.isOver, false);
+  assert.equal(wait.isDone, false);
   wait.isOnline = true;
   for (const listener of wait.listeners) listener();
   await done;
@@ -107,7 +110,7 @@ test('every wait ends: by its timeout, by the bound of all waits, or with the re
   await t.assert.rejects(done, /cancelled/);
 });
 
-/** A progress without publications, so that only the pause ends a wait. */
+/** A progress without publications, so that only a change of the state ends a wait. */
 function silent(progress: IndexProgress): IndexProgress {
   return Object.create(progress, {
     changed: { value: () => new Promise<void>(() => {}) },

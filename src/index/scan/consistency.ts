@@ -5,7 +5,7 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { IndexProgress } from '../shared/index-progress.ts';
 
 /** A wait also checks periodically: a dropped index publishes nothing. */
-const lookAgainMs = 500;
+const recheckMs = 500;
 /** The shortest interval between requests for a new vector, while an index has another history than the vector. */
 const renewMs = 100;
 /** The timeout of a wait without `waitMs`. */
@@ -42,10 +42,10 @@ export async function waitFor(wait: Wait): Promise<void> {
     const renew = consistency.kind === 'at' ? consistency.renew : undefined;
     if (reached === 'other history' && renew !== undefined && nowMs - renewedMs >= renewMs) {
       renewedMs = nowMs;
-      consistency = await untilAborted(signal, renew());
+      consistency = await unlessAborted(signal, renew());
       continue;
     }
-    const pauseMs = Math.min(endMs - nowMs, reached === 'other history' ? renewMs : lookAgainMs);
+    const pauseMs = Math.min(endMs - nowMs, reached === 'other history' ? renewMs : recheckMs);
     await untilChanged(wait, progress?.changed(commits, pauseMs) ?? clock.sleep(pauseMs));
   }
 }
@@ -66,13 +66,14 @@ async function untilChanged({ signal, onChange }: Wait, published: Promise<void>
   const changed = Promise.withResolvers<void>();
   const listening = onChange(changed.resolve);
   try {
-    await untilAborted(signal, Promise.race([published, changed.promise]));
+    await unlessAborted(signal, Promise.race([published, changed.promise]));
   } finally {
     listening.stop();
   }
 }
 
-async function untilAborted<T>(signal: AbortSignal, pause: Promise<T>): Promise<T> {
+/** Resolves as `pause`, or rejects with the signal's reason. */
+export async function unlessAborted<T>(signal: AbortSignal, pause: Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });

@@ -39,7 +39,7 @@ type ScanBasis = Omit<IndexScan, 'keys' | 'isReverse' | 'offset' | 'limit'>;
 
 const pageRows = { first: 64, most: 1_024 } as const;
 /** The writer's log cannot shrink while a scan holds its snapshot: after this time the scan continues with a newer one. */
-const momentMs = 30_000;
+const snapshotMsMax = 30_000;
 /** The most intervals that one statement counts. */
 const countedIntervalsMax = 200;
 
@@ -69,19 +69,19 @@ export class IndexScans implements Indexes {
     const intervals = this.intervalsOf(scan);
     if (scan.isReverse) intervals.reverse();
     const { reader, generation } = this.open(scan.index);
-    const moment = this.limitSnapshotAge(reader);
+    const snapshotAge = this.limitSnapshotAge(reader);
     let isBroken = false;
     try {
-      const seen = withChanges(reader, scan.index, scan.changed);
+      const view = withChanges(reader, scan.index, scan.changed);
       for (const interval of intervals) {
         if (rows.isDone) break;
-        yield* this.interval(seen, interval, scan, rows);
+        yield* this.interval(view, interval, scan, rows);
       }
     } catch (error) {
       isBroken = true;
       throw this.readFailure(scan.index, error);
     } finally {
-      moment.end();
+      snapshotAge.end();
       if (isBroken) reader.close();
       else this.pool.give(scan.index.id, generation, reader);
       const micros = (clock.monotonicMs() - startedMs) * 1_000;
@@ -96,10 +96,10 @@ export class IndexScans implements Indexes {
     const intervals = this.intervalsOf(scan);
     const { reader, generation } = this.open(scan.index);
     try {
-      const seen = withChanges(reader, scan.index, scan.changed);
+      const view = withChanges(reader, scan.index, scan.changed);
       const count = scan.isDistinct
-        ? distinctCount(seen, intervals)
-        : intervals.reduce((total, interval) => total + seen.count(interval), 0);
+        ? distinctCount(view, intervals)
+        : intervals.reduce((total, interval) => total + view.count(interval), 0);
       this.pool.give(scan.index.id, generation, reader);
       const micros = (clock.monotonicMs() - startedMs) * 1_000;
       progress.addScan({ rows: 1, micros, atMs: clock.wallMs() });
@@ -145,9 +145,9 @@ export class IndexScans implements Indexes {
     const { clock } = this.options;
     const refresh = (): void => {
       reader.refresh();
-      timer = clock.after(momentMs, refresh);
+      timer = clock.after(snapshotMsMax, refresh);
     };
-    let timer = clock.after(momentMs, refresh);
+    let timer = clock.after(snapshotMsMax, refresh);
     return { end: () => timer.cancel() };
   }
 

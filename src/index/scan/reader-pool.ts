@@ -1,4 +1,4 @@
-// Open readers of index files, kept for the next scan: opening one takes longer than most scans.
+// Open readers of index files, used for the next scan: opening one takes longer than most scans.
 import type { IndexReader, IndexReaders } from '../store/index-store.ts';
 
 const idleMax = 32;
@@ -20,9 +20,9 @@ export class ReaderPool {
   /** `generation` distinguishes a file from its replacement. */
   take(bucketUuid: string, indexId: string, generation: number): IndexReader {
     const key = keyOf(indexId, generation);
-    const place = this.idle.findLastIndex((one) => one.key === key);
-    if (place < 0) return this.readers.open(bucketUuid, indexId);
-    const [found] = this.idle.splice(place, 1);
+    const index = this.idle.findLastIndex((one) => one.key === key);
+    if (index < 0) return this.readers.open(bucketUuid, indexId);
+    const [found] = this.idle.splice(index, 1);
     return (found as Idle).reader;
   }
 
@@ -33,12 +33,12 @@ export class ReaderPool {
   }
 
   /** Closes readers of files that no index uses any more. */
-  keepOnly(isKept: (indexId: string, generation: number) => boolean): void {
+  keepOnly(isUsed: (indexId: string, generation: number) => boolean): void {
     this.idle = this.idle.filter(({ key, reader }) => {
       const [id = '', generation] = key.split('/');
-      const kept = isKept(id, Number(generation));
-      if (!kept) reader.close();
-      return kept;
+      const used = isUsed(id, Number(generation));
+      if (!used) reader.close();
+      return used;
     });
   }
 

@@ -11,7 +11,7 @@ export class RowDecoder {
   private readonly directions: KeyDirections;
   private readonly last: number;
   /** By position: the index of the value in the result. */
-  private readonly places: readonly number[];
+  private readonly resultIndexes: readonly number[];
   private readonly reader = new KeyReader();
   /** The leading component of the last row: in index order many rows have the same. */
   private readonly leading: { bytes: Uint8Array; end: number; value: Value } = {
@@ -22,25 +22,25 @@ export class RowDecoder {
     this.positions = positions;
     this.directions = directions;
     this.last = Math.max(-1, ...positions);
-    this.places = Array.from({ length: this.last + 1 }, (_, position) => positions.indexOf(position));
+    this.resultIndexes = Array.from({ length: this.last + 1 }, (_, position) => positions.indexOf(position));
   }
 
   keysOf(key: Uint8Array): readonly Value[] {
     if (this.last < 0) return none;
     const values: Value[] = new Array(this.positions.length).fill(undefined);
     const reader = this.reader.reset(key, this.first(key));
-    const [place = -1] = this.places;
-    if (place >= 0) values[place] = this.leading.value;
+    const [index = -1] = this.resultIndexes;
+    if (index >= 0) values[index] = this.leading.value;
     for (let position = 1; position <= this.last; position++) {
       const isDescending = this.directions[position]?.isDescending;
-      const place = this.places[position] as number;
-      if (place < 0) reader.skip(isDescending);
-      else values[place] = reader.read(isDescending);
+      const index = this.resultIndexes[position] as number;
+      if (index < 0) reader.skip(isDescending);
+      else values[index] = reader.read(isDescending);
     }
     return values;
   }
 
-  /** Reads the leading component, if it is not that of the row before; answers where it ends. */
+  /** Reads the leading component, if it is not that of the row before; returns where it ends. */
   private first(key: Uint8Array): number {
     const { leading } = this;
     const { bytes, end } = leading;
@@ -49,7 +49,7 @@ export class RowDecoder {
     if (at === end && end > 0) return end;
     const reader = this.reader.reset(key);
     const isDescending = this.directions[0]?.isDescending;
-    if ((this.places[0] as number) < 0) reader.skip(isDescending);
+    if ((this.resultIndexes[0] as number) < 0) reader.skip(isDescending);
     else leading.value = reader.read(isDescending);
     leading.bytes = key;
     leading.end = reader.position;

@@ -1,6 +1,7 @@
 // The built and building indexes of one bucket. New ones build over a separate connection, so that the others are updated
 // meanwhile; once complete they join the others' group, so that the data service sends each change once for all of them.
 import { createHash } from 'node:crypto';
+import type { ClusterRoutes } from '#client/cluster-routes.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -18,6 +19,7 @@ export interface BucketIndexesOptions {
   readonly address: WireAddress;
   readonly account: WireAccount;
   readonly bucket: { readonly name: string; readonly uuid: string };
+  readonly routes: () => ClusterRoutes | null;
   readonly store: IndexStore;
   readonly compile: (definition: IndexDefinition) => CompiledDefinition;
   readonly shares: () => MemoryShares;
@@ -28,6 +30,7 @@ export interface BucketIndexesOptions {
   readonly changed: () => void;
 }
 
+/** The delay of regrouping, so that several changes cause one. */
 const regroupMs = 1_000;
 
 export class BucketIndexes {
@@ -49,9 +52,9 @@ export class BucketIndexes {
   }
 
   /** Sets the indexes to build and keep. */
-  want(definitions: readonly IndexDefinition[]): Promise<void> {
+  setIndexes(definitions: readonly IndexDefinition[]): Promise<void> {
     this.wanted = definitions;
-    return this.arrange();
+    return this.reconcile();
   }
 
   async stop(): Promise<void> {
@@ -73,7 +76,13 @@ export class BucketIndexes {
   /** Replaces the file of an index that a reader found unusable. */
   replaceFile(id: string): Promise<void> {
     if (this.members.has(id)) this.damaged.add(id);
-    return this.arrange();
+    return this.reconcile();
+  }
+
+  /** Replaces all streams: the node joined others, or is alone again. */
+  reconnect(): Promise<void> {
+    for (const group of this.groups) this.broken.add(group);
+    return this.reconcile();
   }
 
   report(): IndexReport[] {
@@ -103,22 +112,22 @@ export class BucketIndexes {
     };
   }
 
-  /** Runs one arrangement at a time; requests during one are part of the next. */
-  private arrange(): Promise<void> {
+  /** Runs one reconciliation at a time; requests during one are part of the next. */
+  private reconcile(): Promise<void> {
     this.isWorkDue = true;
     this.work = this.work.then(async () => {
       if (!this.isWorkDue || this.isStopped) return;
       this.isWorkDue = false;
-      await this.arrangeNow();
+      await this.reconcileNow();
     });
     return this.work;
   }
 
-  private async arrangeNow(): Promise<void> {
+  private async reconcileNow(): Promise<void> {
     await this.stopGroups();
-    const kept = new Set(this.wanted.map(({ id }) => id));
+    const wantedIds = new Set(this.wanted.map(({ id }) => id));
     for (const [id, index] of this.members) {
-      if (kept.has(id) && !this.damaged.has(id)) continue;
+      if (wantedIds.has(id) && !this.damaged.has(id)) continue;
       this.close(id, index);
       this.options.store.remove(this.options.bucket.uuid, id);
     }
@@ -130,10 +139,10 @@ export class BucketIndexes {
 
   /** Stops groups with a removed member, or all groups if complete indexes must join one group. */
   private async stopGroups(): Promise<void> {
-    const kept = new Set(this.wanted.map(({ id }) => id));
+    const wantedIds = new Set(this.wanted.map(({ id }) => id));
     const complete = this.groups.filter((group) => group.indexes.every(({ isBuilt }) => isBuilt));
     const isGone = (index: FollowedIndex) =>
-      !kept.has(index.definition.id) || this.damaged.has(index.definition.id);
+      !wantedIds.has(index.definition.id) || this.damaged.has(index.definition.id);
     const ending = this.groups.filter(
       (group) =>
         this.broken.has(group) ||
@@ -159,6 +168,7 @@ export class BucketIndexes {
     const group: IndexGroup = new IndexGroup({
       ...this.options,
       bucket: bucket.name,
+      routes: this.options.routes(),
       name: `index:${random.uuid()}`,
       indexes,
       changed: () => this.groupChanged(),
@@ -187,7 +197,7 @@ export class BucketIndexes {
     if (this.isStopped) return;
     this.timer ??= this.options.clock.after(regroupMs, () => {
       this.timer = null;
-      void this.arrange();
+      void this.reconcile();
     });
   }
 
@@ -198,7 +208,7 @@ export class BucketIndexes {
       const compiled = this.options.compile(definition);
       const file = this.options.store.open(this.identityOf(definition));
       this.generations.set(id, (this.generations.get(id) ?? 0) + 1);
-      const progress = this.kept.get(id);
+      const progress = this.progressOfReplaced.get(id);
       const { stageBytes: stageBytesMax, cacheBytes } = this.options.shares();
       file.limitCache(cacheBytes);
       this.members.set(
@@ -216,11 +226,11 @@ export class BucketIndexes {
   /** How often the file of each index was reopened. */
   private readonly generations = new Map<string, number>();
   /** Shared memory of indexes whose file is replaced: readers keep using it. */
-  private readonly kept = new Map<string, IndexProgress>();
+  private readonly progressOfReplaced = new Map<string, IndexProgress>();
 
   private close(id: string, index: FollowedIndex): void {
-    if (this.damaged.has(id)) this.kept.set(id, index.progress);
-    else this.kept.delete(id);
+    if (this.damaged.has(id)) this.progressOfReplaced.set(id, index.progress);
+    else this.progressOfReplaced.delete(id);
     this.members.delete(id);
     try {
       index.close();
@@ -256,7 +266,7 @@ function messageOf(failure: string | undefined, leftOut: number): { message?: st
 /** Raised when the language evaluates an expression differently than before, or the key format changes. */
 const languageVersion = 1;
 
-/** Of the parts of a definition that decide about rows: an index file with another fingerprint is rebuilt. */
+/** The hash of the parts of a definition that determine rows: an index file with another fingerprint is rebuilt. */
 function fingerprintOf({ isPrimary, keys, condition }: IndexDefinition): string {
   const text = JSON.stringify([languageVersion, isPrimary, keys, condition ?? null]);
   return createHash('sha256').update(text).digest('hex');

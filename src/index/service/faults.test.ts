@@ -9,7 +9,9 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 import type { IndexFile, IndexStore } from '../store/index-store.ts';
 
+/** Id of the collection `orders`. */
 const orders = 8;
+/** Result codes of SQLite. */
 const diskFull = 13;
 const corrupt = 11;
 
@@ -43,7 +45,7 @@ const writing = (key: string, n: number, expiry = 0): StoreRequest => ({
   ...{ kind: 'set', key, value: Buffer.from(JSON.stringify({ n })), cas: 0n, expiry },
 });
 
-test('reports a full disk, and indexes everything once there is space', async () => {
+test('the service reports a full disk, and indexes everything once there is space', async () => {
   await using service = await startService();
   const faults = new Faults();
   await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
@@ -67,7 +69,7 @@ test('reports a full disk, and indexes everything once there is space', async ()
   client.close();
 });
 
-test('rebuilds a file that is found damaged', async () => {
+test('the service rebuilds a file that is found damaged', async () => {
   await using service = await startService();
   const faults = new Faults();
   await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
@@ -87,7 +89,7 @@ test('rebuilds a file that is found damaged', async () => {
   client.close();
 });
 
-test('removes documents that expire', async () => {
+test('an index loses the rows of expired documents', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);

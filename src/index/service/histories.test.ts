@@ -10,6 +10,7 @@ import { printedSeed } from '../../../test/support/seed.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 
+/** Id of the collection `orders`. */
 const orders = 8;
 const runs = Number(process.env.RUNS ?? 5);
 
@@ -92,11 +93,11 @@ async function run(history: readonly Step[]): Promise<void> {
       client = await bucketClient(service.port);
     }
   }
-  const anew = definitions.map((definition) => ({ ...definition, id: `f${definition.id.slice(1)}` }));
-  await indexes.want(...definitions, ...anew);
-  for (const definition of [...definitions, ...anew]) await indexes.caughtUp(client, definition);
+  const rebuilt = definitions.map((definition) => ({ ...definition, id: `f${definition.id.slice(1)}` }));
+  await indexes.want(...definitions, ...rebuilt);
+  for (const definition of [...definitions, ...rebuilt]) await indexes.caughtUp(client, definition);
   for (const [at, definition] of definitions.entries())
-    assert.deepEqual(rowsOf(indexes, definition), rowsOf(indexes, anew[at] as IndexDefinition));
+    assert.deepEqual(rowsOf(indexes, definition), rowsOf(indexes, rebuilt[at] as IndexDefinition));
   client.close();
 }
 

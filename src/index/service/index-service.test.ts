@@ -10,10 +10,11 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 import { KeyReader } from '../keys/key-reader.ts';
 
+/** Ids of collections. */
 const orders = 8;
 const carts = 9;
 
-test('indexes existing and later documents of its collection only', async () => {
+test('an index has existing and later documents of its collection only', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -76,7 +77,7 @@ test('new indexes join the group of the others and miss no change', async () => 
   client.close();
 });
 
-test('creates the file of a deferred index with its build, and removes that of a dropped one', async () => {
+test('the file of a deferred index is created by its build, and removed with the index', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);
@@ -109,7 +110,7 @@ test('a flush empties indexes, which complete again without a restart', async ()
   again.close();
 });
 
-test('rebuilds a missing or damaged file', async () => {
+test('a file that a reader reports as unusable is built again', async () => {
   await using service = await startService();
   await using indexes = new TestIndexes(service.port);
   const client = await bucketClient(service.port);

@@ -1,4 +1,6 @@
-// The index service of one node: makes its indexes follow the desired state, and reports. Runs in the index thread, in tests in theirs.
+// The index service of one node: makes its indexes follow the desired state, and reports. It runs in the index thread, or in that of a
+// test.
+import { type ClusterLayout, ClusterRoutes } from '#client/cluster-routes.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -28,6 +30,7 @@ export class IndexService {
   private readonly buckets = new Map<string, BucketIndexes>();
   private wanted: WantedIndexes = { indexes: [], memoryQuotaBytes: 0 };
   private isSwept = false;
+  private routes: ClusterRoutes | null = null;
 
   constructor(options: IndexServiceOptions) {
     this.options = options;
@@ -43,12 +46,23 @@ export class IndexService {
       const { bucketUuid } = definition.keyspace;
       byBucket.set(bucketUuid, [...(byBucket.get(bucketUuid) ?? []), definition]);
     }
-    const gone = [...this.buckets.keys()].filter((uuid) => !byBucket.has(uuid));
-    await Promise.all(gone.map((uuid) => this.leave(uuid)));
+    const unused = [...this.buckets.keys()].filter((uuid) => !byBucket.has(uuid));
+    await Promise.all(unused.map((uuid) => this.removeBucket(uuid)));
     for (const bucket of this.buckets.values()) bucket.limitCaches();
     await Promise.all(
-      [...byBucket].map(([uuid, definitions]) => this.bucketOf(uuid, definitions).want(definitions)),
+      [...byBucket].map(([uuid, definitions]) => this.bucketOf(uuid, definitions).setIndexes(definitions)),
     );
+  }
+
+  /** Sets which nodes have which vbuckets; null: this one has all. */
+  async followCluster(state: ClusterLayout | null): Promise<void> {
+    if (state !== null && this.routes !== null) {
+      this.routes.set(state);
+      return;
+    }
+    if (state === this.routes) return;
+    this.routes = state && new ClusterRoutes(state);
+    await Promise.all([...this.buckets.values()].map((bucket) => bucket.reconnect()));
   }
 
   report(): IndexReport[] {
@@ -66,10 +80,10 @@ export class IndexService {
   }
 
   /** Stops the indexes of a bucket without definitions and removes their files. */
-  private async leave(uuid: string): Promise<void> {
+  private async removeBucket(uuid: string): Promise<void> {
     const bucket = this.buckets.get(uuid);
     this.buckets.delete(uuid);
-    await bucket?.want([]);
+    await bucket?.setIndexes([]);
     await bucket?.stop();
   }
 
@@ -80,6 +94,7 @@ export class IndexService {
       bucket = new BucketIndexes({
         ...this.options,
         bucket: { name, uuid },
+        routes: () => this.routes,
         shares: () => this.shares(),
       });
       this.buckets.set(uuid, bucket);

@@ -12,6 +12,7 @@ import { aSeed } from '../../../test/support/random.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { bucketClient } from '../../../test/support/wire-clients.ts';
 
+/** Id of the collection `orders`. */
 const orders = 8;
 const kills = Number(process.env.RUNS ?? 5);
 const documents = 20_000;
@@ -50,13 +51,13 @@ test('an index whose process is killed repeatedly equals a newly built one', asy
     await once(child, 'exit');
     await changes;
   }
-  const anew = definitions.map((definition) => ({ ...definition, id: `f${definition.id.slice(1)}` }));
-  await indexes.want(...definitions, ...anew);
-  for (const definition of [...definitions, ...anew]) await indexes.caughtUp(client, definition);
+  const rebuilt = definitions.map((definition) => ({ ...definition, id: `f${definition.id.slice(1)}` }));
+  await indexes.want(...definitions, ...rebuilt);
+  for (const definition of [...definitions, ...rebuilt]) await indexes.caughtUp(client, definition);
   for (const [at, definition] of definitions.entries()) {
     const rows = rowsOf(indexes, definition);
     assert.ok(rows.length >= documents);
-    assert.deepEqual(rows, rowsOf(indexes, anew[at] as IndexDefinition));
+    assert.deepEqual(rows, rowsOf(indexes, rebuilt[at] as IndexDefinition));
     assert.equal(indexes.reportOf(definition)?.rows, rows.length);
   }
   client.close();

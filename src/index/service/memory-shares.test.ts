@@ -4,7 +4,7 @@ import { memoryShares } from './memory-shares.ts';
 
 const mib = 1024 * 1024;
 
-test('divides the quota between files and builds', () => {
+test('the quota is divided between files and builds', () => {
   assert.deepEqual(memoryShares(512 * mib, { files: 1, builds: 0 }), {
     cacheBytes: 8 * mib,
     stageBytes: 16 * mib,
@@ -13,6 +13,6 @@ test('divides the quota between files and builds', () => {
   assert.ok(100 * cacheBytes + 50 * stageBytes <= 512 * mib);
 });
 
-test('gives a file and a build their minimum under any quota', () => {
+test('a file and a build get their minimum under any quota', () => {
   assert.deepEqual(memoryShares(0, { files: 1_000, builds: 10 }), { cacheBytes: mib / 4, stageBytes: mib });
 });

@@ -22,12 +22,12 @@ test('a key is in exactly one interval if a span contains its values, else in no
   const rows = fc.array(fc.array(few, { minLength: 3, maxLength: 3 }), { maxLength: 20 });
   const directions = fc.array(fc.record({ isDescending: fc.boolean() }), { minLength: 3, maxLength: 3 });
   fc.assert(
-    fc.property(spans, rows, directions, (asked, tuples, order) => {
-      const intervals = intervalsOf(asked, order);
+    fc.property(spans, rows, directions, (requested, tuples, order) => {
+      const intervals = intervalsOf(requested, order);
       for (const tuple of tuples) {
         const key = keyOf(tuple, order);
         const found = intervals.filter((interval) => holds(interval, key)).length;
-        const expected = asked.length === 0 || asked.some((span) => matches(span, tuple));
+        const expected = requested.length === 0 || requested.some((span) => matches(span, tuple));
         assert.equal(found, Number(expected));
       }
     }),

@@ -19,6 +19,8 @@ import {
 import type { DocumentRows, FileIdentity, IndexFile, VbPosition } from './index-store.ts';
 
 const busyTimeoutMs = 5_000;
+/** The estimated memory of a staged row beside its key and id. */
+const stagedRowBytes = 16;
 
 /** The file belongs to another definition, or cannot be read. */
 export class UnusableFileError extends Error {}
@@ -29,7 +31,8 @@ export class SqliteIndexFile implements IndexFile {
   private readonly isPrimary: boolean;
   private readonly statements = new Map<string, StatementSync>();
   private staged = 0;
-  private waiting: Uint8Array[] = [];
+  /** Keys and ids that wait for an insert of several rows into the stage. */
+  private unstaged: Uint8Array[] = [];
   private rowCount: number;
   private built: boolean;
 
@@ -79,7 +82,7 @@ export class SqliteIndexFile implements IndexFile {
   }
 
   commit(documents: readonly DocumentRows[], positions: readonly VbPosition[]): void {
-    this.insertWaiting();
+    this.insertUnstaged();
     this.transaction(() => {
       let rows = this.rowCount + this.writeStaged();
       for (const document of documents) rows += this.replace(document);
@@ -92,9 +95,9 @@ export class SqliteIndexFile implements IndexFile {
   stage(documents: readonly DocumentRows[]): void {
     for (const { id, keys } of documents) {
       for (const key of keys) {
-        this.waiting.push(key, id);
-        this.staged += key.length + id.length + 16;
-        if (this.waiting.length === 2 * stageRows) this.insertWaiting();
+        this.unstaged.push(key, id);
+        this.staged += key.length + id.length + stagedRowBytes;
+        if (this.unstaged.length === 2 * stageRows) this.insertUnstaged();
       }
     }
   }
@@ -221,14 +224,14 @@ export class SqliteIndexFile implements IndexFile {
     return Number(changes);
   }
 
-  private insertWaiting(): void {
-    const { waiting } = this;
-    if (waiting.length === 0) return;
+  private insertUnstaged(): void {
+    const { unstaged } = this;
+    if (unstaged.length === 0) return;
     // `begin` takes no lock: the stage is a temporary table.
     if (!this.db.isTransaction) this.db.exec('begin');
-    const insert = waiting.length === 2 * stageRows ? insertFullStage : insertStage(waiting.length / 2);
-    this.statement(insert).run(...waiting);
-    this.waiting = [];
+    const insert = unstaged.length === 2 * stageRows ? insertFullStage : insertStage(unstaged.length / 2);
+    this.statement(insert).run(...unstaged);
+    this.unstaged = [];
   }
 
   private endStaging(): void {
@@ -236,7 +239,7 @@ export class SqliteIndexFile implements IndexFile {
   }
 
   private forgetStaged(): void {
-    this.waiting = [];
+    this.unstaged = [];
     this.staged = 0;
     this.endStaging();
     this.statement(sql.clearStage).run();

@@ -22,10 +22,16 @@ import type {
 const folder = mkdtempSync(join(tmpdir(), 'divan-index-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const everything: KeyInterval = { start: Buffer.alloc(0), end: null, accepts: null };
-let made = 0;
+let lastIndexId = 0;
 
 const newIdentity = (isPrimary = false): FileIdentity => ({
-  ...{ indexId: (++made).toString(16), bucketUuid: 'b0', collectionId: 8, isPrimary, fingerprint: 'one' },
+  ...{
+    indexId: (++lastIndexId).toString(16),
+    bucketUuid: 'b0',
+    collectionId: 8,
+    isPrimary,
+    fingerprint: 'one',
+  },
 });
 
 type Step =
@@ -264,7 +270,7 @@ test('pages of any size have the same rows, whatever bytes keys and ids have', (
   file.close();
 });
 
-test('counts rows of intervals, accepted rows, and distinct documents', () => {
+test('a reader counts rows of intervals, accepted rows, and distinct documents', () => {
   const identity = newIdentity();
   const file = storeOf().open(identity);
   file.commit([rowsOf({ id: '1', keys: ['a', 'b'] }), rowsOf({ id: '2', keys: ['b', 'c'] })], []);

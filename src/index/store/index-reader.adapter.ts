@@ -13,7 +13,7 @@ const limitText = 'limit ? + 0';
 /** From this number of rows on, one packed result is faster than a result per row. */
 const packedFrom = 256;
 /** Rows per page of a count that checks each key. */
-const countStep = 1_024;
+const countPageRows = 1_024;
 
 export class SqliteIndexReader implements IndexReader {
   private readonly db: DatabaseSync;
@@ -34,9 +34,9 @@ export class SqliteIndexReader implements IndexReader {
       conditions.push(condition);
       values.push(...bound);
     };
-    const isBehindStart = after !== null && !isReverse;
+    const isPastStart = after !== null && !isReverse;
     if (after !== null) where(`(k, id) ${isReverse ? '<' : '>'} (?, cast(? as blob))`, after.key, after.id);
-    if (start.length > 0 && !isBehindStart) where('k >= ?', start);
+    if (start.length > 0 && !isPastStart) where('k >= ?', start);
     if (end !== null && (after === null || !isReverse)) where('k < ?', end);
     const order = isReverse ? 'order by k desc, id desc' : 'order by k, id';
     const part = `from entry${whereText(conditions)} ${order} ${limitText}`;
@@ -93,10 +93,10 @@ export class SqliteIndexReader implements IndexReader {
     let count = 0;
     let after: StoredRow | null = null;
     for (;;) {
-      const rows: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countStep });
+      const rows: StoredRow[] = this.page(interval, { after, isReverse: false, limit: countPageRows });
       for (const { key } of rows) count += Number(interval.accepts?.(key));
       after = rows.at(-1) ?? null;
-      if (rows.length < countStep) return count;
+      if (rows.length < countPageRows) return count;
     }
   }
 

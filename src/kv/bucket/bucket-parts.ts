@@ -16,7 +16,7 @@ import { Applier } from './documents/applier.ts';
 import { MemoryDocuments } from './documents/memory-documents.ts';
 import { DurableWrites } from './durability/durable-writes.ts';
 import { Flusher } from './durability/flusher.ts';
-import { Persistence } from './durability/persistence.ts';
+import { VbucketProgress } from './durability/progress.ts';
 import { BackgroundFetches } from './fetch/background-fetches.ts';
 import { takeFetched } from './fetch/fetch-intake.ts';
 import { BucketKeys } from './keys/bucket-keys.ts';
@@ -47,6 +47,8 @@ export interface BucketOptions {
   /** Shared by all buckets of a thread; the host sets it before it passes input on. */
   now: Now;
   clock: Clock;
+  /** Counts work of the thread's turn that the requests which cause it do not count. */
+  spend?: ((workBytes: number) => void) | undefined;
   random: Random;
   log: Log;
 }
@@ -71,7 +73,7 @@ export class BucketParts {
   readonly cutter: Cutter;
   readonly events: EventRecorder;
   readonly durableWrites: DurableWrites;
-  readonly persistence: Persistence;
+  readonly progress: VbucketProgress;
   readonly flusher: Flusher | null;
   readonly residency: Residency;
   readonly keeper: MemoryKeeper;
@@ -100,12 +102,15 @@ export class BucketParts {
     this.cutter = new Cutter(this.vbuckets);
     this.events = new EventRecorder({
       vbuckets: this.vbuckets,
+      clock,
+      spend: options.spend,
       persistent: type === 'native',
       onDirty: (row) => this.flusher?.noteDirty(row, false),
     });
-    this.persistence = new Persistence(this.vbuckets.rows, clock);
+    this.progress = new VbucketProgress(this.vbuckets.rows, clock, this.rules);
     this.durableWrites = new DurableWrites({
       vbuckets: this.vbuckets,
+      progress: this.progress,
       clock,
       resolved: (token, status) => this.documents.onResolved(token, status),
     });
@@ -120,7 +125,8 @@ export class BucketParts {
     this.documents = this.makeDocuments();
     this.applier = this.makeApplier();
     // Durable writes become visible before streams read them.
-    this.persistence.notify(this.keeper, this.events, this.durableWrites, this.changes);
+    this.progress.notify(this.keeper, this.events, this.durableWrites, this.changes);
+    this.progress.notifyCommitted(this.durableWrites, this.changes);
     this.background = this.makeBackground(policy);
     this.keys = this.makeKeys();
   }
@@ -146,7 +152,7 @@ export class BucketParts {
       timings: this.timings,
       priority: this.options.priority ?? 'low',
       roomBytes: () => this.keeper.lowBytes - this.keeper.usedBytes,
-      persistence: this.persistence,
+      progress: this.progress,
       onFailure: (file, reason) => this.hooks.onDiskFailure(`file ${file}: ${reason}`),
       onFull: this.hooks.onDiskFull,
     });
@@ -225,8 +231,9 @@ export class BucketParts {
       rules: this.rules,
       vbuckets: this.vbuckets,
       collections: this.collections,
+      events: this.events,
       durableWrites: this.durableWrites,
-      persistence: this.persistence,
+      progress: this.progress,
       onDirty: (row, isUrgent) => flusher?.noteDirty(row, isUrgent),
       onWatched: (row) => flusher?.writeSoon(row),
     });
@@ -240,9 +247,9 @@ export class BucketParts {
 
   private makeChanges(): ChangeFeed {
     const { clock, storage } = this.options;
-    const { durableWrites, persistence, vbuckets } = this;
+    const { durableWrites, progress, vbuckets } = this;
     const backfill = storage ? readerOf(storage) : null;
-    return new ChangeFeed({ vbuckets, durableWrites, persistence, clock, backfill });
+    return new ChangeFeed({ vbuckets, durableWrites, progress, clock, backfill });
   }
 
   /** Reported once a file: further reads would find more damaged rows in it. */

@@ -1,5 +1,6 @@
-// What a bucket's engine counts.
+// Statistics of a bucket's engine, added up over its vbuckets.
 import type { EngineActivity, MemoryFigures } from '../activity.ts';
+import type { CountedState, VbucketCounts } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { headerBytes } from '../memory/layout.ts';
 import type { LiveCollections } from '../vbucket/live-collections.ts';
@@ -8,18 +9,19 @@ import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { Timings } from './timings.ts';
 
 export interface BucketStats {
-  /** In active vbuckets. */
+  /** Documents in active vbuckets. */
   items: number;
   tombstones: number;
   memUsed: number;
   dirtyItems: number;
   /** Documents whose value is on disk only. */
   nonResident: number;
-  /** Since start. */
+  /** Documents read from disk since start, as `evictions` and `expired` count since start. */
   diskFetches: number;
   evictions: number;
   expired: number;
-  /** Live items by collection id in lower-case hex. */
+  vbuckets: Record<CountedState, VbucketCounts>;
+  /** Live items of active vbuckets by collection id in lower-case hex. */
   collectionItems: Record<string, number>;
 }
 
@@ -28,10 +30,20 @@ export function countsOf(
   rows: VbucketRows,
   collections: LiveCollections,
   expectedItems: number,
-): Pick<BucketStats, 'items' | 'tombstones' | 'dirtyItems' | 'collectionItems'> {
-  const counts = [...collections.itemCounts()].map(([id, count]) => [id.toString(16), count] as const);
+): Pick<BucketStats, 'items' | 'tombstones' | 'dirtyItems' | 'vbuckets' | 'collectionItems'> {
+  const vbuckets = {
+    active: countsIn(rows, VbucketState.active),
+    replica: countsIn(rows, VbucketState.replica),
+    pending: countsIn(rows, VbucketState.pending),
+  };
+  const hasCopies = vbuckets.replica.vbuckets + vbuckets.pending.vbuckets > 0;
+  const inCollections = hasCopies
+    ? collections.itemCountsOf((row) => rows.state[row] === VbucketState.active)
+    : collections.itemCounts();
+  const counts = [...inCollections].map(([id, count]) => [id.toString(16), count] as const);
   return {
-    items: Math.max(sumOfActive(rows, rows.items), expectedItems),
+    vbuckets,
+    items: Math.max(vbuckets.active.items, expectedItems),
     tombstones: sum(rows.tombstones),
     dirtyItems: sum(rows.dirtyCount),
     collectionItems: Object.fromEntries(counts),
@@ -64,7 +76,7 @@ function memoryOf(
   { rows, heap, index }: Pick<Vbuckets, 'rows' | 'heap' | 'index'>,
   used: number,
 ): MemoryFigures {
-  const resident = sum(rows.items) + sum(rows.tombstones) - sum(rows.itemsAway);
+  const resident = sum(rows.items) + sum(rows.tombstones) - sum(rows.nonResidentItems);
   return {
     items: heap.usedBytes,
     meta: Math.max(resident, 0) * headerBytes + index.bytes,
@@ -72,10 +84,14 @@ function memoryOf(
   };
 }
 
-function sumOfActive({ state }: VbucketRows, column: Uint32Array): number {
-  let total = 0;
-  for (let i = 0; i < column.length; i++) if (state[i] === VbucketState.active) total += column[i] as number;
-  return total;
+function countsIn({ items, state }: VbucketRows, counted: VbucketState): VbucketCounts {
+  const counts = { vbuckets: 0, items: 0 };
+  for (let row = 0; row < state.length; row++) {
+    if (state[row] !== counted) continue;
+    counts.vbuckets++;
+    counts.items += items[row] as number;
+  }
+  return counts;
 }
 
 /** Called for every bucket at every report: the array's own `reduce` takes five times as long. */

@@ -1,14 +1,14 @@
 // Random operations on a bucket and on a plain model of it, with evictions, expiry, stops, crashes, broken disks,
 // dropped collections and compactions in between. Each run tries new sequences; a failure shows the seed and the shortest
-// sequence, `DIVAN_SEED` repeats it. `node test/stress/model.ts` runs until it is stopped.
+// sequence, `DIVAN_SEED` repeats it. `node test/stress/model.ts` runs for a given time.
 import { test } from 'node:test';
-import { forms, tryForm } from '../../../test/support/bucket-commands.ts';
+import { bucketKinds, tryBucketKind } from '../../../test/support/bucket-commands.ts';
 import { printedSeed } from '../../../test/support/seed.ts';
 
-for (const form of forms) {
-  test(`behaves as its model: ${form.name}`, async (t) => {
+for (const kind of bucketKinds) {
+  test(`behaves as its model: ${kind.name}`, async (t) => {
     const seed = printedSeed(t);
-    const tally = await tryForm(form, { seed, ...form.size });
+    const tally = await tryBucketKind(kind, { seed, ...kind.size });
     t.diagnostic(JSON.stringify(tally));
   });
 }

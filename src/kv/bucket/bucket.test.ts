@@ -8,7 +8,7 @@ import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket-parts.ts';
 import { durableWriteLimit } from './durability/durable-writes.ts';
-import { persistenceWaitLimit } from './durability/persistence.ts';
+import { persistenceWaitLimit } from './durability/progress.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const { majority, persistToMajority } = DurabilityLevel;
@@ -62,7 +62,7 @@ test('serves every document after a restart, with its history', async () => {
   assert.deepEqual([second.view.casHi, second.view.casLo], [casHi, casLo]);
   second.store('k0', { vb: 0 });
   second.find('k0', 0);
-  assert.equal(second.view.rev, 3, 'a deleted document comes back above its old revision');
+  assert.equal(second.view.rev, 3, 'a document that is created again has a revision above its old one');
 });
 
 test('writes changes to disk in the background, only the last of several of one key', async () => {
@@ -79,7 +79,7 @@ test('writes changes to disk in the background, only the last of several of one 
   assert.deepEqual([after.value, after.bucket.stats().items], ['v99', 2]);
 });
 
-test('a crash begins a new history at the persisted seqno, with CAS values above any given out', async () => {
+test('a crash begins a new history at the persisted seqno, with CAS values above all earlier ones', async () => {
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   first.store('kept');
@@ -202,7 +202,7 @@ test('after a failed commit writes are refused, reads continue and other files a
   assert.equal(b.store('k'), Status.success);
 });
 
-test('writes acknowledged before a commit failed elsewhere are saved', async () => {
+test('writes to a file are persisted after a commit of another file has failed', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   b.store('a', { vb: 1 });
@@ -243,7 +243,7 @@ test('reports when a seqno is persisted, or that it was not in time', async () =
   assert.deepEqual(answers, [true, true, false]);
 });
 
-test('bounds what may wait for the disk', async () => {
+test('bounds the calls and the durable writes that wait for the disk', async () => {
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   hold();
@@ -364,7 +364,7 @@ test('a dropped collection is removed from memory and disk, its durable writes o
   assert.equal(b.resolved.get(1), Status.success);
   assert.ok((await b.bucket.diskSizes()).dataBytes < before.dataBytes / 5);
   assert.equal(b.find('8:kept'), Status.success);
-  assert.equal(b.clock.pending, timersAtRest, 'no walk goes on');
+  assert.equal(b.clock.pending, timersAtRest, 'no walk continues');
 });
 
 test('changes made during a commit are written by the next one', async () => {
@@ -379,7 +379,7 @@ test('changes made during a commit are written by the next one', async () => {
   assert.equal(b.bucket.documents.persistedSeqno(0), 2);
 });
 
-test('after a crash with a clock set back, CAS values stay above those given out', async () => {
+test('after a crash with a clock set back, CAS values stay above the earlier ones', async () => {
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   first.store('k');
@@ -394,7 +394,7 @@ test('after a crash with a clock set back, CAS values stay above those given out
   await second.bucket.stop();
   const third = await onDisk(disk, { clock: new ManualClock(1_600_000_000_000) });
   third.store('k');
-  assert.equal(value(third.cas), value(second.cas) + 1n, 'after a clean stop it just goes on');
+  assert.equal(value(third.cas), value(second.cas) + 1n, 'after a clean stop CAS values continue');
 });
 
 test('a new document is above the revision of durably deleted ones', async () => {
@@ -420,7 +420,7 @@ test('a new document is above the revision of durably deleted ones after a resta
   assert.equal(second.view.rev, 6);
 });
 
-test('a bucket whose files could not be opened stops all the same', async () => {
+test('a bucket whose files could not be opened can be stopped', async () => {
   const disk = new MemoryDisk();
   const b = new BucketUnderTest({ storage: { disk: disk.engine(), files } });
   disk.crash();

@@ -6,11 +6,14 @@ import type { EngineActivity } from '../activity.ts';
 import type { EvictionPolicy, Manifest, ShardSpec, WarmUpReport } from '../admin.ts';
 import { type BucketFiles, type DamagedFile, type DiskSizes, noSizes } from '../data/disk-engine.ts';
 import { figuresOf, type VbucketFigures } from '../vbucket/figures.ts';
+import type { VbucketRows } from '../vbucket/rows.ts';
 import { type BucketOptions, BucketParts } from './bucket-parts.ts';
 import { activityOf, type BucketStats, countsOf } from './bucket-stats.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import type { Applier } from './documents/applier.ts';
 import type { MemoryDocuments } from './documents/memory-documents.ts';
+import { dropVbuckets } from './drop-vbuckets.ts';
+import type { VbucketProgress } from './durability/progress.ts';
 import type { BucketKeys } from './keys/bucket-keys.ts';
 import { collectionSpecs, defaultManifest, manifestState, manifestUid } from './manifest.ts';
 import type { BucketRules } from './rules.ts';
@@ -25,8 +28,9 @@ export class Bucket {
   readonly rules: BucketRules;
   readonly timings: Timings;
   readonly keys: BucketKeys;
-  /** Of vbuckets that are active elsewhere. */
+  /** Applies changes to vbuckets that are active on other nodes. */
   readonly applier: Applier;
+  readonly progress: VbucketProgress;
   state: 'warmup' | 'ready' | 'failed' = 'warmup';
   damaged: DamagedFile[] = [];
   /** Why the bucket refuses writes; null when it accepts them. */
@@ -41,6 +45,7 @@ export class Bucket {
   /** Recovery from an unclean stop is written to the files: they may be closed as clean. */
   private isRecovered = false;
   private isDiskLost = false;
+  /** Vbuckets whose file could be read. */
   private readable: number[] = [];
   private manifest: Manifest = defaultManifest;
   private starting: Promise<void> = Promise.resolve();
@@ -61,6 +66,7 @@ export class Bucket {
     this.changes = this.parts.changes;
     this.keys = this.parts.keys;
     this.applier = this.parts.applier;
+    this.progress = this.parts.progress;
     this.rules = this.parts.rules;
     this.timings = this.parts.timings;
     this.adoptManifest(options.manifest ?? defaultManifest);
@@ -117,6 +123,58 @@ export class Bucket {
     return this.shards.follow(shards);
   }
 
+  /** Until when vbuckets that become active are served; set where other nodes have copies of them. */
+  servedUntilMs: (row: number) => number = () => Infinity;
+
+  serveUntil(rows: readonly number[], untilMs: number): void {
+    this.shards.serve(rows, untilMs);
+  }
+
+  /**
+   * Active vbuckets make no seqnos while this node hands them over to another one. Once it no longer does, the events that they
+   * missed are recorded.
+   */
+  handOver(rows: readonly number[], isUnderWay: boolean): void {
+    for (const row of rows) this.rows.handingOver[row] = isUnderWay ? 1 : 0;
+    if (!isUnderWay && this.isServing) this.recordMissedEvents();
+  }
+
+  /** Whether no durable write of these vbuckets waits for its level. */
+  isResolved(rows: readonly number[]): boolean {
+    return rows.every((row) => this.parts.durableWrites.firstUnresolved(row) === Infinity);
+  }
+
+  /**
+   * Removes vbuckets that are copies, or that this node has no longer, from memory and from disk.
+   * @throws Error when the disk does not take it: call it again.
+   */
+  async drop(rows: readonly number[]): Promise<void> {
+    const { files, parts } = this;
+    const resume = (): void => {
+      if (this.isServing) parts.flusher?.resume();
+    };
+    await dropVbuckets(rows, { parts, files, disk: this.options.storage?.disk, resume });
+    await this.writeStates(rows);
+  }
+
+  /** Resolves when the states and epochs of these vbuckets are on disk. */
+  keepStates(rows: readonly number[]): Promise<void> {
+    return this.writeStates(rows);
+  }
+
+  get isOnDisk(): boolean {
+    return this.files !== null;
+  }
+
+  get rows(): VbucketRows {
+    return this.parts.vbuckets.rows;
+  }
+
+  /** A vbucket's failover log, in its stored form. */
+  history(row: number): Uint8Array {
+    return this.parts.vbuckets.failovers.encode(row);
+  }
+
   /** Changes rules from the next operation on. */
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
@@ -141,7 +199,7 @@ export class Bucket {
     if (this.isServing) this.recordManifest();
     // During warm-up, documents of dropped collections are freed once all keys are loaded.
     if (this.state === 'warmup') for (const id of gone) this.parts.warmUp?.gone.add(id);
-    else this.parts.background.free(gone);
+    else this.freeLater(gone);
   }
 
   stats(): BucketStats {
@@ -172,14 +230,18 @@ export class Bucket {
     const { changes, durableWrites, vbuckets } = this.parts;
     return new ShardStates({
       ...{ vbuckets, random: this.options.random, shards: this.options.shards },
-      activated: () => {
-        this.recordManifest();
-        this.parts.background.sweepAgain();
-      },
+      activated: () => this.recordMissedEvents(),
       written: (rows) => this.writeStates(rows),
       deposed: (row) => durableWrites.depose(row),
       changed: (row) => changes.stateChanged(row),
+      servedUntilMs: (row) => this.servedUntilMs(row),
     });
+  }
+
+  /** Records the events that vbuckets missed while this node made no seqnos for them, and sweeps dropped collections again. */
+  private recordMissedEvents(): void {
+    this.recordManifest();
+    this.parts.events.whenRecorded(() => this.parts.background.sweepAgain());
   }
 
   /** Writes the state of vbuckets whose documents are served. */
@@ -212,6 +274,7 @@ export class Bucket {
     }
     if (warmUp?.isStopped) return;
     this.serve();
+    this.freeLater([...(warmUp?.gone ?? [])]);
     warmUp?.readValues();
   }
 
@@ -266,7 +329,6 @@ export class Bucket {
     this.readable = readable;
     await this.parts.flusher?.writeStates(changed);
     this.isRecovered = true;
-    this.parts.background.free([...warmUp.gone]);
   }
 
   /** Refuses writes with a temporary failure until there is space; acknowledged changes stay in memory. */
@@ -284,13 +346,19 @@ export class Bucket {
     this.isDiskLost = true;
     this.documents.writeRefusal = Status.temporaryFailure;
     this.parts.durableWrites.resolveAmbiguous();
-    this.parts.persistence.failWaits();
+    this.parts.progress.failWaits();
   }
 
   /** Records the manifest's changes as system events of active vbuckets. Caches keep no history. */
   private recordManifest(): void {
     if (this.options.type === 'cache') return;
     this.parts.events.record(this.shards.active(this.readable), manifestState(this.manifest));
+  }
+
+  /** Frees the documents of dropped collections. */
+  private freeLater(gone: readonly number[]): void {
+    const { background, events } = this.parts;
+    events.whenRecorded(() => background.free(gone));
   }
 
   private adoptManifest(manifest: Manifest): number[] {
@@ -303,12 +371,13 @@ export class Bucket {
     this.isServing = false;
     this.parts.keeper.stop();
     this.parts.background.pause();
+    this.parts.events.stop();
     this.shards.close();
   }
 
   private failWaiters(): void {
     this.parts.durableWrites.clear();
-    this.parts.persistence.failWaits();
+    this.parts.progress.failWaits();
     this.parts.fetches?.clear();
     this.parts.residency.forgetAbsent();
   }

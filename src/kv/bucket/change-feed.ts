@@ -9,17 +9,18 @@ import type { FailoverEntry } from '../data/documents.ts';
 import type { VbucketState } from '../data/vbucket-state.ts';
 import { Bit } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
+import { pendingOf } from '../vbucket/pending.ts';
 import { servedState } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import type { DurableWrites } from './durability/durable-writes.ts';
-import type { Persistence } from './durability/persistence.ts';
+import type { VbucketProgress } from './durability/progress.ts';
 import { SlicedWork } from './keys/sliced.ts';
 import { MemoryBackfill } from './memory-backfill.ts';
 
 export interface ChangeFeedOptions {
   vbuckets: Vbuckets;
   durableWrites: DurableWrites;
-  persistence: Persistence;
+  progress: VbucketProgress;
   clock: Clock;
   /** Reads the rows of a vbucket; null in buckets without a disk. */
   backfill: ((vb: number, afterSeqno: number) => Promise<BackfillPage>) | null;
@@ -30,13 +31,14 @@ export class ChangeFeed implements ChangeSource {
   private readonly vbuckets: Vbuckets;
   private readonly followers = new Map<number, Set<Follower>>();
   private readonly memory: MemoryBackfill;
+  private readonly memoryForCopies: MemoryBackfill;
 
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
-    this.memory = new MemoryBackfill(options.vbuckets, new SlicedWork(options.clock), (vb) =>
-      this.visibleSeqno(vb),
-    );
+    const work = new SlicedWork(options.clock);
+    this.memory = new MemoryBackfill(options.vbuckets, work, (vb) => this.visibleSeqno(vb));
+    this.memoryForCopies = new MemoryBackfill(options.vbuckets, work, (vb) => this.highSeqno(vb), true);
     // Runs after the current input is processed: its changes share a snapshot, and no timer delays them.
     this.vbuckets.recent.onChange = () => options.clock.soon(() => this.notify());
   }
@@ -61,7 +63,7 @@ export class ChangeFeed implements ChangeSource {
   visibleSeqno(vb: number): number {
     const { rows } = this.vbuckets;
     const high = rows.highSeqno[vb] as number;
-    // Of a snapshot that a copy has in part, nothing is shown.
+    // Streams show nothing of a snapshot that the copy has only in part.
     const isWhole = (rows.snapEnd[vb] as number) <= high;
     const whole = isWhole ? high : (rows.snapStart[vb] as number) - 1;
     return Math.min(whole, this.options.durableWrites.firstUnresolved(vb) - 1);
@@ -69,7 +71,7 @@ export class ChangeFeed implements ChangeSource {
 
   storedSeqno(vb: number): number {
     if (this.options.backfill === null) return this.highSeqno(vb);
-    return this.options.persistence.seqno(vb);
+    return this.options.progress.seqno(vb);
   }
 
   purgeSeqno(vb: number): number {
@@ -102,6 +104,11 @@ export class ChangeFeed implements ChangeSource {
     this.vbuckets.recent.touch(vb);
   }
 
+  /** Notifies followers: durable writes may be visible. */
+  committed(vb: number): void {
+    this.vbuckets.recent.touch(vb);
+  }
+
   /** Notifies followers, whose streams end when the state is another. */
   stateChanged(vb: number): void {
     this.vbuckets.recent.touch(vb);
@@ -125,8 +132,21 @@ export class ChangeFeed implements ChangeSource {
     for (let seqno = afterSeqno + 1; seqno <= endSeqno; seqno++) {
       const address = this.addressOf(vb, seqno);
       if (address === 0) continue;
-      if ((this.vbuckets.items.state(address) & Bit.valueAway) !== 0) return -1;
+      if ((this.vbuckets.items.state(address) & Bit.valueNonResident) !== 0) return -1;
       fillCutItem(this.vbuckets.items, address, item);
+      return seqno;
+    }
+    return 0;
+  }
+
+  nextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number {
+    const { items, recent } = this.vbuckets;
+    for (let seqno = afterSeqno + 1; seqno <= endSeqno; seqno++) {
+      const hash = recent.hash(vb, seqno);
+      const address = this.addressOf(vb, seqno) || pendingOf(this.vbuckets, vb, hash, seqno);
+      if (address === 0) continue;
+      if ((items.state(address) & Bit.valueNonResident) !== 0) return -1;
+      fillCutItem(items, address, item);
       return seqno;
     }
     return 0;
@@ -135,6 +155,11 @@ export class ChangeFeed implements ChangeSource {
   backfill(vb: number, afterSeqno: number): Promise<BackfillPage> {
     const { backfill } = this.options;
     return backfill ? backfill(vb, afterSeqno) : this.memory.page(vb, afterSeqno);
+  }
+
+  backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage> {
+    const { backfill } = this.options;
+    return backfill ? backfill(vb, afterSeqno) : this.memoryForCopies.page(vb, afterSeqno);
   }
 
   private notify(): void {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, withXattrs } from '../../../test/support/a-bucket.ts';
 import type { ManualClock } from '../../../test/support/manual-clock.ts';
-import { DurabilityLevel, StoreMode } from '../data/documents.ts';
+import { type DocumentResult, DurabilityLevel, StoreMode } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket-parts.ts';
 
@@ -86,7 +86,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
       await put(b, i);
       if (i % 100 === 0) await pass(b);
     }
-    const ask = (act: () => Status) => b.whenResident(act);
+    const ask = (act: () => DocumentResult) => b.whenResident(act);
     const rev = async (name: string): Promise<number> => {
       assert.equal(await ask(() => b.findAny(name)), Status.success);
       return b.view.rev;
@@ -125,10 +125,10 @@ test('noEviction refuses with a temporary failure when full, and loses nothing',
   assert.ok(stored > 1000 && b.bucket.stats().memUsed <= quotaBytes);
   for (let i = 0; i < stored; i++) assert.equal(b.find(`k${i}`, vbOf(i)), Status.success);
   b.bucket.setRules({ quotaBytes: 2 * quotaBytes });
-  assert.equal(b.store('more'), Status.success, 'a larger quota holds at once');
+  assert.equal(b.store('more'), Status.success, 'a larger quota applies at once');
 });
 
-test('nruEviction stays inside the quota by deletions, and spares what is read', async () => {
+test('nruEviction stays inside the quota by deletions, and keeps documents that are read', async () => {
   const b = await new BucketUnderTest({ rules, evictionPolicy: 'nruEviction' }).start();
   for (let i = 0; i < count; i++) {
     await put(b, i);
@@ -150,10 +150,10 @@ test('a bucket without a disk applies a change of its policy at once', async () 
   let stored = 0;
   while (b.store(`k${stored}`, { value: 'v'.repeat(1000), vb: vbOf(stored) }) === Status.success) stored++;
   await pass(b);
-  assert.equal(b.bucket.stats().items, stored, 'nothing may go');
+  assert.equal(b.bucket.stats().items, stored, 'nothing may be evicted');
   b.bucket.setEvictionPolicy('nruEviction');
   await pass(b);
-  assert.ok(b.bucket.stats().items < stored, 'what is not used goes');
+  assert.ok(b.bucket.stats().items < stored, 'unused documents are deleted');
   assert.equal(b.store('again'), Status.success);
 });
 

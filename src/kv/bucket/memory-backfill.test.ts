@@ -9,7 +9,7 @@ import type { BackfillPage } from '../data/disk-engine.ts';
 
 const count = 30_000;
 
-/** Turns wait until the test lets them run. */
+/** Deferred tasks wait until the test runs them. */
 class TurnClock extends ManualClock {
   readonly turns: (() => void)[] = [];
   override soon(fire: () => void): void {
@@ -56,7 +56,7 @@ function apply(copy: Map<string, number>, { batch }: BackfillPage, after: number
     }
 }
 
-test('lists a large vbucket once, over several turns, and brings every document in the order of seqnos', async () => {
+test('lists a large vbucket once, over several turns, and returns every document in the order of seqnos', async () => {
   const { page } = await aBucket();
   const copy = new Map<string, number>();
   let turns = 0;

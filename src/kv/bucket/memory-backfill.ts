@@ -2,23 +2,25 @@
 // million documents, and then read page by page from the list.
 import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
-import { Bit } from '../memory/layout.ts';
+import { Bit, Word } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
+import { pendingOf } from '../vbucket/pending.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 import { KeyWalk } from './keys/key-walk.ts';
 import type { SlicedWork, Steps } from './keys/sliced.ts';
 
 /** A page is of one instant, so it is made in one piece: in about a millisecond. */
 const pageTargetBytes = 128 * 1024;
-/** Entries of the list that one page looks at: they may have changed since. */
+/** Entries of the list that one page visits: their documents may have changed since. */
 const entriesPerPage = 2_048;
+/** Slots of the key index that one step visits. */
 const homesPerStep = 512;
-/** Sorted in one step. */
+/** Entries that one step sorts. */
 const runLength = 8_192;
-/** Lists are kept for other streams up to so many vbuckets and entries, of twelve bytes; a vbucket whose list was dropped is listed again. */
+/** Limits of the lists that are kept for other streams: vbuckets, and entries of twelve bytes. A dropped list is made again when needed. */
 const listsMax = 64;
 const entriesMax = 2 ** 20;
-/** After so many lists in a row that changes overtook, one is made without yielding. */
+/** After this many lists in a row that changes made outdated before they were complete, one is made without yielding. */
 const overtakenMax = 3;
 
 /** Part of a list in the order of seqnos. */
@@ -28,13 +30,13 @@ interface Run {
   next: number;
 }
 
-/** What had a seqno above `from` when it was listed, up to `upTo`. Later versions have later seqnos. */
+/** The versions that had seqnos above `from` and up to `upTo` when they were listed. Later versions have later seqnos. */
 interface SeqnoList {
   from: number;
   upTo: number;
   runs: Run[];
   entries: number;
-  /** Lists before it that ended before the newest change. */
+  /** Number of lists before it that were outdated when they were complete. */
   overtaken: number;
 }
 
@@ -42,17 +44,25 @@ export class MemoryBackfill {
   private readonly vbuckets: Vbuckets;
   private readonly work: SlicedWork;
   private readonly visibleSeqno: (row: number) => number;
-  /** The last used ones are the last. */
+  /** For copies: with durable writes that are not committed. */
+  private readonly withPending: boolean;
+  /** In the order of their last use. */
   private readonly lists = new Map<number, SeqnoList>();
   /** Lists that are being made, for all streams that wait for one. */
   private readonly making = new Map<number, Promise<SeqnoList>>();
   private entries = 0;
   private readonly item: CutItem = emptyCutItem();
 
-  constructor(vbuckets: Vbuckets, work: SlicedWork, visibleSeqno: (row: number) => number) {
+  constructor(
+    vbuckets: Vbuckets,
+    work: SlicedWork,
+    visibleSeqno: (row: number) => number,
+    withPending = false,
+  ) {
     this.vbuckets = vbuckets;
     this.work = work;
     this.visibleSeqno = visibleSeqno;
+    this.withPending = withPending;
   }
 
   async page(row: number, afterSeqno: number): Promise<BackfillPage> {
@@ -101,16 +111,21 @@ export class MemoryBackfill {
     const runs: Run[] = [];
     let keys: number[] = [];
     let hashes: number[] = [];
-    const walk = new KeyWalk(index, row, (address, hash) => {
-      const seqno = items.seqno(address);
-      if (seqno <= from || seqno > upTo || (items.state(address) & Bit.pending) !== 0) return;
-      // The place among the hashes goes along with the seqno.
+    const add = (seqno: number, hash: number): void => {
+      if (seqno <= from || seqno > upTo) return;
+      // The low part of the number is the index of the hash.
       keys.push((seqno - from) * runLength + hashes.length);
       hashes.push(hash);
       if (hashes.length < runLength) return;
       runs.push(runOf(keys, hashes, from));
       keys = [];
       hashes = [];
+    };
+    const walk = new KeyWalk(index, row, (address, hash) => {
+      const state = items.state(address);
+      if ((state & Bit.pending) === 0 || this.withPending) add(items.seqno(address), hash);
+      if ((state & Bit.hasPending) !== 0 && this.withPending)
+        add(items.seqno(items.word(address, Word.lockOrPending)), hash);
     });
     while (!walk.slice(homesPerStep)) yield;
     if (hashes.length > 0) runs.push(runOf(keys, hashes, from));
@@ -131,7 +146,7 @@ export class MemoryBackfill {
       }
       if (left === 0 || writer.bytes >= pageTargetBytes) break;
       const seqno = run.seqnos[run.next] as number;
-      // A walk through an index that grows meets some keys twice.
+      // A walk through an index that grows visits some keys twice.
       if (seqno > toSeqno) this.write(writer, row, seqno, run.hashes[run.next] as number);
       toSeqno = seqno;
       run.next++;
@@ -148,7 +163,7 @@ export class MemoryBackfill {
     };
   }
 
-  /** What changed since the list was made, as far as the vbucket remembers it; returns up to where. */
+  /** Writes the changes since the list was made, as far as the recent changes in memory contain them; returns the last seqno. */
   private writeNewest(writer: CutWriter, row: number, upTo: number): number {
     const { recent } = this.vbuckets;
     const visible = this.visibleSeqno(row);
@@ -162,12 +177,14 @@ export class MemoryBackfill {
     return seqno;
   }
 
-  /** Nothing where the document has changed since. */
+  /** Writes nothing if the document has changed since. */
   private write(writer: CutWriter, row: number, seqno: number, hash: number): void {
     const { index, items } = this.vbuckets;
     const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
-    if (slot < 0) return;
-    fillCutItem(items, index.address(row, slot), this.item);
+    const pending = slot < 0 && this.withPending ? pendingOf(this.vbuckets, row, hash, seqno) : 0;
+    const address = slot < 0 ? pending : index.address(row, slot);
+    if (address === 0) return;
+    fillCutItem(items, address, this.item);
     writer.item(this.item);
   }
 }
@@ -181,7 +198,7 @@ function runOf(keys: number[], hashes: number[], from: number): Run {
   };
 }
 
-/** Streams of several clients read one list, each at its own place. */
+/** Streams of several clients read one list, each from its own position. */
 function skipTo(run: Run, afterSeqno: number): void {
   let [low, high] = [0, run.seqnos.length];
   while (low < high) {

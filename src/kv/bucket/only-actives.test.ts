@@ -1,11 +1,11 @@
-// Only active vbuckets make seqnos. Each test does everything by which a node changes documents or histories by itself, with one active
-// vbucket that shows that it was done, and finds all others as they were.
+// A node assigns seqnos in active vbuckets only. Each test makes a node change documents or histories by itself: the one active vbucket
+// shows the change, and all others stay as they were.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Datatype, Status } from '#wire/status.ts';
 import { BucketUnderTest, keyOf, withXattrs } from '../../../test/support/a-bucket.ts';
 import type { ShardSpec } from '../admin.ts';
-import { DurabilityLevel } from '../data/documents.ts';
+import { type DocumentResult, DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket-parts.ts';
 
@@ -36,7 +36,7 @@ const historyOf = ({ bucket: { documents } }: BucketUnderTest, vb: number) =>
 
 const allOf = (b: BucketUnderTest) => vbs.map((vb) => historyOf(b, vb));
 
-/** The one that is active has another history than `before`, and no other. */
+/** Only the active vbucket has another history than `before`. */
 function checkOnlyActive(b: BucketUnderTest, before: ReturnType<typeof allOf>, what: string): void {
   assert.deepEqual(
     allOf(b).filter((_, vb) => vb !== active),
@@ -69,7 +69,7 @@ async function stored(b: BucketUnderTest, key: string, change: Parameters<Bucket
   while ((await b.whenResident(() => b.store(key, change))) !== Status.success) await pass(b, 1);
 }
 
-function findReplica(b: BucketUnderTest, key: string, vb: number): Status {
+function findReplica(b: BucketUnderTest, key: string, vb: number): DocumentResult {
   const bytes = keyOf(key);
   return b.bucket.documents.findReplica(vb, bytes, 0, bytes.length, b.view);
 }

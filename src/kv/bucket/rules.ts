@@ -1,4 +1,4 @@
-// Settings of a bucket that an administrator may change while it runs.
+// The rules that a running bucket applies: settings that an administrator may change meanwhile, and the check of durability levels.
 import { Status } from '#wire/status.ts';
 import type { BucketType } from '../admin.ts';
 import { DurabilityLevel } from '../data/documents.ts';
@@ -13,10 +13,15 @@ export interface BucketRules {
   compresses?: boolean;
 }
 
-/** Whether this node alone can meet a durability level. With replicas configured, one node is no majority. */
-export function checkDurability(level: DurabilityLevel, type: BucketType, rules: BucketRules): Status {
+/** Whether a bucket of this type has a durability level, and the members of a vbucket's in-sync set can meet it. */
+export function checkDurability(
+  level: DurabilityLevel,
+  type: BucketType,
+  progress: { hasMajority(row: number): boolean },
+  row: number,
+): Status {
   if (level === DurabilityLevel.none) return Status.success;
   if (type !== 'native' && level !== DurabilityLevel.majority) return Status.durabilityInvalidLevel;
   if (type === 'cache') return Status.durabilityInvalidLevel;
-  return rules.replicaNumber > 0 ? Status.durabilityImpossible : Status.success;
+  return progress.hasMajority(row) ? Status.success : Status.durabilityImpossible;
 }

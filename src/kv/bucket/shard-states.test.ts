@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import type { ShardSpec } from '../admin.ts';
-import { DurabilityLevel } from '../data/documents.ts';
+import { type DocumentResult, DurabilityLevel } from '../data/documents.ts';
 import { VbucketState, type VbucketStateName } from '../data/vbucket-state.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 
@@ -16,7 +16,7 @@ const shards = (others: Record<number, VbucketStateName> = {}, epoch = 1): Shard
 const onDisk = (disk: MemoryDisk, states?: ShardSpec[]) =>
   new BucketUnderTest({ storage: { disk: disk.engine(), files }, shards: states }).start();
 
-function findReplica(b: BucketUnderTest, key: string, vb: number): Status {
+function findReplica(b: BucketUnderTest, key: string, vb: number): DocumentResult {
   const bytes = Buffer.from(`\0${key}`);
   return b.bucket.documents.findReplica(vb, bytes, 0, bytes.length, b.view);
 }
@@ -42,7 +42,7 @@ test('answers as active only where the vbucket is active, as replica only where 
   );
 });
 
-test('answers a write that waits as ambiguous when its vbucket is taken away, and other writes as before', async () => {
+test('answers a waiting write as ambiguous when another node becomes active, and other writes as before', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   const tokens = [1, 2].map((vb) => {

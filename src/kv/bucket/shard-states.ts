@@ -1,4 +1,4 @@
-// The states of a bucket's shards: which vbuckets this node serves, and as what. Shards change one after the other; one that becomes
+// The states of a bucket's shards: which vbuckets this node serves, and in which state. Shards change one after the other; one that becomes
 // active is served once its new history is on disk.
 import type { Random } from '#ports/random.ts';
 import type { ShardSpec } from '../admin.ts';
@@ -15,6 +15,8 @@ export interface ShardHooks {
   deposed(row: number): void;
   /** Called after every change of a vbucket's state. */
   changed(row: number): void;
+  /** Until when a vbucket that became active is served: 0 while its copies must first receive all its changes. */
+  servedUntilMs(row: number): number;
 }
 
 export interface ShardStatesOptions extends ShardHooks {
@@ -44,7 +46,16 @@ export class ShardStates {
   /** Serves these vbuckets, each in its state. */
   open(rows: readonly number[]): void {
     this.loaded = new Set(rows);
-    for (const row of rows) this.options.vbuckets.rows.servedUntilMs[row] = Infinity;
+    const { servedUntilMs, vbuckets } = this.options;
+    for (const row of rows)
+      vbuckets.rows.servedUntilMs[row] = this.isActive(row) ? servedUntilMs(row) : Infinity;
+  }
+
+  /** Sets until when active vbuckets are served whose documents are loaded. */
+  serve(rows: readonly number[], untilMs: number): void {
+    for (const row of rows)
+      if (this.loaded?.has(row) && this.isActive(row))
+        this.options.vbuckets.rows.servedUntilMs[row] = untilMs;
   }
 
   close(): void {
@@ -52,7 +63,7 @@ export class ShardStates {
     this.options.vbuckets.rows.servedUntilMs.fill(0);
   }
 
-  /** Brings every shard to its wanted state; resolves with whether a state changed. */
+  /** Brings every shard to its desired state; resolves with whether a state changed. */
   async follow(shards: readonly ShardSpec[]): Promise<boolean> {
     let isChanged = false;
     for (const [shard, spec] of shards.entries()) {
@@ -74,19 +85,19 @@ export class ShardStates {
 
   private async change(differing: readonly number[], spec: ShardSpec): Promise<void> {
     const { rows } = this.options.vbuckets;
-    const risen = spec.state === 'active' ? differing.filter((row) => !this.isActive(row)) : [];
-    if (this.loaded !== null) for (const row of risen) rows.servedUntilMs[row] = 0;
+    const promoted = spec.state === 'active' ? differing.filter((row) => !this.isActive(row)) : [];
+    if (this.loaded !== null) for (const row of promoted) rows.servedUntilMs[row] = 0;
     for (const row of differing) this.put(row, spec);
-    if (this.loaded !== null && risen.length > 0) await this.activate(risen);
+    if (this.loaded !== null && promoted.length > 0) await this.activate(promoted);
   }
 
-  private async activate(risen: readonly number[]): Promise<void> {
-    const { activated, random, vbuckets, written } = this.options;
-    const own = risen.filter((row) => this.loaded?.has(row));
+  private async activate(promoted: readonly number[]): Promise<void> {
+    const { activated, random, servedUntilMs, vbuckets, written } = this.options;
+    const own = promoted.filter((row) => this.loaded?.has(row));
     for (const row of own) addFailoverEntry(vbuckets, row, random);
     activated(own);
     await written(own);
-    for (const row of own) if (this.loaded?.has(row)) vbuckets.rows.servedUntilMs[row] = Infinity;
+    for (const row of own) if (this.loaded?.has(row)) vbuckets.rows.servedUntilMs[row] = servedUntilMs(row);
   }
 
   private isActive(row: number): boolean {
@@ -99,7 +110,11 @@ export class ShardStates {
     rows.state[row] = VbucketState[state];
     rows.epoch[row] = epoch;
     if (before === rows.state[row]) return;
-    if (before === VbucketState.active) this.options.deposed(row);
+    if (before === VbucketState.active) {
+      // It may have ended serving before it ceased to be the active.
+      if (this.loaded?.has(row)) rows.servedUntilMs[row] = Infinity;
+      this.options.deposed(row);
+    }
     this.options.changed(row);
   }
 }

@@ -24,7 +24,7 @@ import type { Residency } from '../vbucket/residency.ts';
 import { makesSeqnos } from '../vbucket/serving.ts';
 import type { Vbuckets } from '../vbucket/vbuckets.ts';
 
-/** After a crash, CAS values may have been given out that no file records: new values start above them. */
+/** After a crash, clients may have CAS values that no file records: new values start above them. */
 const casJumpAfterCrash = 2 ** 24;
 
 export interface WarmUpOptions {
@@ -185,8 +185,8 @@ export class WarmUp {
 }
 
 /**
- * Only an active vbucket begins a new history. Returns whether a new failover entry must be written to the file. For a vbucket without a record it need not be: its first
- * cut carries it, and before that no client can hold a seqno of it.
+ * Only an active vbucket begins a new history. Returns whether a new failover entry must be written to the file. For a vbucket without a
+ * record it need not be: its first cut contains the entry, and before that no client can have a seqno of the vbucket.
  */
 function restoreState(
   options: Pick<WarmUpOptions, 'random' | 'vbuckets'>,

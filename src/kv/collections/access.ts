@@ -26,7 +26,7 @@ export class BucketAccess {
     let bits = this.bits.get(id);
     if (bits === undefined) {
       const entry = this.collections.get(id);
-      bits = entry === undefined ? 0 : seen(this.resolve(entry));
+      bits = entry === undefined ? 0 : ifVisible(this.resolve(entry));
       // Clients choose unknown ids: caching them would let a client fill memory.
       if (entry !== undefined) this.bits.set(id, bits);
     }
@@ -37,14 +37,14 @@ export class BucketAccess {
 
   /** Whether the privileges in the bucket as a whole show every collection, those of the system too. */
   get seesAll(): boolean {
-    return seen(systemBits(this.wide)) !== 0;
+    return ifVisible(systemBits(this.wide)) !== 0;
   }
 
   /** Privileges in a whole scope, whatever collections are added to it; 0 when the user has none there. */
   ofScope(scope: ScopeEntry): number {
     const id = scope.id.toString(16);
     const bits = this.grants.reduce((sum, grant) => sum | (grant.scopes?.[id]?.privileges ?? 0), this.wide);
-    return seen(bits);
+    return ifVisible(bits);
   }
 
   private resolve(entry: CollectionEntry): number {
@@ -73,17 +73,17 @@ const visible =
   Privilege.dcpStream |
   Privilege.simpleStats;
 
-const seen = (bits: number): number => ((bits & visible) === 0 ? 0 : bits);
+const ifVisible = (bits: number): number => ((bits & visible) === 0 ? 0 : bits);
 
 const readers = Privilege.read | Privilege.rangeScan | Privilege.dcpStream;
 const writers = Privilege.insert | Privilege.upsert | Privilege.delete | Privilege.metaWrite;
 
 /** In a system collection, reading and writing each require one more privilege. */
 function systemBits(bits: number): number {
-  let kept = bits;
-  if (!(bits & Privilege.systemCollectionLookup)) kept &= ~readers;
-  if (!(bits & Privilege.systemCollectionMutation)) kept &= ~writers;
-  return kept;
+  let remaining = bits;
+  if (!(bits & Privilege.systemCollectionLookup)) remaining &= ~readers;
+  if (!(bits & Privilege.systemCollectionMutation)) remaining &= ~writers;
+  return remaining;
 }
 
 function unionOf(grant: BucketGrant): number {

@@ -24,7 +24,7 @@ export class Collections {
   readonly scopes: readonly ScopeEntry[];
   private readonly byId = new Map<number, CollectionEntry>();
   private readonly scopesByName: ReadonlyMap<string, ScopeEntry>;
-  private whole: Buffer | null = null;
+  private fullManifest: Buffer | null = null;
 
   constructor(manifest: Manifest) {
     this.uid = manifest.uid;
@@ -49,18 +49,18 @@ export class Collections {
     this.scopesByName = new Map(this.scopes.map((scope) => [scope.name, scope]));
   }
 
-  /** The manifest as clients read it that see all collections; encoded once. */
+  /** The manifest for clients that may see all collections; encoded once. */
   get manifest(): Buffer {
-    this.whole ??= this.manifestOf(this.scopes, () => true);
-    return this.whole;
+    this.fullManifest ??= this.manifestOf(this.scopes, () => true);
+    return this.fullManifest;
   }
 
   /** The manifest with some of the scopes and collections only. */
-  manifestOf(scopes: readonly ScopeEntry[], isSeen: (entry: CollectionEntry) => boolean): Buffer {
+  manifestOf(scopes: readonly ScopeEntry[], isVisible: (entry: CollectionEntry) => boolean): Buffer {
     const described = scopes.map(({ name, id, collections }) => ({
       name,
       uid: id.toString(16),
-      collections: collections.filter(isSeen).map(describe),
+      collections: collections.filter(isVisible).map(describe),
     }));
     return Buffer.from(JSON.stringify({ uid: this.uid, scopes: described }));
   }

@@ -16,7 +16,7 @@ test('counts by collection, and the bucket as their sum', () => {
   assert.deepEqual([orders?.gets, orders?.sets, carts?.gets], [2, 1, 3]);
 });
 
-test('keeps what was done in a collection that is gone in the sum', () => {
+test('keeps the operations of a dropped collection in the sum', () => {
   const tally = new Tally();
   tally.of(8).gets += 2;
   tally.of(9).gets += 3;

@@ -2,10 +2,10 @@ import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { configRevision, replyValue } from '../dispatch/reply.ts';
-import type { Outcome, Request } from '../dispatch/request.ts';
+import type { CommandResult, Request } from '../dispatch/request.ts';
 
 /** GET_CLUSTER_CONFIG: the bucket's configuration; without a bucket the cluster's. */
-export function getClusterConfig(request: Request): Status | Outcome {
+export function getClusterConfig(request: Request): CommandResult {
   const { session, environment, frame } = request;
   const { bucket } = session;
   const cluster = environment.directory.clusterConfig;

@@ -2,13 +2,13 @@
 import { Datatype, Status } from '#wire/status.ts';
 import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
 import { beginReply, replyValue } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 const pathBytesMax = 2 * 251 + 1;
 /** Valid names of scopes and collections. */
 const namePattern = /^[A-Za-z0-9_%-]{1,251}$/;
 
-/** The description of one collection, and the question whether a user sees it, in bytes of work. */
+/** Bytes of work of the description of one collection, and of the check whether a user sees it. */
 const collectionWork = 256;
 const visibleWork = 16;
 /** Names are decoded and compared with a pattern. */
@@ -25,7 +25,7 @@ export function getManifest(request: Request): Outcome {
 }
 
 /** GET_COLLECTION_ID. */
-export function getCollectionId(request: Request): Status | Outcome {
+export function getCollectionId(request: Request): CommandResult {
   request.workBytes += nameWork;
   const parts = readName(request)?.split('.');
   if (parts?.length !== 2) return request.refuse(Status.invalidArguments, 'The path is not scope.collection');
@@ -42,7 +42,7 @@ export function getCollectionId(request: Request): Status | Outcome {
 }
 
 /** GET_SCOPE_ID. */
-export function getScopeId(request: Request): Status | Outcome {
+export function getScopeId(request: Request): CommandResult {
   const scopeName = readName(request)?.split('.')[0] || '_default';
   if (!namePattern.test(scopeName)) return request.refuse(Status.invalidArguments, notPossible);
   const scope = request.bucket.collections.scope(scopeName);

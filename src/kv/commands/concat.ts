@@ -2,18 +2,26 @@
 import { Datatype, Status } from '#wire/status.ts';
 import { type ItemView, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
-import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
-import { heavyBytes, isSameDocument, type JudgedValue, sharedValue } from '../heavy/jobs.ts';
+import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
+import { heavyBytes, isSameDocument, sharedValue, type ValidatedValue } from '../heavy/jobs.ts';
 import { isJson } from '../value/json.ts';
 import { bodyBytesLimit } from '../value/xattrs.ts';
-import { bodyOf, itemRoom, judge, plainValue, refusalOf, setOwnValue, type ValueRange } from './values.ts';
+import {
+  bodyOf,
+  itemRoom,
+  plainValue,
+  refusalOf,
+  setOwnValue,
+  type ValueRange,
+  validateRange,
+} from './values.ts';
 
 /** APPEND, APPENDQ. */
-export const append = (request: Request): Status | Outcome => concat(request, true);
+export const append = (request: Request): CommandResult => concat(request, true);
 /** PREPEND, PREPENDQ. */
-export const prepend = (request: Request): Status | Outcome => concat(request, false);
+export const prepend = (request: Request): CommandResult => concat(request, false);
 
-function concat(request: Request, isBehind: boolean): Status | Outcome {
+function concat(request: Request, isAppend: boolean): CommandResult {
   const { view, frame } = request;
   if ((frame.datatype & Datatype.xattr) !== 0) {
     return request.refuse(Status.invalidArguments, 'Attributes cannot be appended or prepended');
@@ -22,7 +30,7 @@ function concat(request: Request, isBehind: boolean): Status | Outcome {
   if (found === Status.keyNotFound) return Status.notStored;
   if (found !== Status.success) return found;
   const mutation = beginMutation(request, StoreMode.replace);
-  const status = takeComposed(request) ?? compose(request, view, isBehind);
+  const status = takeComposed(request) ?? compose(request, view, isAppend);
   if (status !== Status.success) return status;
   mutation.flags = view.flags;
   mutation.preserveExpiry = true;
@@ -37,7 +45,7 @@ function concat(request: Request, isBehind: boolean): Status | Outcome {
 /** Uses the value that was composed and validated as heavy work, if the document is unchanged; else returns null. */
 function takeComposed({ heavy, mutation, view }: Request): Status | null {
   if (!heavy?.result || !isSameDocument(heavy, view)) return null;
-  const { stored, isJson } = heavy.result as JudgedValue;
+  const { stored, isJson } = heavy.result as ValidatedValue;
   if (stored === null) return null;
   setOwnValue(mutation, stored);
   mutation.datatype = isJson ? Datatype.json : Datatype.raw;
@@ -45,15 +53,15 @@ function takeComposed({ heavy, mutation, view }: Request): Status | null {
 }
 
 /** Composes the new body and puts it into the mutation. */
-function compose(request: Request, view: ItemView, isBehind: boolean): Status | Outcome {
+function compose(request: Request, view: ItemView, isAppend: boolean): CommandResult {
   const { frame, mutation } = request;
   const added = { buffer: frame.buffer, start: frame.valueStart, end: frame.end };
   if ((frame.datatype & Datatype.snappy) !== 0) {
-    const judgement = judge(request, Datatype.snappy, frame.valueStart, frame.end);
-    if (judgement === null) return Outcome.heavy;
-    const refusal = refusalOf(request, judgement);
+    const validation = validateRange(request, Datatype.snappy, frame.valueStart, frame.end);
+    if (validation === null) return Outcome.heavy;
+    const refusal = refusalOf(request, validation);
     if (refusal !== Status.success) return refusal;
-    added.buffer = judgement.plain ?? added.buffer;
+    added.buffer = validation.plain ?? added.buffer;
     added.start = 0;
     added.end = added.buffer.length;
   }
@@ -64,10 +72,10 @@ function compose(request: Request, view: ItemView, isBehind: boolean): Status | 
   const bytes = oldBytes + addedBytes;
   if (bytes > bodyBytesLimit) return Status.tooBig;
   if (bytes > heavyBytes)
-    return joinElsewhere(request, view, value.buffer.subarray(start, value.end), added, isBehind);
+    return joinElsewhere(request, view, value.buffer.subarray(start, value.end), added, isAppend);
   const body = request.scratch.room(bytes);
-  value.buffer.copy(body, isBehind ? 0 : addedBytes, start, value.end);
-  added.buffer.copy(body, isBehind ? oldBytes : 0, added.start, added.end);
+  value.buffer.copy(body, isAppend ? 0 : addedBytes, start, value.end);
+  added.buffer.copy(body, isAppend ? oldBytes : 0, added.start, added.end);
   mutation.value = body;
   mutation.valueStart = 0;
   mutation.valueEnd = bytes;
@@ -81,20 +89,20 @@ function joinElsewhere(
   { casHi, casLo, locked }: ItemView,
   old: Buffer,
   added: ValueRange,
-  isBehind: boolean,
-): Status | Outcome {
+  isAppend: boolean,
+): CommandResult {
   const { environment, frame, session } = request;
   const user = session.user?.spec.name ?? '';
   if (!environment.heavy.hasRoom(user, old.length + added.end - added.start))
     return request.refuse(Status.temporaryFailure, 'Too much work on large documents is queued');
   const shared = sharedValue(old);
   const room = itemRoom(request);
-  // In the frame's own copy, or inflated before.
+  // Uncompressed bytes to add are in the frame, of which deferred work gets a copy; decompressed ones are in their own buffer.
   const from = added.buffer === frame.buffer ? frame.start : -1;
   const { buffer, start, end } = added;
   return request.deferWork((own) => {
     const piece = from < 0 ? buffer.subarray(start, end) : own.subarray(start - from, end - from);
-    const parts = isBehind ? [shared, piece] : [piece, shared];
-    return { job: { kind: 'judge', parts, typed: 0, room }, document: { casHi, casLo, locked } };
+    const parts = isAppend ? [shared, piece] : [piece, shared];
+    return { job: { kind: 'validate', parts, typed: 0, room }, document: { casHi, casLo, locked } };
   });
 }

@@ -2,7 +2,7 @@
 import { Datatype, Status } from '#wire/status.ts';
 import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
-import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { add64, decimalBytesMax, number64, readDecimal, subtract64, writeDecimal } from './decimal.ts';
 import { bodyOf, plainValue } from './values.ts';
 
@@ -10,10 +10,10 @@ import { bodyOf, plainValue } from './values.ts';
 const doNotCreate = 0xffffffff;
 
 /** INCR, INCRQ: wraps at 2^64. */
-export const increment = (request: Request): Status | Outcome =>
+export const increment = (request: Request): CommandResult =>
   count(request, add64, 'increments', 'incrementMisses');
 /** DECR, DECRQ: stops at 0. */
-export const decrement = (request: Request): Status | Outcome =>
+export const decrement = (request: Request): CommandResult =>
   count(request, subtract64, 'decrements', 'decrementMisses');
 
 type Counted = 'increments' | 'incrementMisses' | 'decrements' | 'decrementMisses';
@@ -23,7 +23,7 @@ function count(
   change: (hi: number, lo: number) => void,
   hits: Counted,
   misses: Counted,
-): Status | Outcome {
+): CommandResult {
   const { view, frame } = request;
   const found = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
   if (found === Status.keyNotFound) return create(request, misses);
@@ -42,7 +42,7 @@ function count(
   return storeNumber(request, hits);
 }
 
-function create(request: Request, misses: Counted): Status | Outcome {
+function create(request: Request, misses: Counted): CommandResult {
   const { buffer, extrasStart } = request.frame;
   const expiry = buffer.readUInt32BE(extrasStart + 16);
   if (expiry === doNotCreate) {
@@ -55,7 +55,7 @@ function create(request: Request, misses: Counted): Status | Outcome {
   return storeNumber(request, misses);
 }
 
-function storeNumber(request: Request, counted: Counted): Status | Outcome {
+function storeNumber(request: Request, counted: Counted): CommandResult {
   const { mutation, result, output } = request;
   mutation.value = request.scratch.room(decimalBytesMax);
   mutation.valueStart = 0;

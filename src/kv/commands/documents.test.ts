@@ -228,10 +228,10 @@ test('with unordered execution, reads overtake a durable write until a barrier',
   assert.deepEqual([(await client.next())?.opaque, (await client.next())?.status], [2, Status.keyNotFound]);
   release();
   isHeld = false;
-  const settled = await client.next();
+  const resolved = await client.next();
   const behind = await client.next();
   assert.deepEqual(
-    [settled?.opaque, settled?.status, behind?.opaque, behind?.value.toString()],
+    [resolved?.opaque, resolved?.status, behind?.opaque, behind?.value.toString()],
     [1, 0, 4, 'v'],
   );
 });

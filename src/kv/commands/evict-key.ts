@@ -1,9 +1,9 @@
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import type { Request } from '../dispatch/request.ts';
+import type { CommandResult, Request } from '../dispatch/request.ts';
 
 /** EVICT_KEY. */
-export function evictKey(request: Request): Status {
+export function evictKey(request: Request): CommandResult {
   const { bucket, documents, frame, key, keyStart, keyEnd, session, view } = request;
   const nodeBits = session.user?.spec.grants.node ?? 0;
   if ((nodeBits & Privilege.administrator) === 0)

@@ -1,12 +1,12 @@
 // Commands that set a document's expiry without its value.
 import { Status } from '#wire/status.ts';
-import { StoreMode } from '../data/documents.ts';
+import { type DocumentResult, StoreMode } from '../data/documents.ts';
 import { beginReply } from '../dispatch/reply.ts';
-import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { replyDocument } from './values.ts';
 
 /** TOUCH. */
-export function touch(request: Request): Status | Outcome {
+export function touch(request: Request): CommandResult {
   const status = changeExpiry(request);
   if (status !== Status.success) return status;
   beginReply(request, 0, 0, 0, 0, request.result.casHi, request.result.casLo);
@@ -14,7 +14,7 @@ export function touch(request: Request): Status | Outcome {
 }
 
 /** GAT, GATQ. */
-export function getAndTouch(request: Request): Status | Outcome {
+export function getAndTouch(request: Request): CommandResult {
   request.counters.gets++;
   const status = changeExpiry(request);
   if (status !== Status.success) return status;
@@ -25,7 +25,7 @@ export function getAndTouch(request: Request): Status | Outcome {
   return replyDocument(request, view);
 }
 
-function changeExpiry(request: Request): Status {
+function changeExpiry(request: Request): DocumentResult {
   const { frame } = request;
   const mutation = beginMutation(request, StoreMode.replace);
   mutation.expiry = frame.buffer.readUInt32BE(frame.extrasStart);

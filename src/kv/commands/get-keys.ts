@@ -3,14 +3,16 @@ import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { replyValue } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 const countDefault = 1000;
-/** Of one reply, which stays below 5 MB. */
+/** Keys of one reply, which stays below 5 MB. */
 const countMax = 16_384;
+/** Work of the part of a list that is made at once, in bytes. */
+const listWork = 64 * 1024;
 
 /** GET_KEYS. */
-export function getKeys(request: Request): Status | Outcome {
+export function getKeys(request: Request): CommandResult {
   const { bucket, collection, documents, frame, key, keyStart, keyEnd, session } = request;
   if (!documents.isActive(frame.vb)) return Status.notMyVbucket;
   if (bucket.spec.type !== 'native' || !bucket.engine) return Status.notSupported;
@@ -27,6 +29,7 @@ export function getKeys(request: Request): Status | Outcome {
   const accepts = (buffer: Buffer, start: number, end: number): boolean =>
     buffer.compare(from, 0, from.length, start, end) >= 0;
   const skipped = session.has(Feature.collections) ? 0 : collectionIdBytes(collection);
+  request.workBytes += listWork;
   return replyWhenFound(request, (done) =>
     bucket.engine?.keys.list({ ...query, accepts }, (keys) =>
       done(typeof keys === 'number' ? keys : encode(keys, skipped)),
@@ -38,8 +41,8 @@ export function getKeys(request: Request): Status | Outcome {
 function replyWhenFound(
   request: Request,
   find: (done: (value: Buffer | Status) => void) => void,
-): Status | Outcome {
-  let outcome = null as Status | Outcome | null;
+): CommandResult {
+  let outcome = null as CommandResult | null;
   let reply = (value: Buffer | Status): void => {
     outcome = typeof value === 'number' ? value : replyValue(request, value);
   };
@@ -54,11 +57,12 @@ function replyWhenFound(
 }
 
 function encode(keys: readonly Buffer[], skipped: number): Buffer {
-  return Buffer.concat(
-    keys.flatMap((key) => {
-      const length = Buffer.alloc(2);
-      length.writeUInt16BE(key.length - skipped);
-      return [length, key.subarray(skipped)];
-    }),
-  );
+  const bytes = keys.reduce((sum, key) => sum + 2 + key.length - skipped, 0);
+  const encoded = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const key of keys) {
+    at = encoded.writeUInt16BE(key.length - skipped, at);
+    at += key.copy(encoded, at, skipped);
+  }
+  return encoded;
 }

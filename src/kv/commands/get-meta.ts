@@ -2,13 +2,13 @@ import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { notResident } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** Version 2 of the reply includes the datatype. */
 const withDatatype = 2;
 
 /** GET_META, GETQ_META: the metadata of a document or of its tombstone. */
-export function getMeta(request: Request): Status | Outcome {
+export function getMeta(request: Request): CommandResult {
   const { frame, view } = request;
   const version = frame.keyStart > frame.extrasStart ? (frame.buffer[frame.extrasStart] as number) : 0;
   if (version > withDatatype) return request.refuse(Status.invalidArguments, 'Unknown version of the reply');

@@ -6,11 +6,11 @@ import { Privilege } from '../admin.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import { notResident, ownMemoryBytes } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { bodyOf, plainValue } from './values.ts';
 
 /** GET_RANDOM_KEY. */
-export function getRandomKey(request: Request): Status | Outcome {
+export function getRandomKey(request: Request): CommandResult {
   const query = readQuery(request);
   if (typeof query === 'number') return query;
   const status = request.found ? show(request, request.found, query) : Status.keyNotFound;
@@ -18,7 +18,7 @@ export function getRandomKey(request: Request): Status | Outcome {
   return status === Status.keyNotFound ? search(request, query) : status;
 }
 
-/** A search, in bytes of work: most look at many places. */
+/** Work of a search, in bytes: most visit many slots of the index. */
 const searchWork = 16 * 1024;
 
 interface KeyQuery {
@@ -41,9 +41,9 @@ function readQuery(request: Request): KeyQuery | Status {
   return (bits & needed) === needed ? { collection, withXattrs: flag === 1 } : Status.noAccess;
 }
 
-function search(request: Request, query: KeyQuery): Status | Outcome {
+function search(request: Request, query: KeyQuery): CommandResult {
   request.workBytes += searchWork;
-  let status = null as Status | Outcome | null;
+  let status = null as CommandResult | null;
   let reply = (found: FoundKey | Status): void => {
     status = typeof found === 'number' ? found : show(request, found, query);
   };
@@ -59,7 +59,7 @@ function search(request: Request, query: KeyQuery): Status | Outcome {
   return Outcome.later;
 }
 
-function show(request: Request, found: FoundKey, query: KeyQuery): Status | Outcome {
+function show(request: Request, found: FoundKey, query: KeyQuery): CommandResult {
   const { documents, session, view } = request;
   const status = documents.find(found.vb, found.key, 0, found.key.length, view);
   if (status === notResident) request.found = found;

@@ -1,9 +1,9 @@
 import { Status } from '#wire/status.ts';
-import type { Outcome, Request } from '../dispatch/request.ts';
+import type { CommandResult, Request } from '../dispatch/request.ts';
 import { replyDocument } from './values.ts';
 
 /** GET, GETQ. */
-export function get(request: Request): Status | Outcome {
+export function get(request: Request): CommandResult {
   const { counters, view, frame } = request;
   counters.gets++;
   const status = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
@@ -13,7 +13,7 @@ export function get(request: Request): Status | Outcome {
 }
 
 /** GETK, GETKQ: the reply includes the key as it was sent. */
-export function getWithKey(request: Request): Status | Outcome {
+export function getWithKey(request: Request): CommandResult {
   const { counters, view, frame } = request;
   counters.gets++;
   const status = request.documents.find(frame.vb, request.key, request.keyStart, request.keyEnd, view);
@@ -23,7 +23,7 @@ export function getWithKey(request: Request): Status | Outcome {
 }
 
 /** GET_REPLICA. */
-export function getReplica(request: Request): Status | Outcome {
+export function getReplica(request: Request): CommandResult {
   const { counters, view, frame, key, keyStart, keyEnd } = request;
   counters.gets++;
   const status = request.documents.findReplica(frame.vb, key, keyStart, keyEnd, view);

@@ -1,14 +1,14 @@
 import { grantFeatures } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { beginReply } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 const agentBytesMax = 250;
-/** Many times what there are. */
+/** Many times the number of known features. */
 const featuresMax = 1024;
 
 /** HELLO: the granted features replace those of an earlier HELLO. */
-export function hello(request: Request): Status | Outcome {
+export function hello(request: Request): CommandResult {
   const { frame, session } = request;
   const { withheldFeatures } = request.environment.directory;
   const bytes = frame.end - frame.valueStart;
@@ -19,12 +19,12 @@ export function hello(request: Request): Status | Outcome {
   if (frame.valueStart - frame.keyStart > agentBytesMax) {
     return request.refuse(Status.invalidArguments, 'Client name is too long');
   }
-  const asked: number[] = [];
+  const requested: number[] = [];
   for (let at = frame.valueStart; at < frame.end; at += 2) {
     const code = frame.buffer.readUInt16BE(at);
-    if (!withheldFeatures.includes(code)) asked.push(code);
+    if (!withheldFeatures.includes(code)) requested.push(code);
   }
-  const granted = grantFeatures(asked);
+  const granted = grantFeatures(requested);
   if (!granted)
     return request.refuse(
       Status.invalidArguments,

@@ -5,14 +5,14 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** OBSERVE_SEQNO. */
-export function observeSeqno(request: Request): Status | Outcome {
+export function observeSeqno(request: Request): CommandResult {
   const { frame, documents } = request;
   if (frame.end - frame.valueStart !== 8)
     return request.refuse(Status.invalidArguments, 'Value must be a uuid');
-  // Clients ask replicas too how far they have got.
+  // Clients also ask replicas which seqno they have.
   if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const uuidHi = frame.buffer.readUInt32BE(frame.valueStart);
   const uuidLo = frame.buffer.readUInt32BE(frame.valueStart + 4);
@@ -41,11 +41,11 @@ const KeyState = { inMemory: 0x00, persisted: 0x01, notFound: 0x80, deleted: 0x8
 const stateBytes = 9;
 /** Limit of keys in one request: a frame has room for millions, which would block the data thread. */
 export const observeKeysMax = 4096;
-/** The search for one key, in bytes of work. */
+/** Work of the search for one key, in bytes. */
 const keyWork = 128;
 
 /** OBSERVE: the state of each document that the value names. */
-export function observe(request: Request): Status | Outcome {
+export function observe(request: Request): CommandResult {
   const { frame, output } = request;
   const { valueStart, end } = frame;
   const count = countKeys(frame.buffer, valueStart, end);
@@ -83,7 +83,7 @@ function countKeys(buffer: Buffer, start: number, end: number): number {
 /** State and CAS of the document last observed, encoded. */
 const state = Buffer.alloc(stateBytes);
 
-function observeOne(request: Request, vb: number, keyStart: number, keyEnd: number): Status {
+function observeOne(request: Request, vb: number, keyStart: number, keyEnd: number): CommandResult {
   const { frame, documents, view, session } = request;
   const hasId = session.has(Feature.collections);
   const key = hasId ? frame.buffer : inDefault(request, keyStart, keyEnd);
@@ -108,7 +108,7 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
 /** The longest key with its collection id. */
 const observedKeyBytesMax = 255;
 
-/** The key of a client without collections, in the default collection. Too long ones are refused by their length. */
+/** The key of a client without collections, in the default collection. Keys that are too long are refused by their length. */
 function inDefault({ frame, keyScratch }: Request, keyStart: number, keyEnd: number): Buffer {
   keyScratch[0] = 0;
   frame.buffer.copy(keyScratch, 1, keyStart, keyEnd);

@@ -1,4 +1,4 @@
-// Large values are sent and worked on from the memory where they are: a copy of 20 MB takes longer than a turn may.
+// Large values are sent and processed from the memory where they are: a copy of 20 MB takes longer than a turn may.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeRequest, type RequestParts } from '#wire/output.ts';
@@ -32,7 +32,7 @@ async function change(bare: BareConnection, request: RequestParts): Promise<void
 const isShared = ({ buffer }: Buffer): boolean => buffer instanceof SharedArrayBuffer;
 const wholeOf = (parts: Buffer[]): Buffer => Buffer.concat(parts);
 
-test('a large document is sent from its own memory, in order with what is around it', async () => {
+test('a large document is sent from its own memory, in order with the replies around it', async () => {
   await using bare = await aBareConnection({ keepsSent: true });
   const value = json('7', ownMemoryBytes);
   await store(bare, value);
@@ -61,7 +61,7 @@ test('a large document is sent from its own memory, in order with what is around
   assert.equal(at, whole.length);
 });
 
-test('what is being sent of a document stays when it is overwritten, also by one of the same size, and deleted', async () => {
+test('the bytes of a document that is being sent stay when it is overwritten, also by one of the same size, and deleted', async () => {
   await using bare = await aBareConnection({ keepsSent: true });
   const first = json('1', ownMemoryBytes);
   await store(bare, first);
@@ -142,7 +142,7 @@ test('a large document is stored in the memory that heavy work made, whichever c
   await change(bare, { opcode: 0x0e, key, value: Buffer.from(' ') });
   const appended = read(bare);
   const job = bare.jobs.at(-1)?.job;
-  assert.equal(job?.kind === 'judge' && job.parts[0]?.buffer, stored.buffer);
+  assert.equal(job?.kind === 'validate' && job.parts[0]?.buffer, stored.buffer);
   assert.equal(appended.buffer, made(bare).buffer);
   assert.ok(appended.equals(Buffer.concat([value, Buffer.from(' ')])));
 

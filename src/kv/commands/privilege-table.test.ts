@@ -19,12 +19,12 @@ for (const [title, cases] of [
 ] as const) {
   test(`every command requires its published privileges: ${title}`, async (t) => {
     await using service = await withService(cases);
-    const asked = rows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
+    const targets = rows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
     t.plan(cases.length);
     for (const [index, one] of cases.entries()) {
-      const got = await ask(service, index, asked);
-      const wanted = asked.map(([row, place]) => expected(row, place, one));
-      const wrong = asked.flatMap(([row, place], at) =>
+      const got = await ask(service, index, targets);
+      const wanted = targets.map(([row, place]) => expected(row, place, one));
+      const wrong = targets.flatMap(([row, place], at) =>
         got[at] === wanted[at] ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted[at]}`],
       );
       t.assert.deepEqual(wrong, [], one.name);
@@ -36,10 +36,10 @@ for (const [title, cases] of [
     const producers = [...cases.entries()].filter(([, { held }]) => held.bucket.includes('dcpProducer'));
     t.plan(producers.length);
     for (const [index, one] of producers) {
-      const asked = streamRows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
+      const targets = streamRows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
       const [opening] = streamRows;
-      const got = await ask(service, index, [[opening as Row, 'orders'], ...asked.slice(1)]);
-      const wrong = asked.flatMap(([row, place], at) => {
+      const got = await ask(service, index, [[opening as Row, 'orders'], ...targets.slice(1)]);
+      const wrong = targets.flatMap(([row, place], at) => {
         const wanted = expected(row, place, one);
         return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
       });

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
 import { Privilege } from '#auth/privileges.ts';
 import { defaultManifest } from '#kv/bucket/manifest.ts';
+import { realRandom } from '#ports/random.ts';
 import { Status } from '#wire/status.ts';
 import {
   aBucket,
@@ -13,6 +14,8 @@ import {
   type TestService,
 } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { turnLimits } from '../turn-clock.ts';
 
 const key = (name: string, collection = 0) => Buffer.concat([Buffer.from([collection]), Buffer.from(name)]);
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -21,7 +24,7 @@ const everything = { start: base64('a'), end: base64('zz') };
 const create = (client: KvConnection, plan: unknown, datatype = 1) =>
   client.ask({ opcode: 0xda, datatype, value: Buffer.from(JSON.stringify(plan)) });
 
-function goOn(id: Buffer, items = 0, bytes = 0) {
+function continueRequest(id: Buffer, items = 0, bytes = 0) {
   const extras = Buffer.alloc(28);
   id.copy(extras);
   extras.writeUInt32BE(items, 16);
@@ -46,9 +49,9 @@ async function scanKeys(client: KvConnection, plan: object): Promise<string[]> {
   assert.equal(created.status, Status.success);
   assert.equal(created.value.length, 16);
   const keys: string[] = [];
-  // A slow machine gives some of the keys, and the rest when it is asked again.
+  // A slow machine returns some of the keys, and the rest when the scan is continued.
   for (let status: number = Status.rangeScanMore; status === Status.rangeScanMore; ) {
-    const reply = await client.ask(goOn(created.value));
+    const reply = await client.ask(continueRequest(created.value));
     ({ status } = reply);
     assert.ok(status === Status.rangeScanMore || status === Status.rangeScanComplete);
     keys.push(...keysIn(reply.value));
@@ -82,11 +85,12 @@ test('returns the keys between two bounds in order, with or without the bounds',
 });
 
 test('returns documents of one collection in several parts', async () => {
-  await using service = await startService();
+  // The time of a continued scan stands still.
+  await using service = await startService(undefined, { clock: new ManualClock() });
   await storing(service, ['elsewhere']);
   const client = await storing(service, ['a', 'b', 'c'], 8);
   const { value: id } = await create(client, { collection: '8', range: everything });
-  const first = await client.ask(goOn(id, 2));
+  const first = await client.ask(continueRequest(id, 2));
   assert.equal(first.status, Status.rangeScanMore);
   assert.deepEqual([...first.extras], [0, 0, 0, 1]);
   assert.equal(first.value.readUInt32BE(0), 7);
@@ -94,9 +98,9 @@ test('returns documents of one collection in several parts', async () => {
   assert.equal(first.value.readBigUInt64BE(16), document.cas);
   assert.deepEqual([first.value[24], first.value[25], first.value.toString('utf8', 26, 27)], [1, 1, 'a']);
   assert.equal(first.value.toString('utf8', 28, 28 + (first.value[27] as number)), '{"n":"a"}');
-  const rest = await client.ask(goOn(id, 0, 1));
+  const rest = await client.ask(continueRequest(id, 0, 1));
   assert.equal(rest.status, Status.rangeScanComplete);
-  assert.equal((await client.ask(goOn(id))).status, Status.keyNotFound);
+  assert.equal((await client.ask(continueRequest(id))).status, Status.keyNotFound);
 });
 
 test('omits documents that were deleted after the scan was created', async () => {
@@ -104,7 +108,55 @@ test('omits documents that were deleted after the scan was created', async () =>
   const client = await storing(service, ['a', 'b']);
   const { value: id } = await create(client, { key_only: true, range: everything });
   await client.ask({ opcode: 4, key: key('a') });
-  assert.deepEqual(keysIn((await client.ask(goOn(id))).value), ['b']);
+  assert.deepEqual(keysIn((await client.ask(continueRequest(id))).value), ['b']);
+});
+
+test('a continued scan ends after its time also where all documents were deleted meanwhile', async () => {
+  // Each reading of the clock takes a millisecond.
+  const clock = new (class extends ManualClock {
+    private readings = 0;
+    override monotonicMs = (): number => super.monotonicMs() + this.readings++;
+  })();
+  await using service = await startService(undefined, { clock });
+  const names = Array.from({ length: 100 }, (_, i) => `k${i}`);
+  const client = await storing(service, names);
+  const created = await create(client, { key_only: true, range: everything });
+  for (const name of names) assert.equal((await client.ask({ opcode: 0x04, key: key(name) })).status, 0);
+  let replies = 1;
+  for (; ; replies++) {
+    const { status, value } = await client.ask(continueRequest(created.value));
+    assert.equal(value.length, 0);
+    if (status === Status.rangeScanComplete) break;
+    assert.equal(status, Status.rangeScanMore);
+  }
+  assert.ok(replies > 10, `${replies} replies`);
+});
+
+test('scans that a client sends at once take several turns of the thread', async () => {
+  const clock = new (class extends ManualClock {
+    turns = 0;
+    override soon(fire: () => void): void {
+      this.turns++;
+      super.soon(fire);
+    }
+  })();
+  // Each scan takes an identifier, and with it the time of a turn.
+  const bytes = (count: number): Buffer => {
+    if (count === 16) clock.advance(turnLimits.turnMs);
+    return realRandom.bytes(count);
+  };
+  const desired = aDesired({ buckets: [aBucket('b', { type: 'ephemeral' })] });
+  await using service = await startService(desired, { clock, random: { ...realRandom, bytes } });
+  const client = await service.ready();
+  const stored = { opcode: 0x01, key: key('k'), extras: Buffer.alloc(8) };
+  assert.equal((await client.ask(stored)).status, Status.success);
+  const count = 50;
+  const before = clock.turns;
+  const value = Buffer.from(JSON.stringify({ range: everything }));
+  client.send(...Array.from({ length: count }, () => ({ opcode: 0xda, datatype: 1, value })));
+  for (let i = 0; i < count; i++) assert.equal((await client.next())?.status, Status.success);
+  assert.equal((await client.ask({ opcode: 0x0a })).status, Status.success);
+  assert.ok(clock.turns - before >= count - 5, `${clock.turns - before} turns`);
 });
 
 test('samples the same documents for the same seed', async () => {
@@ -172,5 +224,5 @@ test('cancels a scan', async () => {
   const { value: id } = await create(client, { range: everything });
   assert.equal((await client.ask({ opcode: 0xdc, extras: id })).status, Status.success);
   assert.equal((await client.ask({ opcode: 0xdc, extras: id })).status, Status.keyNotFound);
-  assert.equal((await client.ask(goOn(id))).status, Status.keyNotFound);
+  assert.equal((await client.ask(continueRequest(id))).status, Status.keyNotFound);
 });

@@ -3,11 +3,12 @@
 import { collectionIdBytes, writeCollectionId as writeLeb128 } from '#wire/collection-id.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { notResident, type StoredDocument } from '../data/documents.ts';
+import { type DocumentResult, notResident, type StoredDocument } from '../data/documents.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { clearReadAhead, keepReadAhead, type Scan, type ScanProgress, type Scans } from '../served/scans.ts';
-import { isInRange, readScanPlan, type ScanPlan, sampleOf } from './scan-plan.ts';
+import { isInRange, readScanPlan, type ScanPlan } from './scan-plan.ts';
 import { bodyOf, plainValue } from './values.ts';
 
 const idBytes = 16;
@@ -17,9 +18,11 @@ const batchBytes = 2 * 1024 * 1024;
 const batchMs = 5;
 /** Documents that are read from disk together. */
 const readAheadMax = 64;
+/** Work of the part of a list that is made at once, in bytes: afterwards the clock is read. */
+const listWork = 64 * 1024;
 
 /** RANGE_SCAN_CREATE. */
-export function createScan(request: Request): Status | Outcome {
+export function createScan(request: Request): CommandResult {
   const { frame, bucket, documents } = request;
   if ((frame.datatype & Datatype.json) === 0 || frame.end - frame.valueStart > planBytesMax)
     return request.refuse(
@@ -40,9 +43,7 @@ function checkAccess(request: Request, collection: number, withXattrs: boolean):
   const bits = request.session.access?.of(collection) ?? 0;
   if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
   const needed = Privilege.rangeScan | (withXattrs ? Privilege.systemXattrRead : 0);
-  return (bits & needed) === needed
-    ? Status.success
-    : request.refuse(Status.noAccess, 'Requires privilege: RangeScan');
+  return (bits & needed) === needed ? Status.success : refuseMissing(request, needed & ~bits);
 }
 
 function checkSnapshot({ frame, bucket, documents }: Request, { snapshot }: ScanPlan): Status {
@@ -53,7 +54,7 @@ function checkSnapshot({ frame, bucket, documents }: Request, { snapshot }: Scan
   return snapshot.seqno > documents.highSeqno(frame.vb) ? Status.outOfRange : Status.success;
 }
 
-function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
+function makeScan(request: Request, plan: ScanPlan): CommandResult {
   const { bucket, connection, environment, frame, output } = request;
   const nowMs = environment.clock.monotonicMs();
   const bytesMax = bucket.scans.room(nowMs);
@@ -67,8 +68,10 @@ function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
   const accepts = (buffer: Buffer, start: number, end: number): boolean =>
     range === null || isInRange(range, buffer, start + at, end);
   const seqno = plan.snapshot?.mustExist ? plan.snapshot.seqno : 0;
-  const query = { vb: frame.vb, collection, accepts, seqno, bytesMax, countMax: Infinity };
-  bucket.engine.keys.list(query, (keys) => finish(takeKeys(bucket.scans, scan, plan, keys)));
+  const { sampling } = plan;
+  const query = { vb: frame.vb, collection, accepts, seqno, bytesMax, countMax: Infinity, sampling };
+  request.workBytes += listWork;
+  bucket.engine.keys.list(query, (keys) => finish(takeKeys(bucket.scans, scan, keys)));
   if (status !== null && status !== Status.success) return status;
   const from = output.end;
   replyValue(request, scan.id);
@@ -80,18 +83,17 @@ function makeScan(request: Request, plan: ScanPlan): Status | Outcome {
   return Outcome.later;
 }
 
-function takeKeys(scans: Scans, scan: Scan, { sampling }: ScanPlan, keys: Buffer[] | Status): Status {
+function takeKeys(scans: Scans, scan: Scan, keys: Buffer[] | Status): Status {
   const isEmpty = typeof keys !== 'number' && keys.length === 0;
   if (typeof keys === 'number' || isEmpty) {
     scans.remove(scan);
     return typeof keys === 'number' ? keys : Status.keyNotFound;
   }
-  const isRoom = scans.fill(scan, sampling === null ? keys : sampleOf(keys, sampling));
-  return isRoom ? Status.success : Status.busy;
+  return scans.fill(scan, keys) ? Status.success : Status.busy;
 }
 
 /** RANGE_SCAN_CONTINUE. */
-export function continueScan(request: Request): Status | Outcome {
+export function continueScan(request: Request): CommandResult {
   const scan = findScan(request);
   if (!scan) return request.resumed ? Status.rangeScanCancelled : Status.keyNotFound;
   const refusal = checkAccess(request, scan.collection, scan.withXattrs);
@@ -100,12 +102,12 @@ export function continueScan(request: Request): Status | Outcome {
   const { buffer, extrasStart } = request.frame;
   const nowMs = request.environment.clock.monotonicMs();
   const timeMs = buffer.readUInt32BE(extrasStart + idBytes + 4) || batchMs;
-  scan.progress ??= { items: 0, bytes: 0, untilMs: nowMs + Math.min(timeMs, batchMs) };
-  return handOut(request, scan, scan.progress);
+  scan.progress ??= { visited: 0, items: 0, bytes: 0, untilMs: nowMs + Math.min(timeMs, batchMs) };
+  return returnBatch(request, scan, scan.progress);
 }
 
 /** RANGE_SCAN_CANCEL. */
-export function cancelScan(request: Request): Status | Outcome {
+export function cancelScan(request: Request): CommandResult {
   const scan = findScan(request);
   if (!scan) return Status.keyNotFound;
   const refusal = checkAccess(request, scan.collection, false);
@@ -120,12 +122,13 @@ function findScan({ bucket, environment, frame }: Request): Scan | undefined {
   return scan?.vb === frame.vb ? scan : undefined;
 }
 
-function handOut(request: Request, scan: Scan, progress: ScanProgress): Status | Outcome {
+function returnBatch(request: Request, scan: Scan, progress: ScanProgress): CommandResult {
   const parts: Buffer[] = [];
   while (scan.next < scan.keys.length && !isBatchFull(request, progress)) {
     const item = itemAt(request, scan, scan.next);
     if (item === notResident) return readAhead(request, scan, parts);
     scan.next++;
+    progress.visited++;
     if (typeof item === 'number') return endScan(request, scan, item);
     if (item === null) continue;
     progress.items++;
@@ -142,7 +145,8 @@ function handOut(request: Request, scan: Scan, progress: ScanProgress): Status |
 
 function isBatchFull({ frame, environment }: Request, progress: ScanProgress): boolean {
   const { buffer, extrasStart } = frame;
-  if (progress.items === 0) return false;
+  // Deleted documents take time too.
+  if (progress.visited === 0) return false;
   const itemLimit = buffer.readUInt32BE(extrasStart + idBytes) || Infinity;
   const byteLimit = buffer.readUInt32BE(extrasStart + idBytes + 8) || Infinity;
   if (progress.items >= itemLimit || progress.bytes >= Math.min(byteLimit, batchBytes)) return true;
@@ -150,36 +154,36 @@ function isBatchFull({ frame, environment }: Request, progress: ScanProgress): b
 }
 
 /** The encoded item, null if the document is deleted, or an error. Memory has priority over what was read ahead from disk. */
-function itemAt(request: Request, scan: Scan, place: number): Buffer | null | Status {
-  const status = look(request, scan, place);
+function itemAt(request: Request, scan: Scan, index: number): Buffer | null | CommandResult {
+  const status = findKey(request, scan, index);
   if (status === Status.success) return itemOf(request.view, scan);
   if (status === Status.keyNotFound) return null;
-  const read = status === notResident ? scan.ahead.get(place) : undefined;
+  const read = status === notResident ? scan.ahead.get(index) : undefined;
   return read === undefined ? status : read;
 }
 
-function look({ documents, view }: Request, scan: Scan, place: number): Status {
-  const key = scan.keys[place] as Buffer;
+function findKey({ documents, view }: Request, scan: Scan, index: number): DocumentResult {
+  const key = scan.keys[index] as Buffer;
   if (!scan.keyOnly) return documents.find(scan.vb, key, 0, key.length, view);
   const status = documents.findMeta(scan.vb, key, 0, key.length, view);
   return status === Status.success && view.deleted ? Status.keyNotFound : status;
 }
 
-function endScan({ bucket }: Request, scan: Scan, status: Status): Status {
+function endScan({ bucket }: Request, scan: Scan, status: CommandResult): CommandResult {
   bucket.scans.remove(scan);
   return status;
 }
 
-/** Sends the items at hand and continues the scan once the next items are read from disk. */
+/** Sends the items that are ready and continues the scan once the next items are read from disk. */
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { connection, documents, frame } = request;
   const held = connection.holdReply(request, false);
   held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   clearReadAhead(scan);
-  const read = (place: number, finish: (status: Status) => void): void =>
+  const read = (index: number, finish: (status: Status) => void): void =>
     documents.readStored((found) => {
       const isRead = typeof found !== 'number';
-      if (isRead) keepReadAhead(scan, place, found && itemOf(found, scan));
+      if (isRead) keepReadAhead(scan, index, found && itemOf(found, scan));
       finish(isRead ? Status.success : found);
     });
   read(scan.next, (status) => {
@@ -187,8 +191,8 @@ function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
     held.resolve(status);
   });
   const end = Math.min(scan.next + readAheadMax, scan.keys.length);
-  for (let place = scan.next + 1; place < end; place++)
-    if (look(request, scan, place) === notResident) read(place, () => {});
+  for (let index = scan.next + 1; index < end; index++)
+    if (findKey(request, scan, index) === notResident) read(index, () => {});
   if (parts.length > 0) replyPart(request, scan, Status.success, parts);
   return Outcome.later;
 }

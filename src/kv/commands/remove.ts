@@ -1,10 +1,10 @@
 import { Status } from '#wire/status.ts';
 import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
-import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** DELETE, DELETEQ. */
-export function remove(request: Request): Status | Outcome {
+export function remove(request: Request): CommandResult {
   const { counters } = request;
   const status = request.documents.remove(beginMutation(request, StoreMode.remove), request.result);
   if (status === Status.keyNotFound) counters.deleteMisses++;

@@ -31,19 +31,19 @@ test('delays replies to wrong passwords longer each time, and authenticates othe
       await guesser.hello(usualFeatures);
       const key = Buffer.from('PLAIN');
       guesser.send({ opcode: 0x21, key, value: Buffer.from('\0admin\0guess') });
-      return { guesser, told: guesser.next() };
+      return { guesser, reply: guesser.next() };
     }),
   );
   const client = await service.connect();
   await client.hello(usualFeatures);
   const login = { opcode: 0x21, key: Buffer.from('PLAIN'), value: Buffer.from('\0admin\0password') };
   const order: string[] = [];
-  const right = client.ask(login).then(({ status }) => order.push(`let in ${status}`));
-  const wrong = guesses.map(({ told }) => told.then((reply) => order.push(`told ${reply?.status}`)));
+  const right = client.ask(login).then(({ status }) => order.push(`logged in ${status}`));
+  const wrong = guesses.map(({ reply }) => reply.then((reply) => order.push(`reply ${reply?.status}`)));
   await right;
   await eventually(() => {
     clock.advance(100);
     assert.equal(order.length, 1 + wrong.length);
   });
-  assert.deepEqual(order, ['let in 0', ...Array(4).fill(`told ${Status.authError}`)]);
+  assert.deepEqual(order, ['logged in 0', ...Array(4).fill(`reply ${Status.authError}`)]);
 });

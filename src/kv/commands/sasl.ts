@@ -3,7 +3,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Status } from '#wire/status.ts';
 import type { Environment } from '../dispatch/environment.ts';
 import { beginReply } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import type { UserEntry } from '../served/directory.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import type { Client } from '../session/client.ts';
@@ -29,7 +29,7 @@ export function saslListMechanisms(request: Request): Outcome {
 }
 
 /** SASL_AUTH: resets an earlier authentication. */
-export function saslAuth(request: Request): Status | Outcome {
+export function saslAuth(request: Request): CommandResult {
   const { frame, session, connection } = request;
   if (session.isCertified)
     return request.refuse(Status.notSupported, 'The client is authenticated by its certificate');
@@ -43,7 +43,7 @@ export function saslAuth(request: Request): Status | Outcome {
 }
 
 /** SASL_STEP: the client's proof. */
-export function saslStep(request: Request): Status | Outcome {
+export function saslStep(request: Request): CommandResult {
   const { frame, session, environment } = request;
   const { exchange } = session;
   session.exchange = null;
@@ -60,7 +60,7 @@ export function saslStep(request: Request): Status | Outcome {
   return replyText(request, Status.success, answer);
 }
 
-function beginScram(request: Request, mechanism: string): Status | Outcome {
+function beginScram(request: Request, mechanism: string): CommandResult {
   const { frame, environment, session } = request;
   const first = readClientFirst(frame.buffer.toString('utf8', frame.valueStart, frame.end));
   if (!first) return request.refuse(Status.invalidArguments, 'The first message is not well-formed');
@@ -143,7 +143,7 @@ function readPlain(request: Request): PlainLogin | null {
   return { user, password, otherId };
 }
 
-function authenticatePlainly(request: Request): Status | Outcome {
+function authenticatePlainly(request: Request): CommandResult {
   const given = readPlain(request);
   if (!given) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
   if (given.otherId !== null) return request.refuse(Status.authError, 'A user cannot act as another user');
@@ -179,12 +179,12 @@ function finishExternalLogin(
   held: HeldReply,
   connection: Client,
   environment: Environment,
-  asked: UserEntry | undefined,
+  known: UserEntry | undefined,
   { user: name, password }: PlainLogin,
 ): void {
   environment.verifyExternal(name, password).then(
     (isRight) => {
-      const user = isRight ? verifiedUser(environment, name, asked) : undefined;
+      const user = isRight ? verifiedUser(environment, name, known) : undefined;
       if (user) completeLogin(held, connection, environment, user);
       else refuseLater(environment, connection.peer, name, held);
     },
@@ -196,16 +196,16 @@ function finishExternalLogin(
 function verifiedUser(
   { directory }: Environment,
   name: string,
-  asked: UserEntry | undefined,
+  known: UserEntry | undefined,
 ): UserEntry | undefined {
   const user = directory.user(name);
-  const isSame = asked ? user?.spec.credentialId === asked.spec.credentialId : user?.spec.isExternal;
+  const isSame = known ? user?.spec.credentialId === known.spec.credentialId : user?.spec.isExternal;
   return isSame ? user : undefined;
 }
 
 const tooManyConnections = 'The user has as many connections as allowed';
 
-/** The connection that asks is not authenticated: it does not count. */
+/** The connection that logs in is not authenticated yet, so it does not count. */
 function mayConnect(environment: Environment, { spec }: UserEntry): boolean {
   if (spec.limits === undefined) return true;
   let count = 0;

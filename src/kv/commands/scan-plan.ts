@@ -1,6 +1,4 @@
 // Parses the JSON description of a range scan.
-import { hashKey } from '../memory/hash.ts';
-
 export interface ScanPlan {
   collection: number;
   keyOnly: boolean;
@@ -61,7 +59,8 @@ function boundOf(fields: Fields, inclusive: string, exclusive: string): [Buffer,
   if (typeof text !== 'string' || hasBoth || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
     throw new PlanError(`Give one of ${inclusive} and ${exclusive} in base64`);
   const bound = Buffer.from(text, 'base64');
-  if (bound.length > boundBytesMax) throw new PlanError(`${inclusive} is too long`);
+  if (bound.length > boundBytesMax)
+    throw new PlanError(`${inclusive} must have at most ${boundBytesMax} bytes`);
   return [bound, isExclusive];
 }
 
@@ -107,15 +106,4 @@ export function isInRange(range: KeyRange, buffer: Buffer, start: number, end: n
   if (toStart < 0 || (toStart === 0 && range.startsAfter)) return false;
   const toEnd = buffer.compare(range.end, 0, range.end.length, start, end);
   return toEnd < 0 || (toEnd === 0 && !range.endsBefore);
-}
-
-/** A sample of the keys, sorted; the same seed gives the same sample. */
-export function sampleOf(keys: readonly Buffer[], sampling: { seed: number; samples: number }): Buffer[] {
-  const seed = (sampling.seed % 2 ** 32) | 0;
-  return keys
-    .map((key) => ({ key, rank: hashKey(key, 0, key.length, seed) }))
-    .sort((a, b) => a.rank - b.rank)
-    .slice(0, sampling.samples)
-    .map(({ key }) => key)
-    .sort(Buffer.compare);
 }

@@ -4,10 +4,10 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** GET_FAILOVER_LOG. */
-export function getFailoverLog(request: Request): Status | Outcome {
+export function getFailoverLog(request: Request): CommandResult {
   const { frame, documents } = request;
   if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const log = documents.failoverLog(frame.vb);
@@ -23,7 +23,7 @@ export function getFailoverLog(request: Request): Status | Outcome {
 }
 
 /** GET_VBUCKET. */
-export function getVbucket(request: Request): Status | Outcome {
+export function getVbucket(request: Request): CommandResult {
   const present = request.documents.stateOf(request.frame.vb);
   if (present === VbucketState.dead) return Status.notMyVbucket;
   const state = Buffer.alloc(4);
@@ -31,14 +31,14 @@ export function getVbucket(request: Request): Status | Outcome {
   return replyValue(request, state);
 }
 
-/** The seqno of one vbucket, in bytes of work. */
+/** Work of reading the seqno of one vbucket, in bytes. */
 const vbucketWork = 32;
 
 /** In GET_ALL_VB_SEQNOS: every state but `dead`. */
 const anyAlive = 0;
 
 /** GET_ALL_VB_SEQNOS. */
-export function getAllVbSeqnos(request: Request): Status | Outcome {
+export function getAllVbSeqnos(request: Request): CommandResult {
   const { frame, documents } = request;
   const hasState = frame.keyStart > frame.extrasStart;
   const state = hasState ? frame.buffer.readUInt32BE(frame.extrasStart) : anyAlive;
@@ -78,7 +78,7 @@ function checkCollection(request: Request, collection: number): Status {
 const persistenceTimeoutMs = 30_000;
 
 /** SEQNO_PERSISTENCE. */
-export function seqnoPersistence(request: Request): Status | Outcome {
+export function seqnoPersistence(request: Request): CommandResult {
   const { frame, documents } = request;
   if (documents.stateOf(frame.vb) === VbucketState.dead) return Status.notMyVbucket;
   const high = frame.buffer.readUInt32BE(frame.extrasStart);

@@ -2,7 +2,7 @@
 import { errorMapJson } from '#wire/error-map.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { replyStatus, replyValue } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { accessTo } from '../session/session.ts';
 
 /** NOOP. */
@@ -25,7 +25,7 @@ export function quit(request: Request): Outcome {
 export const quitQuietly = (): Outcome => Outcome.close;
 
 /** GET_ERROR_MAP. */
-export function getErrorMap(request: Request): Status | Outcome {
+export function getErrorMap(request: Request): CommandResult {
   const { frame } = request;
   if (frame.end - frame.valueStart !== 2)
     return request.refuse(Status.invalidArguments, 'Value must be a version');

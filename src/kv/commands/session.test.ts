@@ -277,6 +277,19 @@ test('finds ids of collections and scopes, and lists the manifest', async () => 
   assert.equal((await client.ask({ opcode: 0, key: key('k'.repeat(250)) })).status, Status.keyNotFound);
 });
 
+test('names every privilege that a command requires and the user lacks', async () => {
+  const buckets = { b: { privileges: Privilege.rangeScan } };
+  await using service = await startService(
+    aDesired({ users: [aUser('clerk', 'password', { node: 0, buckets })] }),
+  );
+  const client = await service.ready({ user: 'clerk' });
+  const getAndTouch = { opcode: 0x1d, key: key('k'), extras: Buffer.alloc(4) };
+  const plan = '{"range":{"start":"YQ==","end":"eg=="},"include_xattrs":true}';
+  const scan = { opcode: 0xda, datatype: 1, value: Buffer.from(plan) };
+  assert.equal(context((await client.ask(getAndTouch)).value), 'Requires privilege: Read and Upsert');
+  assert.equal(context((await client.ask(scan)).value), 'Requires privilege: SystemXattrRead');
+});
+
 test('the grants of bucket, scope and collection determine what a user sees and may do', async () => {
   const { read, upsert } = Privilege;
   const buckets = {
@@ -458,7 +471,7 @@ test('refuses a TLS connection whose address leaves the allowlist during the han
   await service.service.apply(aDesired({ tls, clients: ['10.0.0.1'] }));
   const secure = connectTls({ socket, ca: certificate.certificate, checkServerIdentity: () => undefined });
   secure.on('secureConnect', () => secure.write(Buffer.alloc(24, 0x80)));
-  secure.on('error', () => {}); // being cut off is what is wanted
+  secure.on('error', () => {}); // the node is expected to close the connection
   secure.resume();
   await once(secure, 'close', { signal: AbortSignal.timeout(5_000) });
   assert.equal((await service.service.report()).traffic.connections, 0);

@@ -41,18 +41,18 @@ export const statManifest = ({ bucket }: Request): Figures => [
 
 const isId = (argument: string, id: number): boolean => argument === hex(id) || argument === id.toString(16);
 
-function collectionGroup(request: Request, isMeant: (entry: CollectionEntry) => boolean): Figures | Status {
+function collectionGroup(request: Request, matches: (entry: CollectionEntry) => boolean): Figures | Status {
   const visible = [...request.bucket.collections.all()].filter(
-    (entry) => isMeant(entry) && heldIn(request, entry) !== 0,
+    (entry) => matches(entry) && heldIn(request, entry) !== 0,
   );
   if (visible.length === 0) return Status.unknownCollection;
   const counted = visible.filter((entry) => isCounted(request, entry));
   return counted.length === 0 ? Status.noAccess : collectionFigures(request, counted);
 }
 
-function scopeGroup(request: Request, isMeant: (scope: ScopeEntry) => boolean): Figures | Status {
+function scopeGroup(request: Request, matches: (scope: ScopeEntry) => boolean): Figures | Status {
   const visible = request.bucket.collections.scopes.filter(
-    (scope) => isMeant(scope) && heldInScope(request, scope) !== 0,
+    (scope) => matches(scope) && heldInScope(request, scope) !== 0,
   );
   if (visible.length === 0) return Status.unknownScope;
   const counted = visible.filter((scope) => (heldInScope(request, scope) & Privilege.simpleStats) !== 0);

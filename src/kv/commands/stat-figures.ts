@@ -2,12 +2,12 @@
 import { Status } from '#wire/status.ts';
 import type { Documents } from '../data/documents.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
-import type { Request } from '../dispatch/request.ts';
+import type { CommandResult, Request } from '../dispatch/request.ts';
 
 /** Name and value of one statistic. */
 export type Figure = readonly [name: string, value: string | number];
 export type Figures = Iterable<Figure>;
-export type Group = (request: Request, argument: string) => Figures | Status;
+export type Group = (request: Request, argument: string) => Figures | CommandResult;
 
 /** The vbuckets that can be read, or those of them in one state. */
 export function vbucketsIn(documents: Documents | null, state?: VbucketState): number[] {

@@ -3,11 +3,11 @@ import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { CollectionEntry } from '../collections/collections.ts';
-import type { Request } from '../dispatch/request.ts';
+import type { CommandResult, Request } from '../dispatch/request.ts';
 import type { Figures } from './stat-figures.ts';
 
 /** `<key> <vbucket> [scope.collection]`. */
-export function statKey(request: Request, argument: string): Figures | Status {
+export function statKey(request: Request, argument: string): Figures | CommandResult {
   const { collections } = request.bucket;
   const [, name, vbText, path = '_default._default'] = /^(\S+) (\d{1,5})(?: (\S+))?$/.exec(argument) ?? [];
   if (!name || !vbText) return Status.invalidArguments;
@@ -18,7 +18,7 @@ export function statKey(request: Request, argument: string): Figures | Status {
 }
 
 /** `<key> <vbucket> 0x<collection id>`. */
-export function statKeyById(request: Request, argument: string): Figures | Status {
+export function statKeyById(request: Request, argument: string): Figures | CommandResult {
   const [, name, vbText, id] = /^(\S+) (\d{1,5}) (?:0x)?([0-9a-f]{1,8})$/i.exec(argument) ?? [];
   if (!name || !vbText || !id) return Status.invalidArguments;
   const entry = request.bucket.collections.get(Number.parseInt(id, 16));
@@ -30,7 +30,7 @@ function keyFigures(
   entry: CollectionEntry | undefined,
   name: string,
   vb: number,
-): Figures | Status {
+): Figures | CommandResult {
   const { documents } = request.bucket;
   if (!documents) return Status.temporaryFailure;
   const bits = entry ? (request.session.access?.of(entry.id) ?? 0) : 0;

@@ -57,7 +57,7 @@ export const statFailovers = forVbuckets(function* (vb, documents): Figures {
   }
 });
 
-/** `histories`: one value for the uuids of all vbuckets, to compare whether any has changed. Ours; the original has no such group. */
+/** `histories`: one value for the uuids of all vbuckets, to compare whether any has changed. Specific to Divan. */
 export const statHistories: Group = ({ bucket }) =>
   bucket.documents ? [['histories', bucket.histories]] : Status.temporaryFailure;
 

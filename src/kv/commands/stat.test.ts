@@ -231,7 +231,7 @@ test('limits values that are not documents', async () => {
     );
 });
 
-test('says in one value whether any vbucket has another history than before', async () => {
+test('shows in one value whether a vbucket has another history than before', async () => {
   const flushed = (incarnation: number) => aDesired({ buckets: [aBucket('b', { incarnation })] });
   await using service = await startService(flushed(1));
   const client = await service.ready();

@@ -2,7 +2,7 @@
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { beginReply } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import {
   statConfig,
@@ -35,7 +35,7 @@ import {
 } from './stat-vbuckets.ts';
 
 /** STAT. */
-export function stat(request: Request): Status | Outcome {
+export function stat(request: Request): CommandResult {
   const { frame } = request;
   const text = frame.buffer.toString('utf8', frame.keyStart, frame.valueStart);
   const space = text.indexOf(' ');
@@ -62,7 +62,7 @@ export function stat(request: Request): Status | Outcome {
   return Outcome.later;
 }
 
-/** A collection in what a group adds up before its first packet, in bytes of work. */
+/** Work of one collection in the sums that a group computes before its first packet, in bytes. */
 const collectionWork = 64;
 /** Statistics written per batch. */
 const figuresMax = 256;
@@ -154,7 +154,7 @@ const bucketGroups = new Map<string, Group>(
     tasks: statTasks,
     timings: statTimings,
     vbucket: statStates,
-    // On a single node a vbucket never had another state.
+    // The previous state is not stored: the group reports the current one.
     'prev-vbucket': statStates,
     'vbucket-seqno': statSeqnos,
     'vbucket-details': statDetails,

@@ -2,17 +2,17 @@ import { readU32 } from '#wire/bytes.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
-import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { takeValue } from './values.ts';
 
 /** SET, SETQ. */
-export const set = (request: Request): Status | Outcome => store(request, StoreMode.set);
+export const set = (request: Request): CommandResult => store(request, StoreMode.set);
 /** ADD, ADDQ. */
-export const add = (request: Request): Status | Outcome => store(request, StoreMode.add);
+export const add = (request: Request): CommandResult => store(request, StoreMode.add);
 /** REPLACE, REPLACEQ. */
-export const replace = (request: Request): Status | Outcome => store(request, StoreMode.replace);
+export const replace = (request: Request): CommandResult => store(request, StoreMode.replace);
 
-function store(request: Request, mode: StoreMode): Status | Outcome {
+function store(request: Request, mode: StoreMode): CommandResult {
   const { frame, result } = request;
   const mutation = beginMutation(request, mode);
   const refusal = takeValue(request);
@@ -30,7 +30,7 @@ function store(request: Request, mode: StoreMode): Status | Outcome {
 }
 
 /** Counts the results of writes with a CAS. */
-function countVersion({ counters }: Request, status: Status): void {
+function countVersion({ counters }: Request, status: CommandResult): void {
   if (status === Status.success) counters.casHits++;
   else if (status === Status.keyNotFound) counters.casMisses++;
   else if (status === Status.keyExists) counters.casBadValues++;

@@ -5,7 +5,7 @@ import { Status } from '#wire/status.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { beginReply, durationOf, writeSeqno } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { Producer } from '../producer/producer.ts';
 import { setControl } from '../stream/controls.ts';
 import { checkFilter, parseStreamValue, type StreamValue } from '../stream/filter.ts';
@@ -62,11 +62,11 @@ export function controlStreams(request: Request): Status {
 /** Room for the ids of all collections that a filter may name. */
 const streamValueBytesMax = 64 * 1024;
 
-/** The begin of a stream, in bytes of work. */
+/** Work of the beginning of a stream, in bytes. */
 const streamWork = 2048;
 
 /** DCP_STREAM_REQ. */
-export function requestStream(request: Request): Status | Outcome {
+export function requestStream(request: Request): CommandResult {
   const producer = producerOf(request);
   if (!producer) return notOpen(request);
   const { frame, session } = request;
@@ -95,7 +95,7 @@ export function requestStream(request: Request): Status | Outcome {
   return beginStream(request, producer, source, value);
 }
 
-/** Replicas are streamed to clients that do not ask for active vbuckets only. */
+/** Replicas are streamed to clients that do not request active vbuckets only. */
 function isStreamable({ frame }: Request, source: ChangeSource): boolean {
   const state = source.servedState(frame.vb);
   const flags = frame.buffer.readUInt32BE(frame.extrasStart);
@@ -133,7 +133,7 @@ function beginStream(
   producer: Producer,
   source: ChangeSource,
   value: StreamValue,
-): Status | Outcome {
+): CommandResult {
   const { frame } = request;
   const flags = frame.buffer.readUInt32BE(frame.extrasStart);
   const highSeqno = source.highSeqno(frame.vb);
@@ -141,8 +141,8 @@ function beginStream(
   if ((flags & StreamFlag.fromLatest) !== 0) {
     client.startSeqno = client.snapStart = client.snapEnd = source.visibleSeqno(frame.vb);
   }
-  const asked = readU64(frame.buffer, frame.extrasStart + 16);
-  const endSeqno = (flags & StreamFlag.toLatest) !== 0 ? highSeqno : asked;
+  const requestedEnd = readU64(frame.buffer, frame.extrasStart + 16);
+  const endSeqno = (flags & StreamFlag.toLatest) !== 0 ? highSeqno : requestedEnd;
   const { startSeqno, snapStart, snapEnd } = client;
   if (startSeqno > endSeqno) return request.refuse(Status.outOfRange, 'Start seqno is above the end');
   if (snapStart > startSeqno || startSeqno > snapEnd) {
@@ -174,7 +174,7 @@ function checkHistory(
   client: Resumption,
   value: StreamValue,
   flags: number,
-): Status | Outcome {
+): CommandResult {
   const { vb } = request.frame;
   const failoverLog = source.failoverLog(vb);
   const highSeqno = source.highSeqno(vb);
@@ -226,14 +226,14 @@ export function closeStream(request: Request): Status {
 export const getStreamFailoverLog = getFailoverLog;
 
 /** DCP_NOOP from a client. */
-export function noopOfClient(request: Request): Status | Outcome {
+export function noopOfClient(request: Request): CommandResult {
   if (!producerOf(request)) return notOpen(request);
   beginReply(request, 0, 0, 0, 0, 0, 0);
   return Outcome.replied;
 }
 
 /** DCP_BUFFER_ACKNOWLEDGEMENT: has no reply. */
-export function acknowledgeBuffer(request: Request): Status | Outcome {
+export function acknowledgeBuffer(request: Request): CommandResult {
   const producer = producerOf(request);
   if (!producer) return notOpen(request);
   producer.acknowledged(request.frame.buffer.readUInt32BE(request.frame.extrasStart));

@@ -4,7 +4,7 @@ import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
-import type { Outcome, Request } from '../dispatch/request.ts';
+import type { CommandResult, Outcome, Request } from '../dispatch/request.ts';
 import { heavyBytes, type MutationStamp, type SubdocJob, sharedValue } from '../heavy/jobs.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { SubdocFeatures, SubdocRequest } from '../subdoc/request.ts';
@@ -31,7 +31,7 @@ const document: SubdocDocument = {
 };
 
 /** Looks up the request's document or its tombstone; returns a status if the lookup fails. */
-export function findDocument(request: Request, isReplicaRead = false): SubdocDocument | Status {
+export function findDocument(request: Request, isReplicaRead = false): SubdocDocument | CommandResult {
   const { documents, frame, view, key, keyStart, keyEnd } = request;
   request.counters.gets++;
   const status = isReplicaRead
@@ -66,7 +66,7 @@ export function isHeavy(request: Request, { value }: SubdocDocument, { specs }: 
   return false;
 }
 
-/** An operation on a small document, in bytes of work. */
+/** Work of an operation on a small document, in bytes. */
 const specWork = 512;
 
 /** Upper bound of the work in bytes: each path may lead through the whole document. */

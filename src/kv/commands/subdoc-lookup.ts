@@ -3,7 +3,7 @@ import { Status } from '#wire/status.ts';
 import { DocFlag } from '#wire/subdoc-opcodes.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 import { durationOf, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { executeLookup, type LookupOutcome } from '../subdoc/execute.ts';
 import { lookupReplyBytes, resultHeadBytes, writeLookupReply, writeResultHead } from '../subdoc/replies.ts';
 import type { SubdocRequest } from '../subdoc/request.ts';
@@ -20,7 +20,7 @@ import {
 } from './subdoc-document.ts';
 
 /** SUBDOC_GET, SUBDOC_EXISTS, SUBDOC_GET_COUNT: the reply is the value, with the path's status in the header. */
-export function singleLookup(request: Request): Status | Outcome {
+export function singleLookup(request: Request): CommandResult {
   const { opcode } = request.frame;
   const decoded = decodeSingle(opcode, extrasOf(request), specsOf(request), decodingOf(request));
   const outcome = lookUp(request, decoded);
@@ -36,7 +36,7 @@ export function singleLookup(request: Request): Status | Outcome {
 }
 
 /** SUBDOC_MULTI_LOOKUP: the reply is status and value of each path. */
-export function multiLookup(request: Request): Status | Outcome {
+export function multiLookup(request: Request): CommandResult {
   const decoded = decodeMultiLookup(extrasOf(request), specsOf(request), decodingOf(request));
   const outcome = lookUp(request, decoded);
   if (typeof outcome === 'number') return outcome;
@@ -47,7 +47,7 @@ export function multiLookup(request: Request): Status | Outcome {
   return Outcome.replied;
 }
 
-/** A large reply: long values are sent from where they are. */
+/** A large reply: long values are sent from their own memory. */
 function replyInParts(request: Request, outcome: LookupOutcome, bytes: number): Outcome {
   const { output } = request;
   begin(request, outcome.status, bytes, bytes);
@@ -61,7 +61,7 @@ function replyInParts(request: Request, outcome: LookupOutcome, bytes: number): 
   return Outcome.replied;
 }
 
-function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcome | Status | Outcome {
+function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcome | CommandResult {
   if (isRefused(decoded)) return decoded;
   const { heavy, view } = request;
   if (heavy?.result) {

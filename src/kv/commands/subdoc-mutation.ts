@@ -3,8 +3,9 @@ import { Datatype, Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { Privilege } from '../admin.ts';
 import { StoreMode } from '../data/documents.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { durationOf, replyMutation } from '../dispatch/reply.ts';
-import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
+import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { type HeavyAnswer, isSameDocument } from '../heavy/jobs.ts';
 import type { SubdocDocument } from '../subdoc/document.ts';
 import { executeMutation, type MutationOutcome } from '../subdoc/execute.ts';
@@ -25,7 +26,7 @@ import {
 import { setOwnValue } from './values.ts';
 
 /** The single-path mutations: the reply is the new value of a counter or empty, with the path's status in the header. */
-export function singleMutation(request: Request): Status | Outcome {
+export function singleMutation(request: Request): CommandResult {
   const { opcode } = request.frame;
   const outcome = change(
     request,
@@ -38,7 +39,7 @@ export function singleMutation(request: Request): Status | Outcome {
 }
 
 /** SUBDOC_MULTI_MUTATION: changes all paths or none. */
-export function multiMutation(request: Request): Status | Outcome {
+export function multiMutation(request: Request): CommandResult {
   const decoded = decodeMultiMutation(extrasOf(request), specsOf(request), decodingOf(request));
   const outcome = change(request, decoded);
   if (typeof outcome === 'number') return outcome;
@@ -71,9 +72,10 @@ const isStored = ({ status }: MutationOutcome): boolean =>
   status === Status.success || status === Status.subdocSuccessDeleted;
 
 /** Returns the outcome if it was stored or one of several paths failed, else a status. */
-function change(request: Request, decoded: SubdocRequest | Status): MutationOutcome | Status | Outcome {
+function change(request: Request, decoded: SubdocRequest | Status): MutationOutcome | CommandResult {
   if (isRefused(decoded)) return decoded;
-  if (!hasPrivileges(request, decoded)) return request.refuse(Status.noAccess, 'Requires more privileges');
+  const missing = privilegesOf(decoded) & ~request.privileges;
+  if (missing !== 0) return refuseMissing(request, missing);
   const document = findDocument(request);
   if (typeof document === 'number') return document;
   const refusal = checkLockAndCas(request, decoded, document);
@@ -97,6 +99,7 @@ function execute(
   if (!isHeavy(request, document, decoded)) return executeMutation(document, decoded, contextOf(request));
   const now = document.exists ? view : { casHi: 0, casLo: 0 };
   if (heavy?.result && isSameDocument(heavy, now)) return withStamp(request, heavy, decoded);
+  // The command runs again with the result of the heavy work, and counts its read then.
   counters.gets--;
   counters.getHits--;
   return workElsewhere(request, 'mutation', document);
@@ -111,13 +114,13 @@ function withStamp({ result }: Request, heavy: HeavyAnswer, { specs }: SubdocReq
 }
 
 /** Deleting the document requires the delete privilege, a counter the read privilege. */
-function hasPrivileges(request: Request, { specs }: SubdocRequest): boolean {
+function privilegesOf({ specs }: SubdocRequest): number {
   let needed = 0;
   for (const { opcode } of specs) {
     if (opcode === SubdocOpcode.deleteDoc) needed |= Privilege.delete;
     if (opcode === SubdocOpcode.counter) needed |= Privilege.read;
   }
-  return (request.privileges & needed) === needed;
+  return needed;
 }
 
 /** The same check as in `Documents.store`, made before the paths are followed, so that a refused request reveals nothing about them. */
@@ -137,10 +140,10 @@ function store(
   decoded: SubdocRequest,
   document: SubdocDocument,
   outcome: MutationOutcome,
-): Status {
+): CommandResult {
   const mutation = beginMutation(request, modeOf(outcome));
   setOwnValue(mutation, outcome.value);
-  // Only heavy work makes memory for the item; a small result may be in that of another.
+  // Only heavy work puts its result into memory for the item; a small result may be in memory that it shares with other values.
   if (!request.heavy?.result) mutation.memory = null;
   mutation.datatype = outcome.datatype & (Datatype.json | Datatype.xattr);
   mutation.flags = outcome.flags;

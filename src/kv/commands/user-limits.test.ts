@@ -6,7 +6,7 @@ import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService, usualFeatures } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 
-const none: DataUserLimits = {
+const unlimited: DataUserLimits = {
   connections: Infinity,
   operations: Infinity,
   ingressMib: Infinity,
@@ -16,23 +16,23 @@ const desired = (limits: Partial<DataUserLimits> | null) =>
   aDesired({
     users: [
       aUser('admin', 'password'),
-      { ...aUser('app', 'password'), ...(limits && { limits: { ...none, ...limits } }) },
+      { ...aUser('app', 'password'), ...(limits && { limits: { ...unlimited, ...limits } }) },
     ],
   });
 const [get, set] = [0x00, 0x01];
 const key = Buffer.from('\0k');
-const asked = { opcode: get, key };
+const read = { opcode: get, key };
 const setting = (value: Buffer) => ({ opcode: set, extras: Buffer.alloc(8), key, value });
 
 describe('a limited user', () => {
-  it('has so many operations in a minute over all connections; others have all', async () => {
+  it('has a limited number of operations per minute over all connections; other users have no limit', async () => {
     const clock = new ManualClock();
     await using test = await startService(desired({ operations: 12 }), { clock });
     const [one, two] = [await test.ready({ user: 'app' }), await test.ready({ user: 'app' })];
     const statuses = new Set<number>();
     const limited = async (connection: typeof one) => {
       for (let turn = 0; turn < 12; turn++) {
-        const { status } = await connection.ask(asked);
+        const { status } = await connection.ask(read);
         statuses.add(status);
         if (status === Status.rateLimitedCommands) return;
       }
@@ -40,20 +40,20 @@ describe('a limited user', () => {
     };
     await limited(one);
     assert.deepEqual([...statuses], [Status.keyNotFound, Status.rateLimitedCommands]);
-    assert.equal((await two.ask(asked)).status, Status.rateLimitedCommands);
+    assert.equal((await two.ask(read)).status, Status.rateLimitedCommands);
     const admin = await test.ready();
-    for (let turn = 0; turn < 30; turn++) assert.equal((await admin.ask(asked)).status, Status.keyNotFound);
-    // A change of limits does not give the minute back; the next minute does.
+    for (let turn = 0; turn < 30; turn++) assert.equal((await admin.ask(read)).status, Status.keyNotFound);
+    // A change of limits does not reset the count of the minute; the next minute does.
     await test.service.apply(desired({ operations: 13, egressMib: 100 }));
-    assert.equal((await two.ask(asked)).status, Status.keyNotFound);
-    assert.equal((await two.ask(asked)).status, Status.rateLimitedCommands);
+    assert.equal((await two.ask(read)).status, Status.keyNotFound);
+    assert.equal((await two.ask(read)).status, Status.rateLimitedCommands);
     clock.advance(60_000);
-    assert.equal((await two.ask(asked)).status, Status.keyNotFound);
+    assert.equal((await two.ask(read)).status, Status.keyNotFound);
     await test.service.apply(desired(null));
-    for (let turn = 0; turn < 30; turn++) assert.equal((await one.ask(asked)).status, Status.keyNotFound);
+    for (let turn = 0; turn < 30; turn++) assert.equal((await one.ask(read)).status, Status.keyNotFound);
   });
 
-  it('sends and receives so many megabytes in a minute', async () => {
+  it('sends and receives a limited number of megabytes per minute', async () => {
     const clock = new ManualClock();
     await using test = await startService(desired({ ingressMib: 1 }), { clock });
     const app = await test.ready({ user: 'app' });
@@ -63,12 +63,12 @@ describe('a limited user', () => {
     await test.service.apply(desired({ egressMib: 1 }));
     clock.advance(60_000);
     for (const status of [Status.success, Status.success, Status.rateLimitedEgress])
-      assert.equal((await app.ask(asked)).status, status);
+      assert.equal((await app.ask(read)).status, status);
     clock.advance(60_000);
-    assert.equal((await app.ask(asked)).status, Status.success);
+    assert.equal((await app.ask(read)).status, Status.success);
   });
 
-  it('has so many connections at a time, with each way to log in', async () => {
+  it('has a limited number of connections at a time, with each way to log in', async () => {
     await using test = await startService(desired({ connections: 2 }));
     const first = await test.ready({ user: 'app' });
     await test.ready({ user: 'app' });

@@ -12,11 +12,11 @@ import {
   type StoredDocument,
 } from '../data/documents.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
-import { Outcome, type Request } from '../dispatch/request.ts';
-import { heavyBytes, type JudgedValue } from '../heavy/jobs.ts';
+import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
+import { heavyBytes, type ValidatedValue } from '../heavy/jobs.ts';
 import { headerBytes } from '../memory/layout.ts';
 import { isJson } from '../value/json.ts';
-import { type Judgement, judgeValue, valueBytesMax } from '../value/judge.ts';
+import { type ValueValidation, validateValue, valueBytesMax } from '../value/validate-value.ts';
 
 /** A range of bytes. One shared object, overwritten by each call below. */
 export interface ValueRange {
@@ -74,26 +74,26 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
 }
 
 /** Validates the value of the frame and puts it into the request's mutation. */
-export function takeValue(request: Request, end = request.frame.end): Status | Outcome {
+export function takeValue(request: Request, end = request.frame.end): CommandResult {
   const { frame, mutation } = request;
   mutation.value = frame.buffer;
   mutation.valueStart = frame.valueStart;
   mutation.valueEnd = end;
   const typed = frame.datatype & (Datatype.snappy | Datatype.xattr);
-  if (typed !== 0 || end - frame.valueStart > heavyBytes) return takeJudged(request, typed, end);
+  if (typed !== 0 || end - frame.valueStart > heavyBytes) return takeValidated(request, typed, end);
   mutation.datatype = isJson(frame.buffer, frame.valueStart, end) ? Datatype.json : Datatype.raw;
   return Status.success;
 }
 
-function takeJudged(request: Request, typed: number, end: number): Status | Outcome {
+function takeValidated(request: Request, typed: number, end: number): CommandResult {
   const { frame, mutation, bucket } = request;
-  const judgement = judge(request, typed, frame.valueStart, end, itemRoom(request));
-  if (judgement === null) return Outcome.heavy;
-  const refusal = refusalOf(request, judgement);
+  const validation = validateRange(request, typed, frame.valueStart, end, itemRoom(request));
+  if (validation === null) return Outcome.heavy;
+  const refusal = refusalOf(request, validation);
   if (refusal !== Status.success) return refusal;
-  const json = judgement.isJson ? Datatype.json : Datatype.raw;
-  if (takeStored(mutation, judgement, json | (typed & ~Datatype.snappy))) return Status.success;
-  const { plain } = judgement;
+  const json = validation.isJson ? Datatype.json : Datatype.raw;
+  if (takeStored(mutation, validation, json | (typed & ~Datatype.snappy))) return Status.success;
+  const { plain } = validation;
   const keepsBlock =
     plain !== null && plain.length <= packedBytesMax && bucket.spec.compressionMode !== 'off';
   mutation.datatype = json | (keepsBlock ? typed : typed & ~Datatype.snappy);
@@ -108,7 +108,7 @@ function takeJudged(request: Request, typed: number, end: number): Status | Outc
 export const itemRoom = ({ keyStart, keyEnd }: Request): number => headerBytes + keyEnd - keyStart;
 
 /** Uses the value that heavy work has put into memory of its own; false if there is none. */
-function takeStored(mutation: MutationRequest, { stored }: JudgedValue, datatype: number): boolean {
+function takeStored(mutation: MutationRequest, { stored }: ValidatedValue, datatype: number): boolean {
   if (stored === null) return false;
   setOwnValue(mutation, stored);
   mutation.datatype = datatype;
@@ -124,28 +124,29 @@ export function setOwnValue(mutation: MutationRequest, value: Buffer): void {
 }
 
 /**
- * Validates a value in the frame. If it is large this is deferred as heavy work, and null is returned. With `room` the value is stored as it is.
+ * Validates a value in the frame. A large one is deferred as heavy work, and null is returned. With `room`, heavy work
+ * puts the value into memory of its own, with that room in front.
  */
-export function judge(
+export function validateRange(
   request: Request,
   typed: number,
   start: number,
   end: number,
   room = 0,
-): JudgedValue | null {
+): ValidatedValue | null {
   const { frame } = request;
-  if (request.heavy?.result && request.heavy.document === null) return request.heavy.result as JudgedValue;
+  if (request.heavy?.result && request.heavy.document === null) return request.heavy.result as ValidatedValue;
   const claimed = (typed & Datatype.snappy) !== 0 ? snappyLength(frame.buffer, start, end) : 0;
   const bytes = Math.max(end - start, claimed <= valueBytesMax ? claimed : 0);
-  if (bytes <= heavyBytes) return { ...judgeValue(frame.buffer, start, end, typed), stored: null };
+  if (bytes <= heavyBytes) return { ...validateValue(frame.buffer, start, end, typed), stored: null };
   const from = start - frame.start;
   const to = end - frame.start;
-  request.deferWork((own) => ({ job: { kind: 'judge', parts: [own.subarray(from, to)], typed, room } }));
+  request.deferWork((own) => ({ job: { kind: 'validate', parts: [own.subarray(from, to)], typed, room } }));
   return null;
 }
 
 /** The status that refuses the value, or success. */
-export function refusalOf(request: Request, { fault, systemBytes }: Judgement): Status {
+export function refusalOf(request: Request, { fault, systemBytes }: ValueValidation): Status {
   if (fault === 'not inflatable') return request.refuse(Status.invalidArguments, 'Failed to inflate payload');
   if (fault === 'bad attributes')
     return request.refuse(Status.xattrInvalid, 'The extended attributes are malformed');

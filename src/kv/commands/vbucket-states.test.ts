@@ -27,7 +27,7 @@ async function inTurn<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Pro
 const u32 = (value: number) => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value]);
 
 for (const type of ['native', 'ephemeral'] as const) {
-  test(`${type}: answers each vbucket by its state, with the configuration where it is not here`, async () => {
+  test(`${type}: answers each vbucket by its state, with the configuration where it is not active here`, async () => {
     await using service = await startService(desired(type));
     const kv = await service.ready({ features: [...usualFeatures, subdocReplicaRead] });
     for (const vb of [0, 1, 2, 3])
@@ -66,7 +66,7 @@ for (const type of ['native', 'ephemeral'] as const) {
     assert.deepEqual([shownState.key.toString(), shownState.value.toString()], ['vb_1', 'replica']);
   });
 
-  test(`${type}: streams replicas to clients that do not ask for active vbuckets only`, async () => {
+  test(`${type}: streams replicas to clients that do not request active vbuckets only`, async () => {
     await using service = await startService(desired(type));
     const kv = await service.ready();
     await kv.ask({ opcode: 0x01, vb: 1, key, extras: Buffer.alloc(8), value: Buffer.from('1') });

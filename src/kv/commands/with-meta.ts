@@ -5,8 +5,8 @@ import { Datatype, Status } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { type IncomingVersion, type MutationRequest, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
-import { beginMutation, Outcome, type Request } from '../dispatch/request.ts';
-import { valueBytesMax } from '../value/judge.ts';
+import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
+import { valueBytesMax } from '../value/validate-value.ts';
 import { takeValue } from './values.ts';
 
 const Option = {
@@ -34,13 +34,13 @@ const incoming: IncomingVersion = {
 };
 
 /** SET_WITH_META, SETQ_WITH_META. */
-export const setWithMeta = (request: Request): Status | Outcome => write(request, false, false);
+export const setWithMeta = (request: Request): CommandResult => write(request, false, false);
 /** ADD_WITH_META, ADDQ_WITH_META. */
-export const addWithMeta = (request: Request): Status | Outcome => write(request, false, true);
+export const addWithMeta = (request: Request): CommandResult => write(request, false, true);
 /** DEL_WITH_META, DELQ_WITH_META. */
-export const deleteWithMeta = (request: Request): Status | Outcome => write(request, true, false);
+export const deleteWithMeta = (request: Request): CommandResult => write(request, true, false);
 
-function write(request: Request, isDeletion: boolean, mustBeNew: boolean): Status | Outcome {
+function write(request: Request, isDeletion: boolean, mustBeNew: boolean): CommandResult {
   const mutation = beginMutation(request, isDeletion ? StoreMode.remove : StoreMode.set);
   incoming.isDeletion = isDeletion;
   incoming.mustBeNew = mustBeNew;
@@ -63,7 +63,8 @@ function readMeta(request: Request, mutation: MutationRequest): Status {
   incoming.rev = readU32(buffer, extrasStart + 8) * 2 ** 32 + readU32(buffer, extrasStart + 12);
   incoming.casHi = readU32(buffer, extrasStart + 16);
   incoming.casLo = readU32(buffer, extrasStart + 20);
-  if (incoming.rev >= revLimit) return request.refuse(Status.invalidArguments, 'The revision is too high');
+  if (incoming.rev >= revLimit)
+    return request.refuse(Status.invalidArguments, 'The revision must be below 2^48');
   const isNone = incoming.casHi === 0 && incoming.casLo === 0;
   const isAllOnes = incoming.casHi === 0xffffffff && incoming.casLo === 0xffffffff;
   return isNone || isAllOnes ? Status.casValueInvalid : Status.success;
@@ -93,7 +94,7 @@ function optionsProblem(rule: 'seqno' | 'lww', accepts: boolean, skips: boolean)
 }
 
 /** Reads the value, without the trailing metadata of older senders. */
-function readValue(request: Request, mutation: MutationRequest): Status | Outcome {
+function readValue(request: Request, mutation: MutationRequest): CommandResult {
   const { buffer, extrasStart, keyStart, valueStart, end } = request.frame;
   const hasTrailer = ((keyStart - extrasStart) & 3) === 2;
   const trailer = hasTrailer ? buffer.readUInt16BE(keyStart - 2) : 0;

@@ -1,5 +1,5 @@
-// Requests that cost more than their bytes say so: pipelined, they take several turns. On a clock on which each reading finds the time of a
-// turn over, turns count the readings, and so the work.
+// Requests report the work that exceeds their bytes: pipelined, they take several turns. Each reading of the clock ends a turn, so the
+// number of turns measures the work.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullGrants } from '#auth/grants.ts';
@@ -8,22 +8,7 @@ import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, aUser, startService } from '../../../test/support/data-service.ts';
 import type { KvConnection } from '../../../test/support/kv-connection.ts';
-import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { turnLimits } from '../turn-clock.ts';
-
-class HurriedClock extends ManualClock {
-  turns = 0;
-  private readings = 0;
-
-  override monotonicMs(): number {
-    return super.monotonicMs() + turnLimits.turnMs * this.readings++;
-  }
-
-  override soon(fire: () => void): void {
-    this.turns++;
-    super.soon(fire);
-  }
-}
+import { TurnEndingClock } from '../../../test/support/turn-ending-clock.ts';
 
 const collections = Array.from({ length: 1_000 }, (_, at) => ({
   name: `c${at}`,
@@ -46,7 +31,7 @@ const observed = Buffer.concat(
   Array.from({ length: 512 }, () => Buffer.from([0, 1, 0, 2, 0, 'k'.charCodeAt(0)])),
 );
 
-/** Request, how many of them, and the least number of turns that they take. */
+/** A request, how many of them are sent, and the least number of turns that they take. */
 const costly: readonly [string, RequestParts, number, number][] = [
   ['OBSERVE of 512 keys', { opcode: 0x92, value: observed }, 100, 40],
   ['all seqnos of a collection', { opcode: 0x48, extras: Buffer.alloc(8) }, 100, 25],
@@ -54,9 +39,9 @@ const costly: readonly [string, RequestParts, number, number][] = [
   ['a statistic of many collections', { opcode: 0x10, key: Buffer.from('memory') }, 100, 40],
 ];
 
-for (const [name, request, count, leastTurns] of costly) {
-  test(`${count} × ${name} take at least ${leastTurns} turns`, async () => {
-    const clock = new HurriedClock();
+for (const [name, request, count, turnsMin] of costly) {
+  test(`${count} × ${name} take at least ${turnsMin} turns`, async () => {
+    const clock = new TurnEndingClock();
     const users = [aUser('admin', 'password'), aUser('partial', 'password', partial)];
     const buckets = [aBucket('b', { type: 'ephemeral', manifest })];
     await using service = await startService(aDesired({ users, buckets }), { clock });
@@ -67,7 +52,7 @@ for (const [name, request, count, leastTurns] of costly) {
     assert.equal((await lastOf(client, [request])).status, Status.success);
     const before = clock.turns;
     assert.equal((await lastOf(client, new Array<RequestParts>(count).fill(request))).status, Status.success);
-    assert.ok(clock.turns - before >= leastTurns, `${clock.turns - before} turns`);
+    assert.ok(clock.turns - before >= turnsMin, `${clock.turns - before} turns`);
   });
 }
 

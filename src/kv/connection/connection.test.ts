@@ -28,11 +28,11 @@ test('replies EINVAL to a malformed frame, then closes the connection', async ()
 
 test('refuses large frames of unauthenticated clients, accepts 30 MiB of authenticated ones', async () => {
   await using service = await startService();
-  const stranger = await service.connect();
+  const unauthenticated = await service.connect();
   const large = encodeRequest(set(Buffer.alloc(connectionLimits.unauthenticatedFrameBytesMax)));
-  stranger.socket.write(large.subarray(0, 24));
-  assert.equal((await stranger.next())?.status, Status.invalidArguments);
-  assert.equal(await stranger.next(), null);
+  unauthenticated.socket.write(large.subarray(0, 24));
+  assert.equal((await unauthenticated.next())?.status, Status.invalidArguments);
+  assert.equal(await unauthenticated.next(), null);
   const client = await service.ready();
   const claim = encodeRequest(set(Buffer.alloc(0)));
   claim.writeUInt32BE(30 * 1024 * 1024, 8);
@@ -68,7 +68,7 @@ test('stops reading from a client that does not accept its replies, and continue
   const other = await service.ready();
   assert.equal((await other.ask(get)).value.length, value.length);
   const { gets } = (await service.service.report()).buckets[0]!;
-  assert.ok(gets < count, `${gets} reads were answered to a client that takes nothing`);
+  assert.ok(gets < count, `${gets} reads were answered to a client that reads nothing`);
   client.socket.resume();
   for (let opaque = 0; opaque < count; opaque++) {
     const reply = await client.next();
@@ -95,26 +95,26 @@ test('closes connections without a login after the time limit, but not idle ones
   const clock = new ManualClock();
   await using service = await startService(undefined, { clock });
   const idle = await service.ready();
-  const stranger = await service.connect();
-  assert.equal((await stranger.ask({ opcode: 0x0a })).status, 0);
+  const unauthenticated = await service.connect();
+  assert.equal((await unauthenticated.ask({ opcode: 0x0a })).status, 0);
   clock.advance(connectionLimits.authenticationMs - 1000);
-  assert.equal((await stranger.ask({ opcode: 0x0a })).status, 0);
+  assert.equal((await unauthenticated.ask({ opcode: 0x0a })).status, 0);
   clock.advance(7000);
-  assert.equal(await stranger.next(), null);
+  assert.equal(await unauthenticated.next(), null);
   assert.equal((await idle.ask({ opcode: 0x0a })).status, 0);
 });
 
 test('reports clients only when two connections are open at once', async () => {
-  let told = 0;
-  await using service = await startService(undefined, { onSecondClient: () => told++ });
+  let calls = 0;
+  await using service = await startService(undefined, { onSecondClient: () => calls++ });
   const first = await service.ready();
   first.socket.destroy();
   while ((await service.service.report()).connections > 0)
     await new Promise((resolve) => setImmediate(resolve));
   const second = await service.ready();
-  assert.equal(told, 0);
+  assert.equal(calls, 0);
   const third = await service.ready();
-  assert.equal(told, 1);
+  assert.equal(calls, 1);
   for (const { socket } of [second, third]) socket.destroy();
 });
 
@@ -178,7 +178,7 @@ test('does not read a large request without memory for it, and closes the connec
   assert.equal((await third.next())?.status, 0, 'their room is free again');
 });
 
-test('the time for a frame to arrive begins anew with each frame', async () => {
+test('the time for a frame to arrive starts again with each frame', async () => {
   const clock = new ManualClock();
   await using service = await startService(undefined, { clock });
   const client = await service.ready();

@@ -72,7 +72,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Resolved replies that `resume` will send. */
   private readonly ready: HeldReply[] = [];
   readonly openedMs: number;
-  /** A frame was put back until held replies are sent. */
+  /** The reader has a frame again that waits until held replies are sent. */
   private waiting = false;
   /** There is no memory for the frame that is arriving. */
   private isWaitingForRoom = false;
@@ -345,7 +345,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     if (bytes > 0) this.host.input.release(this.roomOwner, bytes);
   }
 
-  /** The time begins anew with each frame, and goes on while the connection pauses within one. */
+  /** The time starts with each frame, and continues while the connection pauses within one. */
   private notePartialFrame(hasRun: boolean): void {
     if (hasRun || this.reader.keptBytes === 0 || this.waiting) this.partialFrameSinceMs = -1;
     if (this.reader.keptBytes === 0 || this.waiting || this.isPausing) return;
@@ -357,22 +357,24 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     if (output.end === 0) return;
     traffic.writtenBytes += output.bytes;
     this.session.user?.meter?.sent(output.bytes);
-    const taken = this.closed || this.write(output);
-    output.clear(!taken);
-    if (!taken && this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
+    const isAccepted = this.closed || this.write(output);
+    output.clear(!isAccepted);
+    if (!isAccepted && this.transport.unsentBytes > connectionLimits.unsentBytes && this.stalledAtMs < 0) {
       this.stalledAtMs = this.host.nowMs();
     }
   }
 
   /** Returns whether the operating system has accepted everything. */
   private write({ buffer, end, attachments }: Output): boolean {
-    let taken = true;
+    let isAccepted = true;
     let from = 0;
     for (const { at, bytes } of attachments) {
-      if (at > from) taken = this.transport.write(buffer.subarray(from, at), at - from);
-      taken = this.transport.write(bytes, bytes.length);
+      if (at > from) isAccepted = this.transport.write(buffer.subarray(from, at), at - from);
+      isAccepted = this.transport.write(bytes, bytes.length);
       from = at;
     }
-    return end > from ? this.transport.write(from === 0 ? buffer : buffer.subarray(from), end - from) : taken;
+    return end > from
+      ? this.transport.write(from === 0 ? buffer : buffer.subarray(from), end - from)
+      : isAccepted;
   }
 }

@@ -1,4 +1,4 @@
-// Every possible opcode in every invalid frame shape: each gets a proper reply.
+// Every possible opcode in many frame shapes, valid and invalid: each gets a proper reply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prng } from '#base/prng.ts';
@@ -18,7 +18,7 @@ const known = new Set<number>(Object.values(Status));
 const changesSession = /^(HELLO|SASL|SELECT_BUCKET|QUIT|DCP_OPEN)/;
 const marker = 0x5eed;
 
-/** Frame shapes that some command has, and shapes that none has. */
+/** Frame shapes that are valid for some command, and shapes that are valid for none. */
 function shapes(opcode: number): Record<string, Partial<RequestParts>> {
   const random = prng(seed + opcode);
   const key = Buffer.from('\0some key');
@@ -35,7 +35,7 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
     'a value': { value },
     'a key and a value': { key, value },
     'an empty logical key': { key: Buffer.from([0]) },
-    'a key of a collection that is not there': { key: Buffer.from([0x63, 0x61]) },
+    'a key of a collection that does not exist': { key: Buffer.from([0x63, 0x61]) },
     'a key without an end of its collection id': { key: Buffer.alloc(5, 0xff) },
     'a key of 252 bytes': { key: Buffer.alloc(252, 0x61) },
     'a key of 60000 bytes': { key: Buffer.alloc(60_000, 0x61), opaque: 7 },
@@ -43,7 +43,7 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
     'extras of 255 bytes': { extras: Buffer.alloc(255, 0xff), key, value },
     'extras of all ones': { extras: Buffer.alloc(declared[0] as number, 0xff), key, value },
     'a value of a megabyte': { value: Buffer.alloc(1024 * 1024, 0x7b) },
-    'a datatype that nobody has': { datatype: 0xff, key, value },
+    'an unknown datatype': { datatype: 0xff, key, value },
     'a value that is said to be compressed': {
       datatype: 2,
       key,
@@ -56,10 +56,10 @@ function shapes(opcode: number): Record<string, Partial<RequestParts>> {
       value,
       extras: Buffer.alloc(declared[0] as number),
     },
-    'a vbucket that is not there': { vb: 0xffff, key, value, extras: Buffer.alloc(declared[0] as number) },
+    'a vbucket that does not exist': { vb: 0xffff, key, value, extras: Buffer.alloc(declared[0] as number) },
     'a CAS': { casHi: 1, casLo: 2, key, value, extras: Buffer.alloc(declared[0] as number) },
     durability: { framing: Buffer.from([0x11, 1]), key, value, extras: Buffer.alloc(declared[0] as number) },
-    'framing that is cut short': { framing: Buffer.from([0x13, 1]), key },
+    'truncated framing': { framing: Buffer.from([0x13, 1]), key },
     'framing of an unknown kind': { framing: Buffer.from([0xe0]), key },
     noise: { extras: random.bytes(random.below(40)), key: random.bytes(20), value: random.bytes(200) },
     ...Object.fromEntries([...right, ...whole]),

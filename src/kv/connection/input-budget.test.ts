@@ -4,8 +4,8 @@ import { InputBudget } from './input-budget.ts';
 
 test('limits the memory of each user and of all, and notifies waiting connections when memory is released', () => {
   const budget = new InputBudget({ perUser: 10, total: 15 });
-  const heard: string[] = [];
-  const waiting = (name: string) => ({ roomFreed: () => void heard.push(name) });
+  const notified: string[] = [];
+  const waiting = (name: string) => ({ roomFreed: () => void notified.push(name) });
   assert.ok(budget.reserve('a', 10, waiting('a1')));
   assert.ok(!budget.reserve('a', 1, waiting('a2')));
   assert.ok(!budget.reserve('b', 6, waiting('b1')));
@@ -13,9 +13,9 @@ test('limits the memory of each user and of all, and notifies waiting connection
   assert.ok(!budget.reserve('b', 6, gone));
   budget.forget(gone);
   assert.ok(budget.reserve('b', 5, waiting('b2')));
-  assert.deepEqual(heard, []);
+  assert.deepEqual(notified, []);
   budget.release('a', 10);
-  assert.deepEqual(heard, ['a2', 'b1']);
+  assert.deepEqual(notified, ['a2', 'b1']);
   assert.equal(budget.bytes, 5);
   assert.ok(budget.reserve('a', 10, waiting('a3')));
 });

@@ -16,30 +16,31 @@ export class InputBudget {
   private readonly limits: InputLimits;
   private readonly byUser = new Map<string, number>();
   private readonly waiting = new Set<RoomWaiter>();
-  private taken = 0;
+  private reservedBytes = 0;
 
   constructor(limits: InputLimits) {
     this.limits = limits;
   }
 
+  /** Reserved bytes of all users. */
   get bytes(): number {
-    return this.taken;
+    return this.reservedBytes;
   }
 
   /** Returns false if there is not enough memory; `waiting.roomFreed` is then called when some is released. */
   reserve(user: string, bytes: number, waiting: RoomWaiter): boolean {
     const own = this.byUser.get(user) ?? 0;
-    if (own + bytes > this.limits.perUser || this.taken + bytes > this.limits.total) {
+    if (own + bytes > this.limits.perUser || this.reservedBytes + bytes > this.limits.total) {
       this.waiting.add(waiting);
       return false;
     }
     this.byUser.set(user, own + bytes);
-    this.taken += bytes;
+    this.reservedBytes += bytes;
     return true;
   }
 
   release(user: string, bytes: number): void {
-    this.taken -= bytes;
+    this.reservedBytes -= bytes;
     const left = (this.byUser.get(user) ?? 0) - bytes;
     if (left > 0) this.byUser.set(user, left);
     else this.byUser.delete(user);

@@ -1,4 +1,4 @@
-// What streams ask of a bucket: seqnos of each vbucket, its latest changes from memory, older ones in pages.
+// What streams need of a bucket: seqnos of each vbucket, its latest changes from memory, older ones in pages.
 import type { CutItem } from './cut.ts';
 import type { BackfillPage } from './disk-engine.ts';
 import type { FailoverEntry } from './documents.ts';
@@ -6,7 +6,7 @@ import type { VbucketState } from './vbucket-state.ts';
 
 /** A reader that follows a vbucket's changes. */
 export interface Follower {
-  /** The reader has read everything up to here: it need not be kept for it. */
+  /** The reader has read all changes up to this seqno, so they need not be kept for it. */
   readonly position: number;
   /** Called when there may be new changes. */
   changed(): void;
@@ -17,13 +17,13 @@ export interface ChangeSource {
   /** As `stateOf`, but `dead` while the vbucket cannot be read. */
   servedState(vb: number): VbucketState;
   highSeqno(vb: number): number;
-  /** The seqno before the first unresolved durable write: what comes after may still be withdrawn. */
+  /** The seqno before the first unresolved durable write: later changes may still be withdrawn. */
   visibleSeqno(vb: number): number;
   /** The seqno up to which a backfill can read at present. */
   storedSeqno(vb: number): number;
   purgeSeqno(vb: number): number;
   failoverLog(vb: number): readonly FailoverEntry[];
-  /** From now on the vbucket's changes are kept for the follower, which is notified of them. */
+  /** From now on the bucket keeps the vbucket's changes for the follower and notifies it of them. */
   follow(vb: number, follower: Follower): void;
   unfollow(vb: number, follower: Follower): void;
   /** Whether memory still has all changes after `afterSeqno`. */
@@ -35,6 +35,10 @@ export interface ChangeSource {
    * there is none, -1 when its value is on disk only.
    */
   next(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number;
+  /** As `next`, for copies: with durable writes that are not committed. */
+  nextForCopy(vb: number, afterSeqno: number, endSeqno: number, item: CutItem): number;
+  /** As `backfill`, for copies: with durable writes that are not committed. */
+  backfillForCopy(vb: number, afterSeqno: number): Promise<BackfillPage>;
   /** Older changes: see DiskEngine. */
   backfill(vb: number, afterSeqno: number): Promise<BackfillPage>;
 }

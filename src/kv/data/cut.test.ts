@@ -75,7 +75,7 @@ test('frees the buffers that it has outgrown, and its own when all is taken, at 
   assert.ok(held() - before < taken.length + mebibyte, `${held() - before} bytes once taken`);
 });
 
-test('hands a large item over in the buffer that it was encoded in, and goes on with another', () => {
+test('hands a large item over in the buffer in which it was encoded, and continues with another buffer', () => {
   const writer = new CutWriter();
   const values = ['a', 'b'].map((letter) => Buffer.alloc(2 ** 21, letter));
   const taken = values.map((value) => {

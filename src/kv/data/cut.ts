@@ -1,9 +1,10 @@
-// The encoded form of cuts: what leaves an active vbucket's memory, written once, read by disk, streams and log.
+// The encoded form of cuts: a change is encoded once, then the disk engine and change streams read it.
 // A buffer holds whole cuts one after the other. All integers are big-endian; u48 holds seqnos and revisions.
 //
 //   cut:  u32 bytes (with this header), u16 vb, u16 failover bytes, u32 item count, u48 start seqno, u48 end seqno,
 //         8 max CAS, u48 max deleted revision, u48 purge seqno, u32 manifest uid, u32 live items, u32 tombstones,
-//         u48 snapshot start, u48 snapshot end, u48 epoch, u8 copy phase, 5 zeros, failover entries (16 bytes each: uuid, seqno; newest first), items
+//         u48 snapshot start, u48 snapshot end, u48 epoch, u8 copy phase, 5 zeros,
+//         failover entries (16 bytes each: uuid, seqno; newest first), items
 //   item: u48 seqno, 8 CAS, u48 rev, u32 flags, u32 expiry (tombstone: time of deletion), u8 datatype, u8 bits,
 //         u16 key length, u32 value length, key, value
 import { assert } from '#base/assert.ts';
@@ -11,8 +12,8 @@ import { readU32, readU48, writeU32, writeU48 } from '#wire/bytes.ts';
 
 const cutHeaderBytes = 80;
 export const cutItemBytes = 36;
-/** `valueAway`: the item's value was left out. */
-export const CutBits = { deleted: 1, expired: 2, valueAway: 4 } as const;
+/** `valueOmitted`: the item's value was left out. */
+export const CutBits = { deleted: 1, expired: 2, valueOmitted: 4 } as const;
 
 /** State of a vbucket at the end of a cut. */
 export interface CutState {
@@ -26,7 +27,7 @@ export interface CutState {
   manifestUid: number;
   items: number;
   deleted: number;
-  /** The snapshot of the active that the end is in; both are the end where that snapshot is whole. */
+  /** The active's snapshot that contains the end seqno; both are the end seqno once that snapshot is complete. */
   snapStart: number;
   snapEnd: number;
   epoch: number;
@@ -96,7 +97,7 @@ const noFailover = new Uint8Array(0);
 
 const smallestBuffer = 65536;
 const noBytes = Buffer.alloc(0);
-/** Large cuts are handed over in the writer's buffer if they fill nearly all of it: a copy of 20 MB takes longer than a turn may. */
+/** From this size, `take` returns the writer's buffer itself if the cuts fill nearly all of it: copying 20 MB takes longer than a turn. */
 const handedOverBytes = 1024 * 1024;
 
 /** Detaches the memory of a buffer that nothing else uses, which frees it. */
@@ -161,7 +162,7 @@ export class CutWriter {
     const { buffer, itemStart } = this;
     this.end -= buffer.readUInt32BE(itemStart + 32);
     buffer.writeUInt32BE(0, itemStart + 32);
-    buffer[itemStart + 29] = (buffer[itemStart + 29] as number) | CutBits.valueAway;
+    buffer[itemStart + 29] = (buffer[itemStart + 29] as number) | CutBits.valueOmitted;
   }
 
   /** The encoded form of the item written last; valid until the next call. */
@@ -221,7 +222,7 @@ export class CutWriter {
     return taken;
   }
 
-  /** Frees the buffer at once, not when the collector finds it: the collector comes late to threads with few objects. */
+  /** Frees the buffer at once, because the garbage collector runs late in threads with few objects. */
   release(): void {
     assert(this.end === 0, 'the cuts were not taken');
     free(this.buffer);
@@ -257,7 +258,7 @@ export class CutWriter {
   }
 }
 
-/** Walks a buffer of cuts: `nextCut` fills `state`, then `nextItem` fills `item` until it answers false. */
+/** Reads a buffer of cuts: `nextCut` fills `state`, then `nextItem` fills `item` until it returns false. */
 export class CutReader {
   readonly state: CutState;
   readonly item: CutItem;

@@ -15,7 +15,7 @@ export interface BucketFiles {
   incarnation: number;
   fileCount: number;
   /** The files existed before: missing files are reported as damaged, not created again. */
-  wasMade?: boolean;
+  filesExisted?: boolean;
   /** The lock of the data folder: commits are refused once another file has replaced it. */
   lock?: OpenPlace;
 }
@@ -24,7 +24,7 @@ export interface BucketFiles {
 export interface VbucketRecord {
   vb: number;
   highSeqno: number;
-  /** Highest CAS ever given out, 8 bytes big-endian. */
+  /** Highest CAS of any change, 8 bytes big-endian. */
   maxCas: Uint8Array;
   purgeSeqno: number;
   /** Highest revision of any deleted document: a document created again starts above it. */
@@ -118,8 +118,8 @@ export interface BackfillPage {
  */
 export type CutBuffer = Uint8Array;
 
-export interface CollectionKeysOrder {
-  /** The collection's id as it leads its keys. */
+export interface CollectionKeysRequest {
+  /** The collection's id, encoded as at the start of its keys. */
   prefix: Uint8Array;
   after: DocumentKey | null;
   limit: number;
@@ -172,12 +172,14 @@ export interface DiskEngine {
   /** Keys of live documents that have expired at this time (seconds since 1970), earliest expiry first. */
   expiredKeys(bucketUuid: string, file: number, atSeconds: number, limit: number): Promise<DocumentKey[]>;
   /** Keys of live documents of one collection, ordered by vbucket and key, after `after`. */
-  collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<DocumentKey[]>;
+  collectionKeys(bucketUuid: string, file: number, request: CollectionKeysRequest): Promise<DocumentKey[]>;
   /**
    * Returns one page of a vbucket's rows after a seqno, read in one short transaction of a separate connection.
    * @throws DamagedFileError when a row fails its check.
    */
   backfill(bucketUuid: string, file: number, vb: number, afterSeqno: number): Promise<BackfillPage>;
+  /** Removes all rows of a vbucket and its state, in one transaction. Cancels compactions of the bucket. */
+  drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments>;
   /**
    * Removes every row (flush of the bucket) and raises the incarnation, in one atomic step. Replaces damaged files. Commits and
    * loads under way when it is called may reject.
@@ -200,6 +202,9 @@ export interface DiskEngine {
   /** Stops the engine. Buckets that were not closed count as not stopped cleanly. */
   stop(): Promise<void>;
 }
+
+/** How many live documents of each collection were removed. */
+export type DroppedDocuments = ReadonlyMap<number, number>;
 
 /** Bytes on disk (all files with their WAL), and bytes of live and of free pages in them. */
 export interface DiskSizes {

@@ -9,8 +9,8 @@ import type { CutItem } from './cut.ts';
 import type { VbucketState } from './vbucket-state.ts';
 
 /**
- * A value of this size has memory of its own, which is neither changed nor reused while anyone refers to it: it may be sent and worked on
- * from there at any time. A smaller one must be copied before the view is used again.
+ * A value of at least this size has memory of its own, which is neither changed nor reused while a reference to it exists: it may be sent
+ * and processed from there at any time. A smaller one must be copied before the view is used again.
  */
 export const ownMemoryBytes = 512 * 1024;
 
@@ -45,7 +45,7 @@ export interface FetchedDocument {
   /** Null when the disk has no such key; may be a tombstone. */
   readonly item: CutItem | null;
   /** Memory had no room for it: only reads can be answered from this result. */
-  readonly stayedOut: boolean;
+  readonly lacksRoom: boolean;
 }
 
 /** Called with the fetched document, or with the status to answer. */
@@ -73,10 +73,13 @@ export const DurabilityLevel = {
 export type DurabilityLevel = (typeof DurabilityLevel)[keyof typeof DurabilityLevel];
 
 /**
- * The result of a call that needs a read from disk first; never sent to a client. `awaitDisk`, called before the caller
- * yields, calls back when the same call can be repeated, or with the status to answer.
+ * The result of a call that needs a read from disk first: not a status, and negative so that it equals none. `awaitDisk`, called
+ * before the caller yields, calls back when the same call can be repeated, or with the status to answer.
  */
-export const notResident = 0x10000 as Status;
+export const notResident = -5;
+
+/** The result of a call into `Documents`. */
+export type DocumentResult = Status | typeof notResident;
 
 /** One mutation. The caller owns one of these and refills it; every field is set before each call. */
 export interface MutationRequest {
@@ -135,7 +138,7 @@ export interface MutationResult {
 }
 
 /**
- * Every call returns a wire status. Preconditions are checked in the protocol's order: vbucket is active here,
+ * Preconditions of every call are checked in the protocol's order: vbucket is active here,
  * durable write in progress on the key (0xa2, writers only), existence, lock (0x09), CAS (0x02), quota (0x86), size (0x03).
  */
 export interface Documents {
@@ -146,13 +149,13 @@ export interface Documents {
   stateOf(vb: number): VbucketState;
 
   /** Finds the committed live document; turns an expired one into a tombstone first (lazy expiry). */
-  find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult;
   /** As `find`, but also finds a tombstone (`view.deleted`). */
-  findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult;
   /** As `findAny`, for everything but the value, which may be missing from `view`. */
-  findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult;
   /** As `findAny`, in a replica vbucket; notMyVbucket in others. An expired document is not found, and stays as it is. */
-  findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status;
+  findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult;
   awaitDisk(done: WhenFetched): void;
   /** Until called with null, reads use this fetched document where memory does not hold it. */
   provideFetched(fetched: FetchedDocument | null): void;
@@ -162,19 +165,19 @@ export interface Documents {
    */
   readStored(done: (found: StoredDocument | null | Status) => void): void;
   /** Stores a document; applies the maximum TTL of collection and bucket, and marks the item dirty. */
-  store(request: MutationRequest, result: MutationResult): Status;
+  store(request: MutationRequest, result: MutationResult): DocumentResult;
   /**
    * Turns the document into a tombstone: user xattrs are dropped, system xattrs (`_` prefix) stay. Uses vb, key, CAS and
    * durability of the request.
    */
-  remove(request: MutationRequest, result: MutationResult): Status;
+  remove(request: MutationRequest, result: MutationResult): DocumentResult;
   /**
    * Stores a version made on another cluster unchanged: CAS, revision, flags and expiry (absolute), or a deletion that keeps
    * `value`. Returns keyExists when the stored version wins. Durability of request and bucket does not apply.
    */
-  storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): Status;
+  storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): DocumentResult;
   /** Sets a new expiry (a mutation). The item is in `view` afterwards. Uses vb, key, expiry, durability. */
-  touch(request: MutationRequest, result: MutationResult, view: ItemView): Status;
+  touch(request: MutationRequest, result: MutationResult, view: ItemView): DocumentResult;
   /** Locks for `seconds` (0 or above 30: 15); `result` gets the lock's CAS, `view` the item. */
   lock(
     vb: number,
@@ -184,8 +187,15 @@ export interface Documents {
     seconds: number,
     result: MutationResult,
     view: ItemView,
-  ): Status;
-  unlock(vb: number, key: Buffer, keyStart: number, keyEnd: number, casHi: number, casLo: number): Status;
+  ): DocumentResult;
+  unlock(
+    vb: number,
+    key: Buffer,
+    keyStart: number,
+    keyEnd: number,
+    casHi: number,
+    casLo: number,
+  ): DocumentResult;
 
   /** The CAS and seqno that the next `store` or `remove` in this vbucket will get, if the caller does not yield before. */
   peekNext(vb: number, result: MutationResult): void;

@@ -29,7 +29,7 @@ export const isScopeEvent = (kind: EventKind): boolean =>
 export const isDrop = (kind: EventKind): boolean =>
   kind === EventKind.dropCollection || kind === EventKind.dropScope;
 
-/** The end of a collection has the key of its beginning, and so replaces it. */
+/** The drop of a scope or collection has the key of its creation, and so replaces it. */
 export function eventKey({ kind, scopeId, collectionId }: SystemEvent): Buffer {
   const key = Buffer.alloc(6);
   key[0] = reservedCollection;

@@ -3,7 +3,7 @@
 export const VbucketState = { active: 1, replica: 2, pending: 3, dead: 4 } as const;
 export type VbucketState = (typeof VbucketState)[keyof typeof VbucketState];
 
-/** Whether a copy has all that its active had when it began to follow, or is still being filled. */
+/** `filling`: a copy still receives the changes that its active had when the copy connected; `following`: it has them all. */
 export const CopyPhase = { following: 0, filling: 1 } as const;
 export type CopyPhase = (typeof CopyPhase)[keyof typeof CopyPhase];
 

@@ -43,10 +43,15 @@ export class Compactions {
     return result.finally(() => this.running.delete(entry));
   }
 
+  isRunning(bucketUuid: string): boolean {
+    return [...this.running].some((entry) => entry.bucketUuid === bucketUuid);
+  }
+
   /** Cancels a bucket's compactions; resolves when they have ended. */
   async cancel(bucketUuid: string): Promise<void> {
     const own = [...this.running].filter((entry) => entry.bucketUuid === bucketUuid);
-    for (const { cancellation } of own) cancellation.abort(new Error('the bucket is closed or emptied'));
+    for (const { cancellation } of own)
+      cancellation.abort(new Error('the bucket is closed, or vbuckets are removed from it'));
     await Promise.all(own.map(({ ended }) => ended));
   }
 

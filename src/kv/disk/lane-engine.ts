@@ -6,7 +6,7 @@ import {
   addSizes,
   type BackfillPage,
   type BucketFiles,
-  type CollectionKeysOrder,
+  type CollectionKeysRequest,
   type CompactOptions,
   type CompactResult,
   type CutBuffer,
@@ -14,6 +14,7 @@ import {
   type DiskEngine,
   type DiskSizes,
   type DiskThreads,
+  type DroppedDocuments,
   type Fetched,
   type LargeItems,
   type LoadedValues,
@@ -37,8 +38,8 @@ export class LaneEngine implements DiskEngine {
   private readonly compactions: Compactions;
   private readonly buckets = new Map<string, BucketFiles>();
   /** By bucket, the lane of each file. */
-  private readonly homes = new Map<string, readonly LaneLease[]>();
-  /** By bucket, its current files; those of buckets that were read from are open in lanes that read. */
+  private readonly fileLanes = new Map<string, readonly LaneLease[]>();
+  /** By bucket, its current files. Those of buckets in `readFrom` are open in reading lanes. */
   private readonly specs = new Map<string, readonly DataFileSpec[]>();
   private readonly readFrom = new Set<string>();
 
@@ -58,7 +59,7 @@ export class LaneEngine implements DiskEngine {
   async open(files: BucketFiles): Promise<OpenResult> {
     if (this.buckets.has(files.bucketUuid)) throw new Error(`bucket ${files.bucketUuid} is open already`);
     this.buckets.set(files.bucketUuid, files);
-    this.homes.set(
+    this.fileLanes.set(
       files.bucketUuid,
       Array.from({ length: files.fileCount }, () => this.writers.enter()),
     );
@@ -95,6 +96,12 @@ export class LaneEngine implements DiskEngine {
     await this.laneOf(bucketUuid, file).call('commit', bucketUuid, file, cuts);
   }
 
+  /** A copy for a compaction may have rows of the vbucket. */
+  async drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments> {
+    while (this.compactions.isRunning(bucketUuid)) await this.compactions.cancel(bucketUuid);
+    return await this.laneOf(bucketUuid, file).call('drop', bucketUuid, file, vb);
+  }
+
   async expiredKeys(bucketUuid: string, file: number, before: number, limit: number): Promise<DocumentKey[]> {
     const found = await this.read(bucketUuid, file, (lane, spec) =>
       lane.call('expiredKeys', spec, before, limit),
@@ -102,11 +109,15 @@ export class LaneEngine implements DiskEngine {
     return decodeKeys(found);
   }
 
-  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<DocumentKey[]> {
-    const { prefix, after, limit } = order;
-    const place = encodeKeys([after ?? { vb: 0, key: noKey }]);
+  async collectionKeys(
+    bucketUuid: string,
+    file: number,
+    request: CollectionKeysRequest,
+  ): Promise<DocumentKey[]> {
+    const { prefix, after, limit } = request;
+    const encodedAfter = encodeKeys([after ?? { vb: 0, key: noKey }]);
     const found = await this.read(bucketUuid, file, (lane, spec) =>
-      lane.call('collectionKeys', spec, prefix, place, limit),
+      lane.call('collectionKeys', spec, prefix, encodedAfter, limit),
     );
     return decodeKeys(found);
   }
@@ -172,7 +183,7 @@ export class LaneEngine implements DiskEngine {
     this.buckets.clear();
     this.specs.clear();
     await Promise.all(open.map((bucketUuid) => this.compactions.cancel(bucketUuid)));
-    this.homes.clear();
+    this.fileLanes.clear();
     await Promise.all([this.readers.stop(), this.copiers.stop()]);
     await this.writers.stop();
   }
@@ -191,7 +202,7 @@ export class LaneEngine implements DiskEngine {
     };
   }
 
-  /** From here on reads open the new file. Reads under way may still use the old one, which is unlinked but open. */
+  /** From here on reads open the new file. Running reads may still use the old one, which is unlinked but open. */
   private replaceSpec(bucketUuid: string, spec: DataFileSpec): void {
     const specs = this.specs.get(bucketUuid);
     if (!specs) return;
@@ -235,30 +246,30 @@ export class LaneEngine implements DiskEngine {
 
   /** Waits for all of the bucket's lanes even when one rejects, so that no call is still running afterwards. */
   private async eachLane<T>(bucketUuid: string, act: (lane: Lane) => Promise<T>): Promise<T[]> {
-    const lanes = new Set(this.homesOf(bucketUuid).map(({ lane }) => lane));
-    const settled = await Promise.allSettled([...lanes].map(act));
-    return settled.map((result) => {
+    const lanes = new Set(this.fileLanesOf(bucketUuid).map(({ lane }) => lane));
+    const results = await Promise.allSettled([...lanes].map(act));
+    return results.map((result) => {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     });
   }
 
   private laneOf(bucketUuid: string, file: number): Lane {
-    const lease = this.homesOf(bucketUuid)[file];
+    const lease = this.fileLanesOf(bucketUuid)[file];
     if (lease === undefined) throw new Error(`bucket ${bucketUuid} has no file ${file}`);
     return lease.lane;
   }
 
-  private homesOf(bucketUuid: string): readonly LaneLease[] {
-    const homes = this.homes.get(bucketUuid);
-    if (homes === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
-    return homes;
+  private fileLanesOf(bucketUuid: string): readonly LaneLease[] {
+    const fileLanes = this.fileLanes.get(bucketUuid);
+    if (fileLanes === undefined) throw new Error(`bucket ${bucketUuid} is not open`);
+    return fileLanes;
   }
 
   private async leaveLanes(bucketUuid: string): Promise<void> {
-    const homes = this.homes.get(bucketUuid) ?? [];
-    this.homes.delete(bucketUuid);
-    await Promise.all(homes.map((lease) => this.writers.leave(lease)));
+    const fileLanes = this.fileLanes.get(bucketUuid) ?? [];
+    this.fileLanes.delete(bucketUuid);
+    await Promise.all(fileLanes.map((lease) => this.writers.leave(lease)));
   }
 
   private filesOf(bucketUuid: string): BucketFiles {

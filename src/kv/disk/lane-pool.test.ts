@@ -21,7 +21,7 @@ function aPool({ keepsIdle = true, sizeMax = 1 } = {}) {
 }
 
 describe('a pool of lanes', () => {
-  it('starts another lane only while all others have something to do, up to its size', async () => {
+  it('starts another lane only while all others are busy, up to its size', async () => {
     const { pool, running } = aPool({ sizeMax: 2 });
     const first = pool.enter();
     await pool.leave(first);

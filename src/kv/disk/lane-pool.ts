@@ -36,7 +36,7 @@ export class LanePool {
   }
 
   enter(): LaneLease {
-    const lease = this.idlest();
+    const lease = this.leastUsed();
     lease.uses++;
     return lease;
   }
@@ -61,7 +61,7 @@ export class LanePool {
     await Promise.all(lanes.map((lane) => lane.stop()));
   }
 
-  private idlest(): LaneLease {
+  private leastUsed(): LaneLease {
     const usable = this.leases.slice(0, this.sizeMax);
     const [first, ...others] = usable;
     const found = first && others.reduce((best, next) => (next.uses < best.uses ? next : best), first);

@@ -48,7 +48,7 @@ for (const [fate, left] of [
     await new Promise((resolve) => setImmediate(resolve));
     disk.crash(fate);
     gate.resolve();
-    await assert.rejects(committing, /went away/);
+    await assert.rejects(committing, /the disk crashed/);
     await assert.rejects(engine.commit(files.bucketUuid, 0, commitOf('b', 2)), /stopped/);
     const next = disk.engine();
     const { opened } = await next.open(files);

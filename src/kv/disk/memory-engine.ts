@@ -3,7 +3,7 @@
 import {
   type BackfillPage,
   type BucketFiles,
-  type CollectionKeysOrder,
+  type CollectionKeysRequest,
   type CompactOptions,
   type CompactResult,
   type CutBuffer,
@@ -12,6 +12,7 @@ import {
   type DiskEngine,
   DiskFullError,
   type DiskSizes,
+  type DroppedDocuments,
   type Fetched,
   type LargeItems,
   type LoadedValues,
@@ -37,8 +38,8 @@ export interface MemoryDiskOptions {
 export class MemoryDisk {
   /** By folder. */
   readonly buckets = new Map<string, StoredBucket>();
-  /** Raised by a crash: engines started before it are dead. */
-  life = 0;
+  /** Number of crashes: an engine started before one is stopped. */
+  crashes = 0;
   readonly read: () => Promise<void>;
   private readonly sync: () => Promise<void>;
   private readonly unsynced = new Set<() => void>();
@@ -70,19 +71,19 @@ export class MemoryDisk {
 
   /** Simulates a power failure: what was written and not synced is lost, or happened to reach the disk. */
   crash(unsynced: 'lost' | 'kept' = 'lost'): void {
-    this.life++;
+    this.crashes++;
     if (unsynced === 'kept') for (const apply of this.unsynced) apply();
     this.unsynced.clear();
   }
 
   /** Applies a change once synced, unless a crash comes first. */
   async write(apply: () => void): Promise<void> {
-    const { life, nextFailure } = this;
+    const { crashes, nextFailure } = this;
     this.nextFailure = null;
     if (nextFailure !== null) throw new Error(nextFailure);
     this.unsynced.add(apply);
     await this.sync();
-    if (this.life !== life) throw new Error('the disk went away');
+    if (this.crashes !== crashes) throw new Error('the disk crashed');
     this.unsynced.delete(apply);
     apply();
   }
@@ -106,13 +107,13 @@ interface OpenBucket {
 
 class MemoryEngine implements DiskEngine {
   private readonly disk: MemoryDisk;
-  private readonly life: number;
+  private readonly crashes: number;
   private readonly buckets = new Map<string, OpenBucket>();
   private isStopped = false;
 
   constructor(disk: MemoryDisk) {
     this.disk = disk;
-    this.life = disk.life;
+    this.crashes = disk.crashes;
   }
 
   async open(files: BucketFiles): Promise<OpenResult> {
@@ -156,6 +157,19 @@ class MemoryEngine implements DiskEngine {
     await written;
   }
 
+  async drop(bucketUuid: string, file: number, vb: number): Promise<DroppedDocuments> {
+    const handle = this.usable(bucketUuid, file);
+    let dropped: DroppedDocuments = new Map();
+    const removed = handle.last.then(() =>
+      this.disk.write(() => {
+        dropped = handle.stored.drop(vb);
+      }),
+    );
+    handle.last = removed.catch(() => {});
+    await removed;
+    return dropped;
+  }
+
   async expiredKeys(
     bucketUuid: string,
     file: number,
@@ -165,11 +179,15 @@ class MemoryEngine implements DiskEngine {
     return this.usable(bucketUuid, file).stored.expiredKeys(atSeconds, limit);
   }
 
-  async collectionKeys(bucketUuid: string, file: number, order: CollectionKeysOrder): Promise<DocumentKey[]> {
+  async collectionKeys(
+    bucketUuid: string,
+    file: number,
+    request: CollectionKeysRequest,
+  ): Promise<DocumentKey[]> {
     const { stored } = this.usable(bucketUuid, file);
     await this.disk.read();
     this.refuseWhenDead();
-    return stored.collectionKeys(order);
+    return stored.collectionKeys(request);
   }
 
   /** A file that takes no more commits can still be read. */
@@ -268,7 +286,7 @@ class MemoryEngine implements DiskEngine {
   }
 
   private refuseWhenDead(): void {
-    if (this.isStopped || this.disk.life !== this.life) throw new Error('the disk engine is stopped');
+    if (this.isStopped || this.disk.crashes !== this.crashes) throw new Error('the disk engine is stopped');
   }
 }
 

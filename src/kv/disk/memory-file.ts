@@ -12,8 +12,9 @@ import {
 import { isEventKey } from '#kv/data/system-events.ts';
 import {
   type BackfillPage,
-  type CollectionKeysOrder,
+  type CollectionKeysRequest,
   type CutBuffer,
+  type DroppedDocuments,
   type LargeItems,
   type LoadedValues,
   type PurgedVbucket,
@@ -21,6 +22,7 @@ import {
   type VbucketRecord,
 } from '../data/disk-engine.ts';
 import type { DocumentKey } from '../data/document-keys.ts';
+import { collectionIdOf } from '../vbucket/live-collections.ts';
 import { smallValueMax } from './schema.ts';
 import { recordOf, stateOf } from './vb-row.ts';
 
@@ -59,6 +61,18 @@ export class MemoryFile {
     }
   }
 
+  /** Removes the vbucket. */
+  drop(vb: number): DroppedDocuments {
+    const live = new Map<number, number>();
+    for (const { encoded } of this.vbuckets.get(vb)?.byKey.values() ?? []) {
+      if (isDeleted(encoded) || isEventKey(encoded, cutItemBytes)) continue;
+      const id = collectionIdOf(encoded, cutItemBytes);
+      live.set(id, (live.get(id) ?? 0) + 1);
+    }
+    this.vbuckets.delete(vb);
+    return live;
+  }
+
   /** The newest items of these keys, each in a cut of its own. */
   fetchItems(keys: readonly DocumentKey[]): CutBuffer {
     const writer = new CutWriter();
@@ -88,7 +102,7 @@ export class MemoryFile {
     return found.slice(0, limit).map(({ vb, key }) => ({ vb, key }));
   }
 
-  collectionKeys({ prefix, after, limit }: CollectionKeysOrder): DocumentKey[] {
+  collectionKeys({ prefix, after, limit }: CollectionKeysRequest): DocumentKey[] {
     const keys = this.sorted().flatMap(({ record, byKey }) => {
       const live = [...byKey].filter(([, { encoded }]) => !isDeleted(encoded));
       return live.map(([key]) => ({ vb: record.vb, key: Buffer.from(key, 'latin1') }));

@@ -3,7 +3,7 @@
 //   8 CAS, 8 revision, u32 flags, u8 datatype, u8 bits (as in cuts), 2 zero bytes, u32 CRC-32
 //
 // SQLite does not check its pages, so a flipped byte inside a value would be served. The checksum covers the item
-// in its encoded form (seqno to the end of the value, see bucket/cut.ts), seeded with the vbucket.
+// in its encoded form (seqno to the end of the value, see data/cut.ts), seeded with the vbucket.
 import type { CutItem } from '#kv/data/cut.ts';
 
 export const metaBytes = 28;

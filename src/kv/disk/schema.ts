@@ -3,7 +3,7 @@
 //   file  header: bucketUuid, incarnation, file, generation, clean (text), commits (how many the file has had)
 //   vb    state of each vbucket; written in the transaction of the rows it counts
 //   doc   newest version of each key, tombstones included; `meta` is laid out in row.ts; `val` is null when the
-//         value lies in `big`
+//         value is in `big`
 //   big   values above 2,000 bytes, which would make pages of `doc` overflow
 //   coll  collections of a vbucket
 //
@@ -73,6 +73,11 @@ export const sql = {
   /** Run before a key whose value is in `big` is replaced. */
   dropBig: `delete from big
     where id = (select vb * ${bigVbFactor} + seq from doc where vb = ? and key = ? and val is null)`,
+  liveKeys: 'select key from doc where vb = ? and del is null',
+  dropRows: 'delete from doc where vb = ?',
+  dropBigs: `delete from big where id >= ? * ${bigVbFactor} and id < (? + 1) * ${bigVbFactor}`,
+  dropCollections: 'delete from coll where vb = ?',
+  dropState: 'delete from vb where id = ?',
   anyBig: 'select exists(select 1 from big)',
   putVb: `insert into vb(id, high, visible, purge, snap_start, snap_end, max_cas, max_deleted_rev, failover,
     manifest_uid, items, deleted, copy, epoch, checksum) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -104,8 +109,8 @@ export const sql = {
   big: 'select val from big where id = ?',
   /** The number of rows, and the sum of the low words of their seqnos. */
   countBySeqno: 'select count(*), ifnull(sum(seq & 4294967295), 0) from doc indexed by doc_seq where vb = ?',
-  /** Vbuckets with rows and no state: found by one index step a vbucket. */
-  strayVbuckets: `with recursive v(id) as (select min(vb) from doc
+  /** Vbuckets with rows and no state: found by one index lookup per vbucket. */
+  rowsWithoutState: `with recursive v(id) as (select min(vb) from doc
     union all select (select min(vb) from doc where vb > v.id) from v where v.id is not null)
     select id from v where id is not null and id not in (select id from vb)`,
 } as const;

@@ -6,7 +6,7 @@
 //   3. The component that it waits for calls `HeldReply.resolve` with a status. The connection appends it to its resolved replies;
 //      for the first of them Clients schedules `Connection.resume`.
 //   4. `Connection.resume` sends each resolved reply: `writeHeldReply` writes the stored bytes or the status; a reply that holds a
-//      frame is run again by `Dispatcher.rerun`, now with the document or the result at hand.
+//      frame is run again by `Dispatcher.rerun`, now with the document or the result.
 //   5. The connection then runs the frames that waited for these replies.
 import { Feature } from '#wire/features.ts';
 import type { Output } from '#wire/output.ts';
@@ -18,7 +18,7 @@ import { legacyStatus } from './legacy-status.ts';
 import { replyStatus } from './reply.ts';
 import { AfterFrame, type Request } from './request.ts';
 
-/** A frame that has waited for the disk this long and misses a document again is refused with a temporary failure. */
+/** A request that has waited for the disk this long, and whose document is not in memory again, gets a temporary failure. */
 const retryMs = 2_000;
 
 /** Moves the reply just written from the output to a held reply, which is sent once the write has its durability level. */
@@ -50,7 +50,7 @@ export function holdForDisk(request: Request, before: number): AfterFrame {
   return AfterFrame.continue;
 }
 
-/** Holds the frame until its heavy work is done in another thread. A connection has one piece of heavy work at a time. */
+/** Holds the frame until its heavy work is done in another thread. A connection has one heavy job at a time. */
 export function holdForHeavyWork(request: Request, before: number): AfterFrame {
   const { resumed, connection, environment, frame, output, work } = request;
   output.rewind(before);
@@ -118,4 +118,4 @@ const mayBeOvertaken = ({ command, framing, session }: Request): boolean =>
  * would not help.
  */
 const mayFetchAgain = ({ fetched, sinceMs }: HeldReply, nowMs: number): boolean =>
-  fetched?.stayedOut !== true && (sinceMs < 0 || nowMs - sinceMs < retryMs);
+  fetched?.lacksRoom !== true && (sinceMs < 0 || nowMs - sinceMs < retryMs);

@@ -8,14 +8,14 @@ import { clearFraming, readFraming } from '#wire/framing.ts';
 import type { Output } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { notResident } from '../data/documents.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import type { Client } from '../session/client.ts';
 import { holdForDisk, holdForDurability, holdForHeavyWork } from './delayed-reply.ts';
 import { readDocumentKey } from './document-key.ts';
 import type { Environment } from './environment.ts';
+import { refuseMissing } from './missing-privileges.ts';
 import { replyStatus, replyUnreadable } from './reply.ts';
-import { AfterFrame, type CommandResult, type Handler, Outcome, Request } from './request.ts';
+import { AfterFrame, type CommandResult, type Handler, isStatus, Outcome, Request } from './request.ts';
 
 /** A command with its handler and everything that can be computed once. */
 interface Entry {
@@ -88,7 +88,7 @@ export class Dispatcher {
     replyUnreadable(this.request, connection.session);
   }
 
-  /** Checks the request and runs the command. An exception is a bug in the node; it costs this connection, not the process. */
+  /** Checks the request and runs the command. An exception is a bug in the node; it closes this connection and does not end the process. */
   private attempt(request: Request, entry: Entry | undefined, before: number): CommandResult {
     try {
       const checked = this.check(request, entry);
@@ -142,13 +142,13 @@ export class Dispatcher {
     before: number,
   ): AfterFrame {
     if (outcome === Outcome.wait) return AfterFrame.wait;
-    if (outcome === notResident) return holdForDisk(request, before);
+    if (outcome === Outcome.notResident) return holdForDisk(request, before);
     if (outcome === Outcome.heavy) return holdForHeavyWork(request, before);
     if (outcome === Outcome.close) return AfterFrame.close;
     if (outcome === Outcome.later) return AfterFrame.continue;
-    if (outcome >= 0) {
+    if (isStatus(outcome)) {
       if (outcome === Status.keyNotFound && entry?.quietOnMiss) return AfterFrame.continue;
-      if (!replyStatus(request, outcome as Status)) return AfterFrame.close;
+      if (!replyStatus(request, outcome)) return AfterFrame.close;
       if (outcome === Status.authStale) return AfterFrame.close;
     }
     if (request.result.pending > 0 && (outcome === Outcome.replied || outcome === Status.success)) {
@@ -258,13 +258,9 @@ function hiddenCollection(request: Request): Status {
 
 function checkPrivileges(request: Request, entry: Entry): Status {
   const { privileges } = request;
-  if ((privileges & entry.needsAll) !== entry.needsAll) return missing(request, entry.needsAll & ~privileges);
-  if (entry.needsAny !== 0 && (privileges & entry.needsAny) === 0) return missing(request, entry.needsAny);
+  if ((privileges & entry.needsAll) !== entry.needsAll)
+    return refuseMissing(request, entry.needsAll & ~privileges);
+  if (entry.needsAny !== 0 && (privileges & entry.needsAny) === 0)
+    return refuseMissing(request, entry.needsAny, 'one');
   return Status.success;
-}
-
-function missing(request: Request, bits: number): Status {
-  const names = Object.entries(Privilege).filter(([, bit]) => (bits & bit) !== 0);
-  const text = names.map(([name]) => name.charAt(0).toUpperCase() + name.slice(1)).join(' or ');
-  return request.refuse(Status.noAccess, `Requires privilege: ${text}`);
 }

@@ -13,17 +13,17 @@ import {
   type ItemView,
   type MutationRequest,
   type MutationResult,
+  notResident,
   type StoreMode,
 } from '../data/documents.ts';
-import type { HeavyAnswer, MadeWork } from '../heavy/jobs.ts';
+import type { HeavyAnswer, PreparedWork } from '../heavy/jobs.ts';
 import type { HeldReply } from '../served/held-reply.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';
 import type { Client } from '../session/client.ts';
 import type { Session } from '../session/session.ts';
 import type { Environment } from './environment.ts';
-import { Scratch } from './scratch.ts';
 
-/** Results of a command that are not a status; all are negative, statuses are not. */
+/** Results of a command that are not a status; all are negative, so that none equals a status. */
 export const Outcome = {
   /** The command wrote its reply itself. */
   replied: -1,
@@ -33,25 +33,42 @@ export const Outcome = {
   close: -3,
   /** Only from the checks: the frame must wait until the held replies of its connection are sent. */
   wait: -4,
+  /** `Documents` has to fetch the document from disk; the command is then run again. */
+  notResident,
   /** The command deferred heavy work (`deferWork`) and is run again with the result. */
   heavy: -6,
 } as const;
 export type Outcome = (typeof Outcome)[keyof typeof Outcome];
 
-/**
- * A status, which the dispatcher replies with, or an outcome. One status never leaves the node: `notResident` of `Documents`
- * makes the dispatcher fetch the document and run the command again.
- */
+/** The result of a command: a status, with which the dispatcher replies, or an outcome. */
 export type CommandResult = Status | Outcome;
+
+export const isStatus = (result: CommandResult): result is Status => result >= 0;
 
 /** What the connection does after a frame: read the next one, put this one back until held replies are sent, or close. */
 export const AfterFrame = { continue: 0, wait: 1, close: 2 } as const;
 export type AfterFrame = (typeof AfterFrame)[keyof typeof AfterFrame];
 
-/** Makes the heavy work from a copy of the request's frame, which it may keep. */
-export type MakeWork = (frame: Buffer) => MadeWork;
+/** Prepares the heavy work from a copy of the request's frame, which it may keep. */
+export type PrepareWork = (frame: Buffer) => PreparedWork;
 
 export type Handler = (request: Request) => CommandResult;
+
+const scratchKeptBytes = 1024 * 1024;
+
+/** A reusable buffer in which commands compose values. Its content is valid only until the command returns. */
+class Scratch {
+  buffer = Buffer.allocUnsafeSlow(4096);
+
+  /** A buffer of at least `bytes`; its previous content is lost. */
+  room(bytes: number): Buffer {
+    const tooSmall = bytes > this.buffer.length;
+    if (tooSmall || (this.buffer.length > scratchKeptBytes && bytes <= scratchKeptBytes)) {
+      this.buffer = Buffer.allocUnsafeSlow(Math.max(4096, 2 ** Math.ceil(Math.log2(bytes + 1))));
+    }
+    return this.buffer;
+  }
+}
 
 export class Request {
   readonly environment: Environment;
@@ -78,7 +95,7 @@ export class Request {
   /** The key that the command found in an earlier run. */
   found: FoundKey | null = null;
   /** Set by `deferWork`. */
-  work: MakeWork | null = null;
+  work: PrepareWork | null = null;
   /** The result of the deferred work when the command is run again. */
   heavy: HeavyAnswer | null = null;
   /** Bytes that the command processed in addition to its frame and its reply. */
@@ -102,7 +119,7 @@ export class Request {
   }
 
   /** Defers the work to another thread; the command is run again with its result. */
-  deferWork(make: MakeWork): Outcome {
+  deferWork(make: PrepareWork): Outcome {
     this.work = make;
     return Outcome.heavy;
   }

@@ -12,7 +12,7 @@ export interface HeavyPerformer {
 const bytesMax = { perUser: 128 * 1024 * 1024, total: 512 * 1024 * 1024 };
 
 const bytesOf = (job: HeavyJob): number =>
-  job.kind === 'judge' ? job.parts.reduce((sum, part) => sum + part.length, 0) : job.document.value.length;
+  job.kind === 'validate' ? job.parts.reduce((sum, part) => sum + part.length, 0) : job.document.value.length;
 
 interface Waiting {
   readonly owner: HeavyOwner;

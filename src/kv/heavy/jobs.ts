@@ -1,16 +1,17 @@
 // Heavy work: validation and sub-document operations that would block the data thread. Another thread does it on memory that does not
 // change meanwhile, then the command is run again with the result.
+import { sharedMemory, weigh } from '#base/shared-memory.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { LookupOutcome, MutationOutcome } from '../subdoc/execute.ts';
 import type { DecodeContext } from '../subdoc/specs.ts';
-import type { Judgement } from '../value/judge.ts';
+import type { ValueValidation } from '../value/validate-value.ts';
 
 /** Work on more bytes than this is heavy: the data thread validates this much of the slowest JSON in acceptable time. */
 export const heavyBytes = 64 * 1024;
 
-export interface JudgeJob {
-  kind: 'judge';
+export interface ValidateJob {
+  kind: 'validate';
   /** The value, in parts that are joined. */
   parts: readonly Buffer[];
   typed: number;
@@ -19,7 +20,7 @@ export interface JudgeJob {
 }
 
 /** `stored` is the value if it was joined from parts or put into memory that the item can take over. */
-export interface JudgedValue extends Judgement {
+export interface ValidatedValue extends ValueValidation {
   stored: Buffer | null;
 }
 
@@ -32,12 +33,12 @@ export interface SubdocJob {
   decoding: DecodeContext;
   document: SubdocDocument;
   context: SubdocContext;
-  /** As in `JudgeJob`. */
+  /** As in `ValidateJob`. */
   room: number;
 }
 
-export type HeavyJob = JudgeJob | SubdocJob;
-export type HeavyResult = JudgedValue | LookupOutcome | MutationOutcome;
+export type HeavyJob = ValidateJob | SubdocJob;
+export type HeavyResult = ValidatedValue | LookupOutcome | MutationOutcome;
 
 /** The client of a job. */
 export interface HeavyOwner {
@@ -55,7 +56,7 @@ export interface HeavyWork {
 }
 
 /** The version of the document that the job works on. */
-export interface WorkedOn {
+export interface DocumentVersion {
   casHi: number;
   casLo: number;
   locked: boolean;
@@ -69,9 +70,9 @@ export interface MutationStamp {
 }
 
 /** A job, and what the command needs again when it is run with the result. */
-export interface MadeWork {
+export interface PreparedWork {
   job: HeavyJob;
-  document?: WorkedOn;
+  document?: DocumentVersion;
   stamp?: MutationStamp;
 }
 
@@ -79,9 +80,9 @@ export interface MadeWork {
 export interface HeavyAnswer {
   /** Null until the job is done. */
   result: HeavyResult | null;
-  readonly document: WorkedOn | null;
+  readonly document: DocumentVersion | null;
   readonly stamp: MutationStamp | null;
-  /** How often the job was run, because the document changed meanwhile. */
+  /** How often the job was run: again after each change of the document meanwhile. */
   readonly attempts: number;
 }
 
@@ -89,7 +90,10 @@ export const heavyAttemptsMax = 100;
 
 /** A copy in shared memory, which another thread can read without copying it again. */
 function sharedCopy(bytes: Uint8Array): Buffer {
-  const copy = Buffer.from(new SharedArrayBuffer(bytes.length));
+  const memory = sharedMemory(bytes.length);
+  if (memory === null) throw new Error('the system has no memory for a large document');
+  weigh(memory);
+  const copy = Buffer.from(memory, 0, bytes.length);
   copy.set(bytes);
   return copy;
 }

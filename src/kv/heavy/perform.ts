@@ -5,11 +5,11 @@ import { ownMemoryBytes } from '../data/documents.ts';
 import { inItemMemory } from '../memory/item-memory.ts';
 import { executeLookup, executeMutation } from '../subdoc/execute.ts';
 import { decodeMultiLookup, decodeMultiMutation, decodeSingle } from '../subdoc/specs.ts';
-import { judgeValue } from '../value/judge.ts';
-import type { HeavyJob, HeavyResult, JudgedValue, JudgeJob, SubdocJob } from './jobs.ts';
+import { validateValue } from '../value/validate-value.ts';
+import type { HeavyJob, HeavyResult, SubdocJob, ValidatedValue, ValidateJob } from './jobs.ts';
 
 export function perform(job: HeavyJob): HeavyResult {
-  if (job.kind === 'judge') return judge(job);
+  if (job.kind === 'validate') return validate(job);
   const request = decode(job);
   if (typeof request === 'number') throw new Error('a request that was decoded before cannot be decoded');
   const { context, document } = job;
@@ -18,12 +18,12 @@ export function perform(job: HeavyJob): HeavyResult {
   return { ...outcome, value: ownMemory([outcome.value], job.room) ?? outcome.value };
 }
 
-function judge({ parts, typed, room }: JudgeJob): JudgedValue {
+function validate({ parts, typed, room }: ValidateJob): ValidatedValue {
   const joined = parts.length === 1 ? null : (ownMemory(parts, room) ?? Buffer.concat(parts));
   const bytes = joined ?? (parts[0] as Buffer);
-  const { plain, ...judgement } = judgeValue(bytes, 0, bytes.length, typed);
-  const stored = judgement.fault === null ? (joined ?? ownMemory([plain ?? bytes], room)) : null;
-  return { ...judgement, plain: stored === null ? plain : null, stored };
+  const { plain, ...validation } = validateValue(bytes, 0, bytes.length, typed);
+  const stored = validation.fault === null ? (joined ?? ownMemory([plain ?? bytes], room)) : null;
+  return { ...validation, plain: stored === null ? plain : null, stored };
 }
 
 /** A large value in memory that an item can take over; null if it is not large or not stored. */
@@ -31,7 +31,7 @@ function ownMemory(parts: readonly Buffer[], room: number): Buffer | null {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (room === 0 || bytes < ownMemoryBytes) return null;
   const value = inItemMemory(parts, room);
-  if (value === null) throw new Error('the system gives no memory for a large value');
+  if (value === null) throw new Error('the system has no memory for a large value');
   return value;
 }
 

@@ -3,12 +3,15 @@ import type { Clock } from '#ports/clock.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { BucketReport, BucketSpec, CompactOrder, DurabilityMinLevel } from '../admin.ts';
+import type { BucketReport, BucketSpec, CompactionRequest, DurabilityMinLevel, ShardSpec } from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
 import type { BucketRules } from '../bucket/rules.ts';
 import { expiryPagerSecondsDefault } from '../bucket/upkeep/expiry-pager.ts';
 import { type BucketFiles, type DiskEngine, type DiskSizes, noSizes } from '../data/disk-engine.ts';
 import { DurabilityLevel } from '../data/documents.ts';
+import type { BucketReplication } from '../replication/bucket-replication.ts';
+import type { Replication } from '../replication/replication.ts';
+import { isUnclaimed } from '../replication/unclaimed.ts';
 import { type EngineFigures, ServedBucket } from '../served/served-bucket.ts';
 import type { Now } from '../vbucket/now.ts';
 
@@ -16,6 +19,8 @@ export const filesPerBucket = 4;
 
 export interface BucketHostOptions {
   clock: Clock;
+  /** Counts work of the thread's turn. */
+  spend?: (workBytes: number) => void;
   random: Random;
   log: Log;
   now: Now;
@@ -24,6 +29,8 @@ export interface BucketHostOptions {
   folder: string;
   /** The lock file of the data folder. */
   lock?: OpenPlace | undefined;
+  /** Null while this node is the only one. */
+  replication?: () => Replication | null;
 }
 
 const levels: Record<DurabilityMinLevel, DurabilityLevel> = {
@@ -53,6 +60,8 @@ export class BucketHost {
   private sizes: DiskSizes = noSizes;
   private failure: string | null = null;
   private incarnation: number;
+  /** The replication of the bucket in its present engine and incarnation; null without other nodes. */
+  private shards: BucketReplication | null = null;
 
   constructor(spec: BucketSpec, options: BucketHostOptions) {
     this.served = new ServedBucket(spec);
@@ -77,7 +86,9 @@ export class BucketHost {
       if (bucket !== this.bucket) return;
       for (const damage of bucket.damaged)
         this.log.error('bucket.damaged', { bucket: served.name, ...damage });
-      if (bucket.state === 'ready') this.open();
+      if (bucket.state !== 'ready') return;
+      this.open();
+      await this.beginReplication();
     } catch (error) {
       this.fail('bucket.start_failed', error);
     }
@@ -97,7 +108,7 @@ export class BucketHost {
     bucket.setRules(rulesOf(spec));
     if (hasNewPolicy) bucket.setEvictionPolicy(spec.evictionPolicy);
     if (hasNewManifest) bucket.applyManifest(spec.manifest);
-    if (await bucket.followShards(spec.shards ?? [])) served.statesChanged();
+    await this.followShards(spec);
     if (spec.incarnation !== this.incarnation) await this.flush(spec.incarnation);
     return hasNewConfig;
   }
@@ -107,8 +118,8 @@ export class BucketHost {
     this.bucket.expireEvery(seconds);
   }
 
-  compact(order: CompactOrder): void {
-    this.bucket.compaction.begin(order);
+  compact(request: CompactionRequest): void {
+    this.bucket.compaction.begin(request);
   }
 
   cancelCompaction(origin?: string): void {
@@ -116,14 +127,45 @@ export class BucketHost {
   }
 
   async stop(): Promise<void> {
+    this.endReplication();
     await this.bucket.stop();
     this.served.close();
   }
 
   /** Removes the bucket and its files. */
   async destroy(): Promise<void> {
+    this.endReplication();
     this.served.close();
     await this.bucket.destroy();
+  }
+
+  /** With other nodes replication decides what this one serves; alone it serves what the map says. */
+  private async followShards({ mapRevision = 0, shards = [], type }: BucketSpec): Promise<void> {
+    const replication = type === 'cache' ? null : (this.options.replication?.() ?? null);
+    if (replication === null) {
+      if (await this.bucket.followShards(shards)) this.served.statesChanged();
+      return;
+    }
+    if (this.bucket.state !== 'ready') return;
+    this.shards ??= this.replicate(replication);
+    await this.shards.follow(shards, mapRevision);
+  }
+
+  private async beginReplication(): Promise<void> {
+    if (this.options.replication?.()) await this.followShards(this.served.spec);
+  }
+
+  private replicate(replication: Replication): BucketReplication {
+    const { bucket, incarnation, served } = this;
+    return replication.add({
+      ...{ uuid: served.uuid, incarnation, bucket },
+      changed: () => served.statesChanged(),
+    });
+  }
+
+  private endReplication(): void {
+    this.options.replication?.()?.remove(this.served.uuid);
+    this.shards = null;
   }
 
   async report(): Promise<BucketReport> {
@@ -147,7 +189,7 @@ export class BucketHost {
   }
 
   private makeBucket(spec: BucketSpec): Bucket {
-    const { clock, log, now, random } = this.options;
+    const { clock, log, now, random, spend } = this.options;
     return new Bucket({
       type: spec.type,
       rules: rulesOf(spec),
@@ -155,17 +197,27 @@ export class BucketHost {
       priority: spec.threadsNumber === 8 ? 'high' : 'low',
       expiryPagerSeconds: this.expiryPagerSeconds,
       manifest: spec.manifest,
-      shards: spec.shards,
+      shards: this.firstStates(spec),
       ...(spec.type === 'native' ? { storage: storageOf(spec, this.options) } : {}),
       now,
       clock,
+      spend,
       random,
       log,
     });
   }
 
+  /** With other nodes, an active shard starts as pending until this process has confirmed its epoch, unless the bucket is new. */
+  private firstStates({ shards, type, filesExisted = false }: BucketSpec): BucketSpec['shards'] {
+    if (type === 'cache' || !this.options.replication?.()) return shards;
+    const mustConfirm = (spec: ShardSpec): boolean =>
+      spec.state === 'active' && (filesExisted || !isUnclaimed(spec));
+    return shards?.map((spec) => (mustConfirm(spec) ? { ...spec, state: 'pending' } : spec));
+  }
+
   /** Stops the bucket and starts it again with the new specification, as a restart of the node would. */
   private async restart(spec: BucketSpec): Promise<void> {
+    this.endReplication();
     this.served.close();
     this.bucket.state = 'warmup';
     this.log.info('bucket.restarting', { bucket: spec.name });
@@ -182,12 +234,14 @@ export class BucketHost {
   }
 
   private async flush(incarnation: number): Promise<void> {
+    this.endReplication();
     this.served.close();
     try {
       await this.bucket.flush(incarnation);
       this.incarnation = incarnation;
       this.failure = null;
       if (this.bucket.state === 'ready') this.open();
+      await this.beginReplication();
     } catch (error) {
       this.fail('bucket.flush_failed', error);
     }
@@ -229,7 +283,7 @@ const storageOf = (spec: BucketSpec, { disk, folder, lock }: BucketHostOptions) 
   disk,
   files: {
     ...bucketFiles(folder, spec.uuid, spec.incarnation),
-    wasMade: spec.wasMade ?? false,
+    filesExisted: spec.filesExisted ?? false,
     ...(lock && { lock }),
   },
 });

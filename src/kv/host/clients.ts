@@ -13,6 +13,7 @@ import { SocketTransport } from '../listener/socket-transport.host.ts';
 import type { Directory, UserEntry } from '../served/directory.ts';
 import type { ServedBucket } from '../served/served-bucket.ts';
 import { configPush } from './config-push.ts';
+import { nodeAccount } from './node-clients.ts';
 
 export interface ClientsOptions {
   clock: Clock;
@@ -47,15 +48,30 @@ export class Clients {
   }
 
   connect(host: ConnectionHost, socket: Socket, shown: ShownCertificate | null): Connection {
-    const { onSecondClient, gate, traffic } = this.options;
+    const connection = this.add(host, socket);
+    this.options.gate.follow(socket);
+    if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.remotePlain.add(connection);
+    if (shown) this.certify(connection, shown);
+    return connection;
+  }
+
+  /** A connection of another node, which its certificate has proved. The allowlist is about clients. */
+  connectNode(host: ConnectionHost, socket: Socket): Connection {
+    const { directory } = this.options;
+    const connection = this.add(host, socket);
+    const user = directory.user(nodeAccount.name);
+    if (user === undefined) connection.destroy();
+    else connection.certify(user, directory);
+    return connection;
+  }
+
+  private add(host: ConnectionHost, socket: Socket): Connection {
+    const { onSecondClient, traffic } = this.options;
     const connection = new Connection(host, new SocketTransport(socket), peerOf(socket));
     this.all.add(connection);
     if (this.all.size === 2) onSecondClient?.();
-    gate.follow(socket);
     traffic.connections++;
-    if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.remotePlain.add(connection);
     this.log('connection.opened', connection.peer);
-    if (shown) this.certify(connection, shown);
     return connection;
   }
 
@@ -135,7 +151,8 @@ export class Clients {
   /** A client whose certificate names no user may still log in, unless certificates are mandatory. */
   private certify(connection: Connection, { user, demanded }: ShownCertificate): void {
     const { directory, log } = this.options;
-    const known = user === null ? undefined : directory.user(user);
+    // Accounts of the node's own services have names that no certificate of a user may claim.
+    const known = user === null || user.startsWith('@') ? undefined : directory.user(user);
     if (known && !this.mayConnect(known)) connection.destroy();
     else if (known) connection.certify(known, directory);
     else if (demanded) {

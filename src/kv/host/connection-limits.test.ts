@@ -33,7 +33,7 @@ describe('the limit on connections', () => {
     assert.equal((await fourth.ask(noop)).status, 0);
   });
 
-  it('lets another in when one has gone', async () => {
+  it('accepts another when one has closed', async () => {
     await using started = await startService(aDesired(limits({ connectionsMax: 1 })));
     const first = await started.connect();
     await first.ask(noop);
@@ -44,8 +44,25 @@ describe('the limit on connections', () => {
   });
 });
 
+describe('a data service that does not know its users yet', () => {
+  it('closes connections without refusing a login, which clients would take as final', async () => {
+    const closed: boolean[] = [];
+    const early = async (port: number): Promise<void> => {
+      const client = connect(port, '127.0.0.1');
+      let received = 0;
+      client.on('data', (bytes) => (received += bytes.length));
+      const [hadError] = (await once(client, 'close')) as [boolean];
+      closed.push(hadError || received > 0);
+    };
+    await using started = await startService(aDesired(), { beforeApply: early });
+    assert.deepEqual(closed, [false]);
+    const client = await started.ready();
+    assert.equal((await client.ask(noop)).status, 0);
+  });
+});
+
 describe('the limit on idle time', () => {
-  it('hangs up on clients that ask for nothing, and on nobody else', async () => {
+  it('closes connections without requests, and no others', async () => {
     const clock = new ManualClock();
     const desired = aDesired(limits({ idleSeconds: 10 }));
     await using started = await startService(desired, { clock });
@@ -59,7 +76,7 @@ describe('the limit on idle time', () => {
     assert.equal((await busy.ask(noop)).status, 0);
   });
 
-  it('does not count while there is none, and begins when it is set', async () => {
+  it('closes no connection until it is set', async () => {
     const clock = new ManualClock();
     await using started = await startService(aDesired(), { clock });
     const client = await started.ready();
@@ -73,7 +90,7 @@ describe('the limit on idle time', () => {
   });
 });
 
-it('connections are logged as they come and go where that is asked for', async () => {
+it('connections are logged when they open and close, if that is configured', async () => {
   const events: string[] = [];
   const log: Log = { ...silentLog, info: (event) => void events.push(event), child: () => log };
   const desired = aDesired(limits({ logsConnections: true, connectionsMax: 1 }));
@@ -97,30 +114,30 @@ describe('clients that have not logged in', () => {
 
   it('leave half of the connections, and most of those of their address, to others', async () => {
     await using started = await startService(undefined, { handles });
-    const strangers = await Promise.all(Array.from({ length: 4 }, () => started.connect()));
-    for (const stranger of strangers) await stranger.ask(noop);
+    const unauthenticated = await Promise.all(Array.from({ length: 4 }, () => started.connect()));
+    for (const client of unauthenticated) await client.ask(noop);
     const fifth = connect(started.port, '127.0.0.1').on('error', () => {});
     fifth.resume();
     await once(fifth, 'close');
     const other = connect({ port: started.port, host: '127.0.0.1', localAddress: '127.0.0.9' });
     await once(other, 'connect');
-    await strangers[0]!.plain('admin', 'password');
+    await unauthenticated[0]!.plain('admin', 'password');
     const sixth = await started.connect();
-    assert.equal((await sixth.ask(noop)).status, 0, 'one that logged in is none of them');
+    assert.equal((await sixth.ask(noop)).status, 0, 'a client that logged in is not counted');
     other.destroy();
   });
 
-  it('are counted again when a connection closes', async () => {
+  it('no longer count when they close', async () => {
     await using started = await startService(undefined, { handles });
     for (let round = 0; round < 10; round++) {
-      const stranger = await started.connect();
-      await stranger.ask(noop);
-      stranger.close();
+      const client = await started.connect();
+      await client.ask(noop);
+      client.close();
       await eventually(async () => assert.equal((await started.service.report()).connections, 0));
     }
   });
 
-  it('do not take more connections than there are handles for', async () => {
+  it('get no more connections than there are file handles', async () => {
     await using started = await startService(undefined, { handles: { data: 2, rest: 16 } });
     const first = await started.ready();
     const second = await started.ready();

@@ -1,6 +1,5 @@
 // The data service: its ports, its buckets, and the desired state that it applies. It runs in a worker thread; in tests, in the
 // thread of the test.
-
 import { HashingQueue } from '#auth/hashing-queue.ts';
 import type { Kdf } from '#auth/kdf.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
@@ -10,7 +9,8 @@ import type { Clock } from '#ports/clock.ts';
 import { type HandleShares, handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import { type UnauthenticatedLimits, UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
+import { UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
+import type { BatchRequest } from '#wire/document-batch.ts';
 import { frameBytesMax } from '#wire/frame.ts';
 import { Output } from '#wire/output.ts';
 import type { Status } from '#wire/status.ts';
@@ -18,7 +18,7 @@ import { noTraffic } from '../activity.ts';
 import type {
   BatchPort,
   BucketSpec,
-  CompactOrder,
+  CompactionRequest,
   ExternalLogin,
   KvAdmin,
   KvDesired,
@@ -26,7 +26,11 @@ import type {
   KvReport,
   KvStartOptions,
   KvThreads,
+  MapOutcome,
+  MapRequest,
+  PeerTls,
   RefusedLogin,
+  SyncMember,
 } from '../admin.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import { expiryPagerSecondsDefault } from '../bucket/upkeep/expiry-pager.ts';
@@ -38,6 +42,10 @@ import { Dispatcher } from '../dispatch/dispatcher.ts';
 import { type HeavyPerformer, HeavyQueue } from '../heavy/heavy-queue.ts';
 import { inlineHeavy } from '../heavy/inline.ts';
 import { Listener } from '../listener/listener.host.ts';
+import type { LinkHost } from '../replication/link.ts';
+import { listenForNodes } from '../replication/listen-for-nodes.ts';
+import { Replication } from '../replication/replication.ts';
+import { TlsLinks } from '../replication/tls-links.host.ts';
 import { Directory } from '../served/directory.ts';
 import { TurnClock } from '../turn-clock.ts';
 import { Now } from '../vbucket/now.ts';
@@ -46,6 +54,9 @@ import { Clients, defaultLimits } from './clients.ts';
 import { defaultThreads, diskThreads } from './disk-threads.ts';
 import { DocumentBatches } from './document-batches.ts';
 import { ExternalLogins } from './external-logins.ts';
+import { MapRequests } from './map-requests.ts';
+import { NodeClients, nodeAccount } from './node-clients.ts';
+import { unauthenticatedLimits } from './unauthenticated-limits.ts';
 
 export interface DataServiceOptions {
   clock: Clock;
@@ -58,6 +69,10 @@ export interface DataServiceOptions {
   loginRefused?: (login: RefusedLogin) => void;
   /** Requests the verification of an external user, which `answerExternalLogin` answers. Omitted: their logins fail. */
   askExternal?: (login: ExternalLogin) => void;
+  /** Requests a change of a map, which `answerMapChange` answers. Omitted: no map is changed. */
+  askMapChange?: (request: MapRequest) => void;
+  /** Connections to other nodes; omitted: over TLS. */
+  links?: LinkHost<PeerTls>;
   /** Memory limits for large requests that are arriving. */
   input?: InputLimits;
   /** File descriptors of the process; omitted: read from the system. */
@@ -70,10 +85,6 @@ export interface DataServiceOptions {
   /** Called when two connections are open at once: then there are clients beside the node's own start check. */
   onSecondClient?: () => void;
 }
-
-/** Limit of unauthenticated connections from one address. */
-const unauthenticatedPerSource = 1024;
-const unauthenticatedMin = 4;
 
 /** `apply` waits this long for new buckets. Small ones are ready by then; large ones continue to warm up. */
 const startWaitMs = 2_000;
@@ -98,7 +109,14 @@ export class DataService implements KvAdmin {
   private readonly handles: HandleShares;
   private threads = diskThreads(defaultThreads, 1);
   private readonly externalLogins: ExternalLogins;
+  private readonly mapRequests: MapRequests;
+  private readonly links: LinkHost<PeerTls>;
+  private readonly nodeClients: NodeClients;
+  /** Null while this node is the only one. */
+  private replication: Replication | null = null;
   private stopping = false;
+  /** Until then no client is admitted: its login would be refused, which clients take as final. */
+  private knowsUsers = false;
   /** The last call of `apply`; calls are applied one after the other. */
   private last: Promise<unknown> = Promise.resolve();
 
@@ -108,11 +126,17 @@ export class DataService implements KvAdmin {
     this.handles = options.handles ?? handleShares();
     this.heavy = new HeavyQueue(options.heavy ?? inlineHeavy(options.clock));
     this.externalLogins = new ExternalLogins(options.askExternal ?? null);
+    this.links = options.links ?? new TlsLinks();
+    this.mapRequests = new MapRequests(options.askMapChange ?? null);
     const { onSecondClient, log } = options;
     const { clock, directory, gate, traffic } = this;
     const tick = () => this.tick();
     this.clients = new Clients({ clock, log, directory, gate, traffic, tick, onSecondClient });
-    this.unauthenticated = new UnauthenticatedSockets(() => this.unauthenticatedLimits(), clock);
+    this.nodeClients = new NodeClients(this.links, this.clients, () => this.connectionHost);
+    this.unauthenticated = new UnauthenticatedSockets(
+      () => unauthenticatedLimits(this.connectionsMax()),
+      clock,
+    );
     this.listener = new Listener({
       gate: this.gate,
       intake: { connect: (socket, shown) => this.clients.connect(this.connectionHost, socket, shown) },
@@ -161,12 +185,19 @@ export class DataService implements KvAdmin {
       forget: (connection) => this.clients.forget(connection),
     };
     const folder = `${options.dataDir}/buckets`;
-    this.bucketOptions = { clock, random, log, now: this.now, disk, folder, lock: options.lock };
+    const spend = (workBytes: number): void => clock.spend(workBytes);
+    const { lock } = options;
+    const replication = () => this.replication;
+    this.bucketOptions = { clock, spend, random, log, now: this.now, disk, folder, lock, replication };
     return await this.listen(options);
   }
 
   async answerExternalLogin(id: number, isRight: boolean): Promise<void> {
     this.externalLogins.answer(id, isRight);
+  }
+
+  async answerMapChange(id: number, outcome: MapOutcome): Promise<void> {
+    this.mapRequests.answer(id, outcome);
   }
 
   apply(desired: KvDesired): Promise<KvReport> {
@@ -192,15 +223,17 @@ export class DataService implements KvAdmin {
   }
 
   async serveBatches(port: BatchPort): Promise<void> {
-    port.on('message', (request) => {
+    const answer = (request: BatchRequest): void => {
       const reply = this.batches.answer(request);
       port.postMessage(reply, reply.entries === null ? [] : [reply.entries.buffer as ArrayBuffer]);
-    });
+    };
+    // Deferred, so that it shares the turns of the data thread with clients.
+    port.on('message', (request) => this.clock.soon(() => answer(request)));
     port.unref();
   }
 
-  async compact(bucketUuid: string, order: CompactOrder): Promise<void> {
-    this.hostOf(bucketUuid)?.compact(order);
+  async compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
+    this.hostOf(bucketUuid)?.compact(request);
   }
 
   async cancelCompaction(bucketUuid: string, origin?: string): Promise<void> {
@@ -212,6 +245,8 @@ export class DataService implements KvAdmin {
     this.clients.endSweeps();
     const closed = this.listener.close();
     await this.last;
+    this.replication?.close();
+    await this.links.close();
     await Promise.all([...this.hosts.values()].map((host) => host.stop()));
     await this.clients.end();
     await this.heavy.stop();
@@ -224,10 +259,11 @@ export class DataService implements KvAdmin {
       const forThisMachineOnly = options.plainForThisMachineOnly ?? false;
       const port = await this.listener.listen(options.host, options.port, { forThisMachineOnly });
       const tlsPort = await this.listener.listenTls(options.host, options.tlsPort);
+      const replicationPort = await listenForNodes(this.links, options);
       this.clients.planSweep();
-      return { port, tlsPort };
+      return { port, tlsPort, ...(replicationPort !== null && { replicationPort }) };
     } catch (error) {
-      await this.listener.close();
+      await Promise.all([this.listener.close(), this.links.close()]);
       throw error;
     }
   }
@@ -243,17 +279,8 @@ export class DataService implements KvAdmin {
   }
 
   private connectionsMax(): number {
+    if (!this.knowsUsers) return 0;
     return Math.min(this.options.connectionsMax ?? this.clients.limits.connectionsMax, this.handles.data);
-  }
-
-  /** Reserves half of the connections for authenticated clients, unless the limit is very small. */
-  private unauthenticatedLimits(): UnauthenticatedLimits {
-    const connectionsMax = this.connectionsMax();
-    const total = Math.max(Math.floor(connectionsMax / 2), Math.min(connectionsMax, unauthenticatedMin));
-    return {
-      total,
-      perSource: Math.min(unauthenticatedPerSource, Math.max(Math.floor(total / 2), unauthenticatedMin)),
-    };
   }
 
   private limitFigures(): Record<string, number> {
@@ -277,20 +304,23 @@ export class DataService implements KvAdmin {
     const { directory } = this;
     this.clients.follow(desired.limits ?? defaultLimits);
     this.setThreads(desired.threads ?? defaultThreads);
+    const { cluster } = desired;
+    // Without a certificate it could not reach the copies that the map names.
+    if (cluster?.tls) this.replicationAs(cluster.self).follow(cluster);
+    this.nodeClients.follow(cluster?.peers ?? []);
     if (desired.tls) this.listener.useTls(desired.tls);
-    const isPlainForThisMachineOnly = desired.plainForThisMachineOnly ?? false;
-    if (isPlainForThisMachineOnly !== this.listener.isPlainForThisMachineOnly)
-      await this.openPlainTo(isPlainForThisMachineOnly);
+    await this.openPlainTo(desired.plainForThisMachineOnly ?? false);
     const { clusterConfig } = desired;
     directory.clusterConfig = clusterConfig && { ...clusterConfig, json: Buffer.from(clusterConfig.json) };
     const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
     await Promise.all(removed.map((host) => this.remove(host)));
-    await Promise.all(desired.leaving.map((uuid) => this.removeLeftovers(uuid)));
+    await Promise.all(desired.deletedBuckets.map((uuid) => this.removeLeftovers(uuid)));
     this.expiryPagerSeconds = desired.expiryPagerSeconds ?? expiryPagerSecondsDefault;
     for (const host of this.hosts.values()) host.expireEvery(this.expiryPagerSeconds);
     const begun = new Set([...this.hosts.values()].map(({ started }) => started));
     const followed = desired.buckets.map((spec) => this.followBucket(spec));
-    directory.replaceUsers(desired.users);
+    directory.replaceUsers(cluster?.tls ? [...desired.users, nodeAccount] : desired.users);
+    this.knowsUsers = true;
     directory.withheldFeatures = desired.limits?.withheldFeatures ?? [];
     directory.admitsUnknown = desired.admitsUnknownUsers ?? false;
     await Promise.all(followed);
@@ -298,8 +328,21 @@ export class DataService implements KvAdmin {
     return await this.report();
   }
 
+  /** The replication of this node, which is no longer the only one. */
+  private replicationAs(self: SyncMember): Replication {
+    const { clock, links, mapRequests } = this;
+    const { log } = this.options;
+    const tick = () => this.tick();
+    this.replication ??= new Replication({
+      ...{ self, links, clock, log, tick },
+      change: (change) => mapRequests.ask(change),
+    });
+    return this.replication;
+  }
+
   /** If the port cannot be opened, `apply` fails, and the manager sends the desired state again. */
   private async openPlainTo(isForThisMachineOnly: boolean): Promise<void> {
+    if (isForThisMachineOnly === this.listener.isPlainForThisMachineOnly) return;
     await this.listener.listenForThisMachineOnly(isForThisMachineOnly);
     if (isForThisMachineOnly) this.clients.closeRemotePlain();
   }

@@ -12,16 +12,16 @@ import type { KvAdmin } from '../admin.ts';
 import { workerDiskEngine } from '../disk/hosts/worker-engine.ts';
 import { HeavyThread } from '../heavy/hosts/heavy-thread.ts';
 import { DataService } from './data-service.ts';
-import type { DoorCall, DoorFailure, ThreadMessage } from './thread-messages.ts';
+import type { ThreadCall, ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
 
 assert(parentPort !== null, 'the data service runs in a worker thread');
 const port = parentPort;
-const say = (message: ThreadMessage): void => port.postMessage(message);
+const sendMessage = (message: ThreadMessage): void => port.postMessage(message);
 
 const logTo = (component: string): Log => {
   const at =
     (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
-      say({ kind: 'log', level, event, fields: { component, ...fields } });
+      sendMessage({ kind: 'log', level, event, fields: { component, ...fields } });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
 };
 
@@ -34,25 +34,26 @@ const service = new DataService({
   heavy: new HeavyThread(realClock),
   processors: availableParallelism(),
   onSecondClient: inlineMore,
-  loginRefused: (login) => say({ kind: 'login refused', login }),
-  askExternal: (login) => say({ kind: 'external login', login }),
+  loginRefused: (login) => sendMessage({ kind: 'login refused', login }),
+  askExternal: (login) => sendMessage({ kind: 'external login', login }),
+  askMapChange: (request) => sendMessage({ kind: 'map change', request }),
 });
 
-port.on('message', (call: DoorCall) => void answer(call));
+port.on('message', (call: ThreadCall) => void answer(call));
 // The data is off the heap. What remains on the heap after a busy period is mostly compiled code that will be needed again.
-giveBackWhenIdle({ worthBytes: 6 << 20 });
+giveBackWhenIdle({ growthBytes: 6 << 20 });
 
-async function answer({ id, method, args }: DoorCall): Promise<void> {
+async function answer({ id, method, args }: ThreadCall): Promise<void> {
   try {
     const act = service[method] as (...args: unknown[]) => Promise<unknown>;
-    say({ kind: 'result', id, result: await act.apply(service, args) });
+    sendMessage({ kind: 'result', id, result: await act.apply(service, args) });
   } catch (error) {
-    say({ kind: 'failure', id, failure: failureOf(error) });
+    sendMessage({ kind: 'failure', id, failure: failureOf(error) });
   }
   if (method === ('stop' satisfies keyof KvAdmin)) port.close();
 }
 
-function failureOf(error: unknown): DoorFailure {
+function failureOf(error: unknown): ThreadCallFailure {
   const message = error instanceof Error ? error.message : String(error);
   return { message, code: (error as NodeJS.ErrnoException).code };
 }

@@ -1,5 +1,5 @@
-// Reads documents in batches for the services beside the data thread, without a frame for each. What is not in memory, or too large
-// for a batch, is left to the data port.
+// Reads documents in batches for the services beside the data thread, without a frame for each. The services read documents that are not in
+// memory, or too large for a batch, through the data port.
 import { assert } from '#base/assert.ts';
 import { writeU32 } from '#wire/bytes.ts';
 import {
@@ -13,18 +13,19 @@ import {
   type VbucketsRequest,
 } from '#wire/document-batch.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { visitedSlotsMax } from '../bucket/keys/bucket-keys.ts';
 import { bodyOf, plainValue } from '../commands/values.ts';
 import { emptyItemView } from '../data/documents.ts';
 import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import type { Directory } from '../served/directory.ts';
 import type { BucketEngine, ServedBucket } from '../served/served-bucket.ts';
 
-/** A batch of vbuckets ends with the one that reaches this. */
+/** A batch of vbuckets ends after the one that reaches this size, or with which as many slots were visited as a turn allows. */
 const enoughBytes = 256 << 10;
-/** Documents beyond this, and larger ones, are left to the data port. */
+/** Limits of a batch and of a value in it. */
 const batchBytesMax = 2 << 20;
 const valueBytesMax = 128 << 10;
-/** Beyond `batchBytesMax`: one value, and the keys of all other documents of a vbucket. */
+/** Room beyond `batchBytesMax` for one value, and the keys of all other documents of a vbucket. */
 const restBytes = 3 << 20;
 
 export class DocumentBatches {
@@ -84,22 +85,24 @@ export class DocumentBatches {
     }
   }
 
-  /** Answers how many vbuckets are in the batch. */
+  /** Returns how many vbuckets are in the batch. */
   private readVbuckets(
     { collection, vbuckets, keysOnly }: VbucketsRequest,
     { keys, documents }: BucketEngine,
   ): number {
     const { view } = this;
-    for (const [place, vb] of vbuckets.entries()) {
+    let slots = 0;
+    for (const [index, vb] of vbuckets.entries()) {
       const isDone =
         documents.isActive(vb) &&
-        keys.visitAll(vb, collection, view, (keyStart, isHere) => {
-          const isIn = keysOnly || (isHere && this.end <= batchBytesMax);
-          if (isIn) this.document(keyStart, view.keyEnd - keyStart, keysOnly);
+        keys.visitAll(vb, collection, view, (keyStart, isResident) => {
+          const isIncluded = keysOnly || (isResident && this.end <= batchBytesMax);
+          if (isIncluded) this.document(keyStart, view.keyEnd - keyStart, keysOnly);
           else this.key(Entry.single, keyStart);
         });
       if (!isDone) this.head(Entry.vbucket, vb, 0);
-      if (this.end >= enoughBytes) return place + 1;
+      slots += keys.slots(vb);
+      if (this.end >= enoughBytes || slots >= visitedSlotsMax) return index + 1;
     }
     return vbuckets.length;
   }

@@ -1,4 +1,4 @@
-// Every bucket checks the lock of the data folder before it commits, whatever made or opened its files.
+// Every bucket checks the lock of the data folder before it commits, however its files were created or opened.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import type { BucketSpec } from '../admin.ts';
 import { WorkerKvAdmin } from './worker-kv-admin.ts';
 
-/** How the files of a bucket come into being, before the lock vanishes. */
+/** How the files of a bucket are created, before the lock file is removed. */
 const ways: Record<string, Partial<BucketSpec>> = {
   created: {},
   reopened: {},

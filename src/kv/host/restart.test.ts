@@ -4,7 +4,7 @@ import { Status } from '#wire/status.ts';
 import { aBucket, aDesired, startService } from '../../../test/support/data-service.ts';
 
 for (const change of [{ evictionPolicy: 'fullEviction' }, { threadsNumber: 8 }] as const) {
-  test(`a change of ${Object.keys(change)[0]} restarts the bucket: it warms up, refuses, and has all its documents`, async () => {
+  test(`a change of ${Object.keys(change)[0]} restarts the bucket, which then has all its documents`, async () => {
     await using service = await startService();
     const client = await service.ready();
     const key = Buffer.from('\0k');
@@ -15,10 +15,11 @@ for (const change of [{ evictionPolicy: 'fullEviction' }, { threadsNumber: 8 }] 
     const statuses = new Set<number>();
     let isDone = false;
     void applied.then(() => (isDone = true));
-    while (!isDone) {
+    // With these files in memory a restart takes no longer than some reports.
+    for (let reports = 0; !isDone && reports < 100; reports++)
       seen.add((await service.service.report()).buckets[0]?.state);
-      statuses.add((await client.ask({ opcode: 0, key })).status);
-    }
+    while (!isDone) statuses.add((await client.ask({ opcode: 0, key })).status);
+    statuses.add((await client.ask({ opcode: 0, key })).status);
     const { buckets } = await applied;
     assert.equal(buckets[0]?.state, 'ready');
     assert.ok(statuses.has(Status.success) || statuses.has(Status.temporaryFailure));

@@ -1,4 +1,5 @@
-// Clients that connect and keep quiet, on both data ports over real sockets: how long they stay, and whom they keep out.
+// Clients that connect and send nothing, on both data ports over real sockets: how long they stay connected, and that others can still
+// connect.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +9,7 @@ import { startService } from '../../../test/support/data-service.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 
-/** Connected, and read so that its end is noticed. */
+/** A connected socket that is read, so that its end is detected. */
 async function silent(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
   socket.resume();
@@ -16,12 +17,12 @@ async function silent(port: number, localAddress = '127.0.0.1'): Promise<Socket>
   return socket;
 }
 
-test('a silent connection to the TLS port ends after half a minute, whatever it trickles', async () => {
+test('a silent connection to the TLS port ends after half a minute, even if single bytes arrive', async () => {
   const clock = new ManualClock();
   await using started = await startService(undefined, { clock });
   const quiet = await silent(started.tlsPort);
   const slow = await silent(started.tlsPort);
-  // The head of a ClientHello that never comes.
+  // The start of a ClientHello whose rest is never sent.
   slow.write(Buffer.from([0x16, 3, 1, 2, 0]));
   const sooner = await silent(started.tlsPort);
   await eventually(() => assert.equal(started.service.unauthenticated.total, 3));

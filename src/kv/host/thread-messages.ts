@@ -1,14 +1,14 @@
 // Messages between the main thread and the data thread: calls of KvAdmin and their results, logins and log lines.
 import type { LogLevel } from '#ports/log.ts';
-import type { ExternalLogin, KvAdmin, RefusedLogin } from '../admin.ts';
+import type { ExternalLogin, KvAdmin, MapRequest, RefusedLogin } from '../admin.ts';
 
-export interface DoorCall {
+export interface ThreadCall {
   id: number;
   method: keyof KvAdmin;
   args: unknown[];
 }
 
-export interface DoorFailure {
+export interface ThreadCallFailure {
   message: string;
   /** Code of a system error: `EADDRINUSE`. */
   code: string | undefined;
@@ -16,7 +16,8 @@ export interface DoorFailure {
 
 export type ThreadMessage =
   | { kind: 'result'; id: number; result: unknown }
-  | { kind: 'failure'; id: number; failure: DoorFailure }
+  | { kind: 'failure'; id: number; failure: ThreadCallFailure }
   | { kind: 'login refused'; login: RefusedLogin }
   | { kind: 'external login'; login: ExternalLogin }
+  | { kind: 'map change'; request: MapRequest }
   | { kind: 'log'; level: Exclude<LogLevel, 'silent'>; event: string; fields: Record<string, unknown> };

@@ -94,7 +94,7 @@ test('requests of all connections together occupy a turn for a limited time, in 
     await clock.turn();
     longest = Math.max(longest, sum() - before);
     if (turn === 8) for (const each of answered()) assert.ok(each >= 4, `${answered()}`);
-    if (turn > 1000) throw new Error('the connections do not go on');
+    if (turn > 1000) throw new Error('the connections do not continue');
   }
   const { turnMs, tasksMs } = turnLimits;
   // The clock is read after a request: one too many on either side.

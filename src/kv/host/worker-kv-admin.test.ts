@@ -35,7 +35,7 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
     const { port } = await admin.start(startOptions(dataDir));
     const incarnation = round === 'flush' || round === 'empty' ? 2 : 1;
     await admin.apply(aDesired({ buckets: [aBucket('b', { incarnation })] }));
-    // On a busy machine later than `apply` waits.
+    // On a busy machine the bucket becomes ready later than `apply` waits.
     await eventually(async () => {
       const { buckets } = await admin.report();
       assert.deepEqual(
@@ -62,11 +62,13 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
 test('a data thread removes the files of a bucket whose deletion an earlier one did not finish', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
   const { uuid } = aBucket('b');
-  for (const leaving of [[], [uuid]]) {
+  for (const deletedBuckets of [[], [uuid]]) {
     const admin = newAdmin();
     await admin.start(startOptions(dataDir));
-    await admin.apply(aDesired({ buckets: leaving.length === 0 ? [aBucket('b')] : [], leaving }));
-    assert.equal(existsSync(join(dataDir, 'buckets', uuid)), leaving.length === 0);
+    await admin.apply(
+      aDesired({ buckets: deletedBuckets.length === 0 ? [aBucket('b')] : [], deletedBuckets }),
+    );
+    assert.equal(existsSync(join(dataDir, 'buckets', uuid)), deletedBuckets.length === 0);
     await admin.stop();
   }
   await rm(dataDir, { recursive: true });

@@ -5,16 +5,19 @@ import type { Log } from '#ports/log.ts';
 import { startWorker } from '#ports/worker.ts';
 import type {
   BatchPort,
-  CompactOrder,
+  CompactionRequest,
   ExternalLogin,
   KvAdmin,
   KvDesired,
   KvPorts,
   KvReport,
   KvStartOptions,
+  MapChange,
+  MapOutcome,
+  MapRequest,
   RefusedLogin,
 } from '../admin.ts';
-import type { DoorFailure, ThreadMessage } from './thread-messages.ts';
+import type { ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
 
 export interface WorkerKvAdminOptions {
   log: Log;
@@ -23,6 +26,8 @@ export interface WorkerKvAdminOptions {
   onLoginRefused?: (login: RefusedLogin) => void;
   /** Verifies the password of an external user. Omitted: their logins fail. */
   verifyExternal?: (name: string, password: string) => Promise<boolean>;
+  /** Changes the map of a bucket. Omitted: nothing is changed. */
+  changeMap?: (change: MapChange) => Promise<MapOutcome>;
 }
 
 export class WorkerKvAdmin implements KvAdmin {
@@ -63,12 +68,16 @@ export class WorkerKvAdmin implements KvAdmin {
     return this.call('answerExternalLogin', [id, isRight]);
   }
 
+  answerMapChange(id: number, outcome: MapOutcome): Promise<void> {
+    return this.call('answerMapChange', [id, outcome]);
+  }
+
   randomKey(bucket: string): Promise<string | null> {
     return this.call('randomKey', [bucket]);
   }
 
-  compact(bucketUuid: string, order: CompactOrder): Promise<void> {
-    return this.call('compact', [bucketUuid, order]);
+  compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
+    return this.call('compact', [bucketUuid, request]);
   }
 
   cancelCompaction(bucketUuid: string, origin?: string): Promise<void> {
@@ -107,6 +116,10 @@ export class WorkerKvAdmin implements KvAdmin {
       void this.verify(message.login);
       return;
     }
+    if (message.kind === 'map change') {
+      void this.changeMap(message.request);
+      return;
+    }
     const answer = this.waiting.get(message.id);
     this.waiting.delete(message.id);
     if (message.kind === 'result') answer?.resolve(message.result);
@@ -120,6 +133,14 @@ export class WorkerKvAdmin implements KvAdmin {
     await this.answerExternalLogin(id, isRight).catch(() => {});
   }
 
+  private async changeMap({ id, change }: MapRequest): Promise<void> {
+    const changed = this.options.changeMap?.(change) ?? nobodyChanges;
+    const outcome = await changed.catch(
+      (error: Error) => ({ kind: 'unknown', reason: error.message }) as const,
+    );
+    await this.answerMapChange(id, outcome).catch(() => {});
+  }
+
   private lose(reason: Error): void {
     if (this.lost) return;
     this.lost = reason;
@@ -129,5 +150,10 @@ export class WorkerKvAdmin implements KvAdmin {
   }
 }
 
-const errorOf = ({ message, code }: DoorFailure): Error =>
+const nobodyChanges: Promise<MapOutcome> = Promise.resolve({
+  kind: 'unknown',
+  reason: 'this node has no configuration store',
+});
+
+const errorOf = ({ message, code }: ThreadCallFailure): Error =>
   Object.assign(new Error(message), code === undefined ? {} : { code });

@@ -12,8 +12,8 @@ const sharedReadBytes = 256 * 1024;
 const keepAliveDelayMs = 30_000;
 const backlog = 1024;
 /** Time for a refused client to close its side, and how many refused clients may be waited for at once. */
-const turnAwayMs = 1_000;
-const turnedAwayMax = 256;
+const refusedCloseMs = 1_000;
+const refusedMax = 256;
 
 export interface ListenerOptions {
   intake: Intake;
@@ -36,7 +36,7 @@ export class Listener {
   isPlainForThisMachineOnly = false;
   private tlsServer: TlsServer | null = null;
   private clients: ClientCertificates | undefined;
-  private turnedAway = 0;
+  private refusedCount = 0;
 
   constructor(options: ListenerOptions) {
     this.options = options;
@@ -76,7 +76,7 @@ export class Listener {
   private plainServer(): Server {
     const server = createServer({ pauseOnConnect: true, ...socketOptions }, (socket) => {
       if (this.options.gate.refuses(socket)) return;
-      if (this.isFull) this.turnAway(socket);
+      if (this.isFull) this.refuse(socket);
       else if (!this.options.unauthenticated.enter(socket)) this.options.refused?.(socket);
       else if (this.options.withoutSharedBuffer) readEvents(socket, this.options.intake, null);
       else readShared(socket, server, this.shared, this.options.intake);
@@ -94,7 +94,7 @@ export class Listener {
         if (this.options.gate.refuses(socket)) return;
         const shown = shownCertificate(socket, this.clients);
         if (shown === 'refused') socket.destroy();
-        else if (this.isFull) this.turnAway(socket);
+        else if (this.isFull) this.refuse(socket);
         else readEvents(socket, this.options.intake, shown);
       },
     );
@@ -131,16 +131,16 @@ export class Listener {
   }
 
   /** Closes the server's side and discards what the client sends: otherwise the client would see a reset instead of an end. */
-  private turnAway(socket: Socket): void {
+  private refuse(socket: Socket): void {
     this.options.refused?.(socket);
     socket.on('error', () => socket.destroy());
-    if (this.turnedAway >= turnedAwayMax) {
+    if (this.refusedCount >= refusedMax) {
       socket.destroy();
       return;
     }
-    this.turnedAway++;
-    socket.once('close', () => this.turnedAway--);
-    socket.setTimeout(turnAwayMs, () => socket.destroy());
+    this.refusedCount++;
+    socket.once('close', () => this.refusedCount--);
+    socket.setTimeout(refusedCloseMs, () => socket.destroy());
     socket.resume();
     socket.end();
   }

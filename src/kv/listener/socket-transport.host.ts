@@ -20,9 +20,10 @@ export class SocketTransport implements Transport {
   write(bytes: Buffer, length: number): boolean {
     const { socket } = this;
     if (socket.destroyed || socket.writableEnded) return true;
-    const taken = this.descriptor >= 0 && socket.writableLength === 0 ? this.writeNow(bytes, length) : 0;
-    if (taken === length) return true;
-    socket.write(bytes.subarray(taken, length));
+    const acceptedBytes =
+      this.descriptor >= 0 && socket.writableLength === 0 ? this.writeNow(bytes, length) : 0;
+    if (acceptedBytes === length) return true;
+    socket.write(bytes.subarray(acceptedBytes, length));
     // If nothing waits in the stream, the operating system has accepted everything and the memory can be reused.
     return socket.writableLength === 0;
   }
@@ -110,12 +111,13 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
 }
 
 /** Reads through public events; each chunk has its own memory. */
-export function readEvents(socket: Socket, intake: Intake, shown: ShownCertificate | null): void {
+export function readEvents(socket: Socket, intake: Intake, shown: ShownCertificate | null): Connection {
   const connection = watch(socket, intake, shown);
   socket.on('data', (chunk: Buffer) => {
     if (!connection.received(chunk, 0, chunk.length)) socket.pause();
   });
   socket.resume();
+  return connection;
 }
 
 function watch(socket: Socket, intake: Intake, shown: ShownCertificate | null): Connection {

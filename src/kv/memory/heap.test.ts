@@ -63,7 +63,7 @@ test('knows a page without values until a value is allocated there, also during 
   const heap = new Heap();
   const pageOf = (address: number): number => address >>> 16;
   const page = pageOf(heap.allocate(64));
-  const look = (meanwhile: () => void = () => {}): boolean => {
+  const scanned = (meanwhile: () => void = () => {}): boolean => {
     heap.beginValueScan(page);
     meanwhile();
     heap.endValueScan(page);
@@ -71,22 +71,22 @@ test('knows a page without values until a value is allocated there, also during 
   };
   assert.equal(heap.isValueFree(page), false);
   assert.equal(
-    look(() => heap.noteValue(page)),
+    scanned(() => heap.noteValue(page)),
     false,
   );
   assert.equal(
-    look(() => heap.allocate(64)),
+    scanned(() => heap.allocate(64)),
     false,
   );
   assert.equal(
-    look(() => heap.allocateKeyOnly(64)),
+    scanned(() => heap.allocateKeyOnly(64)),
     true,
   );
   assert.equal(pageOf(heap.allocateKeyOnly(64)), page);
   assert.equal(heap.isValueFree(page), true);
   assert.equal(pageOf(heap.allocate(64)), page);
   assert.equal(heap.isValueFree(page), false);
-  look();
+  scanned();
   heap.allocateKeyOnly(2 ** 21);
   assert.equal(heap.isValueFree(page), true);
 });

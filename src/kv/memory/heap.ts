@@ -1,8 +1,9 @@
 // Slab allocator for the items of one bucket, off the JavaScript heap: shared 1 MiB pages, each divided into chunks of one
 // size class. An address is a page number (high half) and an offset in units of 16 bytes; 0 is no address. A page whose last
-// chunk is freed is released. Larger items get a buffer of their own under one page number. The state word tells free chunks
+// chunk is freed is released. Larger items get a buffer of their own under one page number. The state word distinguishes free chunks
 // from live ones, so that pages can be walked item by item.
-import { itemMemoryBytes, largeUnits, newMemory } from './item-memory.ts';
+import { pagedMemory } from '#base/shared-memory.ts';
+import { itemMemoryBytes, largeMemory, largeUnits } from './item-memory.ts';
 import { headerBytes, Word } from './layout.ts';
 import {
   classCount,
@@ -50,13 +51,17 @@ export class Heap {
   private readonly rows = new Rows();
   private readonly totals = this.rows.take(Float64Array, 3);
   private readonly pageClass = this.rows.take(Uint8Array, pageLimit);
+  /** Live chunks of each page. */
   private readonly pageLive = this.rows.take(Uint32Array, pageLimit);
+  /** Units of each page that were allocated at least once; of a large item, its size. */
   private readonly pageCarved = this.rows.take(Uint32Array, pageLimit);
+  /** The first of each page's freed chunks, which form a list; 0 without any. */
   private readonly pageFree = this.rows.take(Uint32Array, pageLimit);
   /** 1 for a page that is being emptied: nothing is allocated there. */
-  private readonly pageLeaving = this.rows.take(Uint8Array, pageLimit);
+  private readonly pageEvacuated = this.rows.take(Uint8Array, pageLimit);
   /** A `ValueScan` for each page. */
   private readonly pageValueScan = this.rows.take(Uint8Array, pageLimit);
+  /** Neighbours of a page in the list of its class's pages with room. */
   private readonly pageNext = this.rows.take(Uint16Array, pageLimit);
   private readonly pagePrevious = this.rows.take(Uint16Array, pageLimit);
   /** For each class the first of its pages with room. */
@@ -116,7 +121,7 @@ export class Heap {
 
   private freeChunk(address: number, page: number, sizeClass: number): void {
     const size = unitsOf(sizeClass);
-    const isUnlinked = this.isFull(page, size) || this.pageLeaving[page] === 1;
+    const isUnlinked = this.isFull(page, size) || this.pageEvacuated[page] === 1;
     const words = this.words[page] as Uint32Array;
     const at = (address & 0xffff) << 2;
     words[at] = this.pageFree[page] as number;
@@ -124,7 +129,7 @@ export class Heap {
     this.pageFree[page] = address;
     (this.totals[Total.used] as number) -= size * unitBytes;
     if (--(this.pageLive[page] as number) === 0) this.releasePage(page, sizeClass, isUnlinked);
-    else if (isUnlinked && this.pageLeaving[page] === 0) this.link(page, sizeClass);
+    else if (isUnlinked && this.pageEvacuated[page] === 0) this.link(page, sizeClass);
   }
 
   /** True when an allocation of `bytes` would use a chunk of exactly this one's size. */
@@ -155,7 +160,13 @@ export class Heap {
 
   /** Releases all pages at once. */
   clear(): void {
-    for (const rows of [this.pageLive, this.pageCarved, this.pageFree, this.pageLeaving, this.pageValueScan])
+    for (const rows of [
+      this.pageLive,
+      this.pageCarved,
+      this.pageFree,
+      this.pageEvacuated,
+      this.pageValueScan,
+    ])
       rows.fill(0, 0, this.bytes.length);
     this.totals.fill(0);
     this.classHead.fill(0);
@@ -187,14 +198,14 @@ export class Heap {
   }
 
   /** Stops allocation from the page; it is released once its last item has moved away. */
-  leave(page: number): void {
-    if (this.pageLeaving[page] === 1) return;
+  evacuate(page: number): void {
+    if (this.pageEvacuated[page] === 1) return;
     if (!this.isFull(page, this.chunkUnits(page))) this.unlink(page, this.pageClass[page] as number);
-    this.pageLeaving[page] = 1;
+    this.pageEvacuated[page] = 1;
   }
 
-  isLeaving(page: number): boolean {
-    return this.pageLeaving[page] === 1;
+  isEvacuated(page: number): boolean {
+    return this.pageEvacuated[page] === 1;
   }
 
   /** Whether no item of the page has a value that could be evicted, as the last scan has shown. */
@@ -245,7 +256,7 @@ export class Heap {
   }
 
   private addPage(sizeClass: number): number {
-    const page = this.takeNumber(this.spares.pop() ?? newMemory(pageBytes));
+    const page = this.takeNumber(this.spares.pop() ?? pagedMemory(pageBytes));
     if (page === 0) return 0;
     this.pageClass[page] = sizeClass;
     this.link(page, sizeClass);
@@ -257,12 +268,12 @@ export class Heap {
     const memory = (this.words[page] as Uint32Array).buffer as SharedArrayBuffer;
     if (this.spares.length < Math.max(spareMin, this.bytes.length * spareShare)) this.spares.push(memory);
     (this.totals[Total.touched] as number) -= (this.pageCarved[page] as number) * unitBytes;
-    this.giveNumberBack(page, pageBytes);
+    this.releaseNumber(page, pageBytes);
   }
 
   private allocateLarge(units: number): number {
     const size = largeUnits(units);
-    return this.takeLarge(newMemory(size * unitBytes), size);
+    return this.takeLarge(largeMemory(size * unitBytes), size);
   }
 
   private takeLarge(memory: SharedArrayBuffer | null, size: number): number {
@@ -280,7 +291,7 @@ export class Heap {
     const bytes = (this.pageCarved[page] as number) * unitBytes;
     (this.totals[Total.touched] as number) -= bytes;
     (this.totals[Total.used] as number) -= bytes;
-    this.giveNumberBack(page, bytes);
+    this.releaseNumber(page, bytes);
   }
 
   private takeNumber(memory: SharedArrayBuffer | null): number {
@@ -293,12 +304,12 @@ export class Heap {
     return page;
   }
 
-  private giveNumberBack(page: number, bytes: number): void {
+  private releaseNumber(page: number, bytes: number): void {
     this.bytes[page] = this.bytes[0] as Buffer;
     this.words[page] = this.words[0] as Uint32Array;
     this.pageFree[page] = 0;
     this.pageCarved[page] = 0;
-    this.pageLeaving[page] = 0;
+    this.pageEvacuated[page] = 0;
     this.pageValueScan[page] = ValueScan.unknown;
     this.freeNumbers.push(page);
     (this.totals[Total.allocated] as number) -= bytes;

@@ -1,7 +1,9 @@
-// The memory of one large item: its header, key and value, alone in one buffer. A value can be put there before it is stored, by a thread
-// that has time for the copy and for the pages that the system maps for it; the heap then adopts the memory.
+// The memory of one large item: its header, key and value, alone in one buffer. Another thread can put a value
+// there before it is stored, so that the data thread spends no time on the copy and on new pages; the heap then adopts the memory.
+import { pagedMemory, weigh } from '#base/shared-memory.ts';
 import { unitBytes } from './size-classes.ts';
 
+/** Sizes of large items are multiples of this. */
 const stepUnits = 256;
 
 /** Size of the memory of a large item, in units. */
@@ -11,23 +13,17 @@ export const largeUnits = (units: number): number => Math.ceil(units / stepUnits
 export const itemMemoryBytes = (itemBytes: number): number =>
   largeUnits(Math.ceil(itemBytes / unitBytes)) * unitBytes;
 
-/**
- * Growable memory comes from the operating system and returns to it. Memory that cannot grow comes from the process's
- * allocator, which keeps freed buffers of this size for good. The system may refuse: then the bucket is full, no error is raised.
- */
-export function newMemory(bytes: number): SharedArrayBuffer | null {
-  try {
-    return new SharedArrayBuffer(bytes, { maxByteLength: bytes });
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
+/** Memory of a large item; null when the system gives none, which callers treat as a full bucket. */
+export function largeMemory(bytes: number): SharedArrayBuffer | null {
+  const memory = pagedMemory(bytes);
+  if (memory !== null) weigh(memory);
+  return memory;
 }
 
 /** Copies the parts of a value behind `room` for header and key; null when the system gives no memory. */
 export function inItemMemory(parts: readonly Buffer[], room: number): Buffer | null {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  const memory = newMemory(itemMemoryBytes(room + bytes));
+  const memory = largeMemory(itemMemoryBytes(room + bytes));
   if (memory === null) return null;
   const value = Buffer.from(memory, room, bytes);
   let at = 0;

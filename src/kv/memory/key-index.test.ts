@@ -79,8 +79,8 @@ test('a large table is rehashed incrementally, and finds, changes and walks all 
     if (index.slotAt(0, 0) > 0 && ++movingChecks % 500 === 0)
       assert.deepEqual(walked(index), new Set(model.values()));
   }
-  assert.ok(movingChecks > 2000, `${movingChecks} steps with a table being left`);
-  while (index.moveOn(0)) {}
+  assert.ok(movingChecks > 2000, `${movingChecks} steps during a rehash`);
+  while (index.continueRehash(0)) {}
   assert.equal(index.slotAt(0, 0), 0);
   assert.deepEqual(walked(index), new Set(model.values()));
   assert.equal(index.count(0), model.size);
@@ -90,8 +90,8 @@ test('a large table is rehashed incrementally, and finds, changes and walks all 
 
 function walked(index: KeyIndex): Set<number> {
   const addresses = new Set<number>();
-  for (let place = 0; place < index.end(0); place += 2) {
-    const address = index.address(0, index.slotAt(0, place));
+  for (let position = 0; position < index.end(0); position += 2) {
+    const address = index.address(0, index.slotAt(0, position));
     if (address === 0) continue;
     assert.ok(!addresses.has(address));
     addresses.add(address);

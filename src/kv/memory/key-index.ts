@@ -2,22 +2,22 @@
 // item's 32-bit address. Deletion shifts later entries back, so there are no tombstones to clean. A table starts empty and
 // doubles; a thousand empty rows cost a thousand references. A large table is rehashed incrementally, since doing so at once
 // would stall the thread: meanwhile a row has two tables, and each insertion moves some entries. Slots of the old table are
-// numbered from `leavingBase` on.
+// numbered from `oldSlotBase` on.
 import type { Heap } from './heap.ts';
 import { headerBytes, Word } from './layout.ts';
 
 const noTable = new Uint32Array(new SharedArrayBuffer(8));
 const firstSlots = 8;
 /** Larger tables (in words) are rehashed incrementally. */
-const movedAtOnce = 2 ** 14;
+const rehashedAtOnceMax = 2 ** 14;
 /** Slots of the old table that each insertion visits; it is empty long before the new one is full. */
 const slotsPerInsertion = 16;
-const leavingBase = 2 ** 30;
+const oldSlotBase = 2 ** 30;
 
 export class KeyIndex {
   private readonly tables: Uint32Array[];
   /** By row: the old table during a rehash, and how far the rehash is. */
-  private readonly leaving = new Map<number, { table: Uint32Array; next: number }>();
+  private readonly oldTables = new Map<number, { table: Uint32Array; next: number }>();
   private readonly counts: Uint32Array;
   private readonly totals = new Float64Array(new SharedArrayBuffer(8));
   private readonly heap: Heap;
@@ -57,13 +57,13 @@ export class KeyIndex {
       if (table[slot] === hash && this.holdsKey(address, key, start, end)) return slot;
       slot = (slot + 2) & mask;
     }
-    return this.leaving.size === 0 ? -1 : this.locateInLeaving(row, hash, key, start, end);
+    return this.oldTables.size === 0 ? -1 : this.locateInOldTable(row, hash, key, start, end);
   }
 
-  private locateInLeaving(row: number, hash: number, key: Buffer, start: number, end: number): number {
-    const left = this.leaving.get(row);
-    if (!left) return -1;
-    return leavingSlot(slotWhere(left.table, hash, (address) => this.holdsKey(address, key, start, end)));
+  private locateInOldTable(row: number, hash: number, key: Buffer, start: number, end: number): number {
+    const rehash = this.oldTables.get(row);
+    if (!rehash) return -1;
+    return oldSlot(slotWhere(rehash.table, hash, (address) => this.holdsKey(address, key, start, end)));
   }
 
   /** The slot that points at an item, or -1. */
@@ -71,22 +71,22 @@ export class KeyIndex {
     return this.locateWhere(row, hash, (found) => found === address);
   }
 
-  /** The first slot with this hash for whose item `isIt` returns true, or -1. */
-  locateWhere(row: number, hash: number, isIt: (address: number) => boolean): number {
-    const slot = slotWhere(this.tables[row] as Uint32Array, hash, isIt);
-    if (slot >= 0 || this.leaving.size === 0) return slot;
-    const left = this.leaving.get(row);
-    return left ? leavingSlot(slotWhere(left.table, hash, isIt)) : -1;
+  /** The first slot with this hash for whose item `matches` returns true, or -1. */
+  locateWhere(row: number, hash: number, matches: (address: number) => boolean): number {
+    const slot = slotWhere(this.tables[row] as Uint32Array, hash, matches);
+    if (slot >= 0 || this.oldTables.size === 0) return slot;
+    const rehash = this.oldTables.get(row);
+    return rehash ? oldSlot(slotWhere(rehash.table, hash, matches)) : -1;
   }
 
   address(row: number, slot: number): number {
-    if (slot < leavingBase) return (this.tables[row] as Uint32Array)[slot + 1] as number;
-    return this.tableOf(row, slot)[(slot & ~leavingBase) + 1] as number;
+    if (slot < oldSlotBase) return (this.tables[row] as Uint32Array)[slot + 1] as number;
+    return this.tableOf(row, slot)[(slot & ~oldSlotBase) + 1] as number;
   }
 
   /** Points an occupied slot at another version of its key. */
   replace(row: number, slot: number, address: number): void {
-    this.tableOf(row, slot)[(slot & ~leavingBase) + 1] = address;
+    this.tableOf(row, slot)[(slot & ~oldSlotBase) + 1] = address;
   }
 
   /** Adds a key that is not in the index. */
@@ -96,42 +96,42 @@ export class KeyIndex {
     // Up to thirteen sixteenths full, linear probing sequences stay short.
     if (count * 32 > table.length * 13) table = this.grow(row);
     put(table, hash, address);
-    if (this.leaving.size > 0) this.moveSome(row, slotsPerInsertion);
+    if (this.oldTables.size > 0) this.moveSome(row, slotsPerInsertion);
   }
 
   remove(row: number, slot: number): void {
-    removeFrom(this.tableOf(row, slot), slot & ~leavingBase);
+    removeFrom(this.tableOf(row, slot), slot & ~oldSlotBase);
     (this.counts[row] as number) -= 1;
   }
 
   hash(row: number, slot: number): number {
-    return this.tableOf(row, slot)[slot & ~leavingBase] as number;
+    return this.tableOf(row, slot)[slot & ~oldSlotBase] as number;
   }
 
   /** Continues a rehash, for walks that were interrupted; returns whether one was under way. */
-  moveOn(row: number): boolean {
-    if (!this.leaving.has(row)) return false;
+  continueRehash(row: number): boolean {
+    if (!this.oldTables.has(row)) return false;
     this.moveSome(row, slotsPerInsertion);
     return true;
   }
 
-  /** Places of a row, for walks from place 0 in steps of 2; `address` of an empty one is 0. */
+  /** Positions of a row, for walks from position 0 in steps of 2; `address` of an empty one is 0. */
   end(row: number): number {
-    return (this.tables[row] as Uint32Array).length + this.leavingLength(row);
+    return (this.tables[row] as Uint32Array).length + this.oldTableLength(row);
   }
 
-  /** The slot at a place of a walk. */
-  slotAt(row: number, place: number): number {
-    const left = this.leavingLength(row);
-    return place < left ? place + leavingBase : place - left;
+  /** The slot at a position of a walk. */
+  slotAt(row: number, position: number): number {
+    const oldLength = this.oldTableLength(row);
+    return position < oldLength ? position + oldSlotBase : position - oldLength;
   }
 
   /** Removes every key of a row; the caller frees the items. */
   clear(row: number): void {
     const table = this.tables[row] as Uint32Array;
     if (table !== noTable) this.totals[0] = this.bytes - table.byteLength;
-    const left = this.leaving.get(row);
-    if (left) this.forgetLeft(row, left.table);
+    const rehash = this.oldTables.get(row);
+    if (rehash) this.forgetOldTable(row, rehash.table);
     this.tables[row] = noTable;
     this.counts[row] = 0;
   }
@@ -149,12 +149,12 @@ export class KeyIndex {
   }
 
   private tableOf(row: number, slot: number): Uint32Array {
-    if (slot < leavingBase) return this.tables[row] as Uint32Array;
-    return (this.leaving.get(row) as { table: Uint32Array }).table;
+    if (slot < oldSlotBase) return this.tables[row] as Uint32Array;
+    return (this.oldTables.get(row) as { table: Uint32Array }).table;
   }
 
-  private leavingLength(row: number): number {
-    return this.leaving.size === 0 ? 0 : (this.leaving.get(row)?.table.length ?? 0);
+  private oldTableLength(row: number): number {
+    return this.oldTables.size === 0 ? 0 : (this.oldTables.get(row)?.table.length ?? 0);
   }
 
   private grow(row: number): Uint32Array {
@@ -164,7 +164,7 @@ export class KeyIndex {
     this.moveSome(row, Infinity);
     this.tables[row] = table;
     this.totals[0] = this.bytes + table.byteLength;
-    if (old.length > movedAtOnce) this.leaving.set(row, { table: old, next: 0 });
+    if (old.length > rehashedAtOnceMax) this.oldTables.set(row, { table: old, next: 0 });
     else this.moveAll(old, table);
     return table;
   }
@@ -177,35 +177,35 @@ export class KeyIndex {
     if (old !== noTable) this.totals[0] = this.bytes - old.byteLength;
   }
 
-  /** Moves entries out of the old table, in the order of its slots, up to these. */
+  /** Moves the entries of the next `slots` slots of the old table to the new one. */
   private moveSome(row: number, slots: number): void {
-    const left = this.leaving.get(row);
-    if (!left) return;
-    const { table: old } = left;
+    const rehash = this.oldTables.get(row);
+    if (!rehash) return;
+    const { table: old } = rehash;
     const table = this.tables[row] as Uint32Array;
-    const end = Math.min(left.next + 2 * slots, old.length);
-    for (; left.next < end; left.next += 2) {
+    const end = Math.min(rehash.next + 2 * slots, old.length);
+    for (; rehash.next < end; rehash.next += 2) {
       // Visit the hole's new entry next.
-      for (let address = 0; (address = old[left.next + 1] as number) !== 0; ) {
-        put(table, old[left.next] as number, address);
-        removeFrom(old, left.next);
+      for (let address = 0; (address = old[rehash.next + 1] as number) !== 0; ) {
+        put(table, old[rehash.next] as number, address);
+        removeFrom(old, rehash.next);
       }
     }
-    if (end === old.length) this.forgetLeft(row, old);
+    if (end === old.length) this.forgetOldTable(row, old);
   }
 
-  private forgetLeft(row: number, table: Uint32Array): void {
-    this.leaving.delete(row);
+  private forgetOldTable(row: number, table: Uint32Array): void {
+    this.oldTables.delete(row);
     this.totals[0] = this.bytes - table.byteLength;
   }
 }
 
-const leavingSlot = (slot: number): number => (slot < 0 ? slot : slot + leavingBase);
+const oldSlot = (slot: number): number => (slot < 0 ? slot : slot + oldSlotBase);
 
-function slotWhere(table: Uint32Array, hash: number, isIt: (address: number) => boolean): number {
+function slotWhere(table: Uint32Array, hash: number, matches: (address: number) => boolean): number {
   const mask = table.length - 2;
   for (let slot = (hash << 1) & mask; table[slot + 1] !== 0; slot = (slot + 2) & mask) {
-    if (table[slot] === hash && isIt(table[slot + 1] as number)) return slot;
+    if (table[slot] === hash && matches(table[slot + 1] as number)) return slot;
   }
   return -1;
 }

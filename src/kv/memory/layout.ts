@@ -34,7 +34,7 @@ export const Bit = {
   /** A pending durable write, not yet visible. */
   pending: 1 << 26,
   /** The value is on disk only. */
-  valueAway: 1 << 27,
+  valueNonResident: 1 << 27,
   /** Accessed since the evictor last visited it (CLOCK reference bit). */
   used: 1 << 28,
   /** Its CAS was given by a lock and is not on disk. */

@@ -1,24 +1,24 @@
 // Detects dead clients of change streams: records when the client last accepted bytes and how many NOOPs it left unanswered.
 
 /** After this many unanswered NOOPs in a row the client is considered dead. */
-const missedNoops = 2;
+const missedNoopsMax = 2;
 
 /** Counters that change when the client accepts or acknowledges bytes. */
-export interface Movement {
+export interface ClientProgress {
   bytesSent: number;
   bytesUnacked: number;
   unsentBytes: number;
 }
 
 export class ClientWatch {
-  private movedAtMs: number;
-  private last: Movement = { bytesSent: 0, bytesUnacked: 0, unsentBytes: 0 };
+  private progressAtMs: number;
+  private last: ClientProgress = { bytesSent: 0, bytesUnacked: 0, unsentBytes: 0 };
   private lastNoopMs: number;
   private noopsOpen = 0;
   private noopOpaque = 0;
 
   constructor(nowMs: number) {
-    this.movedAtMs = this.lastNoopMs = nowMs;
+    this.progressAtMs = this.lastNoopMs = nowMs;
   }
 
   get isAwaitingNoop(): boolean {
@@ -26,7 +26,7 @@ export class ClientWatch {
   }
 
   get hasMissedNoops(): boolean {
-    return this.noopsOpen >= missedNoops;
+    return this.noopsOpen >= missedNoopsMax;
   }
 
   isNoopDue(nowMs: number, intervalMs: number): boolean {
@@ -46,16 +46,16 @@ export class ClientWatch {
   }
 
   /** Time since the client last accepted or acknowledged bytes. */
-  stillMs(nowMs: number, movement: Movement): number {
+  idleMs(nowMs: number, progress: ClientProgress): number {
     const { last } = this;
     const isStill =
-      movement.bytesSent === last.bytesSent &&
-      movement.bytesUnacked === last.bytesUnacked &&
-      movement.unsentBytes === last.unsentBytes;
+      progress.bytesSent === last.bytesSent &&
+      progress.bytesUnacked === last.bytesUnacked &&
+      progress.unsentBytes === last.unsentBytes;
     if (!isStill) {
-      this.last = movement;
-      this.movedAtMs = nowMs;
+      this.last = progress;
+      this.progressAtMs = nowMs;
     }
-    return nowMs - this.movedAtMs;
+    return nowMs - this.progressAtMs;
   }
 }

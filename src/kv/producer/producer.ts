@@ -31,6 +31,7 @@ const producerLimits = {
   unsentKeptMs: 120_000,
 } as const;
 
+/** Interval of the checks of progress, access and due NOOPs. */
 const tickMs = 1000;
 
 export interface ProducerOptions {
@@ -59,8 +60,9 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private isClosed = false;
   private access: BucketAccess | null;
   private timer: Timer;
-  private readonly opened: number;
-  private lastSent: number;
+  /** When the connection was opened for change streams. */
+  readonly openedMs: number;
+  lastSentMs: number;
   private readonly watch: ClientWatch;
 
   constructor(options: ProducerOptions) {
@@ -69,17 +71,9 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     this.bucket = options.bucket;
     this.writer = new MessageWriter(options.output);
     this.access = options.connection.session.access;
-    this.opened = this.lastSent = options.clock.monotonicMs();
-    this.watch = new ClientWatch(this.opened);
+    this.openedMs = this.lastSentMs = options.clock.monotonicMs();
+    this.watch = new ClientWatch(this.openedMs);
     this.timer = options.clock.after(tickMs, () => this.tick());
-  }
-
-  /** When the connection was opened for change streams, and when it last sent something. */
-  get openedMs(): number {
-    return this.opened;
-  }
-  get lastSentMs(): number {
-    return this.lastSent;
   }
 
   /** Flow control stops it: the client has not acknowledged enough, or its socket accepts no more. */
@@ -113,7 +107,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     return this.controls.eventTables;
   }
 
-  get tellsSeqnos(): boolean {
+  get reportsSeqnos(): boolean {
     return this.options.connection.session.has(Feature.collections);
   }
 
@@ -275,7 +269,7 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
     const { connection } = this.options;
     if (this.isClosed || connection.unsentBytes > producerLimits.unsentBytes) return;
     if (!this.followUsers()) return;
-    this.lastSent = this.nowMs();
+    this.lastSentMs = this.nowMs();
     connection.send(() => this.fill());
     // If the client's buffer is full, its next acknowledgement continues; if the socket is full, `drained` does.
     if (this.isBatchFull) this.schedule();
@@ -333,10 +327,10 @@ export class Producer implements StreamHost, Streamer, StreamConnection {
   private checkProgress(nowMs: number): boolean {
     const { unsentBytes } = this.options.connection;
     const { bytesSent, bytesUnacked } = this.figures;
-    const stillMs = this.watch.stillMs(nowMs, { bytesSent, bytesUnacked, unsentBytes });
-    if (stillMs >= producerLimits.pagesKeptMs && this.isBlocked)
+    const idleMs = this.watch.idleMs(nowMs, { bytesSent, bytesUnacked, unsentBytes });
+    if (idleMs >= producerLimits.pagesKeptMs && this.isBlocked)
       for (const stream of this.streams.values()) stream.dropReadAhead();
-    const isAlive = unsentBytes === 0 || stillMs < producerLimits.unsentKeptMs;
+    const isAlive = unsentBytes === 0 || idleMs < producerLimits.unsentKeptMs;
     return isAlive || this.closeWith(EndReason.tooSlow);
   }
 

@@ -5,7 +5,7 @@ import type { FoundKey } from '../bucket/keys/random-search.ts';
 import type { Documents, FetchedDocument } from '../data/documents.ts';
 import type { HeavyAnswer } from '../heavy/jobs.ts';
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 export interface ReplyHolder {
   /** The reply can be sent. */
@@ -22,9 +22,9 @@ export class HeldReply {
   /** The encoded reply in case of success, or empty. */
   bytes: Buffer;
   /** The value of a successful reply that is not encoded yet. */
-  value: Buffer = nothing;
+  value: Buffer = noBytes;
   /** The request's frame if it will be run again, else empty. */
-  frame: Buffer = nothing;
+  frame: Buffer = noBytes;
   /** The key that the command found in an earlier run. */
   found: FoundKey | null = null;
   /** The document that was fetched for the next run. */

@@ -10,6 +10,7 @@ export interface Scan {
   readonly withXattrs: boolean;
   /** Sorted, prefixed by the collection id. */
   keys: readonly Buffer[];
+  keyBytes: number;
   /** Index of the next key to return. */
   next: number;
   /** State of the RANGE_SCAN_CONTINUE that is being run, or null. */
@@ -21,6 +22,8 @@ export interface Scan {
 }
 
 export interface ScanProgress {
+  /** Keys looked at, those of deleted documents among them. */
+  visited: number;
   items: number;
   bytes: number;
   readonly untilMs: number;
@@ -29,18 +32,19 @@ export interface ScanProgress {
 const scansMax = 1024;
 /** Limit of the listed keys of all scans together. */
 const keyBytesMax = 64 * 1024 * 1024;
-/** Of a key in memory, beside its bytes. */
+/** Bytes that a listed key takes beside its own. */
 const keyOverhead = 64;
+/** A scan is removed this long after it was created. */
 const lifetimeMs = 180_000;
 
 /** Limit of the items that one scan has read ahead, in addition to the next one. */
 const aheadBytesMax = 256 * 1024;
 
 /** Stores an item that was read ahead. If there is no room it is dropped and read again when it is next. */
-export function keepReadAhead(scan: Scan, place: number, item: Buffer | null): void {
+export function keepReadAhead(scan: Scan, index: number, item: Buffer | null): void {
   const bytes = item?.length ?? 0;
-  if (place !== scan.next && scan.aheadBytes + bytes > aheadBytesMax) return;
-  scan.ahead.set(place, item);
+  if (index !== scan.next && scan.aheadBytes + bytes > aheadBytesMax) return;
+  scan.ahead.set(index, item);
   scan.aheadBytes += bytes;
 }
 
@@ -70,6 +74,7 @@ export class Scans {
     const scan: Scan = {
       ...given,
       keys: [],
+      keyBytes: 0,
       next: 0,
       progress: null,
       ahead: new Map(),
@@ -80,7 +85,7 @@ export class Scans {
     return scan;
   }
 
-  /** False when others have taken the room meanwhile: the scan is gone then. */
+  /** Stores the listed keys. False when other scans used the memory meanwhile; the scan is then removed. */
   fill(scan: Scan, keys: readonly Buffer[]): boolean {
     const bytes = bytesOf(keys);
     if (this.keyBytes + bytes > keyBytesMax) {
@@ -88,7 +93,9 @@ export class Scans {
       return false;
     }
     scan.keys = keys;
-    if (this.scans.get(scan.id.toString('hex')) === scan) this.keyBytes += bytes;
+    if (this.scans.get(scan.id.toString('hex')) !== scan) return true;
+    scan.keyBytes = bytes;
+    this.keyBytes += bytes;
     return true;
   }
 
@@ -100,7 +107,7 @@ export class Scans {
   }
 
   remove(scan: Scan): void {
-    if (this.scans.delete(scan.id.toString('hex'))) this.keyBytes -= bytesOf(scan.keys);
+    if (this.scans.delete(scan.id.toString('hex'))) this.keyBytes -= scan.keyBytes;
   }
 
   clear(): void {

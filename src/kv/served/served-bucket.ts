@@ -29,6 +29,7 @@ export type EngineFigures = Pick<
   | 'evictions'
   | 'expired'
   | 'nonResident'
+  | 'vbuckets'
   | 'collectionItems'
 >;
 
@@ -45,6 +46,8 @@ export interface BucketEngine {
   vbucketFigures(vb: number): VbucketFigures;
 }
 
+const none = { vbuckets: 0, items: 0 };
+const noVbuckets = { active: none, replica: none, pending: none };
 const noFigures: EngineFigures = {
   items: 0,
   memUsed: 0,
@@ -56,6 +59,7 @@ const noFigures: EngineFigures = {
   evictions: 0,
   expired: 0,
   nonResident: 0,
+  vbuckets: noVbuckets,
   collectionItems: {},
 };
 
@@ -122,7 +126,7 @@ export class ServedBucket {
     engine.documents.onResolved = (token, status) => this.resolveHeld(token, status);
   }
 
-  /** Other vbuckets are active than before, with new uuids. */
+  /** Other vbuckets are active here than before, or some have new uuids. */
   statesChanged(): void {
     this.uuids.fill(0);
     this.historiesDigest = '';
@@ -151,7 +155,7 @@ export class ServedBucket {
     return this.uuids[2 * vb + 1] ?? 0;
   }
 
-  /** Differs as soon as another vbucket is active here than before, or one has another history. */
+  /** A digest of the active vbuckets and the newest uuid of each: another one means that a history changed. */
   get histories(): string {
     if (this.historiesDigest === '') this.historiesDigest = digestOf(this.documents);
     return this.historiesDigest;

@@ -7,7 +7,7 @@ const mib = 1 << 20;
 
 export class UserMeter {
   limits: DataUserLimits;
-  private minuteMs = Number.NEGATIVE_INFINITY;
+  private minuteStartMs = Number.NEGATIVE_INFINITY;
   private operations = 0;
   private ingressBytes = 0;
   private egressBytes = 0;
@@ -18,8 +18,8 @@ export class UserMeter {
 
   /** Counts a request, unless a limit is reached. */
   take(nowMs: number, bytes: number): Status {
-    if (nowMs - this.minuteMs >= minuteMs) {
-      this.minuteMs = nowMs;
+    if (nowMs - this.minuteStartMs >= minuteMs) {
+      this.minuteStartMs = nowMs;
       this.operations = 0;
       this.ingressBytes = 0;
       this.egressBytes = 0;

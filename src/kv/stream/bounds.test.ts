@@ -112,7 +112,7 @@ const streamOf = (vb: number) => {
   return { opcode: 0x53, vb, extras };
 };
 
-test('a connection whose name a newer one uses gets a message about it', async () => {
+test('a newer connection of the same name ends the streams of the older one as disconnected, and closes it', async () => {
   await using service = await startService(plain);
   const older = await new DcpClient(await service.ready()).open('same');
   await older.stream(0);
@@ -168,7 +168,7 @@ for (const left of ['reading', 'nothing'] as const) {
     assert.equal((await client.stream(1, { value: { collections: ['9'], sid: 2 } })).status, 0);
     await service.service.apply(user(left === 'reading' ? read : 0));
     await client.until(() => client.copyOf(0).endReason === lostPrivileges);
-    assert.equal(client.copyOf(1).endReason, null, 'the other one goes on');
+    assert.equal(client.copyOf(1).endReason, null, 'the other one continues');
     await service.service.apply(aDesired());
     await client.until(() => client.copyOf(1).endReason === lostPrivileges);
     await client.connection.closed;

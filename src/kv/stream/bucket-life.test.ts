@@ -87,12 +87,12 @@ test('a restart of the bucket ends its streams; clients resume them over the sam
   await client.until(() => client.copyOf(0).endReason === stateChanged);
   await applied;
   while ((await client.stream(0)).status === temporaryFailure);
-  assert.equal(client.copyOf(0).endReason, null, 'it goes on without a rollback');
+  assert.equal(client.copyOf(0).endReason, null, 'it continues without a rollback');
   const kv = await service.ready();
   await storeAll(kv, texts(5, 10, 10));
   await client.reach([[0, 15]]);
   assertCopy(client, texts(15, 10));
-  assert.equal(client.changes.length, 15, 'nothing came twice');
+  assert.equal(client.changes.length, 15, 'no change was sent twice');
 });
 
 test('streams end as disconnected, and their connections close, when their bucket is deleted', async () => {
@@ -239,7 +239,7 @@ test('only a client that may have missed purged deletions rolls back to nothing'
       return status;
     };
     assert.equal(await again(early), 0x23, 'ten deletions are missing');
-    assert.equal(await again(early, 0x80), 0, 'it does not mind');
+    assert.equal(await again(early, 0x80), 0, 'a client that ignores purged deletions continues');
     assert.equal(await again(at), 0, 'it has the last of them');
     assert.equal(await again(past), 0);
     middle.ackBytes = 50_000;

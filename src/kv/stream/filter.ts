@@ -22,6 +22,7 @@ export interface StreamValue {
   streamId: number;
   /** The manifest uid that the client has seen, as a number. */
   manifestUid: number;
+  /** The purge seqno that the client has seen; -1 when it names none. */
   purgeSeqno: number;
 }
 

@@ -1,4 +1,4 @@
-// Whose changes a user may stream, and which scopes and collections a user sees who streams a single collection.
+// Which changes a user may stream, and which scopes and collections a user with privileges in one collection sees.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileGrants } from '#auth/grants.ts';
@@ -35,7 +35,7 @@ const desired = aDesired({
 });
 
 const [done, noAccess, unknownCollection, unknownScope] = [0, 0x24, 0x88, 0x8c];
-const asked: readonly (readonly [value: object | undefined, user: string, status: number])[] = [
+const requests: readonly (readonly [value: object | undefined, user: string, status: number])[] = [
   [undefined, 'orders', noAccess],
   [undefined, 'both', noAccess],
   [undefined, 'shop', noAccess],
@@ -56,8 +56,8 @@ const asked: readonly (readonly [value: object | undefined, user: string, status
 
 test('a filter requires the privilege in each collection that it names, a stream without a filter in the bucket', async (t) => {
   await using service = await startService(desired);
-  t.plan(asked.length);
-  for (const [value, user, status] of asked) {
+  t.plan(requests.length);
+  for (const [value, user, status] of requests) {
     const client = await new DcpClient(await service.ready({ user })).open(user);
     const reply = await client.stream(0, value ? { value } : {});
     t.assert.equal(reply.status, status, `${user} ${JSON.stringify(value)}`);

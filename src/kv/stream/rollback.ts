@@ -1,4 +1,4 @@
-// Compares the history of a client that resumes a stream with ours, and finds where both diverge.
+// Compares the history of a client that resumes a stream with the vbucket's, and finds where both diverge.
 import type { FailoverEntry } from '../data/documents.ts';
 
 export interface Resumption {
@@ -15,7 +15,7 @@ export interface History {
   highSeqno: number;
   /** Tombstones up to here may be purged; 0 when none are, or the client accepts that. */
   purgeSeqno: number;
-  /** The uuid must be ours even when the client starts from nothing. */
+  /** The uuid must be the vbucket's even when the client starts from nothing. */
   strictUuid: boolean;
 }
 
@@ -41,7 +41,7 @@ function neededSnapshot({ startSeqno, snapStart, snapEnd }: Resumption): {
   return { snapStart, snapEnd: startSeqno === snapStart ? startSeqno : snapEnd };
 }
 
-/** The seqno up to which the history of this uuid is ours too, or -1 when we never had it. */
+/** The seqno up to which the history of the client's uuid is also the vbucket's, or -1 when the vbucket never had this uuid. */
 function endOfSharedHistory({ uuidHi, uuidLo }: Resumption, { failoverLog, highSeqno }: History): number {
   const index = failoverLog.findIndex((entry) => entry.uuidHi === uuidHi && entry.uuidLo === uuidLo);
   if (index < 0) return -1;

@@ -71,7 +71,7 @@ for (const type of ['native', 'ephemeral'] as const) {
   });
 }
 
-test('a stream of persisted changes ends there', async () => {
+test('a stream of persisted changes ends at the last of them', async () => {
   await using service = await startService(plain());
   const kv = await service.ready();
   await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
@@ -90,7 +90,7 @@ test('sends no more than the buffer that the client announced, until it acknowle
   });
   await client.stream(0);
   await client.until(() => client.changes.length === 3);
-  // A request and its reply prove that nothing more was on its way.
+  // A request and its reply prove that no message was still in transit.
   await client.control('enable_noop', 'false');
   assert.equal(client.changes.length, 3);
   await set(kv, 'k9', 'new');
@@ -223,7 +223,7 @@ test('sends markers of the version that the client understands', async () => {
   ]);
 });
 
-test('sends the requested collections, and its seqno when other collections change', async () => {
+test('sends changes of the requested collections, and only the new seqno when other collections change', async () => {
   await using service = await startService(withCollections);
   const kv = await service.ready();
   await set(kv, 'a', 'x', { collection: 8 });
@@ -313,13 +313,13 @@ test('after a crash rolls only clients ahead of the disk back to the persisted s
   const before = await startService(plain(), { disk: disk.engine() });
   const kv = await before.ready();
   await set(kv, 'a', 'x', { framing: Buffer.from([0x11, 0x03]) });
-  const modest = await new DcpClient(await before.ready()).open('modest');
+  const persisted = await new DcpClient(await before.ready()).open('persisted');
   const ahead = await new DcpClient(await before.ready()).open('ahead');
-  for (const client of [modest, ahead]) {
+  for (const client of [persisted, ahead]) {
     await client.stream(0);
     await client.reach([[0, 1]]);
   }
-  modest.connection.close();
+  persisted.connection.close();
   synced = gate.promise;
   await set(kv, 'b', 'x');
   await set(kv, 'c', 'x');
@@ -328,21 +328,21 @@ test('after a crash rolls only clients ahead of the disk back to the persisted s
   synced = Promise.resolve();
   gate.resolve();
   for (const connection of [kv, ahead.connection]) connection.close();
-  // The remains of the crashed process cannot be stopped in order.
+  // A service whose disk has crashed reports errors when it stops.
   await before.service.stop().catch(() => {});
 
   await using after = await startService(plain(), { disk: disk.engine() });
   await set(await after.ready(), 'd', 'x');
-  const kept = await new DcpClient(await after.ready()).resume(modest).open('modest');
-  assert.equal((await kept.stream(0)).status, 0);
-  await kept.reach([[0, 2]]);
+  const resumed = await new DcpClient(await after.ready()).resume(persisted).open('persisted');
+  assert.equal((await resumed.stream(0)).status, 0);
+  await resumed.reach([[0, 2]]);
   const lost = await new DcpClient(await after.ready()).resume(ahead).open('ahead');
   const reply = await lost.stream(0);
   assert.deepEqual([reply.status, reply.value.readBigUInt64BE(0)], [0x23, 1n]);
   assert.equal((await lost.stream(0, { start: 1 })).status, 0);
 });
 
-test('rolls back a client that is ahead of its own history, as after an older copy of the folder was restored', async () => {
+test('rolls back a client that is ahead of the vbucket, as after an older copy of the data folder was restored', async () => {
   await using service = await startService(plain());
   await set(await service.ready(), 'a', 'x');
   const client = await new DcpClient(await service.ready()).open();
@@ -388,7 +388,7 @@ test('survives hostile frames on a connection with streams', async () => {
   );
   client.connection.send({ opcode: 0x5d, extras: Buffer.alloc(4, 0xff) }, { magic: 0x81, opcode: 0x57 });
   assert.equal((await client.control('enable_noop', 'true')).status, 0);
-  // An answer to nothing, from a client that has no streams.
+  // A response without a request, from a client that has no streams.
   early.send({ magic: 0x81, opcode: 0x5c });
   await early.closed;
 });

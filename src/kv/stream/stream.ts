@@ -23,7 +23,7 @@ export interface StreamHost {
   readonly markerVersion: MarkerVersion;
   readonly eventTables: boolean;
   /** The client uses collections, and so understands seqnos without a document. */
-  readonly tellsSeqnos: boolean;
+  readonly reportsSeqnos: boolean;
   /** Counts the message just written; false when no more may be written now. */
   sent(isDocument: boolean): boolean;
   /** Called when there may be something to send. */
@@ -36,7 +36,7 @@ export interface StreamHost {
 }
 
 export interface StreamOptions {
-  /** The bucket's incarnation when the stream was made: after a restart the bucket has another one. */
+  /** The changes of the bucket as it was open when the stream was made: after a restart the bucket has another source. */
   source: ChangeSource;
   address: Address;
   filter: Filter;
@@ -58,7 +58,7 @@ export class Stream implements Follower {
   /** Everything up to here was sent, or is not included by the filter. */
   position: number;
   private readonly host: StreamHost;
-  /** Of the vbucket; the stream ends when it changes. */
+  /** The vbucket's state; the stream ends when it changes. */
   private readonly state: VbucketState;
   private readonly item: CutItem = emptyCutItem();
   /** Start of the next snapshot, or of the one under way. */
@@ -71,7 +71,7 @@ export class Stream implements Follower {
   private isFetching = false;
   private stalledAtMs = -1;
   /** The last seqno that the client knows from a document or another message. */
-  private toldSeqno: number;
+  private reportedSeqno: number;
   /** Tombstones purged up to here were purged before the client could have missed them. */
   private purgeSeqno: number;
   private isEnded = false;
@@ -81,7 +81,7 @@ export class Stream implements Follower {
     this.host = host;
     this.options = options;
     this.state = options.source.stateOf(options.address.vb);
-    this.position = this.toldSeqno = options.startSeqno;
+    this.position = this.reportedSeqno = options.startSeqno;
     this.snapStart = options.snapStart;
     this.purgeSeqno = options.source.purgeSeqno(options.address.vb);
   }
@@ -125,7 +125,7 @@ export class Stream implements Follower {
   /** Sends the client its seqno when recent changes were not included by the filter. */
   sendPosition(): void {
     const isBusy = this.isEnded || this.isOpen || this.page !== null;
-    if (isBusy || this.position <= this.toldSeqno || !this.host.tellsSeqnos) return;
+    if (isBusy || this.position <= this.reportedSeqno || !this.host.reportsSeqnos) return;
     this.announce(this.position, SnapshotFlag.memory);
     this.closeSnapshot(this.position);
   }
@@ -187,27 +187,27 @@ export class Stream implements Follower {
     if (page.endSeqno > this.options.source.visibleSeqno(this.options.address.vb)) return false;
     const reader = (this.reader ??= openPage(page));
     while (reader.nextItem()) {
-      if (reader.item.seqno > this.options.endSeqno) return this.pass(page, this.options.endSeqno);
+      if (reader.item.seqno > this.options.endSeqno) return this.finishPage(page, this.options.endSeqno);
       this.position = reader.item.seqno;
       if (!this.sendItem(reader.item, page.endSeqno, SnapshotFlag.disk)) return true;
     }
-    this.pass(page, Math.min(page.toSeqno, this.options.endSeqno));
+    this.finishPage(page, Math.min(page.toSeqno, this.options.endSeqno));
     if (this.position >= page.endSeqno) this.closeSnapshot(page.endSeqno);
     const isStoredSent = page.toSeqno === page.endSeqno;
     return isStoredSent && this.options.diskOnly ? this.end(EndReason.finished) : true;
   }
 
-  /** All of the page was sent. */
-  private pass(page: BackfillPage, toSeqno: number): true {
+  /** Called when all of the page was sent. */
+  private finishPage(page: BackfillPage, toSeqno: number): true {
     this.position = Math.max(this.position, toSeqno);
     const isMore = page.toSeqno < page.endSeqno && this.position < this.options.endSeqno;
-    if (isMore) this.readOn();
+    if (isMore) this.readNextPage();
     else this.dropPage();
     return true;
   }
 
-  /** Reads one vbucket after the other: the disk still caches what it has just read of this one. */
-  private readOn(): void {
+  /** Continues with this vbucket before others: the disk still caches the pages that it has just read. */
+  private readNextPage(): void {
     this.page = null;
     this.reader = null;
     void this.readPage(this.options.address.vb);
@@ -220,7 +220,7 @@ export class Stream implements Follower {
     if (!passes(options.filter, host.collections, item.buffer, item.keyStart)) return true;
     this.announce(snapshotEnd, flag);
     host.writer.item(options.address, item, options.form);
-    this.toldSeqno = item.seqno;
+    this.reportedSeqno = item.seqno;
     return host.sent(true);
   }
 
@@ -233,7 +233,7 @@ export class Stream implements Follower {
     if (form !== null) {
       this.announce(snapshotEnd, flag);
       host.writer.event(options.address, item.seqno, event.kind, form);
-      this.toldSeqno = item.seqno;
+      this.reportedSeqno = item.seqno;
       hasRoom = host.sent(true);
     }
     const left = without(options.filter, event);
@@ -260,13 +260,13 @@ export class Stream implements Follower {
     if (!this.isOpen || end < this.announcedEnd) return;
     this.isOpen = false;
     this.snapStart = end + 1;
-    if (this.toldSeqno >= end || !this.host.tellsSeqnos) return;
+    if (this.reportedSeqno >= end || !this.host.reportsSeqnos) return;
     this.host.writer.seqnoAdvanced(this.options.address, end);
     this.host.sent(false);
-    this.toldSeqno = end;
+    this.reportedSeqno = end;
   }
 
-  /** Persisted changes can always be read: that also helps where durable writes never pause. */
+  /** Waits for durable writes to be resolved; after `stallMs` reads persisted changes, which can always be read. */
   private stall(): boolean {
     const nowMs = this.host.nowMs();
     if (this.stalledAtMs < 0) this.stalledAtMs = nowMs;
@@ -307,10 +307,10 @@ export class Stream implements Follower {
 
   /** Tombstones after the client's seqno were purged before they could be sent. */
   private missesTombstones({ purgeSeqno }: BackfillPage): boolean {
-    const isNews = purgeSeqno > this.purgeSeqno;
+    const hasRisen = purgeSeqno > this.purgeSeqno;
     this.purgeSeqno = Math.max(this.purgeSeqno, purgeSeqno);
     // A client that starts from nothing misses none; purges before the stream began were checked when it was opened.
-    return isNews && !this.options.ignorePurged && this.position > 0 && this.position < purgeSeqno;
+    return hasRisen && !this.options.ignorePurged && this.position > 0 && this.position < purgeSeqno;
   }
 
   private dropPage(): void {

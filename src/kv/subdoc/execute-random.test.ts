@@ -115,7 +115,7 @@ test('a mutation returns a well-formed value or is refused', (t) => {
     const doc = randomDocument(random);
     const before = Buffer.from(doc.value);
     const outcome = executeMutation(doc, request, aContext());
-    assert.deepEqual(doc.value, before, 'the stored value is left alone');
+    assert.deepEqual(doc.value, before, 'the stored value is unchanged');
     if (outcome.status !== Status.success && outcome.status !== Status.subdocSuccessDeleted) continue;
     stored++;
     assert.ok(isWellFormed(outcome), `${specs.toString('latin1')} on ${before.toString('latin1')}`);

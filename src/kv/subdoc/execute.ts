@@ -68,13 +68,13 @@ export function executeLookup(
 
 /** For large bodies, finds all paths in one pass; else null. */
 function lookUpInBody({ specs }: SubdocRequest, parts: ValueParts): Map<Spec, Edit> | null {
-  if (parts.body.length < onePassFrom || !parts.bodyIsJson) return null;
+  if (parts.body.length < onePassBytesMin || !parts.bodyIsJson) return null;
   const inBody = specs.filter((spec) => !isXattr(spec) && spec.opcode !== SubdocOpcode.getDoc);
   const edits = lookUpAll(parts.body, inBody);
   return new Map(inBody.map((spec, index) => [spec, edits[index] as Edit]));
 }
 
-const onePassFrom = 16 * 1024;
+const onePassBytesMin = 16 * 1024;
 
 function overallStatus(
   doc: SubdocDocument,

@@ -36,8 +36,9 @@ export function newMatch(): Match {
   };
 }
 
-const broken = -1;
-const tooDeep = -2;
+/** Returned instead of a position in a text that is not JSON, or too deep. */
+export const broken = -1;
+export const tooDeep = -2;
 
 /** Follows the path from the root of the text. */
 export function locate(text: Buffer, path: readonly PathComponent[], match: Match): void {

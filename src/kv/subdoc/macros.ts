@@ -26,9 +26,9 @@ const casText = ({ casHi, casLo }: MutationStamp): string => hex64(swapBytes(cas
 const seqnoText = ({ seqno }: MutationStamp): string => hex64(Math.floor(seqno / 2 ** 32), seqno % 2 ** 32);
 
 /** Replaces the random placeholders of CAS and seqno by those of the mutation. Being random, they occur nowhere else in the value. */
-export function replaceStamp(value: Buffer, stoodFor: MutationStamp, now: MutationStamp): void {
+export function replaceStamp(value: Buffer, placeholders: MutationStamp, now: MutationStamp): void {
   for (const textOf of [casText, seqnoText]) {
-    const [before, after] = [textOf(stoodFor), textOf(now)];
+    const [before, after] = [textOf(placeholders), textOf(now)];
     for (let at = value.indexOf(before); at >= 0; at = value.indexOf(before, at + before.length))
       value.write(after, at, 'latin1');
   }

@@ -18,7 +18,7 @@ export class MutationRun {
   section: Buffer;
   body: Buffer;
   bodyIsJson: boolean;
-  /** A tombstone, unless an operation deletes the document. */
+  /** The result is a tombstone, even if no operation deletes the document. */
   readonly deleted: boolean;
   readonly created: boolean;
   readonly values: { index: number; value: Buffer }[] = [];

@@ -132,7 +132,7 @@ test('a mutation returns the same text as the model, or both refuse it', (t) => 
       assert.equal(edit.status, Status.success, what);
       assert.deepEqual(JSON.parse(edit.text.toString()), expected, what);
       assert.ok(isJson(edit.text, 0, edit.text.length), what);
-    } else if (isAlsoRight(opcode, steps, edit.status)) continue;
+    } else if (isAlsoCorrect(opcode, steps, edit.status)) continue;
     else assert.equal(edit.status.toString(16), status.toString(16), what);
     const key = `${opcode.toString(16)} ${edit.status.toString(16)}`;
     seen.set(key, (seen.get(key) ?? 0) + 1);
@@ -142,7 +142,7 @@ test('a mutation returns the same text as the model, or both refuse it', (t) => 
 });
 
 /** A path that ends in the wrong type of component may be refused before or after it is followed. */
-function isAlsoRight(opcode: number, steps: readonly Step[], status: number): boolean {
+function isAlsoCorrect(opcode: number, steps: readonly Step[], status: number): boolean {
   const member = typeof steps.at(-1) === 'string';
   const wrong =
     opcode === Op.arrayInsert ? member || steps.at(-1) === -1 : !member && opcode <= Op.dictUpsert;

@@ -29,15 +29,15 @@ export function lookUp(opcode: number, text: Buffer, pathBytes: Buffer): Edit {
 
 /** Runs several lookups in one pass over the text. */
 export function lookUpAll(text: Buffer, lookups: readonly { opcode: number; path: Buffer }[]): Edit[] {
-  const asked = lookups.map(({ opcode, path }) => {
+  const parsed = lookups.map(({ opcode, path }) => {
     const components: PathComponent[] = [];
     return { opcode, query: newQuery(components), refusal: parsePath(path, components) };
   });
   scan(
     text,
-    asked.filter(({ refusal }) => refusal === Status.success).map(({ query }) => query),
+    parsed.filter(({ refusal }) => refusal === Status.success).map(({ query }) => query),
   );
-  return asked.map(({ opcode, query, refusal }) =>
+  return parsed.map(({ opcode, query, refusal }) =>
     refusal === Status.success ? resultOf(opcode, text, query) : failed(refusal),
   );
 }

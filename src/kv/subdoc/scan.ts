@@ -2,7 +2,7 @@
 // same as those of `locate` for each path.
 import { Status } from '#wire/status.ts';
 import { spaceEnd, nameEnd as valueAfterName } from '../value/json.ts';
-import { isEntry, skipValue, statusOf } from './locate.ts';
+import { broken, isEntry, skipValue, statusOf, tooDeep } from './locate.ts';
 import { levelLimit, type PathComponent } from './path.ts';
 
 export interface Query {
@@ -49,7 +49,7 @@ function visit(
       ? new Container(text, at, level, deeper, ending).visit(isNeeded)
       : visitScalar(text, at, level, deeper, isNeeded);
   if (isNeeded && end < 0) fail(ending, statusOf(end));
-  else for (const query of ending) settle(query, at, end);
+  else for (const query of ending) resolve(query, at, end);
   return end;
 }
 
@@ -64,7 +64,7 @@ function visitScalar(
   return isNeeded ? skipValue(text, at, level) : notNeeded;
 }
 
-function settle(query: Query, start: number, end: number): void {
+function resolve(query: Query, start: number, end: number): void {
   query.found = true;
   query.valueStart = start;
   query.valueEnd = end;
@@ -111,24 +111,24 @@ class Container {
     const { text, start, level } = this;
     const mustEnd = isEndNeeded || this.forLast.length > 0;
     if (!mustEnd && this.pending.length === 0) return notNeeded;
-    if (isEndNeeded && level >= levelLimit) return this.giveUp(-2);
+    if (isEndNeeded && level >= levelLimit) return this.failAll(tooDeep);
     const closing = (text[start] as number) + 2;
     let count = 0;
     let last = -1;
     let next = spaceEnd(text, start + 1, text.length);
     while (next < text.length && text[next] !== closing) {
       const value = this.isArray ? next : valueAfterName(text, next, text.length);
-      if (value < 0) return this.giveUp(-1);
+      if (value < 0) return this.failAll(broken);
       const end = this.visitEntry(next, value, count, mustEnd);
       if (end === notNeeded) return notNeeded;
-      if (end < 0) return this.giveUp(end);
+      if (end < 0) return this.failAll(end);
       last = value;
       count++;
       next = spaceEnd(text, end, text.length);
       if (text[next] === 0x2c) next = spaceEnd(text, next + 1, text.length);
-      else if (text[next] !== closing) return this.giveUp(-1);
+      else if (text[next] !== closing) return this.failAll(broken);
     }
-    if (next >= text.length) return this.giveUp(-1);
+    if (next >= text.length) return this.failAll(broken);
     for (const query of this.ending) query.count = count;
     if (last >= 0 && this.forLast.length > 0) visit(text, last, level + 1, this.forLast, false);
     return next + 1;
@@ -136,19 +136,19 @@ class Container {
 
   private visitEntry(entry: number, value: number, count: number, mustEnd: boolean): number {
     const { level, pending, text } = this;
-    if (pending.length > 0 && pending.some((query) => this.isMeant(query, entry, count))) {
-      const matched = pending.filter((query) => this.isMeant(query, entry, count));
+    if (pending.length > 0 && pending.some((query) => this.matches(query, entry, count))) {
+      const matched = pending.filter((query) => this.matches(query, entry, count));
       this.pending = pending.filter((query) => !matched.includes(query));
       return visit(text, value, level + 1, matched, mustEnd || this.pending.length > 0);
     }
     return skipValue(text, value, level + 1);
   }
 
-  private isMeant(query: Query, entry: number, count: number): boolean {
+  private matches(query: Query, entry: number, count: number): boolean {
     return isEntry(this.text, entry, componentOf(query, this.level), count);
   }
 
-  private giveUp(end: number): number {
+  private failAll(end: number): number {
     fail(this.pending, statusOf(end));
     fail(this.forLast, statusOf(end));
     return end;

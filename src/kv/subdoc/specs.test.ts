@@ -99,7 +99,7 @@ test('decodes single-path requests with each length of extras', () => {
   assert.equal(read(Op.get, '000400', 'a.b'), 4, 'path longer than the value');
 });
 
-test('refuses lookups among mutations and the reverse, unknown operations, none and too many', () => {
+test('refuses lookups among mutations and the reverse, unknown operations, no operations and too many', () => {
   assert.equal(lookup([]), 'cb');
   assert.equal(mutation([]), 'cb');
   assert.equal(lookup(Array(specLimit).fill(aLookupSpec(Op.get, 'a'))), 'ok');
@@ -182,7 +182,7 @@ test('allows each operation its path flags and no others', () => {
   assert.equal(single(Op.dictAdd, expandMacros, 'a', '1'), 'ce');
 });
 
-test('validates document flags', () => {
+test('refuses unknown document flags and those that exclude each other', () => {
   const { mkdoc, add, accessDeleted, createAsDeleted, revive, replicaRead } = DocFlag;
   const spec = [aMutationSpec(Op.dictUpsert, 'x', '1', xattr)];
   const rows: [number, string][] = [
@@ -212,7 +212,7 @@ test('validates document flags', () => {
   assert.equal(
     mutation([aMutationSpec(Op.setDoc, '', '1')], createAsDeleted | mkdoc),
     'ok',
-    'judged when run',
+    'refused only at execution',
   );
   const get = [aLookupSpec(Op.get, 'a')];
   for (const flags of [mkdoc, add, createAsDeleted, revive, replicaRead | accessDeleted]) {
@@ -235,7 +235,7 @@ test('requires xattr operations first, and a deletion as the only operation on t
   assert.equal(mutation([inBody, remove]), 'cb');
 });
 
-test('validates xattr keys', () => {
+test('refuses malformed and long xattr keys, unknown virtual ones, and writes to virtual ones', () => {
   for (const path of [
     '',
     '.a',
@@ -294,7 +294,7 @@ test('refuses features that the connection did not negotiate', () => {
   assert.equal(lookup(one, null, without('multiXattrKeys')), 'ok');
 });
 
-test('refuses every truncation and does not throw for random and mutated bytes', (t) => {
+test('refuses every truncation within a spec and does not throw for random and mutated bytes', (t) => {
   const random = aSeed(t);
   const lookups = Buffer.concat([aLookupSpec(Op.get, 'x.y', xattr), aLookupSpec(Op.exists, 'abc')]);
   const mutations = Buffer.concat([

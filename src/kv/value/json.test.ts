@@ -86,7 +86,7 @@ const bad = [
   ...['\ufeff1', '{"a":1}x', ',', '"a""b"', '[[]', '[]]'],
 ];
 
-test('accepts every form of JSON text and refuses what is near to one, as the engine does', () => {
+test('accepts every form of JSON text and refuses similar texts, as the JavaScript engine does', () => {
   for (const text of good) assert.ok(accepts(Buffer.from(text)), `good: ${text}`);
   for (const text of bad) assert.ok(!accepts(Buffer.from(text)), `bad: ${text}`);
   for (const text of [...good, ...bad])

@@ -114,7 +114,7 @@ test('refuses sections with lengths, keys or values that are wrong', () => {
   assert.ok(valid(Buffer.alloc(4)), 'no pairs at all');
 });
 
-test('refuses every truncation and never accepts random bytes that a walk would trip over', (t) => {
+test('refuses every truncation and never accepts random bytes on which a walk would fail', (t) => {
   const random = aSeed(t);
   const section = aSection({ a: '1', _b: '{"c":[1,2]}', c: '"text"' });
   for (let end = 0; end < section.length; end++) assert.ok(!isXattrs(section, 0, end));

@@ -1,7 +1,7 @@
 // The xattr section in front of a value's body (datatype bit 4). Layout, integers big-endian:
 //   u32 bytes of all pairs; each pair: u32 bytes of the rest of it, key, 0x00, JSON value, 0x00; then the body.
 // Sections that come from clients pass `isXattrs` first; everything else here walks sections known to be good.
-// A section in hand is a Buffer with its u32 in front; an empty Buffer stands for no xattrs at all.
+// Functions take and return a section as a Buffer with its u32 in front; an empty Buffer means no xattrs.
 import { readU32 } from '#wire/bytes.ts';
 import { bodyStart, XattrWalk } from '#wire/xattr-section.ts';
 import { isJson, isUtf8Range } from './json.ts';

@@ -1,4 +1,4 @@
-// CAS values: a hybrid logical clock per vbucket. The wall clock when it is ahead of every value given out, else one more.
+// CAS values: a hybrid logical clock per vbucket. A new value is the wall clock's if that is above all assigned ones, else one above them.
 import type { Now } from './now.ts';
 import type { VbucketRows } from './rows.ts';
 
@@ -7,7 +7,7 @@ interface CasWords {
   casLo: number;
 }
 
-/** The value that `advanceCas` would give now. */
+/** The value that `advanceCas` would assign now. */
 export function nextCas(rows: VbucketRows, row: number, now: Now, next: CasWords): void {
   const high = rows.casHi[row] as number;
   const low = rows.casLo[row] as number;

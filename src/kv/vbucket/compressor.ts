@@ -9,13 +9,13 @@ import type { Vbuckets } from './vbuckets.ts';
 
 /** Smaller ones gain nothing; larger ones would take too long to inflate for each reader that does not compress. */
 const valueBytes = { min: 128, max: 64 * 1024 };
-/** A slice ends after this many bytes of values, checked now and then. */
+/** A slice ends after this many bytes of values, checked every `stepsAtOnce` items. */
 const sliceBytes = 256 * 1024;
 const stepsAtOnce = 16;
-/** What clients keep compressed, too. */
-const worthShare = 0.83;
+/** A compressed value is kept if it takes less than this share; clients use the same share. */
+const compressedShareMax = 0.83;
 
-const unfit = Bit.deleted | Bit.dirty | Bit.hasPending | Bit.pending | Bit.valueAway;
+const ineligible = Bit.deleted | Bit.dirty | Bit.hasPending | Bit.pending | Bit.valueNonResident;
 
 export class Compressor {
   /** Since the start: values that were compressed, and values that were tried. */
@@ -53,14 +53,14 @@ export class Compressor {
     const state = items.state(address);
     const bytes = items.word(address, Word.valueBytes);
     const packed = Datatype.snappy | Datatype.xattr;
-    if ((state & unfit) !== 0 || (datatypeIn(state) & packed) !== 0) return;
+    if ((state & ineligible) !== 0 || (datatypeIn(state) & packed) !== 0) return;
     if (bytes < valueBytes.min || bytes > valueBytes.max) return;
     const page = items.page(address);
     if (isEventKey(page, items.keyStart(address))) return;
     this.visited++;
     this.triedBytes += bytes;
     const block = snappyCompress(page, items.valueStart(address), items.valueEnd(address));
-    if (block.length > bytes * worthShare) return;
+    if (block.length > bytes * compressedShareMax) return;
     if (this.residency.replaceValue(address, block, datatypeIn(state) | Datatype.snappy)) this.compressed++;
   }
 }

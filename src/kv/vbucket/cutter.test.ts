@@ -6,7 +6,7 @@ import { Cutter } from './cutter.ts';
 import { emptyDraft } from './items.ts';
 import { LiveCollections } from './live-collections.ts';
 import { Now } from './now.ts';
-import { emptyPlace, Vbuckets } from './vbuckets.ts';
+import { emptyPosition, Vbuckets } from './vbuckets.ts';
 
 interface Cut {
   start: number;
@@ -21,15 +21,15 @@ function aVbucket(): { write: (key: string, bytes?: number) => number; cut: (lim
   const vbuckets = new Vbuckets({ count: 1, now: new Now(), collections, hashSeed: 1, persistent: true });
   const cutter = new Cutter(vbuckets);
   const draft = emptyDraft();
-  const place = emptyPlace();
+  const position = emptyPosition();
   const result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   const write = (key: string, bytes = 100): number => {
     draft.key = Buffer.from(`\0${key}`);
     draft.keyEnd = draft.key.length;
     draft.value = Buffer.alloc(bytes);
     draft.valueEnd = bytes;
-    vbuckets.look(place, 0, vbuckets.hash(draft.key, 0, draft.keyEnd), draft.key, 0, draft.keyEnd);
-    assert.ok(vbuckets.write(place, draft, result));
+    vbuckets.locate(position, 0, vbuckets.hash(draft.key, 0, draft.keyEnd), draft.key, 0, draft.keyEnd);
+    assert.ok(vbuckets.write(position, draft, result));
     return result.seqno;
   };
   return { write, cut: (limit) => takeCut(cutter, limit) };

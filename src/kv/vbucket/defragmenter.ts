@@ -3,7 +3,7 @@ import { PageWalk } from '../memory/page-walk.ts';
 import type { Residency } from './residency.ts';
 import type { Vbuckets } from './vbuckets.ts';
 
-/** A slice ends after this many bytes, checked now and then. */
+/** A slice ends after this many bytes, checked every `stepsAtOnce` items. */
 const sliceBytes = 2 ** 20;
 const stepsAtOnce = 16;
 
@@ -60,9 +60,9 @@ export class Defragmenter {
 
   private empties(page: number): boolean {
     const { heap } = this.vbuckets;
-    if (heap.isLeaving(page)) return true;
+    if (heap.isEvacuated(page)) return true;
     if (!heap.isSparse(page, this.share)) return false;
-    heap.leave(page);
+    heap.evacuate(page);
     return true;
   }
 }

@@ -1,33 +1,58 @@
-// Records the system events of vbuckets: when the manifest changes, and those missing in the history of one that begins to be served.
-// Where there is a disk they leave memory as soon as they are persisted; streams then read them from disk.
+// Records the system events of vbuckets: when the manifest changes, and, when a vbucket becomes active, those that its history lacks. In
+// buckets with a disk they leave memory as soon as they are persisted; streams then read them from disk. A thousand collections are a
+// million events: they are recorded in slices, and those of a vbucket at the latest before a client uses it.
+import type { Clock } from '#ports/clock.ts';
 import type { CutItem } from '../data/cut.ts';
 import { decodeEvent, encodeEvent, eventKey, isDrop, type SystemEvent } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
 import { emptyDraft } from './items.ts';
-import { eventsBetween, firstState, type ManifestState } from './manifest-state.ts';
+import { eventsBetween, firstState, type ManifestState, stateAfter } from './manifest-state.ts';
+import { makesSeqnos } from './serving.ts';
 import { StoredManifests } from './stored-manifests.ts';
-import { emptyPlace, type Vbuckets } from './vbuckets.ts';
+import { UnwrittenEvents } from './unwritten-events.ts';
+import { emptyPosition, type Vbuckets } from './vbuckets.ts';
+
+/** Events in one turn, at least: about a millisecond. */
+const eventsPerTurn = 512;
+const eventsPerStep = 256;
+/** Collections whose states are compared in the time of one event. */
+const comparedPerEvent = 16;
+/** Cost of an event, in bytes of work. */
+const eventWork = 256;
+/** Limit of manifest states that vbuckets have not reached yet. */
+const targetsMax = 16;
+/** Interval of attempts while there is no memory for events. */
+const retryMs = 100;
 
 export interface EventRecorderOptions {
   vbuckets: Vbuckets;
+  clock: Pick<Clock, 'after' | 'soon'>;
   /** Events are written to a disk. */
   persistent: boolean;
   onDirty: (row: number) => void;
+  /** Counts work of the turn. */
+  spend?: ((workBytes: number) => void) | undefined;
 }
 
 export class EventRecorder {
   private readonly options: EventRecorderOptions;
-  /** By row: the manifest's state that was recorded last; null before `record`. */
+  /** By row: the manifest's state that was recorded last; null before the first. */
   private readonly recorded: (ManifestState | null)[];
   private stored: StoredManifests | null = null;
-  /** By row: events that are in memory until they are persisted. */
-  private readonly unwritten = new Map<number, { hash: number; seqno: number }[]>();
-  private readonly place = emptyPlace();
+  /** The states to which the vbuckets in `waiting` are led, one after the other; empty while none waits. */
+  private targets: Target[] = [];
+  /** The target that a vbucket reaches next, by row. */
+  private readonly waiting = new Map<number, number>();
+  private afterwards: (() => void)[] = [];
+  private isScheduled = false;
+  private readonly unwritten: UnwrittenEvents;
+  private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
   constructor(options: EventRecorderOptions) {
     this.options = options;
+    this.unwritten = new UnwrittenEvents(options.vbuckets, options.clock);
     this.recorded = new Array<ManifestState | null>(options.vbuckets.rows.count).fill(null);
   }
 
@@ -45,72 +70,130 @@ export class EventRecorder {
     if (before !== null) this.stored.put(row, before);
     this.recorded[row] = null;
     this.stored.note(row, decodeEvent(item.buffer, item.valueStart, item.valueEnd));
-    if (persistent) this.keepUntilWritten(row, hash, item.seqno);
+    if (persistent) this.unwritten.add(row, hash, item.seqno);
   }
 
-  /** Records the events that lead the history of these vbuckets to the manifest's state. */
+  /** Records the events that lead the history of these vbuckets to the manifest's state: a few at once, many in later turns. */
   record(rows: readonly number[], state: ManifestState): void {
-    const { recorded, stored } = this;
-    /** Most rows have the same state: their events are encoded once. */
-    const eventsFrom = new Map<ManifestState, EncodedEvent[]>();
-    for (const row of rows) {
-      const before = recorded[row] ?? stored?.stateOf(row) ?? firstState;
-      const events = eventsFrom.get(before) ?? encoded(eventsBetween(before, state));
-      eventsFrom.set(before, events);
-      for (const event of events) this.write(row, event);
-      recorded[row] = state;
-    }
-    if (!recorded.includes(null)) this.stored = null;
+    // After many changes in a short time, vbuckets that lag behind record the last ones as one.
+    if (this.targets.length === targetsMax) this.targets.pop();
+    const target = this.targets.push({ state, steps: new Map() }) - 1;
+    for (const row of rows) if (!this.waiting.has(row)) this.waiting.set(row, target);
+    if (!this.isScheduled) this.work();
+  }
+
+  /** Some vbuckets lack events: `catchUp` must be called before a client uses one. */
+  get isBehind(): boolean {
+    return this.waiting.size > 0;
+  }
+
+  /** Calls `act` once all events are recorded: the documents of a dropped collection are removed after the event of its drop. */
+  whenRecorded(act: () => void): void {
+    if (this.isBehind) this.afterwards.push(act);
+    else act();
+  }
+
+  /** Records what this vbucket lacks; false when there is no memory for it. */
+  catchUp(row: number): boolean {
+    while (this.waiting.has(row)) if (this.recordIn(row) === null) return false;
+    return true;
   }
 
   /** Called when the vbucket's changes up to `seqno` are persisted. */
   persisted(row: number, seqno: number): void {
-    const unwritten = this.unwritten.get(row);
-    if (unwritten === undefined) return;
-    const left = unwritten.filter((event) => event.seqno > seqno);
-    for (const event of unwritten) if (event.seqno <= seqno) this.removeWritten(row, event);
-    if (left.length === 0) this.unwritten.delete(row);
-    else this.unwritten.set(row, left);
+    this.unwritten.persisted(row, seqno);
+  }
+
+  /** Discards the events that are not recorded yet: the next start records them. */
+  stop(): void {
+    this.waiting.clear();
+    this.targets = [];
+    this.afterwards = [];
   }
 
   /** Called when the vbuckets were emptied. */
   clear(): void {
+    this.stop();
     this.recorded.fill(null);
     this.stored = null;
     this.unwritten.clear();
   }
 
-  private write(row: number, event: EncodedEvent): void {
+  /** Called when one vbucket was emptied. */
+  forget(row: number): void {
+    this.recorded[row] = null;
+    this.stored?.put(row, firstState);
+    this.unwritten.forget(row);
+  }
+
+  private work(): void {
+    const { clock } = this.options;
+    this.isScheduled = true;
+    let left = eventsPerTurn;
+    for (const row of this.waiting.keys()) {
+      while (this.waiting.has(row) && left > 0) {
+        const cost = this.recordIn(row);
+        if (cost === null) {
+          clock.after(retryMs, () => this.work());
+          return;
+        }
+        left -= cost;
+      }
+      if (left <= 0) break;
+    }
+    if (this.waiting.size > 0) clock.soon(() => this.work());
+    else this.isScheduled = false;
+  }
+
+  /** Takes the next step of this vbucket. Returns what it cost, in events; null when there is no memory. */
+  private recordIn(row: number): number | null {
+    // The history of a copy comes from its active.
+    if (!makesSeqnos(this.options.vbuckets.rows, row)) {
+      this.endWaiting(row);
+      return 0;
+    }
+    const { recorded, stored, targets, waiting } = this;
+    const index = waiting.get(row) as number;
+    const { state, steps } = targets[index] as Target;
+    const before = recorded[row] ?? stored?.stateOf(row) ?? firstState;
+    const known = steps.get(before);
+    const step = known ?? stepBetween(before, state);
+    steps.set(before, step);
+    const refused = step.events.findIndex((event) => !this.write(row, event));
+    recorded[row] = refused < 0 ? step.after : stateAfter(before, step.described.slice(0, refused));
+    if (refused >= 0) return null;
+    if (step.after === state && index + 1 < targets.length) waiting.set(row, index + 1);
+    else if (step.after === state) this.endWaiting(row);
+    const { size } = state.collections;
+    const cost = step.events.length + 1 + (known === undefined ? size : size / comparedPerEvent);
+    this.options.spend?.(cost * eventWork);
+    return cost;
+  }
+
+  private endWaiting(row: number): void {
+    this.waiting.delete(row);
+    if (this.waiting.size > 0) return;
+    this.targets = [];
+    if (!this.recorded.includes(null)) this.stored = null;
+    for (const act of this.afterwards.splice(0)) act();
+  }
+
+  private write(row: number, event: EncodedEvent): boolean {
     const { vbuckets, persistent, onDirty } = this.options;
-    const { draft, place, result } = this;
+    const { draft, position, result } = this;
     const hash = vbuckets.hash(event.key, 0, event.key.length);
-    vbuckets.look(place, row, hash, event.key, 0, event.key.length);
+    vbuckets.locate(position, row, hash, event.key, 0, event.key.length);
     draft.key = event.key;
     draft.keyEnd = event.key.length;
     draft.value = event.value;
     draft.valueEnd = event.value.length;
     draft.bits = event.isDrop ? Bit.deleted : 0;
     draft.expiry = event.isDrop ? vbuckets.now.seconds : 0;
-    if (!vbuckets.write(place, draft, result))
-      throw new RangeError('no memory for the events of collections');
-    if (!persistent) return;
-    this.keepUntilWritten(row, hash, result.seqno);
+    if (!vbuckets.write(position, draft, result)) return false;
+    if (!persistent) return true;
+    this.unwritten.add(row, hash, result.seqno);
     onDirty(row);
-  }
-
-  private keepUntilWritten(row: number, hash: number, seqno: number): void {
-    const unwritten = this.unwritten.get(row);
-    if (unwritten) unwritten.push({ hash, seqno });
-    else this.unwritten.set(row, [{ hash, seqno }]);
-  }
-
-  private removeWritten(row: number, { hash, seqno }: { hash: number; seqno: number }): void {
-    const { index, items } = this.options.vbuckets;
-    const { place } = this;
-    const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
-    if (slot < 0) return;
-    Object.assign(place, { row, hash, slot, address: index.address(row, slot) });
-    this.options.vbuckets.forget(place);
+    return true;
   }
 }
 
@@ -120,5 +203,28 @@ interface EncodedEvent {
   isDrop: boolean;
 }
 
-const encoded = (events: readonly SystemEvent[]): EncodedEvent[] =>
-  events.map((event) => ({ key: eventKey(event), value: encodeEvent(event), isDrop: isDrop(event.kind) }));
+/** A state of the manifest, and the next step to it from others. Most vbuckets have the same states: their events are encoded once. */
+interface Target {
+  state: ManifestState;
+  steps: Map<ManifestState, Step>;
+}
+
+/** Events that lead from one state to the next. */
+interface Step {
+  described: readonly SystemEvent[];
+  events: readonly EncodedEvent[];
+  after: ManifestState;
+}
+
+function stepBetween(before: ManifestState, target: ManifestState): Step {
+  const all = eventsBetween(before, target);
+  const described = all.slice(0, eventsPerStep);
+  const after = described.length === all.length ? target : stateAfter(before, described);
+  return { described, events: described.map(encoded), after };
+}
+
+const encoded = (event: SystemEvent): EncodedEvent => ({
+  key: eventKey(event),
+  value: encodeEvent(event),
+  isDrop: isDrop(event.kind),
+});

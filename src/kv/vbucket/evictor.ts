@@ -10,7 +10,7 @@ import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import type { Residency } from './residency.ts';
 import { makesSeqnos } from './serving.ts';
-import { emptyPlace, type Vbuckets } from './vbuckets.ts';
+import { emptyPosition, type Vbuckets } from './vbuckets.ts';
 
 export interface EvictorOptions {
   type: BucketType;
@@ -27,7 +27,7 @@ export class Evictor {
   private readonly walk: PageWalk;
   private evict: ((address: number) => void) | null;
   private readonly skipsValueFreePages: boolean;
-  private readonly place = emptyPlace();
+  private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   /** `evicted` at the end of the last round. */
@@ -122,36 +122,40 @@ export class Evictor {
     this.evicted++;
   }
 
-  /** Deletes as a client would, where the vbucket is active; a copy gets that deletion from there. A tombstone is removed without a trace: otherwise tombstones alone could fill the memory. */
+  /**
+   * In an active vbucket deletes the document as a client would; a copy gets that deletion from its active. Removes a tombstone without
+   * another change: otherwise tombstones alone could fill the memory.
+   */
   private remove(address: number): void {
     const { vbuckets, draft } = this;
     const { items, now, rows } = vbuckets;
     if (isInFlight(items, address) || items.isLocked(address, now)) return;
-    const isLeft = (items.state(address) & Bit.deleted) === 0 && !makesSeqnos(rows, items.row(address));
-    if (isLeft) return;
-    vbuckets.lookAt(this.place, address);
+    const isLeftToActive =
+      (items.state(address) & Bit.deleted) === 0 && !makesSeqnos(rows, items.row(address));
+    if (isLeftToActive) return;
+    vbuckets.locateItem(this.position, address);
     this.evicted++;
     if ((items.state(address) & Bit.deleted) !== 0) {
       this.forgetTombstone(address);
       return;
     }
     draftTombstone(draft, items, address, now.seconds);
-    vbuckets.write(this.place, draft, this.result);
-    items.clearBits(this.place.address, Bit.used);
+    vbuckets.write(this.position, draft, this.result);
+    items.clearBits(this.position.address, Bit.used);
   }
 
   private forgetTombstone(address: number): void {
-    const { place } = this;
+    const { position } = this;
     const { items, rows } = this.vbuckets;
-    rows.purgeSeqno[place.row] = Math.max(rows.purgeSeqno[place.row] as number, items.seqno(address));
-    this.vbuckets.forget(place);
+    rows.purgeSeqno[position.row] = Math.max(rows.purgeSeqno[position.row] as number, items.seqno(address));
+    this.vbuckets.forget(position);
   }
 
   private forget(address: number): void {
     const { vbuckets } = this;
     if (isInFlight(vbuckets.items, address)) return;
-    vbuckets.lookAt(this.place, address);
-    vbuckets.forgetCounted(this.place);
+    vbuckets.locateItem(this.position, address);
+    vbuckets.forgetCounted(this.position);
     this.evicted++;
   }
 }

@@ -1,4 +1,4 @@
-// Turns expired documents into tombstones: one that a client accesses, or all that a walk through memory meets.
+// Turns expired documents into tombstones: one that a client accesses, or all that a walk through memory finds.
 import { Datatype } from '#wire/status.ts';
 import { Bit } from '../memory/layout.ts';
 import { PageWalk } from '../memory/page-walk.ts';
@@ -6,7 +6,7 @@ import { draftTombstone, keepSystemXattrs } from './drafts.ts';
 import { emptyDraft } from './items.ts';
 import { isInFlight } from './preconditions.ts';
 import { makesSeqnos } from './serving.ts';
-import { emptyPlace, type Place, type Vbuckets } from './vbuckets.ts';
+import { emptyPosition, type ItemPosition, type Vbuckets } from './vbuckets.ts';
 
 export class Expirer {
   /** Documents expired since start. */
@@ -14,7 +14,7 @@ export class Expirer {
   private readonly vbuckets: Vbuckets;
   private readonly onDirty: (row: number) => void;
   private readonly walk: PageWalk;
-  private readonly place = emptyPlace();
+  private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
@@ -27,19 +27,21 @@ export class Expirer {
   /** Whether a tombstone of the item would keep a part of its value that is on disk only. */
   needsValue(address: number): boolean {
     const { items } = this.vbuckets;
-    return (items.state(address) & Bit.valueAway) !== 0 && (items.datatype(address) & Datatype.xattr) !== 0;
+    return (
+      (items.state(address) & Bit.valueNonResident) !== 0 && (items.datatype(address) & Datatype.xattr) !== 0
+    );
   }
 
-  /** Expires the document at `place`; false when that is not possible now, or left to another node, where the vbucket is active. */
-  expire(place: Place): boolean {
+  /** Expires the document at `position`; false when that is not possible now, or when the vbucket is active on another node, which does it. */
+  expire(position: ItemPosition): boolean {
     const { draft, vbuckets } = this;
     const { items, now } = vbuckets;
-    const { address, row } = place;
+    const { address, row } = position;
     if (isInFlight(items, address) || !makesSeqnos(vbuckets.rows, row)) return false;
     draftTombstone(draft, items, address, now.seconds);
     keepSystemXattrs(draft, items, address);
     draft.bits |= Bit.expired;
-    if (!vbuckets.write(place, draft, this.result)) return false;
+    if (!vbuckets.write(position, draft, this.result)) return false;
     this.expired++;
     this.onDirty(row);
     return true;
@@ -66,7 +68,7 @@ export class Expirer {
       return;
     }
     if (isInFlight(items, address)) return;
-    this.vbuckets.lookAt(this.place, address);
-    this.expire(this.place);
+    this.vbuckets.locateItem(this.position, address);
+    this.expire(this.position);
   }
 }

@@ -32,5 +32,5 @@ test('reads back what it encodes, as big-endian uuid and seqno', () => {
   const other = new FailoverLogs(3);
   other.decode(2, encoded);
   assert.deepEqual(other.entries(2), logs.entries(1));
-  assert.throws(() => other.decode(2, encoded.subarray(1)), /broken length/);
+  assert.throws(() => other.decode(2, encoded.subarray(1)), /length of a failover log is invalid/);
 });

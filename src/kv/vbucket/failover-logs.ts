@@ -32,6 +32,7 @@ export class FailoverLogs {
     return Array.from({ length: this.lengths[row] as number }, (_, index) => this.entry(row, index));
   }
 
+  /** High word of the newest entry's uuid. */
   uuidHi(row: number): number {
     return this.words[row * 4] as number;
   }
@@ -49,7 +50,7 @@ export class FailoverLogs {
   }
 
   decode(row: number, encoded: Uint8Array): void {
-    assert(encoded.length % entryBytes === 0, 'a failover log has a broken length');
+    assert(encoded.length % entryBytes === 0, 'the length of a failover log is invalid');
     const view = new DataView(encoded.buffer, encoded.byteOffset, encoded.byteLength);
     const entries: FailoverEntry[] = [];
     for (let at = 0; at < encoded.length; at += entryBytes) {

@@ -10,7 +10,7 @@ export interface VbucketFigures {
   dirtyBytes: number;
   /** Tombstones up to this seqno may have been purged. */
   purgeSeqno: number;
-  /** The highest CAS ever given out. */
+  /** The highest CAS of any change. */
   maxCas: bigint;
   maxDeletedRev: number;
 }
@@ -20,7 +20,7 @@ export function figuresOf(rows: VbucketRows, vb: number): VbucketFigures {
   return {
     items: of(rows.items),
     tombstones: of(rows.tombstones),
-    nonResident: of(rows.valuesAway) + of(rows.itemsAway),
+    nonResident: of(rows.nonResidentValues) + of(rows.nonResidentItems),
     dirtyItems: of(rows.dirtyCount),
     dirtyBytes: of(rows.dirtyBytes),
     purgeSeqno: of(rows.purgeSeqno),

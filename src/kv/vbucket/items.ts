@@ -18,7 +18,7 @@ export interface Draft {
   value: Buffer;
   valueStart: number;
   valueEnd: number;
-  /** Of `value`, if the item may take it over (see `MutationRequest`). */
+  /** The memory of `value`, if the item may take it over (see `MutationRequest`). */
   memory: SharedArrayBuffer | null;
   datatype: number;
   flags: number;
@@ -28,15 +28,15 @@ export interface Draft {
   bits: number;
 }
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 export const emptyDraft = (): Draft => ({
-  key: nothing,
+  key: noBytes,
   keyStart: 0,
   keyEnd: 0,
-  head: nothing,
+  head: noBytes,
   headStart: 0,
   headEnd: 0,
-  value: nothing,
+  value: noBytes,
   valueStart: 0,
   valueEnd: 0,
   memory: null,
@@ -52,7 +52,7 @@ export const draftBytes = (draft: Draft): number =>
   (draft.headEnd - draft.headStart) +
   (draft.valueEnd - draft.valueStart);
 
-/** The memory that an item of the draft may take over, null if it cannot: its value is where that of the item would be. */
+/** The memory that an item of the draft may take over, because the value is where that of the item would be; else null. */
 export function adoptedMemory(draft: Draft): SharedArrayBuffer | null {
   const { memory, value, valueStart } = draft;
   if (memory === null || value.buffer !== memory || draft.headEnd > draft.headStart) return null;
@@ -182,7 +182,7 @@ export class Items {
     if (isNew) for (let i = 0; i < keyBytes; i++) page[keyAt + i] = key[keyStart + i] as number;
     if (headLength > 0) draft.head.copy(page, keyAt + keyBytes, draft.headStart, draft.headEnd);
     const valueAt = keyAt + keyBytes + headLength;
-    // It is there already if the item has taken over its memory.
+    // The value is there already if the item has taken over its memory.
     if (valueLength > 0 && draft.memory === null) {
       draft.value.copy(page, valueAt, draft.valueStart, draft.valueEnd);
     }

@@ -29,7 +29,7 @@ test('reports which collections were dropped, and starts a new one without count
   const collections = new LiveCollections();
   collections.apply([8, 9, 2000].map((id) => ({ id, maxTtl: 0 })));
   const slot = collections.slotOf(Buffer.from([9]), 0);
-  collections.addItems(slot, 5);
+  collections.addItems(slot, 0, 5);
   assert.deepEqual(collections.apply([{ id: 8, maxTtl: 0 }]), [9, 2000]);
   assert.equal(collections.slotOf(Buffer.from([9]), 0), -1);
   assert.deepEqual(collections.apply([8, 10, 11].map((id) => ({ id, maxTtl: 0 }))), []);
@@ -43,7 +43,19 @@ test('reports which collections were dropped, and starts a new one without count
   );
 });
 
-test('takes 2,048 collections, again and again, and no more', () => {
+test('counts the items of some vbuckets only, and those of a cleared vbucket not at all', () => {
+  const collections = new LiveCollections();
+  collections.apply([8, 9].map((id) => ({ id, maxTtl: 0 })));
+  const slot = collections.slotOf(Buffer.from([8]), 0);
+  for (const [row, count] of [5, 3, 1].entries()) collections.addItems(slot, row, count);
+  const counts = () => [collections.itemCounts().get(8), collections.itemCountsOf((row) => row > 0).get(8)];
+  assert.deepEqual(counts(), [9, 4]);
+  collections.forgetRow(1);
+  assert.deepEqual(counts(), [6, 1]);
+  assert.equal(collections.itemCountsOf(() => true).get(9), 0);
+});
+
+test('accepts 2,048 collections, repeatedly, and no more', () => {
   const collections = new LiveCollections();
   const some = (first: number, count: number) =>
     Array.from({ length: count }, (_, i) => ({ id: first + i, maxTtl: 0 }));

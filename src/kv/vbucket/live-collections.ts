@@ -17,6 +17,8 @@ export class LiveCollections {
   private readonly large = new Map<number, number>();
   private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotLimit));
   private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotLimit));
+  /** By slot: `counts` by vbucket; empty until the first document. */
+  private readonly rowCounts: (Int32Array | undefined)[] = [];
   /** By slot: the latest seqno in each vbucket; empty until the first write. */
   private readonly highSeqnos: (Float64Array | undefined)[] = [];
   private readonly freeSlots: number[] = [];
@@ -38,8 +40,11 @@ export class LiveCollections {
     return own === 0 ? bucketMaxTtl : Math.max(own, 0);
   }
 
-  addItems(slot: number, count: number): void {
-    if (slot >= 0) (this.counts[slot] as number) += count;
+  addItems(slot: number, row: number, count: number): void {
+    if (slot < 0) return;
+    (this.counts[slot] as number) += count;
+    const rows = this.rowCounts[slot] ?? this.beginRowCounts(slot);
+    (rows[row] as number) += count;
   }
 
   /** Records the seqno of a change in the collection whose id precedes the key. */
@@ -55,8 +60,14 @@ export class LiveCollections {
     return this.highSeqnos[this.slotOfId(id)]?.[row] ?? 0;
   }
 
-  forgetSeqnos(row: number): void {
+  /** The row has no documents any more. */
+  forgetRow(row: number): void {
     for (const seqnos of this.highSeqnos) if (seqnos) seqnos[row] = 0;
+    for (const [slot, rows] of this.rowCounts.entries()) {
+      if (rows === undefined) continue;
+      (this.counts[slot] as number) -= rows[row] as number;
+      rows[row] = 0;
+    }
   }
 
   /** Replaces the set of live ids; returns the ids that were dropped. */
@@ -73,14 +84,31 @@ export class LiveCollections {
     return new Map([...this.slots].map(([id, slot]) => [id, this.counts[slot] as number]));
   }
 
+  /** Live items by collection id in some of the vbuckets. */
+  itemCountsOf(isCounted: (row: number) => boolean): Map<number, number> {
+    const counted = Array.from({ length: maxRows }, (_, row) => row).filter(isCounted);
+    const sumOf = (slot: number) => {
+      const rows = this.rowCounts[slot];
+      return rows === undefined ? 0 : counted.reduce((sum, row) => sum + (rows[row] as number), 0);
+    };
+    return new Map([...this.slots].map(([id, slot]) => [id, sumOf(slot)]));
+  }
+
   clearCounts(): void {
     this.counts.fill(0);
+    for (const rows of this.rowCounts) rows?.fill(0);
   }
 
   private beginSeqnos(slot: number): Float64Array {
     const seqnos = new Float64Array(new SharedArrayBuffer(8 * maxRows));
     this.highSeqnos[slot] = seqnos;
     return seqnos;
+  }
+
+  private beginRowCounts(slot: number): Int32Array {
+    const rows = new Int32Array(new SharedArrayBuffer(4 * maxRows));
+    this.rowCounts[slot] = rows;
+    return rows;
   }
 
   private slotOfId(id: number): number {
@@ -95,6 +123,7 @@ export class LiveCollections {
     else this.large.set(id, slot);
     this.counts[slot] = 0;
     this.highSeqnos[slot] = undefined;
+    this.rowCounts[slot] = undefined;
     return slot;
   }
 

@@ -7,7 +7,7 @@ import type { EventRecorder } from './event-recorder.ts';
 import { type Draft, emptyDraft } from './items.ts';
 import { collectionIdOf, type LiveCollections } from './live-collections.ts';
 import type { Residency } from './residency.ts';
-import { emptyPlace, type Vbuckets } from './vbuckets.ts';
+import { emptyPosition, type Vbuckets } from './vbuckets.ts';
 
 export interface LoaderOptions {
   vbuckets: Vbuckets;
@@ -19,7 +19,7 @@ export interface LoaderOptions {
 }
 
 /** Items between two checks of the memory. */
-const itemsPerLook = 64;
+const itemsPerCheck = 64;
 
 export class Loader {
   /** Ids of dropped collections whose documents were read: they must be swept. */
@@ -34,7 +34,7 @@ export class Loader {
   private readonly residency: Residency;
   private readonly events: EventRecorder;
   private readonly isFull: () => boolean;
-  private readonly place = emptyPlace();
+  private readonly position = emptyPosition();
   private readonly draft: Draft = emptyDraft();
 
   constructor(options: LoaderOptions) {
@@ -55,7 +55,7 @@ export class Loader {
     let isFull = this.isFull();
     while (reader.nextCut()) {
       while (reader.nextItem()) {
-        if (this.keys++ % itemsPerLook === 0) isFull = this.isFull();
+        if (this.keys++ % itemsPerCheck === 0) isFull = this.isFull();
         this.loadItem(reader.state.vb, reader.item, isFull);
       }
     }
@@ -65,7 +65,7 @@ export class Loader {
   loadValues(batch: CutBuffer): void {
     const reader = new CutReader(batch);
     while (reader.nextCut()) {
-      while (reader.nextItem()) if (this.residency.bringValue(reader.state.vb, reader.item)) this.values++;
+      while (reader.nextItem()) if (this.residency.loadValue(reader.state.vb, reader.item)) this.values++;
     }
   }
 
@@ -77,23 +77,23 @@ export class Loader {
     const isGone = this.collections.slotOf(item.buffer, item.keyStart) < 0;
     if (isGone && (item.bits & CutBits.deleted) !== 0) return;
     if (isGone) this.gone.add(collectionIdOf(item.buffer, item.keyStart));
-    const { vbuckets, draft, place } = this;
+    const { vbuckets, draft, position } = this;
     const hash = vbuckets.hash(item.buffer, item.keyStart, item.keyEnd);
-    const address = vbuckets.look(place, row, hash, item.buffer, item.keyStart, item.keyEnd);
+    const address = vbuckets.locate(position, row, hash, item.buffer, item.keyStart, item.keyEnd);
     if (address !== 0 && vbuckets.items.seqno(address) >= item.seqno) return;
     draftOfStored(item, draft);
-    vbuckets.countStored(place, draft);
+    vbuckets.countStored(position, draft);
     this.collections.noteSeqno(item.buffer, item.keyStart, row, item.seqno);
-    const isWhole = (item.bits & CutBits.valueAway) === 0;
+    const isWhole = (item.bits & CutBits.valueOmitted) === 0;
     if (!isWhole) this.left++;
     if (isWhole && (address !== 0 || !isFull)) this.keep(item);
     else if (isFull && this.residency.policy === 'fullEviction' && !isGone)
-      this.residency.leaveAway(place, draft);
-    else this.residency.keepKey(place, draft, item);
+      this.residency.leaveOnDisk(position, draft);
+    else this.residency.keepKey(position, draft, item);
   }
 
   private keep(item: CutItem): void {
-    if (!this.vbuckets.restore(this.place, this.draft, item))
+    if (!this.vbuckets.restore(this.position, this.draft, item))
       throw new RangeError('no memory for the stored documents');
     this.values++;
   }

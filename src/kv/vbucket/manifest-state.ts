@@ -42,6 +42,18 @@ export function eventsBetween(before: ManifestState, after: ManifestState): Syst
   return events;
 }
 
+/** The state after these events, which are the first of those that `eventsBetween` lists from `before` on. */
+export function stateAfter(before: ManifestState, events: readonly SystemEvent[]): ManifestState {
+  const [scopes, collections] = [new Map(before.scopes), new Map(before.collections)];
+  for (const { kind, scopeId, collectionId, name, maxTtl } of events) {
+    if (kind === EventKind.createScope) scopes.set(scopeId, name);
+    else if (kind === EventKind.dropScope) scopes.delete(scopeId);
+    else if (kind === EventKind.dropCollection) collections.delete(collectionId);
+    else collections.set(collectionId, { scopeId, name, maxTtl });
+  }
+  return { uid: events.at(-1)?.manifestUid ?? before.uid, scopes, collections };
+}
+
 function scopeEvents(
   kind: EventKind,
   scopes: ManifestState['scopes'],

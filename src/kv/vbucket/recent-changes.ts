@@ -9,12 +9,12 @@ const recentLengthMax = 16_384;
 const noRing = new Uint32Array(0);
 
 export class RecentChanges {
-  /** Called once when vbuckets begin to have changes that were not taken. */
+  /** Called when there are changes for the first time since `takeChanged`. */
   onChange: () => void = () => {};
   private readonly rings: Uint32Array[];
   private readonly first: Float64Array;
   private readonly last: Float64Array;
-  /** The first seqno not read by all: kept up to the length of the longest ring. */
+  /** The first seqno that some follower has not read; the ring keeps it unless it would grow above its largest length. */
   private readonly wanted: Float64Array;
   private readonly isChanged: Uint8Array;
   private changed: number[] = [];
@@ -52,7 +52,7 @@ export class RecentChanges {
     this.wanted[row] = seqno;
   }
 
-  /** Called for each seqno that is given out. */
+  /** Called for each seqno that a change gets. */
   note(row: number, seqno: number, hash: number): void {
     let ring = this.rings[row] as Uint32Array;
     if (ring === noRing) return;
@@ -63,14 +63,14 @@ export class RecentChanges {
     this.touch(row);
   }
 
-  /** No seqno between the last one and this was given to a key that still has it. */
+  /** Adds the seqnos between the last one and this one, which no key has any more. */
   skip(row: number, seqno: number): void {
     const first = (this.last[row] as number) + 1;
     if (this.rings[row] === noRing || seqno - first >= recentLengthMax) return;
     for (let missing = first; missing < seqno; missing++) this.note(row, missing, 0);
   }
 
-  /** Reports the row as changed, though no seqno was given out. */
+  /** Reports the row as changed, though no change got a seqno. */
   touch(row: number): void {
     if (this.rings[row] === noRing || this.isChanged[row] === 1) return;
     this.isChanged[row] = 1;
@@ -79,7 +79,7 @@ export class RecentChanges {
   }
 
   /** The item of this seqno leaves memory: followers must read from disk up to it. */
-  lose(row: number, seqno: number): void {
+  noteEvicted(row: number, seqno: number): void {
     if (this.rings[row] !== noRing && seqno >= (this.first[row] as number)) this.first[row] = seqno + 1;
   }
 

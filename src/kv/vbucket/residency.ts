@@ -6,7 +6,7 @@ import { CutBits, type CutItem } from '../data/cut.ts';
 import { Bit, headerBytes, keyBytesIn, Word, withDatatype } from '../memory/layout.ts';
 import { draftOfStored } from './drafts.ts';
 import { type Draft, emptyDraft } from './items.ts';
-import { emptyPlace, type Place, type Vbuckets } from './vbuckets.ts';
+import { emptyPosition, type ItemPosition, type Vbuckets } from './vbuckets.ts';
 
 const busyBits = Bit.dirty | Bit.hasPending | Bit.pending;
 /** Limit of keys cached as absent on disk. */
@@ -15,9 +15,9 @@ const absentLimit = 10_000;
 export class Residency {
   readonly policy: EvictionPolicy;
   private readonly vbuckets: Vbuckets;
-  private readonly place = emptyPlace();
+  private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
-  /** The vbucket's count of evictions when the disk was found not to have the key. */
+  /** By key: the vbucket's count of whole evictions at the time when the disk did not have the key. */
   private readonly absent = new Map<string, number>();
 
   constructor(vbuckets: Vbuckets, policy: EvictionPolicy) {
@@ -30,7 +30,7 @@ export class Residency {
     const { rows } = this.vbuckets;
     let count = 0;
     for (let row = 0; row < rows.count; row++) {
-      count += (rows.valuesAway[row] as number) + (rows.itemsAway[row] as number);
+      count += (rows.nonResidentValues[row] as number) + (rows.nonResidentItems[row] as number);
     }
     return count;
   }
@@ -58,24 +58,24 @@ export class Residency {
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, 0);
-    items.setBits(target, Bit.valueAway);
-    (rows.valuesAway[items.row(address)] as number) += 1;
-    this.substitute(address, target);
+    items.setBits(target, Bit.valueNonResident);
+    (rows.nonResidentValues[items.row(address)] as number) += 1;
+    this.replaceChunk(address, target);
     return true;
   }
 
   /** Evicts the whole item. */
   dropItem(address: number): void {
-    const { place } = this;
-    const { away, heap, index, items, recent, rows } = this.vbuckets;
-    this.vbuckets.lookAt(place, address);
-    const { row } = place;
-    if ((items.state(address) & Bit.valueAway) !== 0) (rows.valuesAway[row] as number) -= 1;
-    if ((items.state(address) & Bit.deleted) === 0) (rows.itemsAway[row] as number) += 1;
-    (rows.departures[row] as number) += 1;
-    away.add(row, place.hash);
-    recent.lose(row, items.seqno(address));
-    index.remove(row, place.slot);
+    const { position } = this;
+    const { nonResidentKeys, heap, index, items, recent, rows } = this.vbuckets;
+    this.vbuckets.locateItem(position, address);
+    const { row } = position;
+    if ((items.state(address) & Bit.valueNonResident) !== 0) (rows.nonResidentValues[row] as number) -= 1;
+    if ((items.state(address) & Bit.deleted) === 0) (rows.nonResidentItems[row] as number) += 1;
+    (rows.wholeEvictions[row] as number) += 1;
+    nonResidentKeys.add(row, position.hash);
+    recent.noteEvicted(row, items.seqno(address));
+    index.remove(row, position.slot);
     heap.free(address);
   }
 
@@ -86,11 +86,11 @@ export class Residency {
     const target = heap.allocate(items.bytes(address));
     if (target === 0) return false;
     items.copy(address, target, true);
-    this.substitute(address, target);
+    this.replaceChunk(address, target);
     return true;
   }
 
-  /** Gives the item another form of its value in a smaller chunk; false when that would free nothing. */
+  /** Replaces the value by an equal one in another encoding and a smaller chunk; false when that would free nothing. */
   replaceValue(address: number, value: Buffer, datatype: number): boolean {
     const { heap, items } = this.vbuckets;
     const state = items.state(address);
@@ -103,21 +103,21 @@ export class Residency {
     items.setWord(target, Word.valueBytes, value.length);
     items.setWord(target, Word.state, withDatatype(state, datatype));
     value.copy(items.page(target), items.valueStart(target));
-    this.substitute(address, target);
+    this.replaceChunk(address, target);
     return true;
   }
 
   /** Whether the key, which is not in memory, must be looked up on disk. */
-  mayBeAway(row: number, hash: number, key: Buffer, start: number, end: number): boolean {
-    const { away, rows } = this.vbuckets;
-    if (!away.mayHold(row, hash)) return false;
-    return this.absent.get(nameOf(row, key, start, end)) !== rows.departures[row];
+  mayBeOnDisk(row: number, hash: number, key: Buffer, start: number, end: number): boolean {
+    const { nonResidentKeys, rows } = this.vbuckets;
+    if (!nonResidentKeys.mayHold(row, hash)) return false;
+    return this.absent.get(nameOf(row, key, start, end)) !== rows.wholeEvictions[row];
   }
 
   /** Caches that the disk has no such key. Valid until an item of the vbucket is evicted, since it may be this one. */
   noteAbsent(row: number, key: Buffer): void {
     if (this.absent.size >= absentLimit) this.absent.clear();
-    this.absent.set(nameOf(row, key, 0, key.length), this.vbuckets.rows.departures[row] as number);
+    this.absent.set(nameOf(row, key, 0, key.length), this.vbuckets.rows.wholeEvictions[row] as number);
   }
 
   /** Loads an item read from disk, unless memory has a newer version. False when there is no memory for it. */
@@ -125,38 +125,40 @@ export class Residency {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
     const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
-    const address = this.vbuckets.look(this.place, row, hash, buffer, keyStart, keyEnd);
+    const address = this.vbuckets.locate(this.position, row, hash, buffer, keyStart, keyEnd);
     if (address === 0) return this.takeItem(row, stored);
-    const isWanted = (items.state(address) & Bit.valueAway) !== 0 && items.seqno(address) === stored.seqno;
+    const isWanted =
+      (items.state(address) & Bit.valueNonResident) !== 0 && items.seqno(address) === stored.seqno;
     return !isWanted || this.takeValue(address, stored);
   }
 
   /** Loads the value only, if it belongs to the version in memory and is still missing. Returns whether it did. */
-  bringValue(row: number, stored: CutItem): boolean {
+  loadValue(row: number, stored: CutItem): boolean {
     const { buffer, keyStart, keyEnd } = stored;
     const { items } = this.vbuckets;
     const hash = this.vbuckets.hash(buffer, keyStart, keyEnd);
-    const address = this.vbuckets.look(this.place, row, hash, buffer, keyStart, keyEnd);
-    if (address === 0 || (items.state(address) & Bit.valueAway) === 0) return false;
+    const address = this.vbuckets.locate(this.position, row, hash, buffer, keyStart, keyEnd);
+    if (address === 0 || (items.state(address) & Bit.valueNonResident) === 0) return false;
     return items.seqno(address) === stored.seqno && this.takeValue(address, stored);
   }
 
-  /** At warm-up, when memory is full: the item stays on disk. `place` was looked up for its key. */
-  leaveAway({ row, hash }: Place, draft: Draft): void {
-    const { away, rows } = this.vbuckets;
-    if ((draft.bits & Bit.deleted) === 0) (rows.itemsAway[row] as number) += 1;
-    away.add(row, hash);
+  /** At warm-up, when memory is full: the item stays on disk. `position` was located for its key. */
+  leaveOnDisk({ row, hash }: ItemPosition, draft: Draft): void {
+    const { nonResidentKeys, rows } = this.vbuckets;
+    if ((draft.bits & Bit.deleted) === 0) (rows.nonResidentItems[row] as number) += 1;
+    nonResidentKeys.add(row, hash);
   }
 
-  /** At warm-up, when memory is full: only the key is loaded. `place` was looked up for it. */
-  keepKey(place: Place, draft: Draft, stored: CutItem): void {
-    const hasValue = draft.valueEnd > draft.valueStart || (stored.bits & CutBits.valueAway) !== 0;
+  /** At warm-up, when memory is full: only the key is loaded. `position` was located for it. */
+  keepKey(position: ItemPosition, draft: Draft, stored: CutItem): void {
+    const hasValue = draft.valueEnd > draft.valueStart || (stored.bits & CutBits.valueOmitted) !== 0;
     draft.valueEnd = draft.valueStart;
-    if (!this.vbuckets.restore(place, draft, stored)) throw new RangeError('no memory for the stored keys');
+    if (!this.vbuckets.restore(position, draft, stored))
+      throw new RangeError('no memory for the stored keys');
     if (!hasValue) return;
     const { items, rows } = this.vbuckets;
-    items.setBits(place.address, Bit.valueAway);
-    (rows.valuesAway[place.row] as number) += 1;
+    items.setBits(position.address, Bit.valueNonResident);
+    (rows.nonResidentValues[position.row] as number) += 1;
   }
 
   forgetAbsent(): void {
@@ -164,37 +166,37 @@ export class Residency {
   }
 
   private takeItem(row: number, stored: CutItem): boolean {
-    const { draft, place, vbuckets } = this;
-    if (!vbuckets.away.mayHold(row, place.hash)) return true;
+    const { draft, position, vbuckets } = this;
+    if (!vbuckets.nonResidentKeys.mayHold(row, position.hash)) return true;
     draftOfStored(stored, draft);
-    if (!vbuckets.restore(place, draft, stored)) return false;
-    vbuckets.items.setBits(place.address, Bit.used);
-    if ((draft.bits & Bit.deleted) === 0) (vbuckets.rows.itemsAway[row] as number) -= 1;
+    if (!vbuckets.restore(position, draft, stored)) return false;
+    vbuckets.items.setBits(position.address, Bit.used);
+    if ((draft.bits & Bit.deleted) === 0) (vbuckets.rows.nonResidentItems[row] as number) -= 1;
     return true;
   }
 
   private takeValue(address: number, stored: CutItem): boolean {
-    const { place } = this;
+    const { position } = this;
     const { heap, index, items, rows } = this.vbuckets;
     const valueBytes = stored.valueEnd - stored.valueStart;
     const target = heap.allocate(items.bytes(address) + valueBytes);
     if (target === 0) return false;
     items.copy(address, target, false);
     items.setWord(target, Word.valueBytes, valueBytes);
-    items.clearBits(target, Bit.valueAway);
+    items.clearBits(target, Bit.valueNonResident);
     items.setBits(target, Bit.used);
     stored.buffer.copy(items.page(target), items.valueStart(target), stored.valueStart, stored.valueEnd);
-    (rows.valuesAway[place.row] as number) -= 1;
-    index.replace(place.row, place.slot, target);
+    (rows.nonResidentValues[position.row] as number) -= 1;
+    index.replace(position.row, position.slot, target);
     heap.free(address);
     return true;
   }
 
-  private substitute(address: number, target: number): void {
-    const { place } = this;
+  private replaceChunk(address: number, target: number): void {
+    const { position } = this;
     const { heap, index } = this.vbuckets;
-    this.vbuckets.lookAt(place, address);
-    index.replace(place.row, place.slot, target);
+    this.vbuckets.locateItem(position, address);
+    index.replace(position.row, position.slot, target);
     heap.free(address);
   }
 }

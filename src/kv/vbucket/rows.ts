@@ -11,10 +11,12 @@ export class VbucketRows {
   /** Raised each time that another copy of the shard becomes active. */
   readonly epoch: Float64Array;
   /**
-   * Monotonic time until when the vbucket is served: 0 while its documents are not loaded, Infinity where no other node could
-   * become active in place of this one.
+   * Monotonic time until which the vbucket is served: 0 while its documents are not loaded, Infinity where no other node can
+   * become active instead of this one.
    */
   readonly servedUntilMs: Float64Array;
+  /** 1 while the active hands the vbucket over to another node: it makes no more seqnos. */
+  readonly handingOver: Uint8Array;
   /** A CopyPhase. */
   readonly copy: Uint8Array;
   /** The snapshot that a copy is receiving; whole where its end is not above the high seqno. */
@@ -26,16 +28,16 @@ export class VbucketRows {
   readonly persistedSeqno: Float64Array;
   readonly purgeSeqno: Float64Array;
   readonly maxDeletedRev: Float64Array;
-  /** Highest CAS ever given out. */
+  /** Highest CAS of any change. */
   readonly casHi: Uint32Array;
   readonly casLo: Uint32Array;
   readonly items: Uint32Array;
   readonly tombstones: Uint32Array;
   /** Items in memory whose value is on disk only; live items wholly on disk. */
-  readonly valuesAway: Uint32Array;
-  readonly itemsAway: Uint32Array;
+  readonly nonResidentValues: Uint32Array;
+  readonly nonResidentItems: Uint32Array;
   /** Raised with each item evicted wholly. */
-  readonly departures: Uint32Array;
+  readonly wholeEvictions: Uint32Array;
   /** Items that no cut holds yet, linked through their headers in the order of their seqnos. */
   readonly dirtyHead: Uint32Array;
   readonly dirtyTail: Uint32Array;
@@ -50,6 +52,7 @@ export class VbucketRows {
     this.state = new Uint8Array(new SharedArrayBuffer(count)).fill(VbucketState.active);
     this.epoch = floats(count);
     this.servedUntilMs = floats(count);
+    this.handingOver = new Uint8Array(new SharedArrayBuffer(count));
     this.copy = new Uint8Array(new SharedArrayBuffer(count));
     this.snapStart = floats(count);
     this.snapEnd = floats(count);
@@ -62,9 +65,9 @@ export class VbucketRows {
     this.casLo = words(count);
     this.items = words(count);
     this.tombstones = words(count);
-    this.valuesAway = words(count);
-    this.itemsAway = words(count);
-    this.departures = words(count);
+    this.nonResidentValues = words(count);
+    this.nonResidentItems = words(count);
+    this.wholeEvictions = words(count);
     this.dirtyHead = words(count);
     this.dirtyTail = words(count);
     this.dirtyCount = words(count);
@@ -86,8 +89,8 @@ export class VbucketRows {
       this.maxDeletedRev,
       this.items,
       this.tombstones,
-      this.valuesAway,
-      this.itemsAway,
+      this.nonResidentValues,
+      this.nonResidentItems,
       this.dirtyHead,
       this.dirtyTail,
       this.dirtyCount,

@@ -4,7 +4,7 @@ import { Status } from '#wire/status.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { Now } from './now.ts';
 import { VbucketRows } from './rows.ts';
-import { activeRefusal, replicaRefusal, servedState } from './serving.ts';
+import { checkState, servedState } from './serving.ts';
 
 const { success, temporaryFailure, notMyVbucket } = Status;
 
@@ -12,17 +12,20 @@ test('serves a vbucket until its time is over', () => {
   const now = new Now();
   const rows = new VbucketRows(2);
   now.set(1_000_000, 500);
-  assert.equal(activeRefusal(rows, 0, now), temporaryFailure, 'nothing is loaded');
+  assert.equal(checkState(rows, 0, now, VbucketState.active), temporaryFailure, 'nothing is loaded');
   rows.servedUntilMs.fill(Infinity);
   rows.servedUntilMs[0] = 600;
   now.set(1_000_099, 599.9);
-  assert.deepEqual([activeRefusal(rows, 0, now), servedState(rows, 0, now)], [success, VbucketState.active]);
+  assert.deepEqual(
+    [checkState(rows, 0, now, VbucketState.active), servedState(rows, 0, now)],
+    [success, VbucketState.active],
+  );
   now.set(1_000_100, 600);
   assert.deepEqual(
-    [activeRefusal(rows, 0, now), servedState(rows, 0, now)],
+    [checkState(rows, 0, now, VbucketState.active), servedState(rows, 0, now)],
     [temporaryFailure, VbucketState.dead],
   );
-  assert.equal(activeRefusal(rows, 1, now), success);
+  assert.equal(checkState(rows, 1, now, VbucketState.active), success);
 });
 
 test('each state answers its own requests', () => {
@@ -36,10 +39,13 @@ test('each state answers its own requests', () => {
     [VbucketState.dead, notMyVbucket, notMyVbucket],
   ] as const) {
     rows.state[0] = state;
-    assert.deepEqual([activeRefusal(rows, 0, now), replicaRefusal(rows, 0, now)], [active, replica]);
+    assert.deepEqual(
+      [checkState(rows, 0, now, VbucketState.active), checkState(rows, 0, now, VbucketState.replica)],
+      [active, replica],
+    );
   }
   assert.deepEqual(
-    [activeRefusal(rows, 1, now), servedState(rows, 1, now)],
+    [checkState(rows, 1, now, VbucketState.active), servedState(rows, 1, now)],
     [notMyVbucket, VbucketState.dead],
   );
 });

@@ -1,22 +1,16 @@
-// What a node does with a vbucket by its state, and by the time until when this node may serve it.
+// Which requests a node answers for a vbucket: depends on the vbucket's state and on the time until which this node may serve it.
 import { Status } from '#wire/status.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import type { Now } from './now.ts';
 import type { VbucketRows } from './rows.ts';
 
-/** Whether this node makes the vbucket's seqnos: for what clients write, and for what it does by itself, such as expiry. */
-export const makesSeqnos = ({ state }: VbucketRows, row: number): boolean =>
-  state[row] === VbucketState.active;
+/** Whether this node assigns the vbucket's seqnos, to changes of clients and to its own, such as expiry. */
+export const makesSeqnos = ({ handingOver, state }: VbucketRows, row: number): boolean =>
+  state[row] === VbucketState.active && handingOver[row] === 0;
 
-/** Success where a request for the active vbucket is answered, else the status that answers it. */
-export function activeRefusal(rows: VbucketRows, row: number, now: Now): Status {
-  if (rows.state[row] !== VbucketState.active) return Status.notMyVbucket;
-  return now.monotonicMs < (rows.servedUntilMs[row] as number) ? Status.success : Status.temporaryFailure;
-}
-
-/** The same for a request that only a replica answers. */
-export function replicaRefusal(rows: VbucketRows, row: number, now: Now): Status {
-  if (rows.state[row] !== VbucketState.replica) return Status.notMyVbucket;
+/** Success where this node answers a request for the vbucket in this state, else the status that answers it. */
+export function checkState(rows: VbucketRows, row: number, now: Now, state: VbucketState): Status {
+  if (rows.state[row] !== state) return Status.notMyVbucket;
   return now.monotonicMs < (rows.servedUntilMs[row] as number) ? Status.success : Status.temporaryFailure;
 }
 

@@ -1,6 +1,6 @@
-// Removes the items of dropped collections, a slice of the indexes at a time. Where there is a disk it first turns them into
-// empty tombstones, so that the disk frees their values too, and removes them from memory once those are written. It leaves alone what
-// is in vbuckets that are active elsewhere: their tombstones come from there.
+// Removes the items of dropped collections, a slice of the indexes at a time. In buckets with a disk it first turns them into empty
+// tombstones, so that the disk frees their values too, and removes them from memory once the tombstones are written. It skips
+// vbuckets that are active on another node: these receive the tombstones from there.
 
 import { isEventKey } from '../data/system-events.ts';
 import { Bit } from '../memory/layout.ts';
@@ -9,19 +9,19 @@ import { emptyDraft } from './items.ts';
 import type { LiveCollections } from './live-collections.ts';
 import { isInFlight } from './preconditions.ts';
 import { makesSeqnos } from './serving.ts';
-import { emptyPlace, type Vbuckets } from './vbuckets.ts';
+import { emptyPosition, type Vbuckets } from './vbuckets.ts';
 
 export interface SweeperOptions {
   vbuckets: Vbuckets;
   collections: LiveCollections;
-  /** Whether tombstones can be written now. */
+  /** Whether the bucket has a disk that works now. */
   isPersistent: () => boolean;
   onDirty: (row: number) => void;
 }
 
 export class Sweeper {
   private readonly options: SweeperOptions;
-  private readonly place = emptyPlace();
+  private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
   private readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   private row = 0;
@@ -57,7 +57,7 @@ export class Sweeper {
 
   private step(): void {
     const { index } = this.options.vbuckets;
-    if (index.moveOn(this.row)) return;
+    if (index.continueRehash(this.row)) return;
     if (index.end(this.row) !== this.end) this.enter(this.row);
     else if (this.slot >= this.end) this.enter(this.row + 1);
     else this.visit(index.address(this.row, this.slot));
@@ -79,32 +79,39 @@ export class Sweeper {
   private remove(address: number): void {
     const { vbuckets, isPersistent } = this.options;
     const { row, slot } = this;
-    this.place.row = row;
-    this.place.slot = slot;
-    this.place.address = address;
+    this.position.row = row;
+    this.position.slot = slot;
+    this.position.address = address;
     const state = vbuckets.items.state(address);
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk does not advance.
-    if (isWritten) vbuckets.forget(this.place);
+    if (isWritten) vbuckets.forget(this.position);
     else if (!makesSeqnos(vbuckets.rows, row)) this.slot += 2;
-    else if (!isPersistent()) vbuckets.forget(this.place);
-    else this.bury(address, state);
+    else if (!isPersistent()) vbuckets.forget(this.position);
+    else this.makeTombstone(address, state);
   }
 
   /**
-   * Makes a tombstone of a live document that the disk has. False when there is no memory for it now. The tombstone stays in
-   * memory until it is written, so that a document that is met twice is counted once.
+   * Makes a tombstone of a live document that is only on disk. False when there is no memory for it now. The tombstone stays in
+   * memory until it is written, so that a second call for the document finds it and does not count it again.
    */
   deleteStored(row: number, key: Buffer): boolean {
     const { vbuckets, isPersistent, onDirty } = this.options;
     if (!isPersistent() || !makesSeqnos(vbuckets.rows, row)) return true;
-    const address = vbuckets.look(this.place, row, vbuckets.hash(key, 0, key.length), key, 0, key.length);
+    const address = vbuckets.locate(
+      this.position,
+      row,
+      vbuckets.hash(key, 0, key.length),
+      key,
+      0,
+      key.length,
+    );
     // The walk through memory removes a document that was loaded again.
     if (address !== 0) return true;
     draftStoredTombstone(this.draft, key, vbuckets.now.seconds);
-    if (!vbuckets.write(this.place, this.draft, this.result)) return false;
+    if (!vbuckets.write(this.position, this.draft, this.result)) return false;
     (vbuckets.rows.items[row] as number) -= 1;
-    (vbuckets.rows.itemsAway[row] as number) -= 1;
+    (vbuckets.rows.nonResidentItems[row] as number) -= 1;
     onDirty(row);
     return true;
   }
@@ -114,12 +121,12 @@ export class Sweeper {
     return (state & Bit.dirty) === 0 && items.seqno(address) <= (rows.persistedSeqno[this.row] as number);
   }
 
-  private bury(address: number, state: number): void {
+  private makeTombstone(address: number, state: number): void {
     const { vbuckets, onDirty } = this.options;
     this.skip();
     if ((state & Bit.deleted) !== 0) return;
     draftTombstone(this.draft, vbuckets.items, address, vbuckets.now.seconds);
-    if (vbuckets.write(this.place, this.draft, this.result)) onDirty(this.place.row);
+    if (vbuckets.write(this.position, this.draft, this.result)) onDirty(this.position.row);
   }
 
   private skip(): void {

@@ -13,7 +13,7 @@ async function purge(b: BucketUnderTest, purgeBeforeSeconds: number): Promise<vo
   }
 }
 
-/** As many old deletions as recent ones, with live documents between them. */
+/** Purges as many old deletions as recent ones, with live documents between them, and checks that only the old ones are gone. */
 async function purgeOld(b: BucketUnderTest, count: number): Promise<void> {
   for (let i = 0; i < count; i++) b.store(`old${i}`);
   for (let i = 0; i < count; i++) b.remove(`old${i}`);
@@ -30,7 +30,7 @@ async function purgeOld(b: BucketUnderTest, count: number): Promise<void> {
   }
 }
 
-test('counts each tombstone that stays once, wherever the others leave gaps in the table', async (t) => {
+test('counts each remaining tombstone once, wherever removed ones leave gaps in the table', async (t) => {
   const random = aSeed(t);
   const source = { bytes: (count: number) => randomBytes(random, count), uuid: () => 'never asked for' };
   for (let table = 0; table < 100; table++) {
@@ -47,7 +47,7 @@ test('purges a vbucket during a rehash of its table', async () => {
   await b.bucket.stop();
 });
 
-test('keeps a young deletion that was made before an old one, as when the clock was put back', async () => {
+test('keeps a deletion of a later time with a lower seqno, as when the clock was set back', async () => {
   const b = await new BucketUnderTest({ vbucketCount: 1 }).start();
   for (const key of ['young', 'old']) b.store(key);
   b.tick(100_000);

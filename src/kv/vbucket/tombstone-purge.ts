@@ -5,28 +5,28 @@ import type { KeyIndex } from '../memory/key-index.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import type { Items } from './items.ts';
 import { isInFlight } from './preconditions.ts';
-import { emptyPlace, type Vbuckets } from './vbuckets.ts';
+import { emptyPosition, type Vbuckets } from './vbuckets.ts';
 
-/** A key that was written again since has another seqno, or is dirty, and stays. */
+/** Keeps keys that were written again since: they have another seqno, or are dirty. */
 export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, beforeSeconds: number): void {
   const { rows } = vbuckets;
   const { vb } = purged;
   const keep = (rows.tombstones[vb] as number) - purged.tombstones;
   rows.purgeSeqno[vb] = Math.max(rows.purgeSeqno[vb] as number, purged.purgeSeqno);
   const left = forgetPurged(vbuckets, purged, beforeSeconds);
-  // Tombstones already evicted are counted all the same; those of dropped collections no longer are.
+  // Tombstones already evicted are counted too; those of dropped collections are not.
   rows.tombstones[vb] = Math.max(left, Math.min(rows.tombstones[vb] as number, keep));
 }
 
 /** Returns how many tombstones stay in memory. */
 function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, beforeSeconds: number): number {
   const { index, items } = vbuckets;
-  const place = emptyPlace();
-  const mask = settledEnd(index, vb) - 2;
+  const position = emptyPosition();
+  const mask = rehashedEnd(index, vb) - 2;
   const empty = emptySlot(index, vb);
   let left = 0;
-  // Walks from behind an empty slot round to it: a removal shifts later entries back, but none over an empty slot, so
-  // each is met once.
+  // Starts after an empty slot and ends at it: a removal shifts later entries back, but none over an empty slot, so that
+  // each is visited once.
   for (let slot = (empty + 2) & mask; slot !== empty; ) {
     const address = index.address(vb, slot);
     if (address === 0 || !isPurged(items, address, purgeSeqno, beforeSeconds)) {
@@ -34,18 +34,18 @@ function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, bef
       slot = (slot + 2) & mask;
       continue;
     }
-    place.row = vb;
-    place.slot = slot;
-    place.address = address;
+    position.row = vb;
+    position.slot = slot;
+    position.address = address;
     // Another entry may move to this slot, so the walk does not advance.
-    vbuckets.forget(place);
+    vbuckets.forget(position);
   }
   return left;
 }
 
 /** End of the vbucket's table after any rehash is completed: a walk over two tables would miss entries that move between them. */
-function settledEnd(index: KeyIndex, vb: number): number {
-  while (index.moveOn(vb));
+function rehashedEnd(index: KeyIndex, vb: number): number {
+  while (index.continueRehash(vb));
   return index.end(vb);
 }
 
@@ -65,11 +65,11 @@ function isPurged(items: Items, address: number, upTo: number, before: number): 
   return items.seqno(address) <= upTo && items.word(address, Word.expiry) < before;
 }
 
-/** The same for a bucket without a disk: every tombstone of an old deletion. */
+/** Returns what to purge in a bucket without a disk: every tombstone of a deletion before the time. */
 export function oldTombstones(vbuckets: Vbuckets, vb: number, beforeSeconds: number): PurgedVbucket {
   const { index, items, rows } = vbuckets;
   const found = { vb, upToSeqno: rows.highSeqno[vb] as number, purgeSeqno: 0, tombstones: 0 };
-  for (let slot = 0, end = settledEnd(index, vb); slot < end; slot += 2) {
+  for (let slot = 0, end = rehashedEnd(index, vb); slot < end; slot += 2) {
     const address = index.address(vb, slot);
     if (address === 0 || (items.state(address) & Bit.deleted) === 0) continue;
     if (items.word(address, Word.expiry) >= beforeSeconds) continue;

@@ -27,19 +27,19 @@ export interface VbucketsOptions {
 }
 
 /**
- * Position of a key: filled by `look`, owned by the caller that looks up, moved along by the changes it is passed to, and valid
+ * Position of a key: filled by `locate`, owned by the caller that looks up, updated by the changes it is passed to, and valid
  * until another change. `address` is 0 when the key is not in memory.
  */
-export interface Place {
+export interface ItemPosition {
   row: number;
   hash: number;
   slot: number;
   address: number;
 }
 
-export const emptyPlace = (): Place => ({ row: 0, hash: 0, slot: -1, address: 0 });
+export const emptyPosition = (): ItemPosition => ({ row: 0, hash: 0, slot: -1, address: 0 });
 
-/** What another node has given a version. */
+/** Seqno, CAS and revision of a version that the active vbucket on another node made. */
 export interface MadeVersion {
   seqno: number;
   casHi: number;
@@ -60,7 +60,7 @@ export class Vbuckets {
   readonly now: Now;
   readonly index: KeyIndex;
   /** Keys that may be on disk though they are not in memory. */
-  readonly away: KeyFilter;
+  readonly nonResidentKeys: KeyFilter;
   private readonly collections: LiveCollections;
   private readonly hashSeed: number;
   private readonly persistent: boolean;
@@ -72,7 +72,7 @@ export class Vbuckets {
     this.failovers = new FailoverLogs(options.count);
     this.recent = new RecentChanges(this.rows);
     this.index = new KeyIndex(this.heap, options.count);
-    this.away = new KeyFilter(options.count);
+    this.nonResidentKeys = new KeyFilter(options.count);
     this.now = options.now;
     this.collections = options.collections;
     this.hashSeed = options.hashSeed;
@@ -83,67 +83,84 @@ export class Vbuckets {
     return hashKey(key, start, end, this.hashSeed);
   }
 
-  /** Points `place` at a key; returns its item's address, or 0. */
-  look(place: Place, row: number, hash: number, key: Buffer, start: number, end: number): number {
+  /** Points `position` at a key; returns its item's address, or 0. */
+  locate(position: ItemPosition, row: number, hash: number, key: Buffer, start: number, end: number): number {
     const { index } = this;
     const slot = index.locate(row, hash, key, start, end);
-    place.row = row;
-    place.hash = hash;
-    place.slot = slot;
-    return (place.address = slot < 0 ? 0 : index.address(row, slot));
+    position.row = row;
+    position.hash = hash;
+    position.slot = slot;
+    return (position.address = slot < 0 ? 0 : index.address(row, slot));
   }
 
-  /** Points `place` at the key whose pending version is at `pending`; false when there is none. */
-  lookForPending(place: Place, row: number, hash: number, pending: number): boolean {
+  /** Points `position` at the key whose pending version is at `pending`; false when there is none. */
+  locatePending(position: ItemPosition, row: number, hash: number, pending: number): boolean {
     const { index, items } = this;
     const slot = index.locateWhere(row, hash, (address) => {
       if (address === pending) return true;
       const isPaired = (items.state(address) & Bit.hasPending) !== 0;
       return isPaired && items.word(address, Word.lockOrPending) === pending;
     });
-    if (slot >= 0) Object.assign(place, { row, hash, slot, address: index.address(row, slot) });
+    if (slot >= 0) Object.assign(position, { row, hash, slot, address: index.address(row, slot) });
     return slot >= 0;
   }
 
-  /** Points `place` at an item found by a walk through memory. */
-  lookAt(place: Place, address: number): void {
+  /** Points `position` at an item found by a walk through memory. */
+  locateItem(position: ItemPosition, address: number): void {
     const { index, items } = this;
     const row = items.row(address);
     const hash = this.hash(items.page(address), items.keyStart(address), items.valueStart(address));
-    place.row = row;
-    place.hash = hash;
-    place.slot = index.locateAddress(row, hash, address);
-    place.address = address;
+    position.row = row;
+    position.hash = hash;
+    position.slot = index.locateAddress(row, hash, address);
+    position.address = address;
   }
 
   show(address: number, view: ItemView): void {
     this.items.show(address, this.now, view);
   }
 
-  /** Bytes by which memory would grow for this draft of the item at `place`. */
-  growth({ address }: Place, draft: Draft): number {
+  /** Bytes by which memory would grow for this draft of the item at `position`. */
+  growth({ address }: ItemPosition, draft: Draft): number {
     const bytes = draftBytes(draft);
     return address !== 0 && this.heap.fits(address, bytes) ? 0 : this.heap.growth(bytes);
   }
 
-  /** Writes the draft as the new version at `place`; false when there is no memory. */
-  write(place: Place, draft: Draft, result: MutationResult): boolean {
+  /** Writes the draft as the new version at `position`; false when there is no memory. */
+  write(position: ItemPosition, draft: Draft, result: MutationResult): boolean {
+    return this.replace(position, draft, null, result);
+  }
+
+  /** Stores a version that the active made, unchanged; its seqno must be above all in the row. False when there is no memory. */
+  apply(position: ItemPosition, draft: Draft, version: MadeVersion): boolean {
+    return this.replace(position, draft, version, this.applied);
+  }
+
+  /** Without `made` this node makes the version: it gets the next seqno, CAS and revision. */
+  private replace(
+    position: ItemPosition,
+    draft: Draft,
+    made: MadeVersion | null,
+    result: MutationResult,
+  ): boolean {
     const { heap, items, rows } = this;
-    const { row, address: old } = place;
+    const { row, address: old } = position;
     const target = this.memoryFor(draft, old, draftBytes(draft));
     if (target === 0) return false;
     const before = this.kind(old);
-    const rev = this.nextRev(row, old);
-    if (old !== 0) supersedeDirty(rows, items, row, old, (rows.highSeqno[row] as number) + 1);
+    const rev = made === null ? this.nextRev(row, old) : made.rev;
+    const seqno = made === null ? (rows.highSeqno[row] as number) + 1 : made.seqno;
+    if (old !== 0) supersedeDirty(rows, items, row, old, seqno);
     this.noteValueReplaced(row, old);
     items.write(target, row, draft, target !== old);
     draft.memory = null;
     if (old !== 0) items.setBits(target, Bit.used);
-    this.stamp(place, target, rev, result);
+    if (made === null) this.stamp(position, target, rev, result);
+    else this.stampMade(position, target, made);
     this.count(row, before, draft.bits, draft.key, draft.keyStart);
     if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
       this.noteDeletedRev(row, rev);
-    if (target !== old) place.address = this.put(place, target);
+    if (target !== old) position.address = this.put(position, target);
     if (target !== old && old !== 0) heap.free(old);
     return true;
   }
@@ -160,10 +177,15 @@ export class Vbuckets {
   }
 
   /** As `write`, for a version whose CAS and revision were made elsewhere. */
-  writeIncoming(place: Place, draft: Draft, incoming: IncomingVersion, result: MutationResult): boolean {
-    if (!this.write(place, draft, result)) return false;
+  writeIncoming(
+    position: ItemPosition,
+    draft: Draft,
+    incoming: IncomingVersion,
+    result: MutationResult,
+  ): boolean {
+    if (!this.write(position, draft, result)) return false;
     const { items, rows } = this;
-    const { row, address } = place;
+    const { row, address } = position;
     const { rev, casHi, casLo } = incoming;
     items.setSeqnoAndRev(address, result.seqno, rev);
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
@@ -175,48 +197,19 @@ export class Vbuckets {
     return true;
   }
 
-  /**
-   * Takes a version that the active of the vbucket made, as it is; its seqno must be above all in the row. False when there is no
-   * memory.
-   */
-  apply(place: Place, draft: Draft, version: MadeVersion): boolean {
-    const { items, recent, rows } = this;
-    const { row } = place;
-    const { seqno, rev } = version;
-    const highSeqno = rows.highSeqno[row] as number;
-    const [hi, lo] = [rows.casHi[row] as number, rows.casLo[row] as number];
-    const maxDeletedRev = rows.maxDeletedRev[row] as number;
-    recent.skip(row, seqno);
-    rows.highSeqno[row] = seqno - 1;
-    if (!this.write(place, draft, this.applied)) {
-      rows.highSeqno[row] = highSeqno;
-      return false;
-    }
-    // What the active gave replaces what `write` would give.
-    items.setSeqnoAndRev(place.address, seqno, rev);
-    items.setCas(place.address, version.casHi, version.casLo);
-    rows.casHi[row] = hi;
-    rows.casLo[row] = lo;
-    raiseCas(rows, row, { hi: version.casHi, lo: version.casLo, extra: 0 });
-    rows.maxDeletedRev[row] = maxDeletedRev;
-    if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
-      this.noteDeletedRev(row, rev);
-    return true;
-  }
-
-  /** Gives the item at `place` a new expiry; the item does not move. */
-  changeExpiry(place: Place, expiry: number, result: MutationResult): void {
-    const { row, address } = place;
+  /** Gives the item at `position` a new expiry; the item does not move. */
+  changeExpiry(position: ItemPosition, expiry: number, result: MutationResult): void {
+    const { row, address } = position;
     supersedeDirty(this.rows, this.items, row, address, (this.rows.highSeqno[row] as number) + 1);
     this.items.setWord(address, Word.expiry, expiry);
     this.items.clearBits(address, Bit.locked | Bit.casUnstored);
-    this.stamp(place, address, this.items.rev(address) + 1, result);
+    this.stamp(position, address, this.items.rev(address) + 1, result);
   }
 
-  /** Writes the draft as a pending version beside the one at `place`; false when there is no memory. */
-  writePending(place: Place, draft: Draft, result: MutationResult): boolean {
+  /** Writes the draft as a pending version beside the one at `position`; false when there is no memory. */
+  writePending(position: ItemPosition, draft: Draft, result: MutationResult): boolean {
     const { items, rows } = this;
-    const { row, address: old } = place;
+    const { row, address: old } = position;
     const target = this.memoryFor(draft, 0, draftBytes(draft));
     if (target === 0) return false;
     const rev = this.nextRev(row, old);
@@ -224,25 +217,25 @@ export class Vbuckets {
     items.write(target, row, draft, true);
     draft.memory = null;
     items.setBits(target, Bit.pending);
-    this.stamp(place, target, rev, result);
+    this.stamp(position, target, rev, result);
     // Now, since the cut that writes it carries the highest such revision.
     if ((draft.bits & Bit.deleted) !== 0) this.noteDeletedRev(row, rev);
-    if (old === 0) place.address = this.put(place, target);
+    if (old === 0) position.address = this.put(position, target);
     else this.pair(old, target);
     return true;
   }
 
-  /** The address of the pending version at `place`. */
-  pendingAt({ address }: Place): number {
+  /** The address of the pending version at `position`. */
+  pendingAt({ address }: ItemPosition): number {
     const isAlone = (this.items.state(address) & Bit.pending) !== 0;
     return isAlone ? address : this.items.word(address, Word.lockOrPending);
   }
 
-  /** Makes the pending version at `place` the committed one. */
-  commitPending(place: Place): void {
+  /** Makes the pending version at `position` the committed one. */
+  commitPending(position: ItemPosition): void {
     const { items } = this;
-    const { row, address } = place;
-    const pending = this.pendingAt(place);
+    const { row, address } = position;
+    const pending = this.pendingAt(position);
     const alone = pending === address;
     const before = alone ? Kind.none : this.kind(address);
     items.clearBits(pending, Bit.pending);
@@ -251,61 +244,57 @@ export class Vbuckets {
     this.count(row, before, bits, page, items.keyStart(pending));
     if (alone) return;
     this.noteValueReplaced(row, address);
-    this.index.replace(row, place.slot, pending);
+    this.index.replace(row, position.slot, pending);
     this.heap.free(address);
-    place.address = pending;
+    position.address = pending;
   }
 
-  /** Removes the item at `place` without a tombstone: its collection was dropped. */
-  forget(place: Place): void {
+  /** Removes the item at `position` without a tombstone, and without a change of its collection's count. */
+  forget(position: ItemPosition): void {
     const { items, rows } = this;
-    const { row, address } = place;
+    const { row, address } = position;
     const isEvent = isEventKey(items.page(address), items.keyStart(address));
     if (!isEvent && (items.state(address) & Bit.deleted) !== 0) (rows.tombstones[row] as number) -= 1;
     else if (!isEvent) (rows.items[row] as number) -= 1;
     if ((items.state(address) & Bit.dirty) !== 0) unlinkDirty(rows, items, row, address);
     this.noteValueReplaced(row, address);
-    this.recent.lose(row, items.seqno(address));
-    this.index.remove(row, place.slot);
+    this.recent.noteEvicted(row, items.seqno(address));
+    this.index.remove(row, position.slot);
     this.heap.free(address);
   }
 
-  /** As `forget`, for an item of a live collection. */
-  forgetCounted(place: Place): void {
-    const { address } = place;
+  /** As `forget`; a live item is no longer counted in its collection. */
+  forgetCounted(position: ItemPosition): void {
+    const { address, row } = position;
     const page = this.items.page(address);
     if (this.kind(address) === Kind.live) {
-      this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), -1);
+      this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), row, -1);
     }
-    this.forget(place);
+    this.forget(position);
   }
 
-  /** Inserts a stored item; `place` was looked up for its key. False when there is no memory. */
-  restore(
-    place: Place,
-    draft: Draft,
-    stored: { casHi: number; casLo: number; seqno: number; rev: number },
-  ): boolean {
+  /** Inserts a stored item; `position` was located for its key. False when there is no memory. */
+  restore(position: ItemPosition, draft: Draft, stored: MadeVersion): boolean {
     const { items } = this;
-    const { row } = place;
+    const { row } = position;
     const target = this.heap.allocate(draftBytes(draft));
     if (target === 0) return false;
     items.write(target, row, draft, true);
     items.setCas(target, stored.casHi, stored.casLo);
     items.setSeqnoAndRev(target, stored.seqno, stored.rev);
-    const old = place.address;
+    const old = position.address;
     this.noteValueReplaced(row, old);
-    place.address = this.put(place, target);
+    position.address = this.put(position, target);
     if (old !== 0) this.heap.free(old);
     return true;
   }
 
-  /** Counts an item that is on disk, before it is loaded or left there. `place` was looked up for its key. */
-  countStored({ row, address }: Place, draft: Draft): void {
+  /** Counts an item that is on disk, before it is loaded or left there. `position` was located for its key. */
+  countStored({ row, address }: ItemPosition, draft: Draft): void {
     this.count(row, this.kind(address), draft.bits, draft.key, draft.keyStart);
   }
 
-  /** Removes all documents and history; CAS clocks continue, so that no value is given out twice. */
+  /** Removes all documents and history; CAS clocks continue, so that no value is assigned twice. */
   clear(): void {
     this.heap.clear();
     for (let row = 0; row < this.rows.count; row++) this.clearRow(row);
@@ -314,8 +303,8 @@ export class Vbuckets {
   /** Frees every item of a row, whose file turned out to be unreadable. */
   drop(row: number): void {
     const { index } = this;
-    for (let place = 0; place < index.end(row); place += 2) {
-      const address = index.address(row, index.slotAt(row, place));
+    for (let step = 0; step < index.end(row); step += 2) {
+      const address = index.address(row, index.slotAt(row, step));
       if (address !== 0) this.heap.free(address);
     }
     this.clearRow(row);
@@ -323,15 +312,15 @@ export class Vbuckets {
 
   private clearRow(row: number): void {
     this.index.clear(row);
-    this.away.clear(row);
+    this.nonResidentKeys.clear(row);
     this.failovers.clear(row);
     this.rows.clear(row);
-    this.collections.forgetSeqnos(row);
+    this.collections.forgetRow(row);
   }
 
   private noteValueReplaced(row: number, old: number): void {
-    if (old !== 0 && (this.items.state(old) & Bit.valueAway) !== 0)
-      (this.rows.valuesAway[row] as number) -= 1;
+    if (old !== 0 && (this.items.state(old) & Bit.valueNonResident) !== 0)
+      (this.rows.nonResidentValues[row] as number) -= 1;
   }
 
   private kind(address: number): Kind {
@@ -347,35 +336,46 @@ export class Vbuckets {
     if (rev > (this.rows.maxDeletedRev[row] as number)) this.rows.maxDeletedRev[row] = rev;
   }
 
-  private stamp(place: Place, address: number, rev: number, result: MutationResult): void {
-    const { items, rows } = this;
-    const { row } = place;
+  private stamp(position: ItemPosition, address: number, rev: number, result: MutationResult): void {
+    const { rows } = this;
+    const { row } = position;
     advanceCas(rows, row, this.now);
-    const seqno = (rows.highSeqno[row] as number) + 1;
-    rows.highSeqno[row] = seqno;
-    const casHi = rows.casHi[row] as number;
-    const casLo = rows.casLo[row] as number;
-    items.setCas(address, casHi, casLo);
-    items.setSeqnoAndRev(address, seqno, rev);
-    if (this.persistent) appendDirty(rows, items, row, address);
-    this.recent.note(row, seqno, this.hashAt(place));
-    this.collections.noteSeqno(items.page(address), items.keyStart(address), row, seqno);
-    result.casHi = casHi;
-    result.casLo = casLo;
-    result.seqno = seqno;
+    result.casHi = rows.casHi[row] as number;
+    result.casLo = rows.casLo[row] as number;
+    result.seqno = (rows.highSeqno[row] as number) + 1;
     result.pending = 0;
+    this.mark(position, address, rev, result);
   }
 
-  /** A caller that walks slots has no hash in `place`; a caller that adds a key has no slot yet. */
-  private hashAt({ row, slot, hash, address }: Place): number {
+  private stampMade(position: ItemPosition, address: number, made: MadeVersion): void {
+    const { casHi: hi, casLo: lo, seqno } = made;
+    raiseCas(this.rows, position.row, { hi, lo, extra: 0 });
+    this.recent.skip(position.row, seqno);
+    this.mark(position, address, made.rev, made);
+  }
+
+  private mark(position: ItemPosition, address: number, rev: number, made: Omit<MadeVersion, 'rev'>): void {
+    const { items, rows } = this;
+    const { seqno, casHi, casLo } = made;
+    const { row } = position;
+    items.setCas(address, casHi, casLo);
+    items.setSeqnoAndRev(address, seqno, rev);
+    rows.highSeqno[row] = seqno;
+    if (this.persistent) appendDirty(rows, items, row, address);
+    this.recent.note(row, seqno, this.hashAt(position));
+    this.collections.noteSeqno(items.page(address), items.keyStart(address), row, seqno);
+  }
+
+  /** A caller that walks slots has no hash in `position`; a caller that adds a key has no slot yet. */
+  private hashAt({ row, slot, hash, address }: ItemPosition): number {
     return address === 0 ? hash : this.index.hash(row, slot);
   }
 
   /** Points the key's slot at `target`, or adds one. */
-  private put(place: Place, target: number): number {
+  private put(position: ItemPosition, target: number): number {
     const { index } = this;
-    if (place.address === 0) index.insert(place.row, place.hash, target);
-    else index.replace(place.row, place.slot, target);
+    if (position.address === 0) index.insert(position.row, position.hash, target);
+    else index.replace(position.row, position.slot, target);
     return target;
   }
 
@@ -395,6 +395,6 @@ export class Vbuckets {
     if (after === Kind.live) (rows.items[row] as number) += 1;
     else (rows.tombstones[row] as number) += 1;
     if (before !== Kind.live && after !== Kind.live) return;
-    this.collections.addItems(this.collections.slotOf(key, keyStart), after === Kind.live ? 1 : -1);
+    this.collections.addItems(this.collections.slotOf(key, keyStart), row, after === Kind.live ? 1 : -1);
   }
 }

@@ -1,5 +1,5 @@
 // The file of `--config`: clouds, users and tokens to create. Existing ones are not changed, so that a
-// cloud can be started with the same file again and again.
+// cloud can be started with the same file repeatedly.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isProjectRole, roles } from '#cloud/access/caller.ts';
@@ -13,7 +13,7 @@ import type { Store } from '#cloud/store/tables.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { StartError } from '../start-error.ts';
-import type { CloudPlace } from './cloud-place.ts';
+import type { CloudStorage } from './cloud-storage.ts';
 
 const secretMin = 32;
 const secretMax = 256;
@@ -64,7 +64,7 @@ const configFile = z.strictObject({
 
 const ports = { clock: realClock, random: realRandom };
 
-export async function applyConfig(path: string, { store, secrets }: CloudPlace): Promise<void> {
+export async function applyConfig(path: string, { store, secrets }: CloudStorage): Promise<void> {
   const config = read(path);
   const clouds = new CloudsService({ ...ports, store });
   const named = new Set((await clouds.list()).map(({ name }) => name));

@@ -1,4 +1,4 @@
-// The operator's commands: `divan cloud token|user|cloud <verb>`. They work on the cloud's database, whether it runs or not.
+// The operator's commands: `divan cloud token|user|cloud <verb>`. They open the database themselves, so the cloud need not run.
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { isProjectRole, roles } from '#cloud/access/caller.ts';
@@ -23,7 +23,7 @@ import {
   UsageError,
 } from '../options.ts';
 import { StartError } from '../start-error.ts';
-import { type CloudPlace, isBegun, openPlace } from './cloud-place.ts';
+import { type CloudStorage, cloudExists, openStorage } from './cloud-storage.ts';
 
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, d: dayMs, w: 7 * dayMs };
@@ -37,7 +37,7 @@ const duration: OptionKind<number> = {
   },
 };
 
-const place = {
+const storageOptions = {
   'data-dir': cloudOptions['data-dir'],
   database: cloudOptions.database,
   'key-file': cloudOptions['key-file'],
@@ -46,24 +46,24 @@ const json = { kind: kinds.flag, default: false, doc: 'print JSON' } as const;
 const required = { required: true } as const;
 
 const tokenOptions = {
-  ...place,
+  ...storageOptions,
   role: { kind: choice(...roles), doc: 'what the token may do', ...required },
   project: { kind: kinds.text, doc: 'id of the project that a project role is for' },
   expires: { kind: duration, doc: 'for how long it is valid (default: until it is revoked)' },
   json,
 } as const;
 const cloudAddOptions = {
-  ...place,
+  ...storageOptions,
   name: { kind: kinds.text, doc: 'name of the cloud', ...required },
   provider: { kind: choice('aws', 'azure', 'gcp'), doc: 'provider', ...required },
   region: { kind: kinds.text, doc: 'region of the provider', ...required },
   cidr: { kind: kinds.text, doc: 'network of its clusters: 10.0.0.0/16', ...required },
   json,
 } as const;
-const listOptions = { ...place, json } as const;
+const listOptions = { ...storageOptions, json } as const;
 
 type Run<S extends OptionSpecs> = (
-  place: CloudPlace,
+  storage: CloudStorage,
   options: OptionValues<S>,
   names: readonly string[],
 ) => Promise<Answer>;
@@ -98,22 +98,22 @@ const command = <const S extends OptionSpecs>(
 });
 
 const ports = { clock: realClock, random: realRandom };
-const tokensOf = ({ store, secrets }: CloudPlace) => new TokenStore({ ...ports, store, secrets });
+const tokensOf = ({ store, secrets }: CloudStorage) => new TokenStore({ ...ports, store, secrets });
 
 export const operatorCommands: readonly OperatorCommand[] = [
   command(
     'token create',
     'creates a token; its secret is printed only once',
     tokenOptions,
-    async (at, { role, project, expires }) => {
+    async (storage, { role, project, expires }) => {
       if (isProjectRole(role) !== (project !== undefined)) {
         throw new UsageError(
           `--project: goes with the roles projectOwner and projectViewer, and only with them`,
         );
       }
-      if (project !== undefined) await needProject(at, project);
+      if (project !== undefined) await needProject(storage, project);
       const expiresAt = expires === undefined ? null : realClock.wallMs() + expires;
-      const made = await tokensOf(at).issue({
+      const made = await tokensOf(storage).issue({
         role,
         projectId: project ?? null,
         origin: 'operator',
@@ -131,8 +131,8 @@ export const operatorCommands: readonly OperatorCommand[] = [
       };
     },
   ),
-  command('token list', 'lists tokens without their secrets', listOptions, async (at) => {
-    const rows = (await tokensOf(at).list()).map((row) => ({
+  command('token list', 'lists tokens without their secrets', listOptions, async (storage) => {
+    const rows = (await tokensOf(storage).list()).map((row) => ({
       id: row.id,
       role: row.role,
       projectId: row.project_id,
@@ -156,24 +156,29 @@ export const operatorCommands: readonly OperatorCommand[] = [
       ),
     };
   }),
-  command('token revoke ID', 'makes a token invalid at once', listOptions, async (at, _options, [id]) => {
-    if ((await tokensOf(at).revoke({ id: id as string })) === 0)
-      throw new UsageError(`there is no valid token ${id}`);
-    return { value: { id }, lines: [`${id} is revoked`] };
-  }),
+  command(
+    'token revoke ID',
+    'makes a token invalid at once',
+    listOptions,
+    async (storage, _options, [id]) => {
+      if ((await tokensOf(storage).revoke({ id: id as string })) === 0)
+        throw new UsageError(`there is no valid token ${id}`);
+      return { value: { id }, lines: [`${id} is revoked`] };
+    },
+  ),
   command(
     'user add NAME EMAIL',
     'adds a user of the organization',
     listOptions,
-    async (at, _options, [name, email]) => {
-      const row = await new MembersService({ ...ports, store: at.store }).add(
+    async (storage, _options, [name, email]) => {
+      const row = await new MembersService({ ...ports, store: storage.store }).add(
         valid(newMember, { name, email }),
       );
       return { value: { id: row.id }, lines: [row.id] };
     },
   ),
-  command('user list', 'lists the users of the organization', listOptions, async (at) => {
-    const rows = await new MembersService({ ...ports, store: at.store }).list();
+  command('user list', 'lists the users of the organization', listOptions, async (storage) => {
+    const rows = await new MembersService({ ...ports, store: storage.store }).list();
     return {
       value: rows.map(({ id, name, email }) => ({ id, name, email })),
       lines: rows.map(({ id, name, email }) => `${id}  ${email}  ${name}`),
@@ -183,8 +188,8 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'user remove ID',
     'removes a user, by id or address',
     listOptions,
-    async (at, _options, [which]) => {
-      await new MembersService({ ...ports, store: at.store }).remove(which as string);
+    async (storage, _options, [which]) => {
+      await new MembersService({ ...ports, store: storage.store }).remove(which as string);
       return { value: {}, lines: [`${which} is removed`] };
     },
   ),
@@ -192,16 +197,16 @@ export const operatorCommands: readonly OperatorCommand[] = [
     'cloud add',
     'adds a cloud in which v2 clusters can be created',
     cloudAddOptions,
-    async (at, options) => {
+    async (storage, options) => {
       const { name, provider, region, cidr } = options;
-      const row = await new CloudsService({ ...ports, store: at.store }).add(
+      const row = await new CloudsService({ ...ports, store: storage.store }).add(
         valid(newCloud, { name, provider, region, cidr }),
       );
       return { value: { id: row.id }, lines: [row.id] };
     },
   ),
-  command('cloud list', 'lists clouds', listOptions, async (at) => {
-    const rows = await new CloudsService({ ...ports, store: at.store }).list();
+  command('cloud list', 'lists clouds', listOptions, async (storage) => {
+    const rows = await new CloudsService({ ...ports, store: storage.store }).list();
     return {
       value: rows.map(({ id, name, provider, region, cidr, status }) => ({
         id,
@@ -227,20 +232,20 @@ export async function runOperatorCommand(args: readonly string[]): Promise<strin
   const { names, rest } = split(found, args);
   const options = parseOptions(found.options, rest, process.env) as Record<string, unknown> &
     OptionValues<typeof listOptions>;
-  if (!isBegun(options)) {
+  if (!cloudExists(options)) {
     const folder = resolve(options['data-dir']);
     if (!found.creates) throw new StartError(`--data-dir: there is no cloud in ${folder}`);
     process.stderr.write(`divan: created a new cloud in ${folder}\n`);
   }
-  const at = await openPlace(options, silentLog);
+  const storage = await openStorage(options, silentLog);
   try {
-    const { value, lines } = await found.run(at, options as OptionValues<OptionSpecs>, names);
+    const { value, lines } = await found.run(storage, options as OptionValues<OptionSpecs>, names);
     return options.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join('');
   } catch (error) {
     if (error instanceof ApiError) throw new StartError(error.message, { cause: error });
     throw error;
   } finally {
-    await at.store.destroy();
+    await storage.store.destroy();
   }
 }
 
@@ -289,7 +294,7 @@ function valid<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   );
 }
 
-async function needProject({ store }: CloudPlace, id: string): Promise<void> {
+async function needProject({ store }: CloudStorage, id: string): Promise<void> {
   if ((await findSubject(store, 'project', id)) === undefined)
     throw new UsageError(`--project: there is no project ${id}`);
 }

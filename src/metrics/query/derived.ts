@@ -5,7 +5,7 @@ import { applyStep, combineBy, labelsKey, type Row } from './combine.ts';
 import { evaluating, type Range } from './evaluate.ts';
 import type { Plan } from './plan.ts';
 
-/** Sums series over these labels (and the metric name), which the result drops. */
+/** The series that match, summed over the labels of `without` and the metric name, which the sums do not have. */
 export interface Source {
   readonly matchers: readonly Matcher[];
   readonly without: readonly string[];
@@ -48,7 +48,7 @@ const percent = (above: Term, of: Source, atZero: number | null): Derived => ({
   below: { of },
   factor: 100,
 });
-/** Matches values outside the list. */
+/** The percentage of `of` that remains when `less` is subtracted. */
 const restPercent = (less: string, of: string, atZero: number | null): Derived =>
   percent({ of: source(of), less: source(less) }, source(of), atZero);
 
@@ -72,7 +72,7 @@ const derived: Readonly<Record<string, Derived>> = {
 export const derivedNames: readonly string[] = Object.keys(derived);
 
 /** The derived metric that a query names, and the conditions for its source metrics. */
-export function derivedAsked(matchers: readonly Matcher[]): { name: string; rest: Matcher[] } | null {
+export function derivedQuery(matchers: readonly Matcher[]): { name: string; rest: Matcher[] } | null {
   const [first, ...others] = matchers.filter(({ label }) => label === nameLabel);
   if (first?.operator !== '=' || others.length > 0 || !Object.hasOwn(derived, first.value)) return null;
   return { name: first.value, rest: matchers.filter((one) => one !== first) };
@@ -116,7 +116,7 @@ const addUp = (rows: readonly Row[], without: readonly string[]): Row[] =>
     ),
   );
 
-/** Rows with equal labels; null: no value. */
+/** Computes one row from each two rows with equal labels; null: no value. */
 function paired(
   rows: readonly Row[],
   others: readonly Row[],

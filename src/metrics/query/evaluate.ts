@@ -55,9 +55,9 @@ function newest({ labels, timesMs, values }: Series, range: Range): Row {
   const row = rowOf(labels, range);
   let next = 0;
   for (let at = 0; at < row.has.length; at++) {
-    const momentMs = range.startMs + at * range.stepMs;
-    while (next < timesMs.length && (timesMs[next] as number) <= momentMs) next++;
-    if (next === 0 || (timesMs[next - 1] as number) < momentMs - lookbackMs) continue;
+    const evaluationMs = range.startMs + at * range.stepMs;
+    while (next < timesMs.length && (timesMs[next] as number) <= evaluationMs) next++;
+    if (next === 0 || (timesMs[next - 1] as number) < evaluationMs - lookbackMs) continue;
     row.values[at] = values[next - 1] as number;
     row.has[at] = 1;
   }
@@ -98,6 +98,6 @@ function moveTo(window: Window, endMs: number, windowMs: number): void {
 }
 
 function rowOf(labels: Series['labels'], range: Range): Row {
-  const moments = stepsIn(range);
-  return { labels, values: new Float64Array(moments), has: new Uint8Array(moments) };
+  const steps = stepsIn(range);
+  return { labels, values: new Float64Array(steps), has: new Uint8Array(steps) };
 }

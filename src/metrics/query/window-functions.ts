@@ -85,11 +85,12 @@ class ExactSum {
     this.#sum = sum;
   }
 
-  /** The sum with the compensation added. */
+  /** The sum without the compensation. */
   get rough(): number {
     return this.#sum;
   }
 
+  /** The sum with the compensation added. */
   get value(): number {
     return this.#sum + this.#lost;
   }

@@ -45,9 +45,9 @@ function aService({ limits = {}, samples = 100, clock = new ManualClock() }: Cas
   };
   const service = new RangeService({ source: { select }, clock });
   const budget = new RangeBudget({ clock, signal: abort.signal, limits: { ...rangeLimits, ...limits } });
-  const asker = { node: 'here:8091', visible: () => true, budget };
+  const caller = { node: 'here:8091', visible: () => true, budget };
   const ask = async (query: Record<string, string>, functions?: string[]) => {
-    const { data, errors } = JSON.parse(await service.answer(requestOf(clock, query, functions), asker));
+    const { data, errors } = JSON.parse(await service.answer(requestOf(clock, query, functions), caller));
     return { rows: data.length, error: errors[0]?.error };
   };
   return { ask, reads, abort, clock };

@@ -12,7 +12,7 @@ export const rangeLimits = {
 
 type Cost = keyof typeof rangeLimits;
 
-const spoken: Record<Cost, string> = {
+const costTexts: Record<Cost, string> = {
   samples: 'samples read',
   values: 'values',
   windowSteps: 'samples in all windows',
@@ -23,8 +23,8 @@ const spoken: Record<Cost, string> = {
 const sliceMs = 5;
 
 /** The query was refused; the message says why. */
-export class Refused extends Error {
-  override name = 'Refused';
+export class QueryRefused extends Error {
+  override name = 'QueryRefused';
 }
 
 export class RangeBudget {
@@ -49,7 +49,7 @@ export class RangeBudget {
     this.#sliceStartMs = clock.monotonicMs();
   }
 
-  /** Refuses the query that would cross a limit, and every later one of the same request. */
+  /** Refuses the query that exceeds a limit, and every later one of the same request. */
   take(cost: Cost, amount: number): void {
     this.#spent[cost] += amount;
     this.check();
@@ -59,8 +59,8 @@ export class RangeBudget {
     for (const cost of Object.keys(this.#spent) as Cost[]) {
       if (this.#spent[cost] <= this.#limits[cost]) continue;
       const advice = 'ask for fewer series, a larger step or a shorter interval';
-      throw new Refused(
-        `more than ${this.#limits[cost]} ${spoken[cost]} over all queries of the request: ${advice}`,
+      throw new QueryRefused(
+        `more than ${this.#limits[cost]} ${costTexts[cost]} over all queries of the request: ${advice}`,
       );
     }
   }

@@ -1,11 +1,10 @@
 // Parses a range request from a path with query parameters, or from one object of a POST list. Reports all problems at once.
 import { integerOf } from '#base/decimal.ts';
 import { fieldText } from '#contract/field-text.ts';
-import { derivedAsked } from '../query/derived.ts';
+import { derivedQuery } from '../query/derived.ts';
 import { patternProblem } from '../query/match.ts';
 import { stepOf } from '../query/plan.ts';
 import type { Matcher, MatchOperator } from '../sample.ts';
-import { readDuration } from './duration.ts';
 
 export interface RangeRequest {
   readonly matchers: readonly Matcher[];
@@ -25,6 +24,7 @@ export type Problems = Record<string, string>;
 export type Read<T> = { readonly value: T } | { readonly problems: Problems };
 
 const defaults = { startSeconds: -60, step: '10', timeWindow: '60', timeoutMs: 300_000 };
+/** The last second of the year 9999. */
 const latestSecond = 253_402_300_799;
 const alignmentMs = 10_000;
 
@@ -98,13 +98,13 @@ function isAligned({ alignTimestamps: sent }: Texts, problems: Problems): boolea
   return sent === 'true';
 }
 
-/** The specification's parameter name, and the one that 7.x clients send. */
+/** The parameter has two names: `aggregationFunction` in the specification, `nodesAggregation` in 7.x clients. */
 function readAggregation(sent: Texts, matchers: readonly Matcher[], problems: Problems): string | null {
   const name = sent['aggregationFunction'] === undefined ? 'nodesAggregation' : 'aggregationFunction';
   const wanted = sent[name] ?? 'none';
   if (wanted === 'none') return null;
   if (wanted === 'special') {
-    if (!derivedAsked(matchers))
+    if (!derivedQuery(matchers))
       problems[name] = "'special' aggregation is not available for non-derived metric";
   } else if (wanted === 'count' || stepOf(wanted) === null) problems[name] = 'invalid aggregation function';
   return wanted;
@@ -182,3 +182,26 @@ function readLabel(sent: Record<string, unknown>, problems: Problems): Matcher[]
 
 const anyOf = (values: readonly string[]): string =>
   values.map((value) => value.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
+
+const durationUnitMs: Record<string, number> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+  y: 365 * 86_400_000,
+};
+
+type ReadDuration = { readonly ms: number } | { readonly problem: string };
+
+/** Parses a duration: seconds, or a number with a unit. */
+function readDuration(text: string): ReadDuration {
+  const parts = /^(\d{1,12}(?:\.\d{1,9})?)([a-z]*)$/.exec(text.trim());
+  if (!parts) return { problem: 'not a valid duration string' };
+  const [, amount, unit] = parts as unknown as [string, string, string];
+  const factor = durationUnitMs[unit === '' ? 's' : unit];
+  if (factor === undefined) return { problem: 'not a valid duration string' };
+  const ms = Math.round(Number(amount) * factor);
+  return ms > 1 ? { ms } : { problem: 'must be greater than 1ms' };
+}

@@ -33,7 +33,7 @@ export const RangeWithoutMetric = defineRoute({
   path: root,
   access,
   answer: { status: 404, json: shape.object({ status: shape.integer, msg: shape.string }) },
-  doc: 'Names no metric: 404.',
+  doc: 'Always answers 404, since the path names no metric.',
 });
 
 export const Range = defineRoute({

@@ -22,31 +22,31 @@ const defaultPort = 8091;
 
 export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[] {
   const service = new RangeService({ source, clock });
-  const askerOf = (context: Context) => ({
+  const rangeCallerOf = (context: Context) => ({
     node: namesOf(context)[0],
     visible: visibleTo(context),
     budget: new RangeBudget({ clock, signal: context.signal }),
   });
-  const one = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
+  const single = async ({ params, query }: Input<Record<string, string>, unknown>, context: Context) => {
     const functions = params['functions']?.split('/') ?? [];
     const read = readPathRequest(params['metric'] as string, functions, query, clock.wallMs());
     const problems = 'problems' in read ? read.problems : unknownNodes(read.value, namesOf(context));
     if ('problems' in read || Object.keys(problems).length > 0) throw generalRefusals.invalidFields(problems);
-    return reply.jsonText(await service.answer(read.value, askerOf(context)));
+    return reply.jsonText(await service.answer(read.value, rangeCallerOf(context)));
   };
   return [
     bind(contract.RangeWithoutMetric, () => {
       throw rangeRefusals.noMetric();
     }),
-    bind(contract.Range, one),
-    bind(contract.RangeOfFunctions, one),
+    bind(contract.Range, single),
+    bind(contract.RangeOfFunctions, single),
     bind(contract.Ranges, async ({ body }, context) => {
       const requests = readList(body, clock.wallMs(), namesOf(context));
-      const asker = askerOf(context);
+      const caller = rangeCallerOf(context);
       const answers: string[] = [];
       for (const request of requests) {
         if (context.signal.aborted) break;
-        answers.push(await service.answer(request, asker));
+        answers.push(await service.answer(request, caller));
       }
       return reply.jsonText(`[${answers.join(',')}]`);
     }),

@@ -3,12 +3,12 @@ import type { Clock } from '#ports/clock.ts';
 import { within } from '#ports/within.ts';
 import type { Row } from '../query/combine.ts';
 import { applyStep } from '../query/combine.ts';
-import { derivedAsked, deriving, sourcesOf } from '../query/derived.ts';
+import { derivedQuery, deriving, sourcesOf } from '../query/derived.ts';
 import { evaluating, neededFromMs, stepsIn } from '../query/evaluate.ts';
 import { type Plan, planOf, stepOf } from '../query/plan.ts';
 import type { Labels, Matcher, Selection } from '../sample.ts';
 import { type RangeAnswer, valueText } from './range.contract.ts';
-import { type RangeBudget, Refused } from './range-budget.ts';
+import { QueryRefused, type RangeBudget } from './range-budget.ts';
 import type { RangeRequest } from './range-request.ts';
 
 /** The part of the store that range queries use. */
@@ -21,7 +21,7 @@ export interface RangeSource {
   ): Promise<Selection>;
 }
 
-export interface Asker {
+export interface RangeCaller {
   /** The name of this node in answers. */
   readonly node: string;
   visible(labels: Labels): boolean;
@@ -36,6 +36,7 @@ interface Rows {
 
 /** Steps per series; the limit of Prometheus. */
 const stepsLimit = 11_000;
+/** Up to this length a query always reads ten-second samples. */
 const longMs = 2 * 86_400_000;
 /** The interval searched for a metric before it is reported as unknown. */
 const newestMs = 3_600_000;
@@ -50,59 +51,59 @@ export class RangeService {
   }
 
   /** The JSON of a RangeAnswer, built series by series: as objects a large answer would take many times its size. */
-  async answer(request: RangeRequest, asker: Asker): Promise<string> {
+  async answer(request: RangeRequest, caller: RangeCaller): Promise<string> {
     const head = { startTimestamp: request.startMs / 1000, endTimestamp: request.endMs / 1000 };
-    const failed = (error: string) => jsonOf([], [{ node: asker.node, error }], head);
+    const failed = (error: string) => jsonOf([], [{ node: caller.node, error }], head);
     const plan = planOf(request.functions);
     if ('problem' in plan) return failed(plan.problem);
     if (stepsIn(request) > stepsLimit)
       return failed(`more than ${stepsLimit} values of each series: use a larger step`);
     try {
-      const { rows, problems } = await this.#inTime(request, this.#run(request, plan, asker));
-      const errors = problems.map((error) => ({ node: asker.node, error }));
-      return jsonOf(await textsOf(rows, request, asker), errors, head);
+      const { rows, problems } = await this.#inTime(request, this.#run(request, plan, caller));
+      const errors = problems.map((error) => ({ node: caller.node, error }));
+      return jsonOf(await textsOf(rows, request, caller), errors, head);
     } catch (error) {
       return failed(
-        error instanceof Refused ? error.message : `Unexpected error - ${(error as Error).message}`,
+        error instanceof QueryRefused ? error.message : `Unexpected error - ${(error as Error).message}`,
       );
     }
   }
 
-  async #run(request: RangeRequest, plan: Plan, asker: Asker): Promise<Rows> {
-    const { rows, problems } = await this.#rows(request, plan, asker);
+  async #run(request: RangeRequest, plan: Plan, caller: RangeCaller): Promise<Rows> {
+    const { rows, problems } = await this.#rows(request, plan, caller);
     const across = request.aggregation === null ? null : stepOf(request.aggregation);
     // There is only the result of this node: combining it changes nothing except a histogram.
     return { rows: across?.kind === 'quantile' ? applyStep(rows, across) : rows, problems };
   }
 
-  async #rows(request: RangeRequest, plan: Plan, asker: Asker): Promise<Rows> {
-    const asked = derivedAsked(request.matchers);
-    const { budget } = asker;
-    if (!asked) {
-      const { series, problems } = await this.#select(request.matchers, request, plan, asker);
+  async #rows(request: RangeRequest, plan: Plan, caller: RangeCaller): Promise<Rows> {
+    const derived = derivedQuery(request.matchers);
+    const { budget } = caller;
+    if (!derived) {
+      const { series, problems } = await this.#select(request.matchers, request, plan, caller);
       if (series.length > 0)
         return { rows: await budget.run(evaluating(plan, series, request)), problems: [...problems] };
-      return { rows: [], problems: [...problems, ...(await this.#unknown(request, asker))] };
+      return { rows: [], problems: [...problems, ...(await this.#unknown(request, caller))] };
     }
     const found: Selection[] = [];
-    for (const { matchers } of sourcesOf(asked.name))
-      found.push(await this.#select([...matchers, ...asked.rest], request, plan, asker));
+    for (const { matchers } of sourcesOf(derived.name))
+      found.push(await this.#select([...matchers, ...derived.rest], request, plan, caller));
     const series = found.map((one) => one.series);
     const problems = new Set(found.flatMap((one) => one.problems));
-    return { rows: await budget.run(deriving(asked.name, plan, series, request)), problems: [...problems] };
+    return { rows: await budget.run(deriving(derived.name, plan, series, request)), problems: [...problems] };
   }
 
   async #select(
     matchers: readonly Matcher[],
     request: RangeRequest,
     plan: Plan,
-    asker: Asker,
+    caller: RangeCaller,
   ): Promise<Selection> {
-    const visible = (labels: Labels) => asker.visible(labels);
+    const visible = (labels: Labels) => caller.visible(labels);
     const options = { enoughMs: sufficientIntervalMs(request, plan), visible };
     const interval = { fromMs: neededFromMs(plan, request), toMs: request.endMs };
-    const found = await this.#read(matchers, interval, options, asker);
-    asker.budget.take('values', found.series.length * stepsIn(request));
+    const found = await this.#read(matchers, interval, options, caller);
+    caller.budget.take('values', found.series.length * stepsIn(request));
     return found;
   }
 
@@ -111,7 +112,7 @@ export class RangeService {
     matchers: readonly Matcher[],
     { fromMs, toMs }: { fromMs: number; toMs: number },
     options: Parameters<RangeSource['select']>[3],
-    { budget }: Asker,
+    { budget }: RangeCaller,
   ): Promise<Selection> {
     budget.check();
     const found = await this.#source.select(matchers, fromMs, toMs, options);
@@ -124,11 +125,11 @@ export class RangeService {
   }
 
   /** Explains an empty result: unknown metric, or a label that the metric does not have. */
-  async #unknown({ matchers, endMs }: RangeRequest, asker: Asker): Promise<string[]> {
+  async #unknown({ matchers, endMs }: RangeRequest, caller: RangeCaller): Promise<string[]> {
     const name = matchers.find(({ label, operator }) => label === '__name__' && operator === '=');
     if (!name) return [];
     const fromMs = Math.min(endMs, this.#clock.wallMs()) - newestMs;
-    const { series } = await this.#read([name], { fromMs, toMs: endMs }, {}, asker);
+    const { series } = await this.#read([name], { fromMs, toMs: endMs }, {}, caller);
     if (series.length === 0) return [`unknown metric "${name.value}"`];
     return matchers
       .filter(({ label, value }) => value !== '' && series.every(({ labels }) => labels[label] === undefined))
@@ -136,7 +137,7 @@ export class RangeService {
   }
 
   #inTime<T>({ timeoutMs }: RangeRequest, work: Promise<T>): Promise<T> {
-    return within(this.#clock, timeoutMs, work, () => new Refused('Request timed out'));
+    return within(this.#clock, timeoutMs, work, () => new QueryRefused('Request timed out'));
   }
 }
 
@@ -146,7 +147,7 @@ function sufficientIntervalMs({ startMs, endMs, stepMs, windowMs }: RangeRequest
   return window === null ? stepMs : Math.min(stepMs, windowMs / 2);
 }
 
-async function textsOf(rows: readonly Row[], request: RangeRequest, { node, budget }: Asker) {
+async function textsOf(rows: readonly Row[], request: RangeRequest, { node, budget }: RangeCaller) {
   const texts: string[] = [];
   for (const row of rows) {
     const text = JSON.stringify(seriesOf(row, request, node));

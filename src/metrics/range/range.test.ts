@@ -43,7 +43,7 @@ async function aNode(t: TestContext) {
   return { ...node, ask, end: endMs / 1000 };
 }
 
-const anAsker = (clock: Clock, signal = new AbortController().signal) => ({
+const aCaller = (clock: Clock, signal = new AbortController().signal) => ({
   node: 'here:8091',
   visible: () => true,
   budget: new RangeBudget({ clock, signal }),
@@ -106,14 +106,14 @@ test('reports timeouts and damaged files', async () => {
   const clock = new ManualClock();
   const request = readPathRequest('kv_ops', [], { timeout: '50' }, clock.wallMs());
   assert.ok('value' in request);
-  const asker = anAsker(clock);
+  const caller = aCaller(clock);
   const stuck = new RangeService({ source: { select: () => new Promise(() => {}) }, clock });
-  const late = stuck.answer(request.value, asker);
+  const late = stuck.answer(request.value, caller);
   clock.advance(50);
   assert.deepEqual(JSON.parse(await late).errors, [{ node: 'here:8091', error: 'Request timed out' }]);
   const series = [{ labels: {}, timesMs: new Float64Array(), values: new Float64Array() }];
   const select = async () => ({ series, problems: ['metrics file 7.block: its table is damaged'] });
-  const answer = await new RangeService({ source: { select }, clock }).answer(request.value, asker);
+  const answer = await new RangeService({ source: { select }, clock }).answer(request.value, caller);
   assert.deepEqual(JSON.parse(answer).errors, [
     { node: 'here:8091', error: 'metrics file 7.block: its table is damaged' },
   ]);

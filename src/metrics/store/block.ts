@@ -4,14 +4,14 @@
 //   chunks:  samples of one chunk after the other, each [crc32 of the bytes][bytes]
 //   entries: per metric name [crc32][per series: labels, its first chunk's place, per chunk: times, count and length]
 //   table:   per metric name its place among the entries
-//   foot:    [place of the table][its length][its crc32][crc32 of the foot so far][magic]
+//   footer:    [place of the table][its length][its crc32][crc32 of the footer so far][magic]
 import { crc32 } from 'node:zlib';
 import { RecordReader, RecordWriter } from '../encoding/varint.ts';
 import type { Labels } from '../sample.ts';
 import type { Chunk } from './head.ts';
 
 const magic = Buffer.from('DVNTSB1\n', 'latin1');
-export const footBytes = 8 + 4 + 4 + 4 + magic.length;
+export const footerBytes = 8 + 4 + 4 + 4 + magic.length;
 const crcBytes = 4;
 
 export interface SeriesChunks {
@@ -50,7 +50,7 @@ export function encodeBlock(series: readonly SeriesChunks[]): Buffer[] {
   const table = new RecordWriter();
   for (const [name, bytes] of entries) table.text(name).number(put(bytes)).number(bytes.length);
   const tableBytes = table.take();
-  parts.push(tableBytes, footOf(at, tableBytes));
+  parts.push(tableBytes, footerOf(at, tableBytes));
   return parts;
 }
 
@@ -95,14 +95,14 @@ function writeEntry(
   }
 }
 
-function footOf(at: number, table: Buffer): Buffer {
-  const foot = Buffer.alloc(footBytes);
-  foot.writeDoubleLE(at, 0);
-  foot.writeUInt32LE(table.length, 8);
-  foot.writeUInt32LE(crc32(table), 12);
-  foot.writeUInt32LE(crc32(foot.subarray(0, 16)), 16);
-  foot.set(magic, 20);
-  return foot;
+function footerOf(at: number, table: Buffer): Buffer {
+  const footer = Buffer.alloc(footerBytes);
+  footer.writeDoubleLE(at, 0);
+  footer.writeUInt32LE(table.length, 8);
+  footer.writeUInt32LE(crc32(table), 12);
+  footer.writeUInt32LE(crc32(footer.subarray(0, 16)), 16);
+  footer.set(magic, 20);
+  return footer;
 }
 
 /** A part of a file fails its checksum or is malformed; the message names it. */
@@ -111,13 +111,13 @@ export class DamageError extends Error {
 }
 
 /** The position of the table, and its checksum. */
-export function readFoot(foot: Buffer): Place & { crc: number } {
+export function readFooter(footer: Buffer): Place & { crc: number } {
   const isWhole =
-    foot.length === footBytes &&
-    foot.subarray(20).equals(magic) &&
-    foot.readUInt32LE(16) === crc32(foot.subarray(0, 16));
+    footer.length === footerBytes &&
+    footer.subarray(20).equals(magic) &&
+    footer.readUInt32LE(16) === crc32(footer.subarray(0, 16));
   if (!isWhole) throw new DamageError('its end is damaged or missing');
-  return { at: foot.readDoubleLE(0), length: foot.readUInt32LE(8), crc: foot.readUInt32LE(12) };
+  return { at: footer.readDoubleLE(0), length: footer.readUInt32LE(8), crc: footer.readUInt32LE(12) };
 }
 
 export function readTable(bytes: Buffer, crc: number): Table {

@@ -7,9 +7,9 @@ import {
   DamageError,
   type Entry,
   encodeBlock,
-  footBytes,
+  footerBytes,
   readEntries,
-  readFoot,
+  readFooter,
   readTable,
   type SeriesChunks,
   type Table,
@@ -50,12 +50,12 @@ export class Budget {
   }
 }
 
-interface Known extends SpanId {
+interface KnownBlock extends SpanId {
   readonly name: string;
   readonly bytes: number;
 }
 
-interface Opened {
+interface OpenBlock {
   readonly file: BlockFile;
   readonly table: Table;
 }
@@ -73,9 +73,9 @@ export class Blocks {
   readonly #files: StoreFiles;
   readonly #log: Log;
   readonly #bounds: BlockBounds;
-  #known: Known[] = [];
+  #blocks: KnownBlock[] = [];
   /** In least-recently-used order. */
-  readonly #open = new Map<string, Promise<Opened>>();
+  readonly #open = new Map<string, Promise<OpenBlock>>();
   readonly #reported = new Set<string>();
 
   constructor({ files, log, bounds }: { files: StoreFiles; log: Log; bounds: BlockBounds }) {
@@ -84,9 +84,9 @@ export class Blocks {
     this.#bounds = bounds;
   }
 
-  /** Lists the blocks in the folder. */
+  /** `files`: all files of the folder, from which this tier takes its blocks. */
   adopt(files: readonly { name: string; bytes: number }[]): void {
-    this.#known = files
+    this.#blocks = files
       .flatMap(({ name, bytes }) => {
         const span = spanOfFile(name, suffix);
         return span ? [{ name, bytes, ...span }] : [];
@@ -95,20 +95,20 @@ export class Blocks {
   }
 
   has(span: SpanId): boolean {
-    return this.#known.some((block) => isSameSpan(block, span));
+    return this.#blocks.some((block) => isSameSpan(block, span));
   }
 
   get spans(): readonly SpanId[] {
-    return this.#known;
+    return this.#blocks;
   }
 
   get bytes(): number {
-    return this.#known.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#blocks.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** The earliest timestamp; null if there is no block. */
   get startMs(): number | null {
-    return this.#known[0]?.startMs ?? null;
+    return this.#blocks[0]?.startMs ?? null;
   }
 
   async add({ startMs, number }: SpanId, series: readonly SeriesChunks[]): Promise<void> {
@@ -116,16 +116,16 @@ export class Blocks {
     const name = blockName({ startMs, number });
     await this.#files.write(name, parts);
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-    this.#known = [...this.#known, { name, startMs, number, bytes }].sort(bySpan);
+    this.#blocks = [...this.#blocks, { name, startMs, number, bytes }].sort(bySpan);
   }
 
   /** Removes blocks past their age limit, then the oldest while the total size exceeds the limit. */
   async expire(nowMs: number): Promise<void> {
     const { spanMs, retention } = this.#bounds;
-    for (let oldest = this.#known[0]; oldest; oldest = this.#known[0]) {
+    for (let oldest = this.#blocks[0]; oldest; oldest = this.#blocks[0]) {
       const isOld = oldest.startMs + spanMs < nowMs - retention.ageMs;
       if (!isOld && this.bytes <= retention.bytes) return;
-      this.#known.shift();
+      this.#blocks.shift();
       await this.#close(oldest.name);
       await this.#files.remove(oldest.name);
       this.#log.debug('metrics.blockExpired', { name: oldest.name });
@@ -138,7 +138,7 @@ export class Blocks {
     matchers: readonly Matcher[],
     { fromMs, toMs, budget }: { fromMs: number; toMs: number; budget: Budget },
   ): Promise<Found> {
-    const wanted = this.#known.filter(
+    const wanted = this.#blocks.filter(
       ({ startMs }) => startMs <= toMs && startMs + this.#bounds.spanMs > fromMs,
     );
     const problems: string[] = [];
@@ -152,7 +152,7 @@ export class Blocks {
     for (const name of [...this.#open.keys()]) await this.#close(name);
   }
 
-  async #selectIn(block: Known, query: Query): Promise<SeriesChunks[]> {
+  async #selectIn(block: KnownBlock, query: Query): Promise<SeriesChunks[]> {
     const report = (error: unknown): void => {
       const problem = `metrics file ${block.name}: ${(error as Error).message}`;
       query.problems.push(problem);
@@ -179,7 +179,7 @@ export class Blocks {
     }
   }
 
-  #opened(block: Known): Promise<Opened> {
+  #opened(block: KnownBlock): Promise<OpenBlock> {
     const known = this.#open.get(block.name);
     this.#open.delete(block.name);
     const opened = known ?? this.#read(block);
@@ -190,11 +190,11 @@ export class Blocks {
     return opened;
   }
 
-  async #read({ name, bytes }: Known): Promise<Opened> {
+  async #read({ name, bytes }: KnownBlock): Promise<OpenBlock> {
     const file = await this.#files.open(name);
     try {
-      const foot = readFoot(await file.read(Math.max(bytes - footBytes, 0), footBytes));
-      return { file, table: readTable(await file.read(foot.at, foot.length), foot.crc) };
+      const footer = readFooter(await file.read(Math.max(bytes - footerBytes, 0), footerBytes));
+      return { file, table: readTable(await file.read(footer.at, footer.length), footer.crc) };
     } catch (error) {
       await file.close();
       throw error;

@@ -1,28 +1,28 @@
 // The write-ahead log of a head: one record per append with all its samples, so that a killed process loses no written sample.
 //
 //   record:  [length][crc32 of the payload][payload]
-//   payload: time, new series with their labels, then per sample twice the series' number, plus one when its value is
-//            that of its last sample, else the value
+//   payload: time, new series with their labels, then per sample the number of its series times two, plus one if the value is
+//            that of its last sample; a value that differs follows
 import { crc32 } from 'node:zlib';
 import { RecordReader, RecordWriter } from '../encoding/varint.ts';
 import type { Labels } from '../sample.ts';
 import type { Head, HeadSeries } from './head.ts';
 
-const headBytes = 8;
+const recordHeaderBytes = 8;
 
 export class LogEncoder {
   readonly #writer = new RecordWriter();
-  #known: number;
+  #recorded: number;
 
   /** Continues the log of a head whose first series it already contains. */
-  constructor(known: number) {
-    this.#known = known;
+  constructor(recorded: number) {
+    this.#recorded = recorded;
   }
 
   record(head: Head, timeMs: number, taken: readonly HeadSeries[]): Buffer {
     const writer = this.#writer;
-    const added = head.series.slice(this.#known);
-    this.#known = head.series.length;
+    const added = head.series.slice(this.#recorded);
+    this.#recorded = head.series.length;
     writer.double(timeMs).number(added.length);
     for (const { labels } of added) writer.text(JSON.stringify(labels));
     for (const series of taken) {
@@ -34,10 +34,10 @@ export class LogEncoder {
 }
 
 function framed(payload: Buffer): Buffer {
-  const record = Buffer.allocUnsafe(headBytes + payload.length);
+  const record = Buffer.allocUnsafe(recordHeaderBytes + payload.length);
   record.writeUInt32LE(payload.length, 0);
   record.writeUInt32LE(crc32(payload), 4);
-  record.set(payload, headBytes);
+  record.set(payload, recordHeaderBytes);
   return record;
 }
 
@@ -51,10 +51,10 @@ export interface Replayed {
 /** Replays records into a new head. Stops before a truncated record; throws DamagedRecord for a damaged one. */
 export function* replay(bytes: Buffer, head: Head): Generator<Replayed> {
   let at = 0;
-  while (at + headBytes <= bytes.length) {
-    const end = at + headBytes + bytes.readUInt32LE(at);
+  while (at + recordHeaderBytes <= bytes.length) {
+    const end = at + recordHeaderBytes + bytes.readUInt32LE(at);
     if (end > bytes.length) return;
-    const payload = bytes.subarray(at + headBytes, end);
+    const payload = bytes.subarray(at + recordHeaderBytes, end);
     if (crc32(payload) !== bytes.readUInt32LE(at + 4)) throw new DamagedRecord(at);
     yield { end, timeMs: apply(new RecordReader(payload), head) };
     at = end;

@@ -2,7 +2,7 @@
 import { ChunkWriter, readChunk, samplesPerChunk } from '../encoding/chunk.ts';
 import { testOf } from '../query/match.ts';
 import type { FlatSample, Labels, Matcher, Series } from '../sample.ts';
-import { Places } from './places.ts';
+import { SeriesLookup } from './series-lookup.ts';
 
 /** Compressed samples of one series. */
 export interface Chunk {
@@ -56,10 +56,10 @@ const chunkOf = (writer: ChunkWriter): Chunk => ({
 
 export class Head {
   readonly #series: HeadSeries[] = [];
-  readonly #places: Places<HeadSeries>;
+  readonly #lookup: SeriesLookup<HeadSeries>;
 
   constructor(seriesLimit: number) {
-    this.#places = new Places(seriesLimit, (labels) => {
+    this.#lookup = new SeriesLookup(seriesLimit, (labels) => {
       const series = new HeadSeries(this.#series.length, labels);
       this.#series.push(series);
       return series;
@@ -72,19 +72,19 @@ export class Head {
 
   /** How many samples were dropped because the series limit was reached. */
   get refused(): number {
-    return this.#places.refused;
+    return this.#lookup.refused;
   }
 
   /** Calls `taken` for every series that accepted its sample. */
   append(timeMs: number, samples: Iterable<FlatSample>, taken: (series: HeadSeries) => void): void {
-    this.#places.each(samples, (series, value) => {
+    this.#lookup.each(samples, (series, value) => {
       if (series.append(timeMs, value)) taken(series);
     });
   }
 
   /** For log replay: adds the next series in creation order. */
   restore(labels: Labels): void {
-    this.#places.of(labels);
+    this.#lookup.of(labels);
   }
 
   select(matchers: readonly Matcher[], fromMs: number, toMs: number): Series[] {

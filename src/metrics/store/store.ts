@@ -17,7 +17,7 @@ export const coarseStepMs = 300 * secondMs;
 const recentSlots = 300;
 const recentSeriesLimit = 5_000;
 
-/** About 100 MB in memory. */
+/** Of one query: about 100 MB in memory. */
 const samplesLimit = 5_000_000;
 
 export const fineBounds = {

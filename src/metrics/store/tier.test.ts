@@ -415,8 +415,8 @@ test('keeps the samples of both runs after the clock was set back', async (t) =>
   const expected = [...Array.from({ length: 500 }, (_, step) => step), ...Array(10).fill(-1)];
   assert.deepEqual(await valuesOf(tier), expected);
   assert.deepEqual(logged, [
-    { event: 'metrics.clockPutBack', seconds: 82_590 },
-    { event: 'metrics.clockPutBack', seconds: 3_690 },
+    { event: 'metrics.clockSetBack', seconds: 82_590 },
+    { event: 'metrics.clockSetBack', seconds: 3_690 },
   ]);
   await tier.close();
   const again = await aTier(folder, { nowMs: startMs + 50 * hourMs });

@@ -30,8 +30,9 @@ interface Span extends SpanId {
   isLogged: boolean;
 }
 
-/** The limit of unwritten log bytes and of spans whose block could not be written; the oldest beyond it are dropped. */
+/** Log records that are not written yet: with more of them, the log of the span is given up. */
 const pendingLimit = 360;
+/** Spans whose block could not be written; of more the oldest is dropped. */
 const sealedLimit = 2;
 /** How long the thread replays records, or decodes samples, before it yields. */
 const sliceMs = 5;
@@ -42,7 +43,7 @@ const logSuffix = '.log';
 const logName = (span: SpanId) => `${spanName(span)}${logSuffix}`;
 
 /** The compressed samples of one series. */
-interface Pieces {
+interface CompressedSeries {
   readonly labels: Series['labels'];
   readonly runs: Run[];
 }
@@ -103,12 +104,12 @@ export class Tier {
     const backMs = this.#lastMs - timeMs;
     if (backMs >= 0 && backMs <= toleratedBackMs) return;
     this.#lastMs = timeMs;
-    if (backMs > 0) this.#putBack(backMs);
+    if (backMs > 0) this.#startNewVersion(backMs);
     const span = this.#spanOf(timeMs);
     const taken: HeadSeries[] = [];
     span.head.append(timeMs, samples, (series) => taken.push(series));
     this.#reportRefused(span.head);
-    this.#note(span, span.encoder.record(span.head, timeMs, taken));
+    this.#queue(span, span.encoder.record(span.head, timeMs, taken));
     if (!this.#isWriting) this.#write();
   }
 
@@ -125,12 +126,12 @@ export class Tier {
     const inHead = heads.filter((span) => !this.#blocks.has(span));
     const budget = new Budget(this.#options.bounds.samplesLimit);
     const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs, budget });
-    const pieces = new Map<string, Pieces>();
+    const compressed = new Map<string, CompressedSeries>();
     const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
       const key = labelsKey(labels);
-      const known = pieces.get(key);
+      const known = compressed.get(key);
       if (known) known.runs.push(chunks);
-      else pieces.set(key, { labels, runs: [chunks] });
+      else compressed.set(key, { labels, runs: [chunks] });
     };
     for (const { labels, chunks } of series) add(labels, chunks);
     for (const { head } of inHead) {
@@ -143,16 +144,16 @@ export class Tier {
     }
     const damaged = this.#damages.filter(({ startMs }) => this.#overlaps(startMs, fromMs, toMs));
     return {
-      series: await this.#decode([...pieces.values()], fromMs, toMs),
+      series: await this.#decode([...compressed.values()], fromMs, toMs),
       problems: [...damaged.map(({ text }) => text), ...problems],
     };
   }
 
-  async #decode(pieces: readonly Pieces[], fromMs: number, toMs: number): Promise<Series[]> {
+  async #decode(compressed: readonly CompressedSeries[], fromMs: number, toMs: number): Promise<Series[]> {
     const { clock } = this.#options;
     const found: Series[] = [];
     let sliceStart = clock.monotonicMs();
-    for (const { labels, runs } of pieces) {
+    for (const { labels, runs } of compressed) {
       const samples = samplesOfRuns(runs, fromMs, toMs);
       if (samples.timesMs.length > 0) found.push({ labels, ...samples });
       if (clock.monotonicMs() - sliceStart < sliceMs) continue;
@@ -174,7 +175,7 @@ export class Tier {
   }
 
   /** A record depends on those before it: once one is dropped, the span is in memory only until its block is written. */
-  #note(span: Span, record: Buffer): void {
+  #queue(span: Span, record: Buffer): void {
     if (!span.isLogged) return;
     span.pending.push(record);
     if (span.pending.length <= pendingLimit) return;
@@ -193,8 +194,8 @@ export class Tier {
   }
 
   /** The clock was set back: starts a new version of the span and keeps the earlier one. */
-  #putBack(backMs: number): void {
-    this.#options.log.warn('metrics.clockPutBack', { seconds: Math.round(backMs / 1000) });
+  #startNewVersion(backMs: number): void {
+    this.#options.log.warn('metrics.clockSetBack', { seconds: Math.round(backMs / 1000) });
     this.#sealSpan();
   }
 

@@ -130,10 +130,10 @@ const permits = (callers: Callers, permission: Permission): boolean =>
 function permissionOf({ object, operation, isLocal }: Rule, keyspace: KeyspaceName | undefined): Permission {
   const steps = object.split('.').map((name) => ({ name, names: [] }));
   if (!isLocal || keyspace === undefined) return { object: steps, operation };
-  return { object: [placeOf(keyspace), ...steps], operation };
+  return { object: [targetOf(keyspace), ...steps], operation };
 }
 
-function placeOf({ bucket, scope, collection }: KeyspaceName): Permission['object'][number] {
+function targetOf({ bucket, scope, collection }: KeyspaceName): Permission['object'][number] {
   if (scope === '') return { name: 'bucket', names: [bucket] };
   if (collection === '') return { name: 'scope', names: [bucket, scope] };
   return { name: 'collection', names: [bucket, scope, collection] };
@@ -155,7 +155,7 @@ export const seesKeyspace = (callers: Callers, keyspace: KeyspaceName): boolean 
 /** Requires a role of the data service, not of the query service. */
 export const mayWriteDocuments = (callers: Callers, keyspace: KeyspaceName): boolean =>
   permits(callers, {
-    object: [placeOf(keyspace), { name: 'data', names: [] }, { name: 'docs', names: [] }],
+    object: [targetOf(keyspace), { name: 'data', names: [] }, { name: 'docs', names: [] }],
     operation: 'upsert',
   });
 

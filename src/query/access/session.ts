@@ -22,7 +22,7 @@ export interface Sender {
 export const isAuthenticated = ({ callers }: Pick<Sender, 'callers'>): boolean =>
   callers.length > 0 && !callers.includes(null);
 
-/** Authenticates users; the thread may have to ask the main thread. */
+/** Authenticates users; a query thread sends unknown credentials to the main thread. */
 export interface Authority {
   certified(name: string): Promise<Caller | null>;
   /** Resolves with null for wrong credentials, after a delay that grows with each failure. */

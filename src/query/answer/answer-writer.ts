@@ -28,7 +28,7 @@ export class AnswerWriter {
   private text = '{\n';
   private isFirst = true;
   private hasBegun = false;
-  private isHeldUp = false;
+  private isBufferFull = false;
   private timer: Timer | null = null;
 
   constructor(sink: AnswerSink, clock: Clock, isPretty: boolean) {
@@ -69,9 +69,9 @@ export class AnswerWriter {
 
   /** Resolves when the client has read enough for more rows. */
   async ready(): Promise<void> {
-    if (!this.isHeldUp) return;
+    if (!this.isBufferFull) return;
     await this.sink.drained();
-    this.isHeldUp = false;
+    this.isBufferFull = false;
   }
 
   end(status: number): void {
@@ -94,7 +94,7 @@ export class AnswerWriter {
     if (this.text === '') return;
     if (!this.hasBegun) this.sink.begin(200);
     this.hasBegun = true;
-    this.isHeldUp = !this.sink.write(this.text) || this.isHeldUp;
+    this.isBufferFull = !this.sink.write(this.text) || this.isBufferFull;
     this.text = '';
   }
 }

@@ -22,7 +22,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
     service.active.all().map((active) => activeRow(active, service.deps.clock)),
   all_indexes: (source) => indexRows(source),
   all_keyspaces: (source) => [...keyspaceRows(source, { all: true }), ...systemRows(source)],
-  all_keyspaces_info: (source) => withFigures(source, keyspaceRows(source, { all: true })),
+  all_keyspaces_info: (source) => withCounts(source, keyspaceRows(source, { all: true })),
   all_scopes: (source) => scopeRows(source, { all: true }),
   applicable_roles: (source) => roleRows(source),
   buckets: (source) => bucketRows(source),
@@ -38,7 +38,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
   functions_cache: none,
   indexes: (source) => indexRows(source),
   keyspaces: (source) => keyspaceRows(source, { all: false }),
-  keyspaces_info: (source) => withFigures(source, keyspaceRows(source, { all: false })),
+  keyspaces_info: (source) => withCounts(source, keyspaceRows(source, { all: false })),
   my_user_info: (source) => userRows(source, { own: true }),
   namespaces: ({ service }) => [
     {
@@ -108,7 +108,7 @@ const systemRows = ({ service }: RowSource): PlainRow[] => {
 };
 
 /** Adds document counts. Each costs a request to the data service, so only the rows of `…_info` have them. */
-async function withFigures({ service }: RowSource, rows: readonly PlainRow[]): Promise<PlainRow[]> {
+async function withCounts({ service }: RowSource, rows: readonly PlainRow[]): Promise<PlainRow[]> {
   const { keyspaces: known, clients } = service.deps;
   return await Promise.all(
     rows.map(async ({ id, value }) => {

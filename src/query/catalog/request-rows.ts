@@ -12,7 +12,7 @@ const timeText = (ms: number): string => new Date(ms).toISOString();
 function common(active: ActiveRequest) {
   const { request, outcome } = active;
   const phases = [...(outcome?.phases ?? [])];
-  const has = phases.length > 0;
+  const hasPhases = phases.length > 0;
   return {
     requestId: active.id,
     requestTime: timeText(active.startedMs),
@@ -26,17 +26,17 @@ function common(active: ActiveRequest) {
     users: active.users.join(',') || undefined,
     remoteAddr: active.remoteAddress,
     userAgent: active.userAgent || undefined,
-    phaseTimes: has
+    phaseTimes: hasPhases
       ? Object.fromEntries(phases.map(([name, { ms }]) => [name, durationText(ms)]))
       : undefined,
-    phaseCounts: has ? figures(phases, 'items') : undefined,
-    phaseOperators: has ? figures(phases, 'operators') : undefined,
+    phaseCounts: hasPhases ? phaseFigures(phases, 'items') : undefined,
+    phaseOperators: hasPhases ? phaseFigures(phases, 'operators') : undefined,
     usedMemory: outcome?.usedBytes || undefined,
     mutations: outcome?.mutations || undefined,
   };
 }
 
-function figures(
+function phaseFigures(
   phases: readonly (readonly [string, { items: number; operators: number }])[],
   name: 'items' | 'operators',
 ) {
@@ -86,6 +86,7 @@ export function preparedRow(entry: PreparedEntry): PlainRow {
     statement: entry.text,
     uses,
     encoded_plan: entry.encodedPlan || undefined,
+    // As in published servers of 7.1.
     featuresControl: 76,
     indexApiVersion: 4,
     queryContext: entry.queryContext || undefined,

@@ -8,7 +8,7 @@ const consistencies = { not_bounded: 'unbounded', at_plus: 'at_plus' } as const;
 
 export function transactionRow(transaction: Transaction): PlainRow {
   const { start, changes, isolation, statementNumber, uses, lastUseMs, startedWallMs } = transaction;
-  const { id, timeoutMs, kvTimeoutMs, durability, consistency, recordPlace, memoryBytesMax } = start;
+  const { id, timeoutMs, kvTimeoutMs, durability, consistency, recordLocation, memoryBytesMax } = start;
   const value = {
     id,
     timeout: durationText(timeoutMs),
@@ -16,7 +16,7 @@ export function transactionRow(transaction: Transaction): PlainRow {
     durabilityLevel: durability,
     isolationLevel: isolation,
     scanConsistency: consistencies[consistency as 'at_plus'] ?? 'scan_plus',
-    atrCollection: recordPlace === null ? undefined : placeText(recordPlace),
+    atrCollection: recordLocation === null ? undefined : collectionText(recordLocation),
     numAtrs: 1024,
     implicit: start.isImplicit || undefined,
     lastStmtNum: statementNumber || undefined,
@@ -31,8 +31,15 @@ export function transactionRow(transaction: Transaction): PlainRow {
   return { id, value };
 }
 
-const placeText = ({ bucket, scope, collection }: { bucket: string; scope: string; collection: string }) =>
-  `default:${bucket}.${scope}.${collection}`;
+const collectionText = ({
+  bucket,
+  scope,
+  collection,
+}: {
+  bucket: string;
+  scope: string;
+  collection: string;
+}) => `default:${bucket}.${scope}.${collection}`;
 
 const timeText = (ms: number): string => new Date(ms).toISOString();
 

@@ -22,7 +22,7 @@ import { Datatype } from '#wire/status.ts';
 /** This thread's end of a message channel. */
 export interface BatchChannel {
   on(event: 'message', take: (reply: BatchReply) => void): unknown;
-  on(event: 'close', gone: () => void): unknown;
+  on(event: 'close', closed: () => void): unknown;
   postMessage(request: BatchRequest): void;
   unref(): void;
   close(): void;
@@ -92,7 +92,7 @@ export class BatchedDocuments {
     this.isClosed = true;
     this.waiting.length = 0;
     for (const answer of this.answers.values())
-      answer.reject(new DataPortError('the data service ended before the answer came'));
+      answer.reject(new DataPortError('the data service ended before it answered'));
     this.answers.clear();
   }
 }
@@ -109,7 +109,7 @@ export class EntryReader {
     this.view = new DataView(entries.buffer, entries.byteOffset, entries.length);
   }
 
-  /** Which entry comes next; null: none. */
+  /** Moves to the next entry and returns its kind; null: none. */
   read(): number | null {
     const { bytes, view, next: at } = this;
     if (at >= bytes.length) return null;
@@ -119,7 +119,7 @@ export class EntryReader {
     return bytes[at] as number;
   }
 
-  /** Of an entry of a vbucket. */
+  /** The vbucket of an entry of that kind. */
   get vbucket(): number {
     return this.view.getUint16(this.at + EntryAt.keyBytes);
   }

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import fc from 'fast-check';
 import { documentKey, vbucketOf } from '#client/document-key.ts';
+import { realClock } from '#ports/clock.ts';
 import type { DocumentWrite, ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { EvictKey } from '#wire/commands/bucket.ts';
@@ -30,7 +31,7 @@ async function served() {
   const { port1, port2 } = new MessageChannel();
   await service.service.serveBatches(port1);
   const open = (batches: BatchedDocuments | null) => {
-    const clients = new BucketClients(batches);
+    const clients = new BucketClients(realClock, batches);
     clients.use({ address: addressOf(service.port), account: adminAccount });
     return { clients, documents: new WireDocuments(clients) };
   };
@@ -72,7 +73,7 @@ const plain = ({ bytes, ...rest }: StoredDocument) => ({
   ...rest,
   bytes: `${bytes.length}: ${hash('sha1', bytes)}`,
 });
-/** Which is 0 or right where nobody asked for it. */
+/** The value may be 0 where it was not requested. */
 const withoutExpiry = (found: readonly (ReturnType<typeof plain> | undefined)[]) =>
   found.map((one) => one && { ...one, expiration: 0 });
 
@@ -96,7 +97,9 @@ test('documents in batches are those of the data port, also large ones and those
   await direct.documents.write(orders, deletions, options);
   const client = await direct.clients.of('b');
   for (let at = 0; at < some.length; at += 50) {
-    if (isGone(null, at)) continue;
+    // Empty text with xattrs is no document.
+    const isStored = (await read(direct.documents, [idOf(at)]))[0] !== undefined;
+    if (isGone(null, at) || !isStored) continue;
     const request = { opcode: EvictKey.opcode, vb: vbucketOf(idOf(at)), key: documentKey(8, idOf(at)) };
     await eventually(async () =>
       assert.equal((await client.connection.request(request)).status, Status.success),

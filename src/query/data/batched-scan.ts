@@ -1,5 +1,6 @@
 // Reads a whole collection in batches from the data thread; documents that are large or on disk only, and vbuckets with very many,
-// through the data port. A document that is written meanwhile is seen as it was or as it is.
+// through the data port. Of a document that is written meanwhile
+// the scan returns the old or the new version.
 import type { BucketClient } from '#client/bucket-client.ts';
 import type { ScanOptions, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
@@ -59,7 +60,7 @@ export class BatchedScan {
 
   /** Frees what the data service keeps for the scan. */
   end(): void {
-    for (const { reply } of this.requested) reply.catch(() => {}); // nobody waits for it any more
+    for (const { reply } of this.requested) reply.catch(() => {}); // No caller waits for it any more.
     this.requested.length = 0;
     this.vbuckets = [];
     this.rest?.end();

@@ -1,7 +1,11 @@
 // Connections to the data service: one per bucket that statements use and one for its scans. They are opened on demand and reopened
 // after a failure.
 import { BucketClient } from '#client/bucket-client.ts';
+import { ClusterBucketClient } from '#client/cluster-bucket-client.ts';
+import { type ClusterLayout, ClusterRoutes } from '#client/cluster-routes.ts';
+import { vbucketOf } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { BatchedDocuments } from './batched-documents.ts';
 import { BucketPositions, type CollectionPositions } from './bucket-positions.ts';
 
@@ -11,6 +15,8 @@ export interface DataAccess {
 }
 
 const connectionsMax = 256;
+/** How long connections of before are kept after this node joined others. */
+const retireMs = 30_000;
 /** The key of the scan connection; no bucket has such a name. */
 const scansOf = (bucket: string): string => `${bucket}\0scans`;
 
@@ -19,10 +25,36 @@ export class BucketClients {
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
   /** Documents of all buckets in batches; null: only through the data port. */
   readonly batches: BatchedDocuments | null;
+  private readonly clock: Clock;
   private access: DataAccess | null = null;
+  /** Null while this node is the only one. */
+  private routes: ClusterRoutes | null = null;
 
-  constructor(batches: BatchedDocuments | null = null) {
+  constructor(clock: Clock, batches: BatchedDocuments | null = null) {
+    this.clock = clock;
     this.batches = batches;
+  }
+
+  /** Sets which nodes have which vbuckets; null: this one has all. */
+  follow(state: ClusterLayout | null): void {
+    if (state !== null && this.routes !== null) {
+      this.routes.set(state);
+      return;
+    }
+    if (state === this.routes) return;
+    this.routes = state && new ClusterRoutes(state);
+    this.retireAll();
+  }
+
+  /** Whether the document's vbucket is on this node. */
+  isHere(bucket: string, id: string): boolean {
+    const { routes } = this;
+    return routes === null || routes.activeOf(bucket, vbucketOf(id)) === routes.self;
+  }
+
+  /** Some vbuckets may be on other nodes. */
+  get isSpread(): boolean {
+    return this.routes !== null;
   }
 
   /** Sets the address of the data service; closes open connections. */
@@ -68,6 +100,19 @@ export class BucketClients {
     for (const key of [...this.clients.keys()]) this.close(key);
   }
 
+  /** Statements that use the present connections finish with them. */
+  private retireAll(): void {
+    const retired = [...this.clients.values()];
+    this.clients.clear();
+    this.clock.after(retireMs, () => {
+      for (const client of retired)
+        client.then(
+          (one) => one.close(),
+          () => {}, // it never opened
+        );
+    });
+  }
+
   private close(key: string): void {
     const client = this.clients.get(key);
     this.clients.delete(key);
@@ -79,9 +124,13 @@ export class BucketClients {
 
   private open(key: string, bucket: string): Promise<BucketClient> {
     const { access } = this;
-    if (access === null) return Promise.reject(new Error('the data service is not known yet'));
+    if (access === null) return Promise.reject(new Error('the address of the data service is not known yet'));
     for (const oldest of this.clients.keys()) if (this.clients.size >= connectionsMax) this.close(oldest);
-    const opening = BucketClient.open({ ...access, bucket });
+    const { clock, routes } = this;
+    const opening: Promise<BucketClient> =
+      routes === null
+        ? BucketClient.open({ ...access, bucket })
+        : ClusterBucketClient.openAll({ ...access, bucket, clock, routes });
     this.clients.set(key, opening);
     opening.catch(() => {
       if (this.clients.get(key) === opening) this.clients.delete(key);

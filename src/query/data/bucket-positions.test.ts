@@ -36,10 +36,10 @@ class FlushedBucket {
 }
 
 test('seqnos and uuids are of one history whenever the bucket is flushed', async (t) => {
-  const moments = Array.from({ length: 12 }, (_, at) => at + 1);
-  t.plan(moments.length ** 2 * 4);
-  for (const first of moments) {
-    for (const second of moments) {
+  const replyNumbers = Array.from({ length: 12 }, (_, at) => at + 1);
+  t.plan(replyNumbers.length ** 2 * 4);
+  for (const first of replyNumbers) {
+    for (const second of replyNumbers) {
       const bucket = new FlushedBucket([first, second]);
       const positions = new BucketPositions(bucket);
       for (let reading = 0; reading < 2; reading++) {
@@ -54,19 +54,19 @@ test('seqnos and uuids are of one history whenever the bucket is flushed', async
   }
 });
 
-test('reads uuids once while histories do not change', async () => {
+test('uuids are read once while histories do not change', async () => {
   const bucket = new FlushedBucket([]);
   const positions = new BucketPositions(bucket);
   for (let reading = 0; reading < 5; reading++) await positions.of(0);
   assert.equal(bucket.uuidReadings, 1);
 });
 
-test('fails when histories change during each reading', async () => {
+test('a reading fails when histories change during each attempt', async () => {
   const always = Array.from({ length: 1_000 }, (_, at) => at);
   await assert.rejects(() => new BucketPositions(new FlushedBucket(always)).of(0), DataPortError);
 });
 
-test('reads again after a failure', async () => {
+test('positions are read again after a failure', async () => {
   const bucket = new FlushedBucket([]);
   const failure = new DataPortError('the connection ended');
   let isFailing = true;

@@ -26,7 +26,7 @@ export class CollectionScan {
     this.options = options;
   }
 
-  /** Of some vbuckets, or of all. */
+  /** The documents of these vbuckets, or of all. */
   async *batches(some?: readonly number[]): AsyncIterable<readonly StoredDocument[]> {
     this.vbuckets = [...(some ?? (await filledVbuckets(this.client, this.keyspace)))].reverse();
     let batch: StoredDocument[] = [];
@@ -73,7 +73,9 @@ export class CollectionScan {
     try {
       return { scanner, documents: await scanner.next() };
     } catch (error) {
-      const isGone = error instanceof StatusError && error.status === Status.notMyVbucket;
+      // On the only node, no other one has its documents.
+      const isGone =
+        !this.client.isSpread && error instanceof StatusError && error.status === Status.notMyVbucket;
       if (!isGone) throw error;
       return { scanner, documents: null };
     }

@@ -5,7 +5,7 @@ import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { QueryRequest, ScanVector } from '../request/query-request.ts';
 import type { BucketClients } from './bucket-clients.ts';
 import { dataFailure } from './data-failure.ts';
-import { type Patience, patiently } from './patience.ts';
+import { type RetryOptions, retryTemporary } from './temporary-failures.ts';
 
 type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
 
@@ -13,13 +13,13 @@ type Wanted = Pick<QueryRequest, 'consistency' | 'scanVector' | 'scanVectors'>;
 export class RequestConsistency {
   private readonly wanted: Wanted;
   private readonly clients: BucketClients;
-  private readonly patience: Patience;
+  private readonly retry: RetryOptions;
   private readonly known = new Map<string, Promise<Consistency>>();
 
-  constructor(wanted: Wanted, clients: BucketClients, patience: Patience) {
+  constructor(wanted: Wanted, clients: BucketClients, retry: RetryOptions) {
     this.wanted = wanted;
     this.clients = clients;
-    this.patience = patience;
+    this.retry = retry;
   }
 
   /** @throws SqlError when the history of the vector has ended */
@@ -35,7 +35,7 @@ export class RequestConsistency {
 
   private async find(keyspace: Keyspace): Promise<Consistency> {
     try {
-      return await patiently(this.patience, async () => {
+      return await retryTemporary(this.retry, async () => {
         const vector = await (this.wanted.consistency === 'at_plus'
           ? this.fromVector(keyspace)
           : this.newest(keyspace));
@@ -64,9 +64,9 @@ export class RequestConsistency {
     const current = new Map<number, { seqno: number; uuid: bigint }>();
     for (const [vb, { seqno, uuid }] of vector) {
       const log = logs.get(vb) ?? [];
-      const place = log.findIndex((entry) => entry.uuid === uuid);
-      const next = log[place - 1];
-      const isThere = uuid === 0n || (place >= 0 && (next === undefined || seqno <= next.seqno));
+      const index = log.findIndex((entry) => entry.uuid === uuid);
+      const next = log[index - 1];
+      const isThere = uuid === 0n || (index >= 0 && (next === undefined || seqno <= next.seqno));
       if (!isThere) throw historyGone(vb, keyspace);
       current.set(vb, { seqno, uuid: log[0]?.uuid ?? 0n });
     }

@@ -1,10 +1,11 @@
 // Translates failures of the data service to errors of a statement.
-import { DataPortError, StatusError, statusName } from '#client/data-port-error.ts';
+import { DataPortError, isTransient, StatusError, statusName } from '#client/data-port-error.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import { Status } from '#wire/status.ts';
 
-const gone: ReadonlySet<number> = new Set([
+/** Statuses that a statement reports as a missing keyspace. */
+const missingStatuses: ReadonlySet<number> = new Set([
   Status.unknownCollection,
   Status.unknownScope,
   Status.noBucket,
@@ -20,8 +21,8 @@ export function dataFailure(error: unknown, { name }: Pick<Keyspace, 'name'>): E
 }
 
 export function statusFailure(status: number, name: Keyspace['name']): SqlError {
-  if (gone.has(status)) return sqlError(12003, keyspaceText(name));
-  const isRetryable = status === Status.temporaryFailure || status === Status.busy;
+  if (missingStatuses.has(status)) return sqlError(12003, keyspaceText(name));
+  const isRetryable = isTransient(status);
   const text = `on ${keyspaceText(name)}: the data service answered ${statusName(status)}`;
   return sqlErrorWith(12008, { isRetryable }, text);
 }

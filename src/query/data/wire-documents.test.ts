@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { realClock } from '#ports/clock.ts';
 import type { DocumentWrite, StoredDocument } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { SqlError } from '#sqlpp/errors/sql-error.ts';
@@ -24,7 +25,7 @@ const write = (kind: DocumentWrite['kind'], id: string, text = '', rest: Partial
 
 async function withDocuments(use: (documents: WireDocuments, clients: BucketClients) => Promise<void>) {
   await using service = await startService();
-  const clients = new BucketClients();
+  const clients = new BucketClients(realClock);
   clients.use({ address: addressOf(service.port), account: adminAccount });
   try {
     await use(new WireDocuments(clients), clients);
@@ -35,7 +36,7 @@ async function withDocuments(use: (documents: WireDocuments, clients: BucketClie
 
 const durable = { durability: 'none', signal } as const;
 
-test('writes, reads and scans a collection', () =>
+test('documents are written, read and scanned', () =>
   withDocuments(async (documents) => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `k${index}`);
     const outcomes = await documents.write(
@@ -79,7 +80,7 @@ test('each write has its own outcome', () =>
     assert.match(failed?.status === 'failed' ? failed.reason : '', /longer than 250 bytes/);
   }));
 
-test('returns expiry and attributes on request, with the same body', () =>
+test('a read returns expiry and attributes on request, with the same body', () =>
   withDocuments(async (documents) => {
     const expiration = 4_000_000_000;
     const xattrs = new Map([['x', Buffer.from('{"a":1}')]]);

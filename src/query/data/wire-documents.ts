@@ -46,8 +46,29 @@ export class WireDocuments implements Documents {
       if (needsParts(options)) return readParts(client, keyspace, ids, options);
       const { batches } = this.clients;
       if (batches === null || ids.length < batchedFrom) return readWhole(client, keyspace, ids, options);
+      if (this.clients.isSpread) return this.readSpread(batches, client, keyspace, ids, options);
       return readBatched(batches, client, keyspace, ids, options);
     });
+  }
+
+  /** Batches have the documents of this node only. */
+  private async readSpread(
+    batches: BatchedDocuments,
+    client: BucketClient,
+    keyspace: Keyspace,
+    ids: readonly string[],
+    options: ReadOptions,
+  ): Promise<(StoredDocument | undefined)[]> {
+    const { bucket } = keyspace.name;
+    const isHere = ids.map((id) => this.clients.isHere(bucket, id));
+    const own = ids.filter((_, at) => isHere[at]);
+    const others = ids.filter((_, at) => !isHere[at]);
+    const [here, elsewhere] = await Promise.all([
+      readBatched(batches, client, keyspace, own, options),
+      readWhole(client, keyspace, others, options),
+    ]);
+    const next = { here: 0, elsewhere: 0 };
+    return isHere.map((one) => (one ? here[next.here++] : elsewhere[next.elsewhere++]));
   }
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
@@ -93,7 +114,7 @@ export class WireDocuments implements Documents {
   }
 }
 
-/** Whether a read asks for more than documents with CAS and flags. */
+/** Whether a read requests more than documents with CAS and flags. */
 const needsParts = ({ xattrs = [], expiration }: Pick<ReadOptions, 'xattrs' | 'expiration'>): boolean =>
   xattrs.length > 0 || expiration === true;
 
@@ -126,7 +147,7 @@ async function readBatched(
     singles.map((at) => ids[at] as string),
     options,
   );
-  for (const [place, at] of singles.entries()) found[at] = rest[place];
+  for (const [index, at] of singles.entries()) found[at] = rest[index];
   return found;
 }
 

@@ -1,6 +1,6 @@
 // Translates the data service's reply to a write into an outcome for the engine.
 import type { StoreReply } from '#client/bucket-client.ts';
-import { isPassing, statusName } from '#client/data-port-error.ts';
+import { isTransient, statusName } from '#client/data-port-error.ts';
 import type { DocumentWrite, WriteOutcome } from '#sqlpp/datastore/documents.ts';
 import { Status } from '#wire/status.ts';
 
@@ -34,5 +34,5 @@ export function outcomeOf({ status, cas, failedPart }: StoreReply, write: Docume
 const failed = (status: number): WriteOutcome => ({
   status: 'failed',
   reason: sentences[status] ?? `the data service answered ${statusName(status)}`,
-  retryable: isPassing(status),
+  retryable: isTransient(status),
 });

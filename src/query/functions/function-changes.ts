@@ -5,25 +5,25 @@ import { KnownFunctions } from './user-functions.ts';
 
 export class FunctionChanges {
   readonly known = new KnownFunctions();
-  private readonly send: (asked: number, change: FunctionChange) => void;
+  private readonly send: (callId: number, change: FunctionChange) => void;
   private readonly waiting = new Map<number, Deferred<FunctionOutcome>>();
-  private lastAsked = 0;
+  private lastCallId = 0;
 
-  constructor(send: (asked: number, change: FunctionChange) => void) {
+  constructor(send: (callId: number, change: FunctionChange) => void) {
     this.send = send;
   }
 
-  ask(change: FunctionChange): Promise<FunctionOutcome> {
-    const asked = ++this.lastAsked;
+  request(change: FunctionChange): Promise<FunctionOutcome> {
+    const callId = ++this.lastCallId;
     const answer = deferred<FunctionOutcome>();
-    this.waiting.set(asked, answer);
-    this.send(asked, change);
+    this.waiting.set(callId, answer);
+    this.send(callId, change);
     return answer.promise;
   }
 
-  answer(asked: number, outcome: FunctionOutcome, functions: readonly FunctionDefinition[]): void {
+  answer(callId: number, outcome: FunctionOutcome, functions: readonly FunctionDefinition[]): void {
     this.known.set(functions);
-    this.waiting.get(asked)?.resolve(outcome);
-    this.waiting.delete(asked);
+    this.waiting.get(callId)?.resolve(outcome);
+    this.waiting.delete(callId);
   }
 }

@@ -18,7 +18,7 @@ export class KnownFunctions {
   }
 
   /** Lookup for statements with this query context. */
-  seenFrom(queryContext: FunctionScope): UserFunctions {
+  lookupFor(queryContext: FunctionScope): UserFunctions {
     return { find: (path) => this.find(path, queryContext) };
   }
 
@@ -30,8 +30,8 @@ export class KnownFunctions {
         : (this.byKey.get(keyOf(queryContext, path.at(-1) ?? '')) ??
           this.byKey.get(keyOf(null, path.at(-1) ?? '')));
     if (found === undefined) return undefined;
-    const { scope: place, parameters, isVariadic, body } = found;
-    return { language: 'inline', parameters, isVariadic, body, ...(place && { place }) };
+    const { parameters, isVariadic, body } = found;
+    return { language: 'inline', parameters, isVariadic, body, ...(found.scope && { scope: found.scope }) };
   }
 }
 

@@ -1,4 +1,4 @@
-// Authenticates in the query thread: asks the main thread once per name and password, and caches the reply until the account
+// Authenticates in the query thread: sends each name and password to the main thread once, and caches the reply until the account
 // changes. Passwords are cached as digests under a key of this process.
 import { hash } from 'node:crypto';
 import { callerOf } from '#auth/authenticator.ts';
@@ -10,23 +10,24 @@ import type { KnownCaller, QueryMessage, QueryQuestion } from './query-messages.
 
 const callersMax = 1_000;
 
-interface Kept {
+interface CachedCaller {
   readonly caller: Caller;
+  /** Identifies the caller in messages about changes of its account. */
   readonly watch: number;
 }
 
 export class KnownCallers implements Authority {
-  private readonly say: (message: QueryMessage) => void;
+  private readonly sendMessage: (message: QueryMessage) => void;
   private readonly key: string;
-  private readonly kept = new Map<string, Kept>();
+  private readonly cached = new Map<string, CachedCaller>();
   private readonly keyOfWatch = new Map<number, string>();
-  private readonly asked = new Map<number, { key: string; answer: Deferred<Caller | null> }>();
-  private readonly asking = new Map<string, Promise<Caller | null>>();
-  private lastAsked = 0;
+  private readonly unanswered = new Map<number, { key: string; answer: Deferred<Caller | null> }>();
+  private readonly pending = new Map<string, Promise<Caller | null>>();
+  private lastCallId = 0;
 
-  constructor(key: Uint8Array, say: (message: QueryMessage) => void) {
+  constructor(key: Uint8Array, sendMessage: (message: QueryMessage) => void) {
     this.key = Buffer.from(key).toString('base64');
-    this.say = say;
+    this.sendMessage = sendMessage;
   }
 
   certified(name: string): Promise<Caller | null> {
@@ -40,45 +41,45 @@ export class KnownCallers implements Authority {
   }
 
   /** Takes the main thread's reply. */
-  answer(asked: number, known: KnownCaller | null, watch: number): void {
-    const question = this.asked.get(asked);
-    this.asked.delete(asked);
+  answer(callId: number, known: KnownCaller | null, watch: number): void {
+    const question = this.unanswered.get(callId);
+    this.unanswered.delete(callId);
     if (question === undefined) return;
     const caller = known && callerOf(known.identity, known.roles, known.limits);
-    if (caller !== null) this.keep(question.key, { caller, watch });
+    if (caller !== null) this.cache(question.key, { caller, watch });
     question.answer.resolve(caller);
   }
 
   forget(watch: number): void {
     const key = this.keyOfWatch.get(watch);
     this.keyOfWatch.delete(watch);
-    if (key !== undefined) this.kept.delete(key);
+    if (key !== undefined) this.cached.delete(key);
   }
 
   private find(key: string, question: QueryQuestion): Promise<Caller | null> {
-    const kept = this.kept.get(key);
-    if (kept !== undefined) return Promise.resolve(kept.caller);
-    const asking = this.asking.get(key) ?? this.ask(key, question);
-    this.asking.set(key, asking);
-    return asking.finally(() => this.asking.delete(key));
+    const cached = this.cached.get(key);
+    if (cached !== undefined) return Promise.resolve(cached.caller);
+    const pending = this.pending.get(key) ?? this.request(key, question);
+    this.pending.set(key, pending);
+    return pending.finally(() => this.pending.delete(key));
   }
 
-  private ask(key: string, question: QueryQuestion): Promise<Caller | null> {
-    const asked = ++this.lastAsked;
+  private request(key: string, question: QueryQuestion): Promise<Caller | null> {
+    const callId = ++this.lastCallId;
     const answer = deferred<Caller | null>();
-    this.asked.set(asked, { key, answer });
-    this.say({ kind: 'ask', asked, question });
+    this.unanswered.set(callId, { key, answer });
+    this.sendMessage({ kind: 'authenticate', callId, question });
     return answer.promise;
   }
 
-  private keep(key: string, kept: Kept): void {
-    this.kept.set(key, kept);
-    this.keyOfWatch.set(kept.watch, key);
-    for (const [oldest, { watch }] of this.kept) {
-      if (this.kept.size <= callersMax) return;
-      this.kept.delete(oldest);
+  private cache(key: string, caller: CachedCaller): void {
+    this.cached.set(key, caller);
+    this.keyOfWatch.set(caller.watch, key);
+    for (const [oldest, { watch }] of this.cached) {
+      if (this.cached.size <= callersMax) return;
+      this.cached.delete(oldest);
       this.keyOfWatch.delete(watch);
-      this.say({ kind: 'unwatch', watch });
+      this.sendMessage({ kind: 'unwatch', watch });
     }
   }
 }

@@ -12,7 +12,7 @@ export interface ConnectedIndexes {
 }
 
 export interface QueryHostOptions {
-  readonly say: (message: QueryMessage) => void;
+  readonly sendMessage: (message: QueryMessage) => void;
   readonly log: Log;
   readonly engine: () => Promise<Engine>;
   readonly connectIndexes: (start: QueryStart, port: MessagePort) => Promise<ConnectedIndexes>;

@@ -7,14 +7,15 @@ import { loopbackHosts } from '#base/loopback.ts';
 import { type Listener, openListener } from '#http/listener.host.ts';
 import { ClientGate } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
-import { hasAttemptPlaces } from './attempt-places.adapter.ts';
+import { hasAttemptCollections } from './attempt-collections.adapter.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryCall, QueryPorts, QueryReport, QueryStart, QueryState } from './query-messages.ts';
 import type { QueryRuntime } from './query-runtime.ts';
 
+/** How long a closing port waits for its requests. */
 const drainMs = 2_000;
 const ping = '{"status":"OK"}';
-const nothingYet: QueryReport = { counters: {}, active: 0, queued: 0, prepareds: 0 };
+const emptyReport: QueryReport = { counters: {}, active: 0, queued: 0, prepareds: 0 };
 
 export class QueryHost {
   private readonly options: QueryHostOptions;
@@ -35,16 +36,16 @@ export class QueryHost {
 
   /** Handles a call of the main thread. */
   async take(call: QueryCall): Promise<void> {
-    if (call.kind === 'caller') return this.runtime?.callers.answer(call.asked, call.caller, call.watch);
+    if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
     if (call.kind === 'forget') return this.runtime?.callers.forget(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
     if (call.kind === 'functions') return this.runtime?.takeFunctions(call);
     const { id } = call;
     try {
-      this.options.say({ kind: 'result', id, result: await this.act(call) });
+      this.options.sendMessage({ kind: 'result', id, result: await this.act(call) });
     } catch (error) {
       const { message, code } = error as NodeJS.ErrnoException;
-      this.options.say({ kind: 'failure', id, message, code });
+      this.options.sendMessage({ kind: 'failure', id, message, code });
     }
   }
 
@@ -56,7 +57,7 @@ export class QueryHost {
       case 'follow':
         return this.follow(call.state);
       case 'report':
-        return this.runtime?.report() ?? nothingYet;
+        return this.runtime?.report() ?? emptyReport;
       case 'stop':
         return this.stop();
     }
@@ -102,8 +103,8 @@ export class QueryHost {
 
   private load(start: QueryStart, state: QueryState): Promise<QueryRuntime> {
     this.loading ??= import('./query-runtime.ts').then(async ({ QueryRuntime }) => {
-      // Connected only now: messages would pile up before somebody reads them.
-      this.options.say({ kind: 'connect indexes' });
+      // Connected only now: messages would accumulate before a reader exists.
+      this.options.sendMessage({ kind: 'connect indexes' });
       const ports = { indexes: await this.indexPort.promise, documents: this.documents };
       const runtime = await QueryRuntime.make(this.options, start, state, ports);
       // The state may have changed during loading.
@@ -127,7 +128,7 @@ export class QueryHost {
   /** Loads the service without a request if an earlier process may have left transactions. */
   private cleanUpAfterCrash(state: QueryState): void {
     const { start } = this;
-    if (start === null || this.loading !== null || !hasAttemptPlaces(start.dataFolder)) return;
+    if (start === null || this.loading !== null || !hasAttemptCollections(start.dataFolder)) return;
     this.load(start, state).catch((error: unknown) => {
       this.options.log.error('transaction.cleanup_failed', { reason: String(error) });
     });

@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { GrantedRole } from '#auth/role-rules.ts';
 import type { UserLimits } from '#auth/user-limits.ts';
+import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Identity } from '#contract/route.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import type { AuditedStatement, StatementAuditing } from '../audit.contract.ts';
@@ -37,6 +38,8 @@ export interface QueryState {
   readonly functions: readonly FunctionDefinition[];
   readonly audit: StatementAuditing;
   readonly data: DataAccess;
+  /** Null while this node is the only one. */
+  readonly cluster: ClusterLayout | null;
   readonly rest: { readonly host: string; readonly port: number; readonly localAddress: string | undefined };
   readonly node: {
     readonly name: string;
@@ -74,7 +77,7 @@ export type QueryCall =
   /** The reply to a question of the thread. `watch` identifies the caller in `forget`. */
   | {
       readonly kind: 'caller';
-      readonly asked: number;
+      readonly callId: number;
       readonly caller: KnownCaller | null;
       readonly watch: number;
     }
@@ -83,7 +86,7 @@ export type QueryCall =
   /** The reply to a change of functions, with all functions. */
   | {
       readonly kind: 'functions';
-      readonly asked: number;
+      readonly callId: number;
       readonly outcome: FunctionOutcome;
       readonly functions: readonly FunctionDefinition[];
     }
@@ -109,8 +112,8 @@ export type QueryMessage =
       readonly event: string;
       readonly fields: Record<string, unknown>;
     }
-  | { readonly kind: 'ask'; readonly asked: number; readonly question: QueryQuestion }
-  | { readonly kind: 'change function'; readonly asked: number; readonly change: FunctionChange }
+  | { readonly kind: 'authenticate'; readonly callId: number; readonly question: QueryQuestion }
+  | { readonly kind: 'change function'; readonly callId: number; readonly change: FunctionChange }
   /** Requests the port of the index service, once. */
   | { readonly kind: 'connect indexes' }
   | { readonly kind: 'audit'; readonly statement: AuditedStatement }

@@ -7,7 +7,7 @@ import { queryMetrics } from './query-metrics.ts';
 const valuesOf = (report: Parameters<typeof queryMetrics>[0]) =>
   Object.fromEntries([...queryMetrics(report)].map(({ name, value }) => [name, value]));
 
-test('reports the counters of the service as metrics', async () => {
+test('the counters of the service are reported as metrics', async () => {
   const { answerOf, service } = aQueryService();
   await answerOf({ statement: 'ROWS 3' });
   await answerOf({ statement: 'WRITE' });

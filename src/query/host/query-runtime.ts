@@ -1,4 +1,4 @@
-// Assembles the parts that answer requests. Loaded with the first request, so that an idle node does not pay for them.
+// Assembles the parts that answer requests. Loaded with the first request, so that an idle node needs no memory for them.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
@@ -12,7 +12,7 @@ import { FunctionChanges } from '../functions/function-changes.ts';
 import { QueryHandler } from '../http/query-handler.ts';
 import { QueryService } from '../service/query-service.ts';
 import { changeSettings, defaultSettings } from '../state/settings.ts';
-import { StoredAttemptPlaces } from './attempt-places.adapter.ts';
+import { StoredAttemptCollections } from './attempt-collections.adapter.ts';
 import { KnownCallers } from './known-callers.ts';
 import type { QueryHostOptions } from './query-host-options.ts';
 import type { QueryCall, QueryReport, QueryStart, QueryState } from './query-messages.ts';
@@ -56,18 +56,18 @@ export class QueryRuntime {
     ports: { readonly indexes: MessagePort; readonly documents: MessagePort | null },
   ): Promise<QueryRuntime> {
     const connected = await options.connectIndexes(start, ports.indexes);
-    const callers = new KnownCallers(realRandom.bytes(32), options.say);
+    const callers = new KnownCallers(realRandom.bytes(32), options.sendMessage);
     const [clients, keyspaces] = [
-      new BucketClients(ports.documents && new BatchedDocuments(ports.documents)),
+      new BucketClients(realClock, ports.documents && new BatchedDocuments(ports.documents)),
       new Keyspaces(),
     ];
-    const changes = new FunctionChanges((asked, change) =>
-      options.say({ kind: 'change function', asked, change }),
+    const changes = new FunctionChanges((callId, change) =>
+      options.sendMessage({ kind: 'change function', callId, change }),
     );
     const settings = { ...defaultSettings(availableParallelism()), sequentialScans: start.sequentialScans };
     const spaceOf = () => (settings.tmpSpaceMb < 0 ? Infinity : settings.tmpSpaceMb * 2 ** 20);
     const scratch = new ScratchFiles(join(start.dataFolder, 'query-tmp'), spaceOf);
-    const attemptPlaces = new StoredAttemptPlaces(start.dataFolder);
+    const attemptCollections = new StoredAttemptCollections(start.dataFolder);
     const startedMs = realClock.monotonicMs();
     const service = (known: () => QueryState) =>
       new QueryService({
@@ -78,16 +78,16 @@ export class QueryRuntime {
         indexAdmin: connected.admin,
         indexRevision: () => connected.revision(),
         functions: changes.known,
-        changeFunction: (change) => changes.ask(change),
+        changeFunction: (change) => changes.request(change),
         rest: {
           request: ({ user: username, password }, method, path, fields) =>
             rest({ ...known().rest, username, password }, method, path, fields),
         },
         scratch: () => scratch.open(),
-        attemptPlaces,
+        attemptCollections,
         audit: {
           settings: () => known().audit,
-          report: (statement) => options.say({ kind: 'audit', statement }),
+          report: (statement) => options.sendMessage({ kind: 'audit', statement }),
         },
         clock: realClock,
         random: realRandom,
@@ -104,8 +104,8 @@ export class QueryRuntime {
     this.take(before, state);
   }
 
-  takeFunctions({ asked, outcome, functions }: Extract<QueryCall, { kind: 'functions' }>): void {
-    this.changes.answer(asked, outcome, functions);
+  takeFunctions({ callId, outcome, functions }: Extract<QueryCall, { kind: 'functions' }>): void {
+    this.changes.answer(callId, outcome, functions);
   }
 
   report(): QueryReport {
@@ -129,6 +129,7 @@ export class QueryRuntime {
 
   private take(before: QueryState | null, state: QueryState): void {
     if (!isSame(before?.data, state.data)) this.clients.use(state.data);
+    if (before === null || !isSame(before.cluster, state.cluster)) this.clients.follow(state.cluster);
     this.followBuckets(state);
     if (!isSame(before?.functions ?? [], state.functions)) this.changes.known.set(state.functions);
     // Changes by POST /admin/settings are kept until the cluster's settings change.

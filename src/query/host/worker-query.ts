@@ -98,11 +98,11 @@ export class WorkerQuery {
         this.worker.postMessage({ kind: 'indexes', port } satisfies QueryCall, [port]);
         return;
       }
-      case 'ask':
-        void this.answerCaller(message.asked, message.question);
+      case 'authenticate':
+        void this.answerCaller(message.callId, message.question);
         return;
       case 'change function':
-        void this.changeFunction(message.asked, message.change);
+        void this.changeFunction(message.callId, message.change);
         return;
       case 'audit':
         this.options.audited(message.statement);
@@ -118,25 +118,25 @@ export class WorkerQuery {
     else answer?.reject(Object.assign(new Error(message.message), { code: message.code }));
   }
 
-  private async changeFunction(asked: number, change: FunctionChange): Promise<void> {
+  private async changeFunction(callId: number, change: FunctionChange): Promise<void> {
     const { functions } = this.options;
     const outcome = await functions
       .change(change)
       .catch((error: Error): FunctionOutcome => ({ refused: error.message }));
-    const answer = { kind: 'functions', asked, outcome, functions: functions.all() } as const;
+    const answer = { kind: 'functions', callId, outcome, functions: functions.all() } as const;
     this.worker.postMessage(answer satisfies QueryCall);
   }
 
-  private async answerCaller(asked: number, question: QueryQuestion): Promise<void> {
+  private async answerCaller(callId: number, question: QueryQuestion): Promise<void> {
     const caller = await this.callerOf(question);
-    const watch = ++this.lastWatch;
+    const watchId = ++this.lastWatch;
     const known = caller && {
       identity: caller.identity,
       roles: caller.roles ?? [],
       ...(caller.limits && { limits: caller.limits }),
     };
-    this.worker.postMessage({ kind: 'caller', asked, caller: known, watch } satisfies QueryCall);
-    if (caller !== null) this.watch(caller, watch);
+    this.worker.postMessage({ kind: 'caller', callId, caller: known, watch: watchId } satisfies QueryCall);
+    if (caller !== null) this.watch(caller, watchId);
   }
 
   private async callerOf(question: QueryQuestion): Promise<Caller | null> {
@@ -147,13 +147,13 @@ export class WorkerQuery {
   }
 
   /** The thread caches the caller until its account changes. */
-  private watch(caller: Caller, watch: number): void {
+  private watch(caller: Caller, watchId: number): void {
     const watching = this.options.authority().whenChanged?.(caller, () => {
-      this.watches.delete(watch);
+      this.watches.delete(watchId);
       if (this.lost === null && !this.isStopping)
-        this.worker.postMessage({ kind: 'forget', watch } satisfies QueryCall);
+        this.worker.postMessage({ kind: 'forget', watch: watchId } satisfies QueryCall);
     });
-    if (watching !== undefined) this.watches.set(watch, watching);
+    if (watching !== undefined) this.watches.set(watchId, watching);
   }
 
   private lose(reason: Error): void {

@@ -46,7 +46,7 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
   };
 }
 
-test('reads a large body only from authenticated clients', async () => {
+test('the handler reads a large body only from authenticated clients', async () => {
   using server = await served();
   assert.equal(await server.ask(2 * mib), 413);
   assert.equal(await server.ask(2 * mib, login.replace('Basic ', 'Basic x')), 413);
@@ -54,14 +54,14 @@ test('reads a large body only from authenticated clients', async () => {
   assert.equal(await server.ask(10), 401);
 });
 
-test('bounds the memory of all bodies until their requests end', async () => {
+test('the bodies of all requests have a memory limit until the requests end', async () => {
   using server = await served({ bodyBytesMax: 3 * mib });
-  const half = server.open(false, login);
-  half.on('error', () => {});
-  half.write(Buffer.alloc(2 * mib));
+  const unfinished = server.open(false, login);
+  unfinished.on('error', () => {});
+  unfinished.write(Buffer.alloc(2 * mib));
   await eventually(async () => assert.equal(await server.ask(2 * mib, login), 503));
   assert.equal(await server.ask(10, login), 200);
-  half.destroy();
+  unfinished.destroy();
   await eventually(async () => assert.equal(await server.ask(2 * mib, login), 200));
 });
 

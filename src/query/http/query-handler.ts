@@ -14,7 +14,7 @@ import { languageVersion } from '../service/request-functions.ts';
 import { RequestBodies } from './request-bodies.ts';
 
 /** A client that reads nothing for this time is disconnected. */
-const patienceMs = 120_000;
+const stalledMs = 120_000;
 const adminBytesMax = 1 << 20;
 /** The limit for a statement without credentials in its header; its body may have `creds`. */
 const unauthenticatedBytesMax = 1 << 20;
@@ -68,8 +68,8 @@ export class QueryHandler {
     await this.bodies.with(request, adminBytesMax, async (body) => {
       if (body === null) return;
       if (typeof body === 'string') return refuseBody(response, body, adminBytesMax);
-      const asked = { method: request.method ?? '', path, body: body.toString() };
-      const answer = await answerAdmin(this.service, asked, origin);
+      const adminRequest = { method: request.method ?? '', path, body: body.toString() };
+      const answer = await answerAdmin(this.service, adminRequest, origin);
       if (answer.status === 401) response.setHeader('www-authenticate', 'Basic realm="Divan"');
       sendText(response, answer.status, answer.text, answer.isText ? 'text/plain' : 'application/json');
     });
@@ -106,11 +106,11 @@ class ResponseSink implements AnswerSink {
   async drained(): Promise<void> {
     const { response } = this;
     if (response.destroyed || !response.writableNeedDrain) return;
-    const taken = deferred<void>();
-    const done = () => taken.resolve();
+    const writable = deferred<void>();
+    const done = () => writable.resolve();
     response.once('drain', done).once('close', done);
-    const timer = this.clock.after(patienceMs, () => response.destroy());
-    await taken.promise;
+    const timer = this.clock.after(stalledMs, () => response.destroy());
+    await writable.promise;
     timer.cancel();
     response.off('drain', done).off('close', done);
   }
@@ -124,7 +124,7 @@ class ResponseSink implements AnswerSink {
         'content-length': Buffer.byteLength(text),
       });
     response.end(text);
-    const timer = this.clock.after(patienceMs, () => response.destroy());
+    const timer = this.clock.after(stalledMs, () => response.destroy());
     response.once('close', () => timer.cancel()).once('finish', () => timer.cancel());
   }
 }

@@ -12,7 +12,7 @@ export interface Parameter {
   readonly doc: string;
 }
 
-const clientIdCharacters = 64;
+const clientIdBytesMax = 64;
 const credentialsMax = 64;
 const consistencies = ['not_bounded', 'request_plus', 'statement_plus', 'at_plus'] as const;
 const profiles = ['off', 'phases', 'timings'] as const;
@@ -28,7 +28,7 @@ const durabilities: Readonly<Record<string, QueryRequest['durability']>> = {
 /** A tuning hint of published servers: it must have the right type and has no effect. */
 const hint = (read: (sent: SentValue) => unknown, doc: string): Parameter => ({
   read: (_request, sent) => void read(sent),
-  doc: `${doc}. Checked; changes nothing here.`,
+  doc: `${doc}. It is checked and has no effect.`,
 });
 
 /** A parameter with one supported value; other known values are refused as not supported, others as unknown. */
@@ -65,7 +65,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   client_context_id: {
     read: readClientId,
-    doc: 'Text that the answer repeats; cut to 64 characters.',
+    doc: 'Text that the answer repeats; cut to 64 bytes of UTF-8.',
   },
   scan_consistency: {
     read(request, sent) {
@@ -82,7 +82,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   scan_vectors: {
     read: (request, sent) => void (request.scanVectors = scanVectorsOf(sent)),
-    doc: 'For `at_plus`: such vectors by keyspace.',
+    doc: 'For `at_plus` on several keyspaces: a vector for each.',
   },
   scan_wait: {
     read: (request, sent) => void (request.scanWaitMs = Math.max(0, durationOf(sent))),
@@ -98,11 +98,11 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   metrics: {
     read: (request, sent) => void (request.metrics = flagOf(sent)),
-    doc: 'Answer `metrics`.',
+    doc: 'Whether the answer has `metrics`.',
   },
   signature: {
     read: (request, sent) => void (request.signature = flagOf(sent)),
-    doc: 'Answer `signature`.',
+    doc: 'Whether the answer has `signature`.',
   },
   pretty: { read: (request, sent) => void (request.pretty = flagOf(sent)), doc: 'Indent the answer.' },
   profile: {
@@ -110,12 +110,15 @@ export const parameters: Readonly<Record<string, Parameter>> = {
       const text = textOf(sent).toLowerCase();
       if (text !== '') request.profile = oneOf(profiles, text, sent) as QueryRequest['profile'];
     },
-    doc: 'Answer `profile`: `off`, `phases` or `timings`.',
+    doc: 'The `profile` in the answer: `off`, `phases` or `timings`.',
   },
-  controls: { read: (request, sent) => void (request.controls = flagOf(sent)), doc: 'Answer `controls`.' },
+  controls: {
+    read: (request, sent) => void (request.controls = flagOf(sent)),
+    doc: 'Whether the answer has `controls`.',
+  },
   auto_prepare: {
     read: (request, sent) => void (request.autoPrepare = flagOf(sent)),
-    doc: 'Keep the plan of the statement under its text.',
+    doc: 'Cache the plan of the statement by its text.',
   },
   auto_execute: {
     read: (request, sent) => void (request.autoExecute = flagOf(sent) ?? false),
@@ -139,7 +142,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
       if (level === undefined) throw sqlError(1030, sent.name, textOf(sent));
       request.durability = level;
     },
-    doc: 'Of writes: `none`, `majority`, `majorityAndPersistActive` or `persistToMajority`.',
+    doc: 'Durability of writes: `none`, `majority`, `majorityAndPersistActive` or `persistToMajority`.',
   },
   query_context: {
     read(request, sent) {
@@ -154,7 +157,7 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   },
   use_cbo: {
     read: (request, sent) => void (request.useCbo = flagOf(sent)),
-    doc: 'Choose among indexes by statistics.',
+    doc: 'Choose among indexes by statistics. It is checked and has no effect.',
   },
   txid: {
     read: (request, sent) => void (request.transaction.id = textOf(sent)),
@@ -185,9 +188,9 @@ export const parameters: Readonly<Record<string, Parameter>> = {
     doc: 'Timeout of an access to a document.',
   },
   numatrs: hint(wholeOf, 'Number of records of transactions'),
-  format: only('JSON', ['XML', 'CSV', 'TSV'], 'Of the answer: `JSON`.'),
-  encoding: only('UTF-8', [], 'Of the answer: `UTF-8`.'),
-  compression: only('NONE', ['ZIP', 'RLE', 'LZMA', 'LZO'], 'Of the answer: `NONE`.'),
+  format: only('JSON', ['XML', 'CSV', 'TSV'], 'Format of the answer: only `JSON`.'),
+  encoding: only('UTF-8', [], 'Encoding of the answer: only `UTF-8`.'),
+  compression: only('NONE', ['ZIP', 'RLE', 'LZMA', 'LZO'], 'Compression of the answer: only `NONE`.'),
   namespace: {
     read(_request, sent) {
       const text = textOf(sent);
@@ -241,7 +244,7 @@ function credentialOf(json: unknown, name: string): Credential {
 }
 
 function readClientId(request: QueryRequest, sent: SentValue): void {
-  const text = Buffer.from(textOf(sent)).subarray(0, clientIdCharacters).toString().replaceAll('\ufffd', '');
+  const text = Buffer.from(textOf(sent)).subarray(0, clientIdBytesMax).toString().replaceAll('\ufffd', '');
   if (/["\\]/.test(text)) throw sqlError(1110);
   request.clientContextId = text;
 }

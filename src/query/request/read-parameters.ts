@@ -14,7 +14,8 @@ export interface SentRequest {
   readonly body: Buffer;
 }
 
-const valuesMax = 65_536;
+/** The most fields of an address or a form; further ones are ignored. */
+const fieldsMax = 65_536;
 
 /** @throws SqlError of the group 1000 */
 export function readParameters(sent: SentRequest): QueryRequest {
@@ -25,7 +26,7 @@ export function readParameters(sent: SentRequest): QueryRequest {
   for (const value of isJson(sent) ? jsonValues(sent) : formValues(sent)) take(request, value);
   if (sent.method === 'GET' && !request.isReadonly)
     throw sqlError(1000, 'readonly=false cannot be used with HTTP GET method.');
-  checkWhole(request);
+  checkCombinations(request);
   return request;
 }
 
@@ -75,7 +76,7 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw badValue('JSON request body', 'it must be an object of parameters');
   const values = Object.entries(json).map(([name, value]) => ({ name, value, isText: false }));
-  checkTwice(values);
+  refuseDuplicates(values);
   return values;
 }
 
@@ -85,16 +86,16 @@ function formValues(sent: SentRequest): SentValue[] {
   // A body of any other type is the statement, unless the address has one.
   const text = method === 'POST' && isForm ? body.toString() : '';
   const values = [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
-    [...fields].slice(0, valuesMax).map(([name, value]) => ({ name, value, isText: true })),
+    [...fields].slice(0, fieldsMax).map(([name, value]) => ({ name, value, isText: true })),
   );
-  checkTwice(values);
+  refuseDuplicates(values);
   const hasStatement = values.some(({ name }) => name.trim().toLowerCase() === 'statement');
   if (method === 'POST' && !isForm && !hasStatement && body.length > 0)
     values.push({ name: 'statement', value: body.toString(), isText: true });
   return values;
 }
 
-function checkTwice(values: readonly SentValue[]): void {
+function refuseDuplicates(values: readonly SentValue[]): void {
   const names = new Set<string>();
   for (const { name } of values) {
     const plain = name.trim();
@@ -105,7 +106,7 @@ function checkTwice(values: readonly SentValue[]): void {
 }
 
 /** Checks that concern several parameters. */
-function checkWhole(request: QueryRequest): void {
+function checkCombinations(request: QueryRequest): void {
   const { statement, prepared, scanVector, scanVectors, consistency } = request;
   const hasStatement = statement !== null && statement !== '';
   if (!hasStatement && !prepared) throw sqlError(1050, 'statement or prepared');

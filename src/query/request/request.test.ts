@@ -27,7 +27,7 @@ function refusal(request: SentRequest): [number, string] {
   return assert.fail('the request was accepted');
 }
 
-test('accepts JSON, a form, an address and a bare statement', () => {
+test('a request is sent as JSON, a form, an address or a bare statement', () => {
   const requests = [
     json({ statement: 'SELECT 1' }),
     form('statement=SELECT+1'),
@@ -39,7 +39,7 @@ test('accepts JSON, a form, an address and a bare statement', () => {
   assert.equal(readParameters(requests[0] as SentRequest).isReadonly, false);
 });
 
-test('matches names without case and preserves 64-bit integers of parameters', () => {
+test('names match without case, and arguments preserve 64-bit integers', () => {
   const text = '{"STATEMENT":"s","Args":[9007199254740993,1.5,null],"$n":{"__proto__":1},"@m":true}';
   const { positional, named } = readParameters(json(text));
   assert.deepEqual(positional, [9007199254740993n, 1.5, null]);
@@ -50,7 +50,7 @@ test('matches names without case and preserves 64-bit integers of parameters', (
   assert.equal(JSON.stringify(inForm.named.get('n')), '{"a":2}');
 });
 
-test('parses every other parameter by its type', () => {
+test('every other parameter is parsed by its type', () => {
   const request = readParameters(
     json({
       ...{
@@ -86,7 +86,7 @@ test('parses every other parameter by its type', () => {
   );
 });
 
-test('names the wrong parameter in each refusal', () => {
+test('each refusal names the wrong parameter', () => {
   const of = (fields: object) => refusal(json({ statement: 's', ...fields }));
   const cases: [[number, string], number, RegExp][] = [
     [of({ statment: 's' }), 1065, /^Unrecognized parameter in request: statment$/],
@@ -135,7 +135,7 @@ test('names the wrong parameter in each refusal', () => {
   }
 });
 
-test('parses full and sparse scan vectors, alone or by keyspace', () => {
+test('scan vectors are full or sparse, for one keyspace or for several', () => {
   const sparse = readParameters(
     json({ statement: 's', scan_consistency: 'at_plus', scan_vectors: { b: { 7: [9, '184467440737'] } } }),
   );
@@ -158,7 +158,7 @@ test('parses full and sparse scan vectors, alone or by keyspace', () => {
   );
 });
 
-test('parses and formats durations like Go', () => {
+test('durations are parsed and formatted as in Go', () => {
   const texts: [string, number | null][] = [
     ['0', 0],
     ['75000ms', 75_000],
@@ -183,7 +183,7 @@ test('parses and formats durations like Go', () => {
   for (const [ms, text] of shown) assert.equal(durationText(ms), text);
 });
 
-test('parses a query context with or without namespace and backticks', () => {
+test('a query context has a namespace and backticks, or not', () => {
   for (const text of ['b.s', 'default:b.s', 'default:`b`.`s`', ' `b`.s '])
     assert.deepEqual(parseQueryContext(text), { bucket: 'b', scope: 's' }, text);
   for (const text of ['', 'default:']) assert.equal(parseQueryContext(text), null);

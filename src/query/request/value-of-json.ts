@@ -23,14 +23,14 @@ export function plainValue(json: unknown): Value {
   return object;
 }
 
-const least = -(2n ** 63n);
-const most = 2n ** 63n - 1n;
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
 
 const exactInteger: Reviver = (_key, value, { source }) => {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
   if (source === undefined || !/^-?\d+$/.test(source)) return value;
   const integer = BigInt(source);
-  return integer < least || integer > most ? value : integer;
+  return integer < int64Min || integer > int64Max ? value : integer;
 };
 
 /** Converts plain objects of our code; omits undefined members. */

@@ -8,20 +8,20 @@ import type { Engine } from '../state/engine-port.ts';
 interface Figures {
   readonly nowMs: number;
   readonly receivedMs: number;
-  /** 0: it never ran. */
+  /** 0: the request never ran. */
   readonly servedMs: number;
   readonly rows: number;
   readonly bytes: number;
-  /** Requests that are active. */
+  /** The number of active requests. */
   readonly load: number;
   readonly errors: number;
   readonly warnings: number;
   readonly outcome: Outcome | undefined;
-  /** Of its transaction. */
+  /** Times of the request's transaction. */
   readonly times: object | undefined;
 }
 
-/** What is 0 is left out where the published server leaves it out. */
+/** Omits the zeros that published servers omit. */
 export function metricsText(figures: Figures): string {
   const { nowMs, receivedMs, servedMs, rows, bytes, load, errors, warnings, outcome, times } = figures;
   const { mutations = 0, sorted = 0, usedBytes = 0 } = outcome ?? {};

@@ -6,14 +6,14 @@ import type { Session } from '../access/session.ts';
 import { parseDuration } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { recordPlaceOf } from '../transactions/record-place.ts';
+import { recordLocationOf } from '../transactions/record-location.ts';
 import {
   type ResumedAttempt,
   type ResumedMutation,
   resumedAttempt,
 } from '../transactions/resumed-attempt.ts';
 import { takeOver } from '../transactions/take-over.ts';
-import type { RecordPlace, Transaction } from '../transactions/transaction.ts';
+import type { RecordLocation, Transaction } from '../transactions/transaction.ts';
 
 const defaultTimeoutMs = 15_000;
 const longestTimeoutMs = 24 * 3_600_000;
@@ -29,7 +29,7 @@ export async function beginTransaction(
 ): Promise<Transaction> {
   const { random } = service.deps;
   const resumed = resumedAttempt(request.transaction.data);
-  const recordPlace = placeFor(service, request, session, resumed);
+  const recordLocation = recordLocationFor(service, request, session, resumed);
   if (resumed !== null) checkMutations(session, resumed.mutations);
   const transaction = service.transactions.begin({
     id: resumed?.id ?? random.uuid(),
@@ -42,8 +42,8 @@ export async function beginTransaction(
     ),
     durability: request.durability ?? resumed?.durability ?? 'majority',
     consistency: request.isConsistencySet ? request.consistency : 'request_plus',
-    recordPlace,
-    isRecorded: (recordPlace?.id ?? null) !== null,
+    recordLocation,
+    isRecorded: (recordLocation?.id ?? null) !== null,
     isImplicit: request.transaction.isImplicit,
     memoryBytesMax: request.memoryQuotaMb > 0 ? request.memoryQuotaMb * mib : defaultMemoryBytes,
   });
@@ -61,23 +61,23 @@ function timeoutFor(
   { transaction }: QueryRequest,
   resumed: ResumedAttempt | null,
 ): number {
-  const ofService = parseDuration(String(deps.settings.kept['txtimeout'])) ?? 0;
+  const ofService = parseDuration(String(deps.settings.others['txtimeout'])) ?? 0;
   const wanted = transaction.timeoutMs || defaultTimeoutMs;
   const limits = [wanted, ofService, resumed?.timeLeftMs ?? 0, longestTimeoutMs].filter((ms) => ms > 0);
   return Math.min(...limits);
 }
 
 /** A collection that the request names for records must be writable for its user. */
-function placeFor(
+function recordLocationFor(
   { deps, transactions }: QueryParts,
   { transaction }: QueryRequest,
   { callers }: Session,
   resumed: ResumedAttempt | null,
-): RecordPlace | null {
-  const ofClient = resumed?.record ?? recordPlaceOf(transaction.atrCollection);
-  const place = ofClient ?? recordPlaceOf(String(deps.settings.kept['atrcollection']));
-  if (place === null) return null;
-  const { bucket, scope, collection } = place;
+): RecordLocation | null {
+  const ofClient = resumed?.record ?? recordLocationOf(transaction.atrCollection);
+  const location = ofClient ?? recordLocationOf(String(deps.settings.others['atrcollection']));
+  if (location === null) return null;
+  const { bucket, scope, collection } = location;
   const keyspace: KeyspaceName = { namespace: 'default', bucket, scope, collection };
   if (ofClient !== null && !mayWriteDocuments(callers, keyspace))
     throw sqlError(
@@ -85,7 +85,7 @@ function placeFor(
       `User does not have credentials to keep records of transactions in ${bucket}.${scope}.${collection}. Add role data_writer on ${bucket}.${scope}.${collection} to allow the statement to run.`,
     );
   transactions.data.keyspace(keyspace);
-  return place;
+  return location;
 }
 
 const actions = { insert: 'insert', replace: 'update', remove: 'delete' } as const;

@@ -41,11 +41,11 @@ async function runPlain(
 
 function prepareRow(command: PrepareCommand, { service, request, choice, prepared }: CommandScope): Value {
   const text = request.statement ?? command.prepared.text;
-  const entry = choice.keep(command, text);
+  const entry = choice.cachePrepared(command, text);
   prepared?.(entry);
   return asValue({
     encoded_plan: entry.encodedPlan,
-    featureControls: request.featureControls ?? (service.deps.settings.kept['n1ql-feat-ctrl'] as number),
+    featureControls: request.featureControls ?? (service.deps.settings.others['n1ql-feat-ctrl'] as number),
     indexApiVersion: 4,
     indexScanKeyspaces: Object.fromEntries(
       command.prepared.keyspaces.map(({ name }) => [keyspaceOf(name), false]),

@@ -8,22 +8,22 @@ import { jsonText } from '#sqlpp/values/json-text.ts';
 import { RawJson, type Value } from '#sqlpp/values/value.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import { asValue } from '../request/value-of-json.ts';
-import { recordPlaceOf } from '../transactions/record-place.ts';
+import { recordLocationOf } from '../transactions/record-location.ts';
 
-type Act = (call: KvCall, context: ExecuteContext) => Promise<readonly Value[]>;
+type KvAction = (call: KvCall, context: ExecuteContext) => Promise<readonly Value[]>;
 
 interface Operation {
   readonly kind: 'SELECT' | 'INSERT' | 'UPSERT' | 'UPDATE' | 'DELETE';
   readonly action: 'select' | 'insert' | 'update' | 'delete';
-  readonly act: Act;
+  readonly perform: KvAction;
 }
 
 const operations: Readonly<Record<string, Operation>> = {
-  __get: { kind: 'SELECT', action: 'select', act: read },
-  __insert: { kind: 'INSERT', action: 'insert', act: (call, context) => write(call, context, 'insert') },
-  __upsert: { kind: 'UPSERT', action: 'insert', act: (call, context) => write(call, context, 'upsert') },
-  __update: { kind: 'UPDATE', action: 'update', act: (call, context) => write(call, context, 'replace') },
-  __delete: { kind: 'DELETE', action: 'delete', act: (call, context) => write(call, context, 'delete') },
+  __get: { kind: 'SELECT', action: 'select', perform: read },
+  __insert: { kind: 'INSERT', action: 'insert', perform: (call, context) => write(call, context, 'insert') },
+  __upsert: { kind: 'UPSERT', action: 'insert', perform: (call, context) => write(call, context, 'upsert') },
+  __update: { kind: 'UPDATE', action: 'update', perform: (call, context) => write(call, context, 'replace') },
+  __delete: { kind: 'DELETE', action: 'delete', perform: (call, context) => write(call, context, 'delete') },
 };
 
 interface KvCall {
@@ -38,22 +38,22 @@ export const isKvStatement = (name: string): boolean => Object.hasOwn(operations
 
 /** @throws SqlError 5003 that names the argument, 12003 */
 export function kvStatement(name: string, request: QueryRequest, datastore: Datastore): Prepared {
-  const { kind, action, act } = operations[name] as Operation;
+  const { kind, action, perform } = operations[name] as Operation;
   const call = callOf(request, datastore);
   return {
     ...{ text: `EXECUTE ${name}`, kind, isReadonly: kind === 'SELECT', signature: 'json' },
     ...{ privileges: [{ action, keyspace: call.keyspace.name }], keyspaces: [call.keyspace] },
     ...{ indexIds: [], explain: { '#operator': name }, parameters: ['1', '2'] },
-    program: { run: (_prepared, context) => execution(call, act, context) },
+    program: { run: (_prepared, context) => execution(call, perform, context) },
   };
 }
 
 function callOf({ positional, transaction }: QueryRequest, datastore: Datastore): KvCall {
   const [path, id, body] = positional;
-  const place = typeof path === 'string' ? recordPlaceOf(path) : null;
-  if (place === null) throw sqlError(5003, '$1 is not a keyspace');
+  const location = typeof path === 'string' ? recordLocationOf(path) : null;
+  if (location === null) throw sqlError(5003, '$1 is not a keyspace');
   if (typeof id !== 'string') throw sqlError(5003, '$2 is not a key');
-  const { bucket, scope, collection } = place;
+  const { bucket, scope, collection } = location;
   const name = { namespace: 'default', bucket, scope, collection } as const;
   const keyspace = datastore.find(name);
   if (typeof keyspace === 'string') throw sqlError(12003, keyspaceText(name));
@@ -65,14 +65,14 @@ function casOf(data: Value): bigint {
   return typeof scas === 'string' && /^\d{1,20}$/.test(scas) ? BigInt(scas) : 0n;
 }
 
-function execution(call: KvCall, act: Act, context: ExecuteContext) {
+function execution(call: KvCall, perform: KvAction, context: ExecuteContext) {
   const outcome = { mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [], phases: new Map() };
   return {
     ...{ outcome, timings: () => null },
-    rows: (async function* actOnce() {
+    rows: (async function* rowsOnce() {
       context.signal.throwIfAborted();
-      yield await act(call, context);
-      if (act !== read) outcome.mutations++;
+      yield await perform(call, context);
+      if (perform !== read) outcome.mutations++;
     })(),
   };
 }
@@ -92,7 +92,8 @@ async function write(
 ): Promise<readonly Value[]> {
   const { documents } = context.datastore;
   const { durability, signal } = context;
-  if (kind === 'replace' || kind === 'delete') await checkThere({ keyspace, id, body, cas }, context, kind);
+  if (kind === 'replace' || kind === 'delete')
+    await checkUnchanged({ keyspace, id, body, cas }, context, kind);
   const bytes = kind === 'delete' ? new Uint8Array() : Buffer.from(jsonText(body));
   const change: DocumentWrite = { kind, id, bytes, cas, expiration: kind === 'replace' ? 'keep' : 0 };
   const [outcome] = await documents.write(keyspace, [change], { durability, signal });
@@ -105,7 +106,7 @@ async function write(
 }
 
 /** Refuses a document that was deleted or changed since the client read it, before the commit would. */
-async function checkThere(
+async function checkUnchanged(
   { keyspace, id, cas }: KvCall,
   context: ExecuteContext,
   kind: string,

@@ -6,7 +6,7 @@ import { durationText } from '../request/duration.ts';
 interface ProfileInput {
   readonly level: 'phases' | 'timings';
   readonly startedMs: number;
-  /** What the service itself took, outside the operators; `run`: all of them, and sending the rows. */
+  /** Times of the service outside the operators; `run` is that of all operators and of sending the rows. */
   readonly ownMs: { readonly authorize: number; readonly plan: number; readonly run: number };
   readonly rows: number;
   readonly version: string;
@@ -38,7 +38,7 @@ export function profileOf(execution: Execution, input: ProfileInput): string {
   return `${plain.slice(0, -1)},"executionTimings":${timingsText(execution, input)}}`;
 }
 
-/** The plan within what the service does around it. */
+/** The plan's operators within those of the service, Authorize and Stream. */
 function timingsText(execution: Execution, { ownMs, rows, version, textOf }: ProfileInput): string {
   const checked = JSON.stringify({ '#phaseSwitches': 2, servTime: durationText(ownMs.authorize) });
   const sent = JSON.stringify({ '#operator': 'Stream', '#stats': { '#itemsIn': rows, '#itemsOut': rows } });

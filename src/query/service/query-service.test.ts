@@ -7,7 +7,7 @@ import { answerAdmin } from '../admin/admin.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('writes members in the published order, one row per line', async () => {
+test('an answer has its members in the published order, one row per line', async () => {
   const { answerOf } = aQueryService();
   const { text, status, metrics } = await answerOf({ statement: 'ROWS 2', client_context_id: 'c' });
   assert.equal(status, 'success');
@@ -17,7 +17,7 @@ test('writes members in the published order, one row per line', async () => {
   assert.deepEqual([metrics?.['resultCount'], metrics?.['resultSize']], [2, 14]);
 });
 
-test('omits members that are switched off, and indents with pretty', async () => {
+test('an answer omits members that are switched off, and is indented with pretty', async () => {
   const { answerOf } = aQueryService();
   const bare = await answerOf({ statement: 'ROWS 1', metrics: false, signature: false });
   assert.deepEqual(Object.keys(JSON.parse(bare.text)), ['requestID', 'results', 'status']);
@@ -55,7 +55,7 @@ test('an internal error shows no details', async () => {
   assert.doesNotMatch(text, /secret/);
 });
 
-test('checks wrong, missing and additional credentials', async () => {
+test('the service checks wrong, missing and additional credentials', async () => {
   const { answerOf } = aQueryService();
   const codeOf = async (fields: object, user: string, password = 'password') =>
     (await answerOf({ statement: 'CLOSED', ...fields }, { user, password })).errors?.[0]?.code;
@@ -80,7 +80,7 @@ test('a read-only request changes nothing', async () => {
   assert.equal(metrics?.['mutationCount'], 1);
 });
 
-test('a request ends at its timeout and reports that', async () => {
+test('a request ends at its timeout, and its answer reports the timeout', async () => {
   const { ask, clock, service } = aQueryService();
   const { sink, done } = ask({ statement: 'WAIT', timeout: '75s' });
   await eventually(() => assert.equal(service.active.all()[0]?.rows.count, 1));
@@ -117,15 +117,15 @@ test('a request is cancelled by its id, and when its client disconnects', async 
   assert.equal(answer.status, 200);
   await done;
   assert.equal(sink.answer.status, 'stopped');
-  const gone = ask({ statement: 'WAIT' });
+  const disconnected = ask({ statement: 'WAIT' });
   await eventually(() => assert.equal(service.active.count, 1));
-  gone.close();
-  await gone.done;
-  assert.equal(gone.sink.isEnded, false);
+  disconnected.close();
+  await disconnected.done;
+  assert.equal(disconnected.sink.isEnded, false);
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
 });
 
-test('computes no rows while the client does not read', async () => {
+test('a statement computes no rows while the client does not read', async () => {
   const { ask, service } = aQueryService();
   const sink = new TestSink();
   sink.takes = 1;
@@ -142,7 +142,7 @@ test('computes no rows while the client does not read', async () => {
   assert.equal(sink.answer.results?.length, 100_000);
 });
 
-test('runs a limited number of requests, queues the next, and refuses more with a retryable error', async () => {
+test('the service runs a limited number of requests, queues the next, and refuses more with a retryable error', async () => {
   const { ask, service, answerOf } = aQueryService({ servicers: 2, queueLimit: 1 });
   const running = [ask({ statement: 'WAIT' }), ask({ statement: 'WAIT' })];
   await eventually(() =>
@@ -167,7 +167,7 @@ test('runs a limited number of requests, queues the next, and refuses more with 
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
 });
 
-test('prepares statements by name, runs them, and replans them when definitions change', async () => {
+test('a statement is prepared by name, runs, and is planned again when definitions change', async () => {
   const { answerOf, engine, keyspaces, service } = aQueryService();
   const { results } = await answerOf({ statement: 'PREPARE p FROM ARGS' });
   const [row] = results as { name: string; encoded_plan: string }[];
@@ -187,7 +187,7 @@ test('prepares statements by name, runs them, and replans them when definitions 
   assert.equal(service.prepared.all().length, 1);
 });
 
-test('recovers a statement prepared without a name from its generated name', async (t) => {
+test('a restarted service recovers a statement from its generated name', async (t) => {
   const first = aQueryService();
   const { prepared: name } = await first.answerOf({
     statement: 'PREPARE _ FROM ARGS',
@@ -208,7 +208,7 @@ test('recovers a statement prepared without a name from its generated name', asy
   for (const fields of others) t.assert.equal((await restarted.answerOf(fields)).errors?.[0]?.code, 4040);
 });
 
-test('accepts only encoded plans that this service sealed', async () => {
+test('the service accepts only encoded plans that it sealed', async () => {
   const { answerOf, service } = aQueryService();
   const { results } = await answerOf({ statement: 'PREPARE p FROM ROWS 1' });
   const { encoded_plan } = (results as { encoded_plan: string }[])[0] as { encoded_plan: string };
@@ -237,8 +237,8 @@ test('a prepared statement shows its elapsed and service times', async () => {
   const { ask, answerOf, service, clock } = aQueryService({ servicers: 1 });
   await answerOf({ statement: 'PREPARE p FROM WAIT' });
   const shown = async () => {
-    const asked = { method: 'GET', path: '/admin/prepareds', body: '' };
-    const { text } = await answerAdmin(service, asked, originOf('admin', 'password'));
+    const adminRequest = { method: 'GET', path: '/admin/prepareds', body: '' };
+    const { text } = await answerAdmin(service, adminRequest, originOf('admin', 'password'));
     return (JSON.parse(text) as Record<string, unknown>[])[0] ?? {};
   };
   const before = await shown();
@@ -259,7 +259,7 @@ test('a prepared statement shows its elapsed and service times', async () => {
   assert.equal(lastUse, new Date(clock.wallMs()).toISOString());
 });
 
-test('records slow requests up to a limit, without values of parameters', async () => {
+test('slow requests are recorded up to a limit, without values of parameters', async () => {
   const { ask, service, clock } = aQueryService({ completedLimit: 2, completedThresholdMs: 500 });
   for (let round = 0; round < 3; round++) {
     const { done, close } = ask({ statement: `WAIT ${round}`, $secret: 'hidden' });

@@ -42,9 +42,9 @@ export class QueryService implements QueryParts {
     const { settings, clients, keyspaces, clock, random, log } = deps;
     const data = new TransactionData(clients, keyspaces, clock);
     this.lost = new LostAttempts({
-      ...{ data, places: deps.attemptPlaces, clock, log },
-      windowMs: () => parseDuration(String(settings.kept['cleanupwindow'])) || 60_000,
-      isOn: () => settings.kept['cleanuplostattempts'] !== false,
+      ...{ data, collections: deps.attemptCollections, clock, log },
+      windowMs: () => parseDuration(String(settings.others['cleanupwindow'])) || 60_000,
+      isOn: () => settings.others['cleanuplostattempts'] !== false,
     });
     this.transactions = new Transactions({
       ...{ clock, log },
@@ -65,8 +65,8 @@ export class QueryService implements QueryParts {
     await run.start();
   }
 
-  /** Incremented by every change that makes plans outdated. */
-  get definitions(): number {
+  /** Changes when keyspaces, functions or indexes change, so that plans are outdated. */
+  get planRevision(): number {
     const { keyspaces, functions, indexRevision } = this.deps;
     return keyspaces.revision + functions.revision + indexRevision() * 1e6;
   }

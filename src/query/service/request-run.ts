@@ -64,7 +64,7 @@ export class RequestRun {
   private transaction: RequestTransaction | null = null;
   private prepared: PreparedEntry | null = null;
   private justPrepared: PreparedEntry | null = null;
-  /** Phases that the service itself takes. */
+  /** Times of the service's own phases; `ranAt`: when the engine began. */
   private readonly ownMs = { plan: 0, authorize: 0, ranAt: 0 };
   private leaveLimits: (resultBytes: number) => void = () => {};
 
@@ -76,7 +76,7 @@ export class RequestRun {
     this.startedMs = clock.wallMs();
     this.id = random.uuid();
     this.writer = new AnswerWriter(input.sink, clock, settings.isPretty);
-    this.active = this.described();
+    this.active = this.newActiveRequest();
     input.closed.addEventListener('abort', () => this.cancel(closedByClient, 'closed'), { once: true });
   }
 
@@ -168,12 +168,12 @@ export class RequestRun {
     this.ownMs.plan = clock.monotonicMs() - plannedMs;
     const values = parametersOf(request, chosen.using);
     const context = { ...this.contextFor(request, session, choice, datastore), ...values };
-    const isPrepared = request.autoExecute && chosen.prepared.kind === 'PREPARE';
-    const run = isPrepared ? await this.prepareNow(engine, session, chosen, context) : chosen;
+    const isAutoExecuted = request.autoExecute && chosen.prepared.kind === 'PREPARE';
+    const run = isAutoExecuted ? await this.prepareNow(engine, session, chosen, context) : chosen;
     await this.runChosen(engine, request, session, run, context);
   }
 
-  /** `auto_execute`: keeps what PREPARE prepares; that is run next. */
+  /** `auto_execute`: caches the statement that PREPARE prepares and returns it, to run next. */
   private async prepareNow(
     engine: Engine,
     session: Session,
@@ -220,8 +220,8 @@ export class RequestRun {
     datastore: ExecuteContext['datastore'],
   ): ExecuteContext {
     const { clock, random, settings, scratch, functions, clients, node } = this.service.deps;
-    const patience = { clock, signal: this.ending.signal };
-    const consistency = new RequestConsistency(consistencyIn(this.transaction, request), clients, patience);
+    const waiting = { clock, signal: this.ending.signal };
+    const consistency = new RequestConsistency(consistencyIn(this.transaction, request), clients, waiting);
     const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
     return {
       datastore,
@@ -244,7 +244,7 @@ export class RequestRun {
       errorLimit: request.errorLimit ?? settings.errorLimit,
       signal: this.ending.signal,
       ...(request.queryContext !== null && { queryContext: request.queryContext }),
-      userFunctions: functions.seenFrom(request.queryContext),
+      userFunctions: functions.lookupFor(request.queryContext),
       users: session.users,
       special: (name) => requestFunction(name, node(), session.users),
       isProfiled: this.profileLevel() !== 'off',
@@ -306,7 +306,7 @@ export class RequestRun {
     writer.beginRows();
   }
 
-  /** Of a request that came as far as its rows. */
+  /** Ends an answer whose rows have begun. */
   private finish(errors: readonly unknown[], failure: unknown): void {
     const { writer, execution, active } = this;
     writer.endRows();
@@ -319,12 +319,12 @@ export class RequestRun {
         isStopped && active.state === 'timeout'
           ? 200
           : errors.length > 0 && failure === null
-            ? okay(status)
+            ? statusWithFailedRows(status)
             : status,
       );
   }
 
-  /** Of a request that had no rows to give. */
+  /** Ends the answer of a request that failed before its rows. */
   private fail(error: unknown): void {
     const { writer, request, ending, active } = this;
     const { log } = this.service.deps;
@@ -394,7 +394,7 @@ export class RequestRun {
     writer.member('controls', controlsText(request));
   }
 
-  private described(): ActiveRequest {
+  private newActiveRequest(): ActiveRequest {
     const { origin } = this.input;
     return {
       id: this.id,
@@ -449,7 +449,7 @@ const closedByClient: SqlError = sqlError(5011, 'the client closed the connectio
 const readonlyText = 'The server or request is read-only and cannot accept this write statement.';
 
 /** Failed rows do not fail the request, unless their code has a status other than 500. */
-const okay = (status: number): number => (status === 500 ? 200 : status);
+const statusWithFailedRows = (status: number): number => (status === 500 ? 200 : status);
 
 const smallestAboveZero = (a: number, b: number): number =>
   a > 0 && b > 0 ? Math.min(a, b) : Math.max(a, b);

@@ -54,7 +54,7 @@ export class RequestTransaction {
     return new RequestTransaction(service, transaction, true);
   }
 
-  /** What the statement reads and writes. */
+  /** The stored data, with the changes of the transaction over it. */
   datastore(stored: Datastore): Datastore {
     const { transaction, service } = this;
     if (transaction === null) return stored;

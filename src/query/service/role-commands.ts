@@ -18,14 +18,14 @@ export async function changeRoles(command: RoleCommand, scope: CommandScope): Pr
   const changed = command.roles.flatMap((role) =>
     command.targets.length === 0 ? [role] : command.targets.map((target) => `${role}[${targetText(target)}]`),
   );
-  const places = [
+  const holders = [
     ...command.users.map((user) => ({
       path: `/settings/rbac/users/local/${encoded(withoutDomain(user))}`,
       user,
     })),
     ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, user: group })),
   ];
-  for (const { path, user } of places) await changeOne(command.kind, scope, path, user, changed);
+  for (const { path, user } of holders) await changeOne(command.kind, scope, path, user, changed);
 }
 
 const encoded = encodeURIComponent;

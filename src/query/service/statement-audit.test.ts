@@ -1,4 +1,4 @@
-// Statements in the audit log: which, of whom, and what of them.
+// Which statements the audit log records, for which users, and with which details.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aQueryService } from '../../../test/support/query-service.ts';
@@ -22,7 +22,7 @@ test('an audited statement has its number, user, text and figures, and no values
   assert.doesNotMatch(JSON.stringify(auditing.statements), /pl4nted/);
 });
 
-test('statements that fail are audited with their errors, texts without a kind as such', async () => {
+test('failed statements are audited with their errors, unparsable ones as unrecognized', async () => {
   const { answerOf, auditing } = aQueryService();
   auditing.settings = { disabled: [], disabledUsers: [] };
   await answerOf({ statement: 'SYNTAX' });
@@ -32,7 +32,7 @@ test('statements that fail are audited with their errors, texts without a kind a
   assert.ok(Array.isArray(first?.details['errors']));
 });
 
-test('disabled events and users are left out; a request of several users is recorded for each', async () => {
+test('disabled events and users are not recorded; a request of several users is recorded for each', async () => {
   const { answerOf, auditing } = aQueryService();
   const creds = [{ user: 'nobody', pass: 'password' }];
   auditing.settings = { disabled: [], disabledUsers: [] };
@@ -61,7 +61,7 @@ test('wrong credentials audit no statement', async () => {
   assert.deepEqual(auditing.statements, []);
 });
 
-test('very long statements are cut', async () => {
+test('the text of a very long statement is truncated', async () => {
   const { answerOf, auditing } = aQueryService();
   auditing.settings = { disabled: [], disabledUsers: [] };
   await answerOf({ statement: `ROWS 1 ${' '.repeat(70_000)}` });

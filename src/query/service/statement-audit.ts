@@ -1,23 +1,24 @@
-// Reports statements that ended to the audit log, where it is on: the text, never values of parameters.
+// Reports ended statements to the audit log if it is enabled: their text, never values of parameters.
 import { type StatementUser, statementEventOf } from '../audit.contract.ts';
 import { withoutPasswords } from '../catalog/request-rows.ts';
 import { durationText } from '../request/duration.ts';
 import type { ActiveRequest } from '../state/active-requests.ts';
 import type { QueryServiceDeps } from '../state/parts.ts';
 
-interface Ended {
+interface EndedStatement {
   readonly active: ActiveRequest;
   readonly elapsedMs: number;
   readonly serviceMs: number;
   readonly warnings: number;
 }
 
+/** Characters of a statement; longer ones are truncated. */
 const textMax = 64 * 1024;
 
 /** One event for each user that the request names. */
 export function auditStatement(
   { audit, node }: Pick<QueryServiceDeps, 'audit' | 'node'>,
-  ended: Ended,
+  ended: EndedStatement,
 ): void {
   const auditing = audit.settings();
   const { active } = ended;
@@ -37,7 +38,10 @@ function userOf(text: string): StatementUser {
   return { name, domain };
 }
 
-function detailsOf({ active, elapsedMs, serviceMs, warnings }: Ended, node: string): Record<string, unknown> {
+function detailsOf(
+  { active, elapsedMs, serviceMs, warnings }: EndedStatement,
+  node: string,
+): Record<string, unknown> {
   const { request, rows, outcome, errors } = active;
   const statement = active.preparedText ?? request?.statement ?? '';
   const isFailed = active.state !== 'completed' || errors.length > 0;

@@ -66,15 +66,15 @@ export class StatementChoice {
     const { queryContextText } = request;
     const entry = service.prepared.find(name, queryContextText) ?? this.fromPlan(name) ?? this.fromName(name);
     if (entry === undefined) throw sqlError(4040, name);
-    if (entry.revision !== service.definitions) {
+    if (entry.revision !== service.planRevision) {
       entry.prepared = this.prepare(entry.prepared.text, false, entry.queryContext);
-      entry.revision = service.definitions;
+      entry.revision = service.planRevision;
     }
     return { prepared: entry.prepared, entry };
   }
 
   /** Caches the result of PREPARE and returns its entry. */
-  keep(command: PrepareCommand, text: string): PreparedEntry {
+  cachePrepared(command: PrepareCommand, text: string): PreparedEntry {
     const { service, request } = this;
     const { queryContextText: queryContext } = request;
     const name =
@@ -93,8 +93,8 @@ export class StatementChoice {
     const name = createHash('sha1').update(text).digest('hex');
     if (service.prepared.find(name, request.queryContextText) !== undefined) return this.byName(name);
     const prepared = this.prepare(text, false);
-    const isKept = ['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(prepared.kind);
-    if (!isKept) return { prepared, entry: null };
+    const isCacheable = ['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(prepared.kind);
+    if (!isCacheable) return { prepared, entry: null };
     const entry = { name, queryContext: request.queryContextText, text, encodedPlan: '', prepared };
     return { prepared, entry: this.add(entry, true) };
   }
@@ -122,12 +122,12 @@ export class StatementChoice {
   }
 
   private add(
-    made: Pick<PreparedEntry, 'name' | 'queryContext' | 'text' | 'encodedPlan' | 'prepared'>,
+    fields: Pick<PreparedEntry, 'name' | 'queryContext' | 'text' | 'encodedPlan' | 'prepared'>,
     isAutomatic = false,
   ): PreparedEntry {
     const { service } = this;
     const entry: PreparedEntry = {
-      ...made,
+      ...fields,
       isAutomatic,
       uses: 0,
       lastUsedMs: 0,
@@ -137,7 +137,7 @@ export class StatementChoice {
       longestMs: 0,
       shortestServiceMs: 0,
       longestServiceMs: 0,
-      revision: service.definitions,
+      revision: service.planRevision,
     };
     service.prepared.add(entry, service.deps.settings.preparedLimit);
     return entry;
@@ -153,7 +153,7 @@ export class StatementChoice {
       sequentialScans: settings.sequentialScans && !hasBit(request.featureControls, noSequentialScans),
       ...(queryContext !== null && { queryContext }),
       ...(withValues && { positional: request.positional, named: request.named }),
-      userFunctions: functions.seenFrom(queryContext),
+      userFunctions: functions.lookupFor(queryContext),
     };
     return engine.prepare(text, prepareContext);
   }

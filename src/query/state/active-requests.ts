@@ -17,10 +17,11 @@ export interface ActiveRequest {
   users: readonly string[];
   readonly remoteAddress: string;
   readonly userAgent: string;
-  /** Milliseconds since 1970. */
+  /** When the request arrived, in milliseconds since 1970. */
   readonly startedMs: number;
-  /** Monotonic. */
+  /** The same by the monotonic clock. */
   readonly receivedMs: number;
+  /** When its execution began, by the monotonic clock; 0 while the request is queued. */
   servedMs: number;
   state: RequestState;
   kind: string | null;

@@ -23,17 +23,17 @@ export class Admission {
       return true;
     }
     if (this.waiting.length >= limits.waiting) return false;
-    const turn = deferred<void>();
-    this.waiting.push(turn);
+    const slot = deferred<void>();
+    this.waiting.push(slot);
     const abort = () => {
-      const at = this.waiting.indexOf(turn);
+      const at = this.waiting.indexOf(slot);
       if (at < 0) return;
       this.waiting.splice(at, 1);
-      turn.reject(signal.reason as Error);
+      slot.reject(signal.reason as Error);
     };
     signal.addEventListener('abort', abort, { once: true });
     try {
-      await turn.promise;
+      await slot.promise;
       return true;
     } finally {
       signal.removeEventListener('abort', abort);

@@ -12,7 +12,7 @@ import type { Keyspaces } from '../data/keyspaces.ts';
 import type { KnownFunctions } from '../functions/user-functions.ts';
 import type { FunctionChange, FunctionOutcome } from '../query.contract.ts';
 import type { Credential } from '../request/query-request.ts';
-import type { AttemptPlaces } from '../transactions/lost-attempts.ts';
+import type { AttemptCollections } from '../transactions/lost-attempts.ts';
 import type { Transactions } from '../transactions/transactions.ts';
 import type { ActiveRequests } from './active-requests.ts';
 import type { Admission } from './admission.ts';
@@ -40,7 +40,7 @@ export interface QueryServiceDeps {
   readonly scratch: () => Promise<ScratchFile>;
   readonly settings: ServiceSettings;
   /** The collections in which transaction attempts may remain. */
-  readonly attemptPlaces: AttemptPlaces;
+  readonly attemptCollections: AttemptCollections;
   readonly audit: StatementAudit;
   readonly clock: Clock;
   readonly random: Random;
@@ -81,8 +81,8 @@ export interface QueryParts {
   readonly slices: TimeSlices;
   readonly meters: UserMeters;
   readonly startedMs: number;
-  /** Incremented by every change that makes plans outdated. */
-  readonly definitions: number;
+  /** Changes when plans become outdated. */
+  readonly planRevision: number;
   /** @throws SqlError while the service stops */
   checkRunning(): void;
 }

@@ -3,7 +3,7 @@ import type { Prepared } from '#sqlpp/run/engine.ts';
 
 export interface PreparedEntry {
   readonly name: string;
-  /** The statement as sent with PREPARE. */
+  /** The query context of the PREPARE request; empty: none. */
   readonly queryContext: string;
   /** The whole PREPARE statement, or the text prepared by auto_prepare. */
   readonly text: string;
@@ -21,7 +21,7 @@ export interface PreparedEntry {
   longestMs: number;
   shortestServiceMs: number;
   longestServiceMs: number;
-  /** The revision of definitions of the plan. */
+  /** The service's `planRevision` when the plan was made. */
   revision: number;
 }
 

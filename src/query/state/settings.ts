@@ -20,8 +20,8 @@ export interface ServiceSettings {
   /** False: a statement on a keyspace without a usable index fails, as in 7.1. */
   sequentialScans: boolean;
   tmpSpaceMb: number;
-  /** Stored and shown without effect: they tune internals of published servers. */
-  kept: Record<string, unknown>;
+  /** The other settings by their published names; most tune internals of published servers and have no effect here. */
+  others: Record<string, unknown>;
 }
 
 export const defaultSettings = (processors: number): ServiceSettings => ({
@@ -40,7 +40,7 @@ export const defaultSettings = (processors: number): ServiceSettings => ({
   errorLimit: 16,
   sequentialScans: true,
   tmpSpaceMb: 5120,
-  kept: {
+  others: {
     'plus-servicers': processors * 16,
     'scan-cap': 512,
     'pipeline-batch': 16,
@@ -70,8 +70,8 @@ interface Field {
   write(settings: ServiceSettings, value: unknown): boolean;
 }
 
-const isWhole = (value: unknown, least: number): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value >= least;
+const isWhole = (value: unknown, minimum: number): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= minimum;
 
 type NumberName = Exclude<
   { [K in keyof ServiceSettings]: ServiceSettings[K] extends number ? K : never }[keyof ServiceSettings],
@@ -79,10 +79,10 @@ type NumberName = Exclude<
 >;
 type FlagName = 'isPretty' | 'showsControls' | 'autoPrepare' | 'sequentialScans';
 
-const whole = (name: NumberName, least = 0): Field => ({
+const whole = (name: NumberName, minimum = 0): Field => ({
   read: (settings) => settings[name],
   write(settings, value) {
-    if (!isWhole(value, least)) return false;
+    if (!isWhole(value, minimum)) return false;
     settings[name] = value;
     return true;
   },
@@ -139,7 +139,7 @@ const fields: Readonly<Record<string, Field>> = {
 export function shownSettings(settings: ServiceSettings): Record<string, unknown> {
   const shown = Object.entries(fields).map(([name, field]) => [name, field.read(settings)] as const);
   const completed = { aborted: null, threshold: settings.completedThresholdMs };
-  const all = { ...settings.kept, ...Object.fromEntries(shown), completed };
+  const all = { ...settings.others, ...Object.fromEntries(shown), completed };
   return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -148,7 +148,7 @@ export function shownSettings(settings: ServiceSettings): Record<string, unknown
  * @throws SqlError 2031, 2032 that names the setting
  */
 export function changeSettings(settings: ServiceSettings, changes: Record<string, unknown>): void {
-  const changed: ServiceSettings = { ...settings, kept: { ...settings.kept } };
+  const changed: ServiceSettings = { ...settings, others: { ...settings.others } };
   for (const [name, value] of Object.entries(changes)) changeOne(changed, name, value);
   Object.assign(settings, changed);
 }
@@ -164,8 +164,8 @@ function changeOne(settings: ServiceSettings, name: string, value: unknown): voi
     if (threshold !== undefined) changeOne(settings, 'completed-threshold', threshold);
     return;
   }
-  if (!Object.hasOwn(settings.kept, name)) throw sqlError(2031, name);
-  if (typeof value !== typeof settings.kept[name])
+  if (!Object.hasOwn(settings.others, name)) throw sqlError(2031, name);
+  if (typeof value !== typeof settings.others[name])
     throw sqlError(2032, JSON.stringify(value), typeof value, name);
-  settings.kept[name] = value;
+  settings.others[name] = value;
 }

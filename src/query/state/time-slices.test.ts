@@ -16,7 +16,7 @@ async function resolvesIn(clock: ManualClock, pause: Promise<void>): Promise<'at
   return isDone ? '2 ms' : 'later';
 }
 
-test('a long request waits only while short ones run', async (t) => {
+test('a long request waits only while short ones run; a request ends only once', async (t) => {
   t.plan(6);
   const clock = new ManualClock();
   const slices = new TimeSlices(clock);
@@ -26,6 +26,6 @@ test('a long request waits only while short ones run', async (t) => {
   t.assert.equal(await resolvesIn(clock, short.pause()), 'at once');
   t.assert.equal(await resolvesIn(clock, long.pause()), '2 ms');
   short.end();
-  short.end();
+  short.end(); // without effect
   t.assert.equal(await resolvesIn(clock, long.pause()), 'at once');
 });

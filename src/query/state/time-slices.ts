@@ -1,5 +1,5 @@
-// Schedules requests on the thread. All run in slices. A request that has used more than a few pauses while requests with
-// fewer run: a short request takes several turns of the event loop, and would otherwise wait for a slice in each.
+// Schedules requests on the thread. All run in slices. A request that has used several slices waits a while at the end of each if
+// requests with fewer slices run: a short request takes several turns of the event loop, and would otherwise wait for a slice in each.
 import type { Clock } from '#ports/clock.ts';
 
 export interface RequestSlices {
@@ -9,9 +9,9 @@ export interface RequestSlices {
 }
 
 /** A request with at most this many slices is short. */
-const fewSlices = 2;
+const shortSlicesMax = 2;
 /** A long request pauses for at most a third of its time. */
-const givenMs = 2;
+const longPauseMs = 2;
 
 export class TimeSlices {
   private readonly clock: Clock;
@@ -31,9 +31,9 @@ export class TimeSlices {
     };
     return {
       pause: () => {
-        if (++used > fewSlices) leaveShort();
+        if (++used > shortSlicesMax) leaveShort();
         return new Promise((resolve) => {
-          if (!isShort && this.short > 0) this.clock.after(givenMs, resolve);
+          if (!isShort && this.short > 0) this.clock.after(longPauseMs, resolve);
           else this.clock.soon(resolve);
         });
       },

@@ -10,8 +10,8 @@ export const atrIdFor = (key: string): string => atrIdOf(vbucketOf(key));
 export const allAtrIds = (): string[] => Array.from({ length: vbucketCount }, (_, vb) => atrIdOf(vb));
 
 export function atrIdOf(vb: number): string {
-  const kept = known.get(vb);
-  if (kept !== undefined) return kept;
+  const cached = known.get(vb);
+  if (cached !== undefined) return cached;
   for (let number = 0; ; number++) {
     const id = `_txn:atr-${vb}-#${number.toString(16)}`;
     if (vbucketOf(id) !== vb) continue;

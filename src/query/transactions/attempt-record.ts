@@ -109,18 +109,22 @@ export class AttemptRecord {
     if (!isGone) this.check(reply);
   }
 
-  private async change(docFlags: number, writes: readonly PathWrite[], isLasting = false): Promise<void> {
-    this.check(await this.send(docFlags, writes, isLasting));
+  private async change(docFlags: number, writes: readonly PathWrite[], isPersisted = false): Promise<void> {
+    this.check(await this.send(docFlags, writes, isPersisted));
   }
 
-  private async send(docFlags: number, writes: readonly PathWrite[], isLasting = false): Promise<StoreReply> {
+  private async send(
+    docFlags: number,
+    writes: readonly PathWrite[],
+    isPersisted = false,
+  ): Promise<StoreReply> {
     const request = {
       ...({ kind: 'replace', key: this.id, value: emptyBody, cas: 0n, expiry: 0 } as const),
       parts: { writes, docFlags },
     };
     const { data, keyspace, limits } = this;
-    const [reply] = isLasting
-      ? await data.storeLasting(keyspace, [request], limits)
+    const [reply] = isPersisted
+      ? await data.storePersisted(keyspace, [request], limits)
       : await data.store(keyspace, [request], limits);
     return reply as StoreReply;
   }

@@ -62,8 +62,10 @@ class AttemptCleanUp {
   }
 
   async each(kind: StagedKind, ending: Ending): Promise<void> {
-    const places = Map.groupBy(this.listOf(kind), ({ bkt, scp, col }) => JSON.stringify([bkt, scp, col]));
-    for (const documents of places.values()) {
+    const byCollection = Map.groupBy(this.listOf(kind), ({ bkt, scp, col }) =>
+      JSON.stringify([bkt, scp, col]),
+    );
+    for (const documents of byCollection.values()) {
       const { bkt, scp, col } = documents[0] as RecordedDocument;
       const keyspace = this.keyspaceOf(bkt, scp, col);
       for (let at = 0; keyspace !== null && at < documents.length; at += batch)

@@ -68,14 +68,14 @@ describe('a commit that crashes', () => {
   test('is completed or rolled back after a crash at any request', async () => {
     const names = await breakEverywhere(parts, collection, 'ours');
     const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
-    const places = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
+    const collections = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
     const lost = new LostAttempts({
-      ...{ data, places, clock: realClock, log: silentLog, windowMs: () => 60_000, isOn: () => true },
+      ...{ data, collections, clock: realClock, log: silentLog, windowMs: () => 60_000, isOn: () => true },
     });
     await eventually(async () => assert.equal(await lost.sweep(), null));
     lost.stop();
     await assertWhole(collection, names);
-    // Later writes meet no staged change.
+    // Later writes find no staged change.
     for (const name of names) await collection.upsert(`${name} replaced`, {});
     await sdk.cluster.transactions().run(async (attempt) => {
       for (const name of names)
@@ -83,7 +83,7 @@ describe('a commit that crashes', () => {
     });
   });
 
-  test('reads as committed, and a transaction that meets it cleans it up', async () => {
+  test('reads as committed, and a transaction that writes its documents cleans it up', async () => {
     const { clients, keyspaces, keyspace } = parts;
     await run(parts, collection, 'met', 3, true);
     assert.equal(await stateOf(collection, 'met'), 'half: 2,2,0,0,1,1');
@@ -155,7 +155,7 @@ async function run(
 
 const startOf = () => ({
   ...{ id: realRandom.uuid(), transactionId: realRandom.uuid(), users: [], timeoutMs: 1, kvTimeoutMs: 5_000 },
-  ...({ durability: 'none', consistency: 'request_plus', recordPlace: null } as const),
+  ...({ durability: 'none', consistency: 'request_plus', recordLocation: null } as const),
   ...{ isRecorded: false, isImplicit: false, memoryBytesMax: 1 << 20 },
 });
 
@@ -201,7 +201,7 @@ async function stateOf(collection: Collection, name: string): Promise<string> {
 
 async function partsOf(sdk: SdkNode): Promise<Parts> {
   const [host, port] = sdk.node.ready.node.kv.split(':');
-  const clients = new BucketClients();
+  const clients = new BucketClients(realClock);
   const address = { host: host as string, port: Number(port), timeoutMs: 10_000 };
   clients.use({ address, account: administrator });
   const keyspaces = new Keyspaces();

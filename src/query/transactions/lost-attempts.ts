@@ -9,23 +9,24 @@ import { cleanUp } from './clean-up.ts';
 import type { TransactionData } from './transaction-data.ts';
 
 /** The collections in which this service may have left attempts; persisted. */
-export interface AttemptPlaces {
+export interface AttemptCollections {
   all(): readonly KeyspaceName[];
-  add(place: KeyspaceName): void;
+  add(collection: KeyspaceName): void;
   clear(): void;
 }
 
 export interface LostAttemptsOptions {
   readonly data: TransactionData;
-  readonly places: AttemptPlaces;
+  readonly collections: AttemptCollections;
   readonly clock: Clock;
   readonly log: Log;
+  /** The interval of searches while attempts may remain. */
   readonly windowMs: () => number;
   readonly isOn: () => boolean;
 }
 
 const limits = { durability: 'majority', kvTimeoutMs: 10_000 } as const;
-/** Between retries while the data service cannot be reached. */
+/** The interval of retries while the data service cannot be reached. */
 const retryMs = 1_000;
 const windowMsMax = 3_600_000;
 
@@ -39,14 +40,14 @@ export class LostAttempts {
 
   constructor(options: LostAttemptsOptions) {
     this.options = options;
-    this.mayBeLeft = options.places.all().length > 0;
+    this.mayBeLeft = options.collections.all().length > 0;
     if (this.mayBeLeft) this.sweepIn(0);
   }
 
   /** Called before an attempt is recorded in the collection. */
-  began(place: KeyspaceName): void {
+  began(collection: KeyspaceName): void {
     this.running++;
-    this.options.places.add(place);
+    this.options.collections.add(collection);
   }
 
   ended(isLeft: boolean): void {
@@ -59,15 +60,15 @@ export class LostAttempts {
   stop(): void {
     this.isStopped = true;
     this.timer?.cancel();
-    if (!this.mayBeLeft && this.running === 0) this.options.places.clear();
+    if (!this.mayBeLeft && this.running === 0) this.options.collections.clear();
   }
 
   /** Cleans up all lost attempts; resolves with the time when the next one may be lost, or with null if none remain. */
   async sweep(): Promise<number | null> {
     let next: number | null = null;
-    for (const place of this.options.places.all()) {
-      const keyspace = this.keyspaceOf(place);
-      const ms = keyspace === null ? null : await this.sweepPlace(keyspace);
+    for (const collection of this.options.collections.all()) {
+      const keyspace = this.keyspaceOf(collection);
+      const ms = keyspace === null ? null : await this.sweepCollection(keyspace);
       if (ms !== null) next = Math.min(next ?? ms, ms);
     }
     return next;
@@ -96,7 +97,7 @@ export class LostAttempts {
     }
   }
 
-  private async sweepPlace(keyspace: Keyspace): Promise<number | null> {
+  private async sweepCollection(keyspace: Keyspace): Promise<number | null> {
     const { data } = this.options;
     const ids = allAtrIds();
     const records = await readRecords(data, keyspace, ids, limits);
@@ -111,9 +112,9 @@ export class LostAttempts {
     return next;
   }
 
-  private keyspaceOf(place: KeyspaceName): Keyspace | null {
+  private keyspaceOf(collection: KeyspaceName): Keyspace | null {
     try {
-      return this.options.data.keyspace(place);
+      return this.options.data.keyspace(collection);
     } catch {
       return null; // the collection was dropped with its records
     }

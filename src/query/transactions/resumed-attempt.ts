@@ -4,7 +4,7 @@ import type { KeyspaceName } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 import type { StagedKind } from './staged-change.ts';
-import type { RecordPlace } from './transaction.ts';
+import type { RecordLocation } from './transaction.ts';
 
 export interface ResumedMutation {
   readonly kind: StagedKind;
@@ -19,7 +19,7 @@ export interface ResumedAttempt {
   readonly timeLeftMs: number;
   readonly kvTimeoutMs: number;
   readonly durability: Durability | null;
-  readonly record: RecordPlace | null;
+  readonly record: RecordLocation | null;
   readonly mutations: readonly ResumedMutation[];
 }
 
@@ -71,7 +71,7 @@ function msOf(members: unknown, name: string): number {
   return typeof value === 'number' && value > 0 ? value : 0;
 }
 
-function recordOf(atr: unknown): RecordPlace | null {
+function recordOf(atr: unknown): RecordLocation | null {
   if (!isMembers(atr)) return null;
   const text = (name: string): string => (typeof atr[name] === 'string' ? (atr[name] as string) : '');
   const [bucket, scope, collection, id] = [text('bkt'), text('scp'), text('coll'), text('id')];

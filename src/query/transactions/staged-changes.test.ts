@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { atrIdOf } from './atr-ids.ts';
 import { durabilityOf, letterOf, msOfCas } from './attempt-json.ts';
-import { recordPlaceOf } from './record-place.ts';
+import { recordLocationOf } from './record-location.ts';
 import { resumedAttempt } from './resumed-attempt.ts';
 import type { StagedChange } from './staged-change.ts';
 import { StagedChanges, savepointsMax } from './staged-changes.ts';
@@ -54,7 +54,7 @@ test('rolling back to a savepoint restores its changes, repeatedly', () => {
   }
 });
 
-test('counts the memory of changes and savepoints until they are released', () => {
+test('changes and savepoints count as memory until they are released', () => {
   const changes = new StagedChanges();
   changes.put(change('a', 'x'.repeat(1_000)));
   changes.keep();
@@ -73,7 +73,7 @@ test('counts the memory of changes and savepoints until they are released', () =
   assert.equal(changes.usedBytes, 0);
 });
 
-test('limits the number of savepoints', () => {
+test('a transaction has a limited number of savepoints', () => {
   const changes = new StagedChanges();
   for (let n = 0; n < savepointsMax; n++) changes.setSavepoint(`s${n}`);
   changes.setSavepoint('s0');
@@ -95,25 +95,25 @@ test('record keys equal those of client libraries', () => {
   ]);
 });
 
-test('parses times and durability levels of client libraries', () => {
+test('times and durability levels of client libraries are understood', () => {
   assert.equal(msOfCas('0x000058a71dd25c15'), 1_539_336_197_457);
   assert.equal(msOfCas('soon'), 0);
   for (const level of ['none', 'majority', 'majorityAndPersistActive', 'persistToMajority'] as const)
     assert.equal(durabilityOf(letterOf(level)), level);
 });
 
-test('parses paths of collections', () => {
-  const place = (bucket: string, scope = '_default', collection = '_default') => ({
+test('the path of a record collection is parsed, a wrong one refused', () => {
+  const location = (bucket: string, scope = '_default', collection = '_default') => ({
     ...{ bucket, scope, collection, id: null },
   });
-  assert.deepEqual(recordPlaceOf('b'), place('b'));
-  assert.deepEqual(recordPlaceOf('default:`a.b`.`s``t`.c'), place('a.b', 's`t', 'c'));
-  assert.equal(recordPlaceOf(''), null);
+  assert.deepEqual(recordLocationOf('b'), location('b'));
+  assert.deepEqual(recordLocationOf('default:`a.b`.`s``t`.c'), location('a.b', 's`t', 'c'));
+  assert.equal(recordLocationOf(''), null);
   for (const wrong of ['a.b', 'a.b.c.d', '`a', 'a..c', '.'])
-    assert.throws(() => recordPlaceOf(wrong), /atrcollection/);
+    assert.throws(() => recordLocationOf(wrong), /atrcollection/);
 });
 
-test('checks the txdata of clients', () => {
+test('txdata with a wrong member is refused', () => {
   assert.equal(resumedAttempt(undefined), null);
   assert.equal(resumedAttempt({ kv: true }), null);
   const id = { atmpt: 'a-1', txn: 't-1' };

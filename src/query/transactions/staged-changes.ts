@@ -17,7 +17,7 @@ const none: ReadonlyMap<string, StagedChange> = new Map();
 export const savepointsMax = 1_000;
 
 export class StagedChanges {
-  private readonly places = new Map<string, Changes>();
+  private readonly byCollection = new Map<string, Changes>();
   /** null: the statement undid the change. */
   private readonly running = new Map<string, Map<string, StagedChange | null>>();
   private readonly savepoints = new Map<string, number>();
@@ -27,7 +27,7 @@ export class StagedChanges {
 
   /** The changes that the running statement reads: those of earlier statements. */
   of(keyspace: Keyspace): ReadonlyMap<string, StagedChange> {
-    return this.places.get(collectionKeyOf(keyspace)) ?? none;
+    return this.byCollection.get(collectionKeyOf(keyspace)) ?? none;
   }
 
   /** The newest change of a document, including those of the running statement. */
@@ -37,7 +37,7 @@ export class StagedChanges {
   }
 
   all(): StagedChange[] {
-    return [...this.places.values()].flatMap((changes) => [...changes.values()]);
+    return [...this.byCollection.values()].flatMap((changes) => [...changes.values()]);
   }
 
   /** A CAS that is unique in the transaction. */
@@ -49,10 +49,10 @@ export class StagedChanges {
 
   /** Adds a change of the running statement. */
   put(change: StagedChange): void {
-    const place = collectionKeyOf(change.keyspace);
-    const before = this.running.get(place)?.get(change.id);
+    const collection = collectionKeyOf(change.keyspace);
+    const before = this.running.get(collection)?.get(change.id);
     this.usedBytes += bytesOf(change) - (before ? bytesOf(before) : 0);
-    this.runningIn(place).set(change.id, change);
+    this.runningIn(collection).set(change.id, change);
   }
 
   /** Removes the transaction's change of the document. */
@@ -62,8 +62,8 @@ export class StagedChanges {
 
   /** Keeps the changes of the running statement, which succeeded. */
   keep(): void {
-    for (const [place, changes] of this.running)
-      for (const [id, change] of changes) this.replace(place, id, change ?? undefined);
+    for (const [collection, changes] of this.running)
+      for (const [id, change] of changes) this.replace(collection, id, change ?? undefined);
     this.running.clear();
   }
 
@@ -95,15 +95,15 @@ export class StagedChanges {
   }
 
   clear(): void {
-    this.places.clear();
+    this.byCollection.clear();
     this.running.clear();
     this.savepoints.clear();
     this.log = [];
     this.usedBytes = 0;
   }
 
-  private replace(place: string, id: string, change: StagedChange | undefined): void {
-    const changes = this.changesIn(place);
+  private replace(collection: string, id: string, change: StagedChange | undefined): void {
+    const changes = this.changesIn(collection);
     const before = changes.get(id);
     const keyspace = (change ?? before)?.keyspace;
     if (keyspace === undefined) return;
@@ -119,19 +119,19 @@ export class StagedChanges {
     this.usedBytes = [...this.all(), ...logged].reduce((total, change) => total + bytesOf(change), 0);
   }
 
-  private changesIn(place: string): Changes {
-    const known = this.places.get(place);
+  private changesIn(collection: string): Changes {
+    const known = this.byCollection.get(collection);
     if (known !== undefined) return known;
-    const made: Changes = new Map();
-    this.places.set(place, made);
-    return made;
+    const added: Changes = new Map();
+    this.byCollection.set(collection, added);
+    return added;
   }
 
-  private runningIn(place: string): Map<string, StagedChange | null> {
-    const known = this.running.get(place);
+  private runningIn(collection: string): Map<string, StagedChange | null> {
+    const known = this.running.get(collection);
     if (known !== undefined) return known;
-    const made = new Map<string, StagedChange | null>();
-    this.running.set(place, made);
-    return made;
+    const added = new Map<string, StagedChange | null>();
+    this.running.set(collection, added);
+    return added;
   }
 }

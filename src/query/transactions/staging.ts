@@ -1,6 +1,6 @@
 // Stages the changes of a transaction in the data service, commits them, or rolls them back.
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
-import { isPassing, statusName } from '#client/data-port-error.ts';
+import { isTransient, statusName } from '#client/data-port-error.ts';
 import type { Random } from '#ports/random.ts';
 import { type Keyspace, keyspaceText } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
@@ -68,7 +68,7 @@ export class Staging {
     const bases: (Base | undefined)[] = [];
     for (const [at, change] of changes.entries()) bases.push(await this.baseOf(change, found[at]));
     const requests = changes.map((change, at) => stageRequest(change, bases[at], attempt, random.uuid()));
-    const replies = await data.storeLasting(keyspace, requests, limits);
+    const replies = await data.storePersisted(keyspace, requests, limits);
     for (const [at, { status, cas }] of replies.entries())
       if (isDone(status))
         this.staged.push({
@@ -129,7 +129,7 @@ function checkStaged({ id, keyspace }: StagedChange, { status, failedPart }: Sto
   if (status === Status.locked) throw conflict(id, 'the document is locked');
   const name = statusName(failedPart === 0 ? status : failedPart);
   const text = `Transaction staging error: ${id} of ${keyspaceText(keyspace.name)}: the data service answered ${name}`;
-  const cause = { raise: 'failed', retry: isPassing(status), rollback: false, msg: text };
+  const cause = { raise: 'failed', retry: isTransient(status), rollback: false, msg: text };
   throw sqlErrorWith(17020, { cause }, text);
 }
 
@@ -137,13 +137,13 @@ function checkStaged({ id, keyspace }: StagedChange, { status, failedPart }: Sto
 const groupMax = 256;
 
 function* groups<T extends { readonly keyspace: Keyspace }>(items: readonly T[]): Iterable<readonly T[]> {
-  const places = new Map<string, T[]>();
+  const byCollection = new Map<string, T[]>();
   for (const item of items) {
-    const place = collectionKeyOf(item.keyspace);
-    const group = places.get(place);
-    if (group === undefined) places.set(place, [item]);
+    const key = collectionKeyOf(item.keyspace);
+    const group = byCollection.get(key);
+    if (group === undefined) byCollection.set(key, [item]);
     else group.push(item);
   }
-  for (const group of places.values())
+  for (const group of byCollection.values())
     for (let at = 0; at < group.length; at += groupMax) yield group.slice(at, at + groupMax);
 }

@@ -48,7 +48,7 @@ export class TransactionData {
     return found;
   }
 
-  /** By id; undefined for a document without a tombstone. */
+  /** In the order of the ids; undefined where neither a document nor its tombstone exists. */
   async links(
     keyspace: Keyspace,
     ids: readonly string[],
@@ -76,7 +76,7 @@ export class TransactionData {
    * Like `store`, but waits until the writes are on disk: on one node a majority does not survive a crash, and the order of
    * writes to disk would decide what remains of a transaction.
    */
-  storeLasting(
+  storePersisted(
     keyspace: Keyspace,
     requests: readonly StoreRequest[],
     limits: DataLimits,

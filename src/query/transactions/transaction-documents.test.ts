@@ -31,7 +31,7 @@ function aTransaction({ before = () => Promise.resolve() } = {}) {
         kvTimeoutMs: 1_000,
         durability: 'none',
       },
-      ...{ consistency: 'request_plus', recordPlace: null, isRecorded: false, isImplicit: false },
+      ...{ consistency: 'request_plus', recordLocation: null, isRecorded: false, isImplicit: false },
       memoryBytesMax: 1 << 20,
     },
     realClock,
@@ -60,7 +60,7 @@ function aTransaction({ before = () => Promise.resolve() } = {}) {
   return { transaction, own, write, all, keep };
 }
 
-test('combines several changes of a document into one', async () => {
+test('a transaction combines several changes of a document into one', async () => {
   const { write, all, keep } = aTransaction();
   await keep(write('insert', 'n1'), write('upsert', 'n2'), write('upsert', 'k1'), write('delete', 'k2'));
   assert.deepEqual(all(), ['insert n1 0', 'insert n2 0', 'replace k1 5', 'remove k2 5']);
@@ -92,7 +92,7 @@ test('late writes of an ended statement are refused', async () => {
   assert.deepEqual(all(), []);
 });
 
-test('runs one statement of a transaction at a time, and queues a limited number', async () => {
+test('a transaction runs one statement at a time, and queues a limited number', async () => {
   const { transaction } = aTransaction();
   await transaction.enter(1, signal);
   const order: string[] = [];
@@ -102,10 +102,10 @@ test('runs one statement of a transaction at a time, and queues a limited number
   transaction.leave();
   await second;
   assert.deepEqual(order, ['first', 'second']);
-  const gone = new AbortController();
-  const third = transaction.enter(1, gone.signal);
-  gone.abort(new Error('gone'));
-  await assert.rejects(third, /gone/);
+  const aborted = new AbortController();
+  const third = transaction.enter(1, aborted.signal);
+  aborted.abort(new Error('aborted'));
+  await assert.rejects(third, /aborted/);
   transaction.leave();
   await transaction.enter(1, signal);
 });

@@ -1,5 +1,5 @@
 // The documents that the statements of a transaction see: those of the data service, overlaid by the transaction's changes. Writes
-// are kept as changes and reach the data service with the commit.
+// are held as changes and reach the data service with the commit.
 import type { Clock } from '#ports/clock.ts';
 import type {
   Documents,
@@ -25,7 +25,7 @@ export class TransactionDocuments implements Documents {
   private readonly transaction: Transaction;
   private readonly others: OtherAttempts;
   private readonly clock: Clock;
-  private isOver = false;
+  private isClosed = false;
 
   constructor(stored: Documents, transaction: Transaction, others: OtherAttempts, clock: Clock) {
     this.stored = stored;
@@ -36,7 +36,7 @@ export class TransactionDocuments implements Documents {
 
   /** Call when the statement has ended: its late writes are refused. */
   close(): void {
-    this.isOver = true;
+    this.isClosed = true;
   }
 
   async read(
@@ -60,9 +60,9 @@ export class TransactionDocuments implements Documents {
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {
     const changes = this.transaction.changes.of(keyspace);
     for await (const batch of this.stored.scan(keyspace, withLinks(options))) {
-      const kept = batch.filter(({ id }) => !changes.has(id));
-      const seen = await Promise.all(kept.map((document) => this.committed(document, options)));
-      yield seen.filter((document) => document !== undefined);
+      const unchanged = batch.filter(({ id }) => !changes.has(id));
+      const current = await Promise.all(unchanged.map((document) => this.committed(document, options)));
+      yield current.filter((document) => document !== undefined);
     }
     const own = [...changes.values()].map(documentOf).filter((document) => document !== undefined);
     if (own.length > 0) yield own;
@@ -85,7 +85,7 @@ export class TransactionDocuments implements Documents {
     const ids = [...new Set(unknown.map(({ id }) => id))];
     const read = ids.length === 0 ? [] : await this.read(keyspace, ids, { signal });
     const stored = new Map(ids.map((id, at) => [id, read[at]]));
-    if (this.isOver) throw sqlError(5011, 'the statement has ended');
+    if (this.isClosed) throw sqlError(5011, 'the statement has ended');
     return writes.map((write) => {
       const outcome = this.writeOne(keyspace, write, stored.get(write.id));
       transaction.checkMemory();

@@ -33,33 +33,33 @@ export async function commit(transaction: Transaction, parts: EndingParts): Prom
   const changes = transaction.changes.all();
   if (changes.length === 0 && !transaction.start.isRecorded) return;
   const ending = new Ending(transaction, parts);
-  await ending.watched(() => ending.commit(changes));
+  await ending.run(() => ending.commit(changes));
 }
 
 export async function rollback(transaction: Transaction, parts: EndingParts): Promise<void> {
   if (!transaction.start.isRecorded) return; // nothing was written to the data service
   const ending = new Ending(transaction, parts);
   const stored = transaction.changes.all().filter((change) => change.stored !== null);
-  await ending.watched(() => ending.rollback(stored));
+  await ending.run(() => ending.rollback(stored));
 }
 
 class Ending {
   private readonly transaction: Transaction;
   private readonly parts: EndingParts;
-  /** True once the record contains the attempt. */
-  private isNoted = false;
+  /** True while the record may contain the attempt. */
+  private mayBeRecorded = false;
 
   constructor(transaction: Transaction, parts: EndingParts) {
     this.transaction = transaction;
     this.parts = parts;
   }
 
-  /** Reports an attempt that remains for the clean-up. */
-  async watched(end: () => Promise<void>): Promise<void> {
+  /** Runs the end of the transaction and reports an attempt that remains for the clean-up. */
+  async run(end: () => Promise<void>): Promise<void> {
     try {
       await end();
     } finally {
-      if (this.transaction.record !== null) this.parts.lost.ended(this.isNoted);
+      if (this.transaction.record !== null) this.parts.lost.ended(this.mayBeRecorded);
     }
   }
 
@@ -70,12 +70,12 @@ class Ending {
     try {
       record = this.recordFor(changes);
       staging = this.stagingOf(record);
-      this.isNoted = true;
+      this.mayBeRecorded = true;
       if (!start.isRecorded) await record.begin(start.id, start.transactionId, this.transaction.leftMs);
       await staging.stage(changes);
       if (this.transaction.leftMs <= 0) throw expired();
     } catch (error) {
-      if (record !== null && staging !== null) await this.takeBack(record, staging);
+      if (record !== null && staging !== null) await this.tryAbort(record, staging);
       throw commitFailure(error);
     }
     await this.complete(record, staging);
@@ -84,7 +84,7 @@ class Ending {
   async rollback(changes: readonly StagedChange[]): Promise<void> {
     try {
       const record = this.recordFor(changes);
-      this.isNoted = true;
+      this.mayBeRecorded = true;
       const staging = this.stagingOf(record);
       await staging.stage(changes.map((change) => ({ ...change, isNew: false })));
       await this.abort(record, staging);
@@ -93,28 +93,28 @@ class Ending {
     }
   }
 
-  /** Applies a committed attempt: once the record says committed, the transaction counts. */
+  /** Applies a committed attempt: once the record says so, the transaction is committed. */
   private async complete(record: AttemptRecord, staging: Staging): Promise<void> {
     const { start } = this.transaction;
     try {
       await record.commit(start.id, staging.staged);
     } catch (error) {
       if (isAmbiguous(error)) throw ambiguousCommit(error);
-      await this.takeBack(record, staging);
+      await this.tryAbort(record, staging);
       throw commitFailure(error);
     }
     try {
       const problem = await staging.commit();
       if (problem !== null) throw sqlErrorWith(17099, {}, problem);
       await record.remove(start.id);
-      this.isNoted = false;
+      this.mayBeRecorded = false;
     } catch (error) {
       throw failedPostCommit(error);
     }
   }
 
   /** Rolls back; the clean-up repeats what fails here. */
-  private async takeBack(record: AttemptRecord, staging: Staging): Promise<void> {
+  private async tryAbort(record: AttemptRecord, staging: Staging): Promise<void> {
     try {
       await this.abort(record, staging);
     } catch {
@@ -128,12 +128,12 @@ class Ending {
     const problem = await staging.rollback();
     if (problem !== null) throw sqlErrorWith(17099, {}, problem);
     await record.remove(start.id);
-    this.isNoted = false;
+    this.mayBeRecorded = false;
   }
 
   private recordFor(changes: readonly StagedChange[]): AttemptRecord {
     const { transaction, parts } = this;
-    const { keyspace, id } = placeFor(transaction, changes);
+    const { keyspace, id } = recordLocationFor(transaction, changes);
     const record = new AttemptRecord(parts.data, parts.data.keyspace(keyspace), id, transaction.start);
     transaction.record = { keyspace, id };
     parts.lost.began(keyspace);
@@ -156,11 +156,11 @@ export const othersOf = (data: TransactionData, { start }: Transaction): OtherAt
   new OtherAttempts(data, (record, attempt, entry) => cleanUp(data, record, attempt, entry), start);
 
 /** The collection that the transaction named, else the default collection of its first document's bucket. */
-function placeFor(
+function recordLocationFor(
   { start }: Transaction,
   [first]: readonly StagedChange[],
 ): { keyspace: KeyspaceName; id: string } {
-  const { recordPlace: wanted } = start;
+  const { recordLocation: wanted } = start;
   const bucket = wanted?.bucket ?? first?.keyspace.name.bucket ?? '';
   const { scope = '_default', collection = '_default' } = wanted ?? {};
   const id = wanted?.id ?? atrIdFor(first?.id ?? '');

@@ -8,7 +8,7 @@ import { StagedChanges } from './staged-changes.ts';
 import { expired } from './transaction-failure.ts';
 
 /** The document that records an attempt. */
-export interface RecordPlace {
+export interface RecordLocation {
   readonly bucket: string;
   readonly scope: string;
   readonly collection: string;
@@ -26,7 +26,7 @@ export interface TransactionStart {
   readonly durability: Durability;
   readonly consistency: ScanConsistency;
   /** null: the default collection of the first changed document's bucket. */
-  readonly recordPlace: RecordPlace | null;
+  readonly recordLocation: RecordLocation | null;
   /** True if a client library has recorded the attempt already. */
   readonly isRecorded: boolean;
   readonly isImplicit: boolean;
@@ -85,7 +85,7 @@ export class Transaction {
   /** Serializes statements: resolves when the caller may run. */
   async enter(waitingMax: number, signal: AbortSignal): Promise<void> {
     this.checkOpen();
-    if (this.isBusy) await this.turn(waitingMax, signal);
+    if (this.isBusy) await this.waitForTurn(waitingMax, signal);
     this.isBusy = true; // `leave` passes it on while statements wait
     try {
       this.checkOpen();
@@ -115,7 +115,7 @@ export class Transaction {
     if (usedBytes > this.start.memoryBytesMax) throw sqlError(17016, usedBytes, this.start.memoryBytesMax);
   }
 
-  private turn(waitingMax: number, signal: AbortSignal): Promise<void> {
+  private waitForTurn(waitingMax: number, signal: AbortSignal): Promise<void> {
     if (this.waiting.length >= waitingMax) throw sqlError(17021);
     return new Promise((resolve, reject) => {
       const begin = (): void => {

@@ -1,6 +1,6 @@
-// One compare-and-set against servers whose answers prove little: an answer may be lost, and a refused write may be made after all.
-// Certain is only what the key's history shows: at most one write follows on a revision. So the writer repeats the same write until it
-// is acknowledged or the key is seen at a later revision, whose list of writes then says whether this one is among them.
+// One compare-and-set on servers whose answers are unreliable: an answer may be lost, and a refused write may be applied later. Only the
+// history of the key is reliable: at most one write follows a revision. So the writer repeats the same write until a server acknowledges
+// it or a read shows a later revision of the key, whose list of writes says whether this one is among them.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -8,7 +8,7 @@ import { fraction, type Random } from '#ports/random.ts';
 import { within } from '#ports/within.ts';
 import { type ConfigLink, FinalError, NotSentError, type StoredRecord } from './config-link.ts';
 
-/** So many writes of a key are told apart. */
+/** Write ids that a record lists. */
 const writesMax = 16;
 const pauseMinMs = 20;
 const pauseMaxMs = 1_000;
@@ -18,7 +18,7 @@ interface WriterOptions {
   clock: Clock;
   random: Random;
   requestMs: number;
-  /** As the mirror has it. */
+  /** The key's record in the mirror. */
   known(key: string): StoredRecord | undefined;
   untilReady(untilMs: number): Promise<boolean>;
 }
@@ -34,18 +34,18 @@ interface WriteRequest {
 export interface ChangeOutcome {
   /** Null: another write came first. */
   readonly revision: number | null;
-  /** What the key holds as a consequence, when the mirror may not have it yet. */
-  readonly shows: StoredRecord | null;
+  /** The record of the key after the write, since the mirror may not have it yet. */
+  readonly record: StoredRecord | null;
 }
 
-/** One write on its way. */
+/** A write that is being tried. */
 interface Attempt {
   readonly record: Omit<StoredRecord, 'revision'> & { writes: readonly string[] };
-  /** What the key holds where this write follows. */
+  /** The record that this write replaces. */
   readonly base: StoredRecord | undefined;
   readonly memory: string;
-  /** Of the key, with those of deletions; 0: the servers know nothing of it. */
-  at: number;
+  /** The key's revision on the servers, deletions included; 0: they have no record of it. */
+  revision: number;
   /** It may have reached a server. */
   isSent: boolean;
 }
@@ -61,31 +61,32 @@ export class ConditionalWriter {
   async write({ key, json, expectedRevision, untilMs }: WriteRequest): Promise<ChangeOutcome> {
     const { link, clock, random, known } = this.#options;
     const base = known(key);
-    if ((base?.json == null ? 0 : base.revision) !== expectedRevision) return { revision: null, shows: null };
+    if ((base?.json == null ? 0 : base.revision) !== expectedRevision)
+      return { revision: null, record: null };
     const writes = [random.uuid(), ...(base?.writes ?? [])].slice(0, writesMax);
-    const at = base?.revision ?? 0;
+    const revision = base?.revision ?? 0;
     const attempt: Attempt = {
-      ...{ record: { key, json, writes }, base, memory: link.memory, at, isSent: false },
+      ...{ record: { key, json, writes }, base, memory: link.memory, revision, isSent: false },
     };
     for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
       const outcome = (await this.#send(attempt)) ?? (await this.#lookUp(attempt));
       if (outcome !== null) return outcome;
-      if (clock.monotonicMs() + pauseMs > untilMs) throw this.#gaveUp(attempt);
+      if (clock.monotonicMs() + pauseMs > untilMs) throw this.#timedOut(attempt);
       await clock.sleep(pauseMs * (0.5 + fraction(random) / 2));
-      if (!(await this.#options.untilReady(untilMs))) throw this.#gaveUp(attempt);
-      // Servers that forgot the first attempt could make it twice.
-      if (attempt.isSent && link.memory !== attempt.memory) throw this.#gaveUp(attempt);
+      if (!(await this.#options.untilReady(untilMs))) throw this.#timedOut(attempt);
+      // Servers that no longer know the first attempt could apply the write twice.
+      if (attempt.isSent && link.memory !== attempt.memory) throw this.#timedOut(attempt);
     }
   }
 
-  /** Null: it cannot be known from the answer. */
+  /** Null: the answer does not show the outcome. */
   async #send(attempt: Attempt): Promise<ChangeOutcome | null> {
     const { link, clock, requestMs } = this.#options;
-    const { record, at } = attempt;
+    const { record } = attempt;
     try {
-      const revision = await within(clock, requestMs, link.write(record, at));
+      const revision = await within(clock, requestMs, link.write(record, attempt.revision));
       attempt.isSent = true;
-      return revision === null ? null : { revision, shows: { ...record, revision } };
+      return revision === null ? null : { revision, record: { ...record, revision } };
     } catch (error) {
       const { message } = error as Error;
       if (error instanceof FinalError && !attempt.isSent)
@@ -102,36 +103,37 @@ export class ConditionalWriter {
     try {
       found = await within(clock, requestMs, link.read(record.key));
     } catch {
-      return null; // the next attempt finds out
+      return null; // The next attempt reads it.
     }
     if (found === null) {
-      // Of a deleted key the servers may keep no trace.
-      if (base?.json === null) attempt.at = 0;
+      // The servers may no longer store a deleted key.
+      if (base?.json === null) attempt.revision = 0;
       return null;
     }
-    if (found.revision <= attempt.at) return null;
-    return this.#judge(attempt, found);
+    if (found.revision <= attempt.revision) return null;
+    return this.#outcomeOf(attempt, found);
   }
 
-  /** The key has gone on: either this write is among those that followed, or it cannot be made any more. */
-  #judge(attempt: Attempt, found: StoredRecord): ChangeOutcome {
+  /** The key has a later revision: either this write is among those that followed, or it can no longer be applied. */
+  #outcomeOf(attempt: Attempt, found: StoredRecord): ChangeOutcome {
     const id = attempt.record.writes[0] as string;
-    if (!attempt.isSent) return { revision: null, shows: found };
-    if (found.writes === null || this.#options.link.memory !== attempt.memory) throw this.#gaveUp(attempt);
-    const place = found.writes.indexOf(id);
-    // Another write followed this one: the revision before that one is none that a later change could be based on.
-    if (place >= 0) return { revision: found.revision - (place === 0 ? 0 : 1), shows: found };
-    const wouldShow =
+    if (!attempt.isSent) return { revision: null, record: found };
+    if (found.writes === null || this.#options.link.memory !== attempt.memory) throw this.#timedOut(attempt);
+    const index = found.writes.indexOf(id);
+    // After a later write, the revision of this one is unknown: with a lower one than the newest, the caller's next write is refused.
+    if (index >= 0) return { revision: found.revision - (index === 0 ? 0 : 1), record: found };
+    // The list reaches back to the write before this one.
+    const isComplete =
       found.writes.length < writesMax || found.writes.includes(attempt.record.writes[1] ?? '');
-    if (!wouldShow) throw this.#gaveUp(attempt);
-    return { revision: null, shows: found };
+    if (!isComplete) throw this.#timedOut(attempt);
+    return { revision: null, record: found };
   }
 
-  #gaveUp({ isSent }: Attempt): UnavailableError {
+  #timedOut({ isSent }: Attempt): UnavailableError {
     const { name } = this.#options.link;
     return isSent
       ? new UnavailableError(
-          `The change may be lost: ${name} gave no certain answer in time. Read again what it changes.`,
+          `The change may be lost: ${name} did not confirm it in time. Read the values again before you repeat it.`,
         )
       : new UnavailableError(`Nothing was changed: ${name} cannot be reached.`);
   }

@@ -11,7 +11,7 @@ import {
   SimulatedServers,
 } from '../../../test/support/faulty-config-link.ts';
 import { portOf } from '../../../test/support/faulty-config-store.ts';
-import { KeptInMemory } from '../../../test/support/nats-store.ts';
+import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
 import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { MirroredConfigStore } from './mirrored-config-store.ts';
@@ -25,14 +25,14 @@ class Simulation {
     this.random = randomFrom(seed);
   }
 
-  node(seen = new KeptInMemory()) {
+  node(seen = new SeenStateInMemory()) {
     const { clock, servers, random } = this;
     const link = new FaultyConfigLink(servers, clock, random);
     const store = new MirroredConfigStore({ link, seen, clock, random: portOf(random), log: silentLog });
     return { link, store };
   }
 
-  async started(seen?: KeptInMemory) {
+  async started(seen?: SeenStateInMemory) {
     const node = this.node(seen);
     await this.clock.until(node.store.start());
     return node;
@@ -130,7 +130,7 @@ describe('mirrored configuration store', () => {
     assert.ok(stored >= done && stored <= done + unknown);
   });
 
-  it('reads on, refuses changes and catches up over an outage, in which others changed and deleted keys', async () => {
+  it('serves reads and refuses changes during an outage, then takes over what other nodes changed and deleted', async () => {
     const simulation = new Simulation(3);
     const { clock } = simulation;
     const { link, store } = await simulation.started();
@@ -165,10 +165,10 @@ describe('mirrored configuration store', () => {
     assert.equal(await clock.until(store.put('b', 2, 0)), 5);
   });
 
-  it('does not take over a state that went back, and goes on once the newer one is there again', async () => {
+  it('does not take over a state that went back, and continues once the newer one is available again', async () => {
     const simulation = new Simulation(4);
     const { clock, servers } = simulation;
-    const seen = new KeptInMemory();
+    const seen = new SeenStateInMemory();
     const { store } = await simulation.started(seen);
     for (let i = 1; i < 4; i++) assert.equal(await clock.until(store.put('a', i, i - 1)), i);
     const newer = [...servers.log];
@@ -178,7 +178,7 @@ describe('mirrored configuration store', () => {
     await assert.rejects(clock.until(store.put('a', 9, 3)), /Nothing was changed.*went back/);
     assert.equal((await store.get('a'))?.value, 3);
 
-    // It went on from there: the same revision is another change.
+    // The store continued from the older state: the same revision is another change.
     servers.log = [...newer.slice(0, 2), { key: 'a', json: '7', revision: 3, writes: ['x'] }];
     await clock.run(10_000);
     assert.match(store.problem ?? '', /"a" has another value than before at revision 3/);
@@ -207,7 +207,7 @@ describe('mirrored configuration store', () => {
     assert.match(reasons.join(), /its newest revision is 3, and was 4/);
   });
 
-  it('notices a feed that fell silent without an error', async () => {
+  it('detects a feed that stops without an error', async () => {
     const simulation = new Simulation(6);
     const { clock, servers } = simulation;
     const { store } = await simulation.started();

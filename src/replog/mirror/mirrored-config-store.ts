@@ -1,6 +1,6 @@
 // A configuration store whose records are on other servers. Reads are answered from a mirror in memory, which one feed keeps up to date,
-// so that they go on while no server can be reached; changes are made by the servers. A state that is older than one seen before is not
-// taken over, and nothing is changed in it.
+// so that they continue while no server can be reached; the servers make changes. The store refuses a state that is older than one seen
+// before: it does not take it over and changes nothing in it.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -24,17 +24,21 @@ export interface MirroredStoreOptions {
   clock: Clock;
   random: Random;
   log: Log;
-  /** How long changes wait for a lost connection or an election, from its beginning. */
-  patienceMs?: number;
+  /** How long a change waits for a connection or an election, counted from the beginning of the outage. */
+  changeWaitMs?: number;
 }
 
 const requestMs = 3_000;
+/** Limit of the transfer of the whole state. */
 const resyncMs = 30_000;
+/** Interval of the checks that the feed is up to date. */
 const pollMs = 5_000;
 const pauseMinMs = 100;
 const pauseMaxMs = 5_000;
-const usualPatienceMs = 10_000;
+const defaultChangeWaitMs = 10_000;
+/** How long a change of this node waits for its record in the feed. */
 const ownChangeMs = 2_000;
+/** Delay before the newest revision is saved, so that many changes cost one write. */
 const saveMs = 1_000;
 
 export class MirroredConfigStore implements ConfigStore {
@@ -43,7 +47,7 @@ export class MirroredConfigStore implements ConfigStore {
   readonly #seen: SeenState;
   readonly #log: Log;
   readonly #records: Records;
-  readonly #patienceMs: number;
+  readonly #changeWaitMs: number;
   readonly #watchers = new WatchList();
   readonly #writer: ConditionalWriter;
   readonly #stopping = new AbortController();
@@ -57,12 +61,12 @@ export class MirroredConfigStore implements ConfigStore {
   #saving: { cancel(): void } | null = null;
   #started = Promise.withResolvers<void>();
 
-  constructor({ link, seen, clock, random, log, patienceMs = usualPatienceMs }: MirroredStoreOptions) {
+  constructor({ link, seen, clock, random, log, changeWaitMs = defaultChangeWaitMs }: MirroredStoreOptions) {
     const head = seen.load();
     this.#link = link;
     this.#seen = seen;
     this.#log = log;
-    this.#patienceMs = patienceMs;
+    this.#changeWaitMs = changeWaitMs;
     this.pace = { clock, random };
     this.#problemSinceMs = clock.monotonicMs();
     this.#identity = head?.identity ?? null;
@@ -128,11 +132,11 @@ export class MirroredConfigStore implements ConfigStore {
   async #change(key: string, json: string | null, expectedRevision: number): Promise<number | null> {
     const { clock } = this.pace;
     const since = this.#problem === null ? clock.monotonicMs() : this.#problemSinceMs;
-    if (!(await this.#until(() => this.#problem === null, since + this.#patienceMs)))
+    if (!(await this.#until(() => this.#problem === null, since + this.#changeWaitMs)))
       throw new UnavailableError(`Nothing was changed: ${this.#reason()}.`);
-    const untilMs = clock.monotonicMs() + this.#patienceMs;
+    const untilMs = clock.monotonicMs() + this.#changeWaitMs;
     const outcome = await this.#writer.write({ key, json, expectedRevision, untilMs });
-    if (outcome.shows !== null) await this.#reach(outcome.shows);
+    if (outcome.record !== null) await this.#awaitRecord(outcome.record);
     return outcome.revision;
   }
 
@@ -140,8 +144,8 @@ export class MirroredConfigStore implements ConfigStore {
     return `the configuration is stored by ${this.#link.name}, which cannot be used now: ${this.#problem}`;
   }
 
-  /** The feed brings it, so that watchers see changes in the store's order; without the feed it is taken directly. */
-  async #reach(record: StoredRecord): Promise<void> {
+  /** Waits until the feed brings the record, so that watchers see changes in the store's order; without the feed, takes it directly. */
+  async #awaitRecord(record: StoredRecord): Promise<void> {
     const isThere = (): boolean => (this.#records.get(record.key)?.revision ?? 0) >= record.revision;
     const untilMs = this.pace.clock.monotonicMs() + ownChangeMs;
     await this.#until(() => isThere() || this.#problem !== null, untilMs);
@@ -159,13 +163,13 @@ export class MirroredConfigStore implements ConfigStore {
     const { clock } = this.pace;
     if (isTrue()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const look = (): void => {
+    const check = (): void => {
       if (isTrue() || this.#stopping.signal.aborted) resolve();
     };
-    this.#wakes.add(look);
+    this.#wakes.add(check);
     const timer = clock.after(Math.max(0, untilMs - clock.monotonicMs()), resolve);
     await promise;
-    this.#wakes.delete(look);
+    this.#wakes.delete(check);
     timer.cancel();
     return isTrue();
   }
@@ -227,7 +231,7 @@ export class MirroredConfigStore implements ConfigStore {
       const records = [...state.values()].sort((a, b) => a.revision - b.revision);
       state = null;
       for (const record of records) this.#take(record);
-      this.#follows(head);
+      this.#setFollowed(head);
       ready();
       return new Error(await this.#untilLost(lost.promise));
     } catch (error) {
@@ -237,7 +241,7 @@ export class MirroredConfigStore implements ConfigStore {
     }
   }
 
-  #follows(head: StoreHead): void {
+  #setFollowed(head: StoreHead): void {
     const isNew = this.#identity === null;
     this.#identity = head.identity;
     this.#records.revision = Math.max(this.#records.revision, head.revision);
@@ -273,7 +277,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#records.checkFollowedBy(state);
   }
 
-  /** Asks now and then, because a feed can fall silent without an error. */
+  /** Reads the head from time to time, because a feed can stop without an error. */
   async #untilLost(lost: Promise<string>): Promise<string> {
     const { clock } = this.pace;
     let failures = 0;
@@ -296,7 +300,7 @@ export class MirroredConfigStore implements ConfigStore {
     }
   }
 
-  /** The reason when the feed is lost, null after a while. */
+  /** The reason when the feed is lost, null after `pollMs`. */
   async #poll(lost: Promise<string>): Promise<string | null> {
     const late = Promise.withResolvers<null>();
     const timer = this.pace.clock.after(pollMs, () => late.resolve(null));
@@ -324,7 +328,7 @@ export class MirroredConfigStore implements ConfigStore {
   }
 }
 
-/** Parses anew, so that callers cannot change each other's values. */
+/** Parses again, so that callers cannot change each other's values. */
 function entryOf<T>(record: StoredRecord | undefined): Entry<T> | null {
   if (record === undefined || record.json === null) return null;
   return { key: record.key, value: JSON.parse(record.json) as T, revision: record.revision };

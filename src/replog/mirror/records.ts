@@ -22,7 +22,7 @@ export class Records {
     return found.sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  /** False when this change, or a later one of the key, was there already. */
+  /** False when this change, or a later one of the key, was taken already. */
   take(record: StoredRecord): boolean {
     if ((this.#byKey.get(record.key)?.revision ?? 0) >= record.revision) return false;
     this.#byKey.set(record.key, record);
@@ -30,17 +30,17 @@ export class Records {
     return true;
   }
 
-  /** A deleted key of which the servers keep no trace any more. */
+  /** Removes a deleted key that the servers no longer store. */
   forget(key: string): void {
     this.#byKey.delete(key);
   }
 
-  /** Keys of which the given state of the store has nothing. */
+  /** Records that the given state of the store does not contain. */
   missingFrom(state: ReadonlyMap<string, StoredRecord>): StoredRecord[] {
     return [...this.#byKey.values()].filter(({ key }) => !state.has(key));
   }
 
-  /** @throws WentBackError when the given state of the store cannot follow on this one. */
+  /** @throws WentBackError when the given state of the store cannot follow this one. */
   checkFollowedBy(state: ReadonlyMap<string, StoredRecord>): void {
     for (const record of state.values()) {
       const known = this.#byKey.get(record.key);

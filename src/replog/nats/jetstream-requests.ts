@@ -1,11 +1,12 @@
-// The few requests to JetStream that the store needs, as its published API has them. They are sent as they are, because what an answer
-// proves depends on exactly what was sent: headers and expected revisions included.
+// The few requests to JetStream that the store needs, in the published form. They do not use the client's helpers, which repeat and
+// rewrite requests: what an answer proves depends on exactly which headers and expected revision were sent.
 import type { NatsConnection } from '@nats-io/transport-node';
 import { FinalError } from '../mirror/config-link.ts';
 
 const requestMs = 2_500;
+/** Error codes of a wrong expected sequence. */
 const refusedWrites = new Set([10_071, 10_164]);
-/** Too large, or no space left: the same request will not succeed. */
+/** Error codes of a message that is too large, or of a server without space: the same request will not succeed. */
 const finalCodes = new Set([10_047, 10_054, 10_077]);
 const streamMissing = 10_059;
 const messageMissing = 10_037;
@@ -20,7 +21,7 @@ export interface StreamState {
 export interface StoredMessage {
   readonly subject: string;
   readonly revision: number;
-  /** Raw, as on the wire; null without any. */
+  /** The text of all headers, as on the wire; null without any. */
   readonly headers: string | null;
   readonly text: string;
 }
@@ -42,7 +43,7 @@ export async function streamState(connection: NatsConnection, stream: string): P
   return answer === null ? null : stateOf(answer);
 }
 
-/** Null when another stream has the name by now. */
+/** Null when another stream already has the name. */
 export async function createStream(
   connection: NatsConnection,
   stream: string,
@@ -107,6 +108,7 @@ export async function createFeed(
   stream: string,
   { inbox, subjects, heartbeatMs }: { inbox: string; subjects: string; heartbeatMs: number },
 ): Promise<{ name: string; pending: number }> {
+  // JetStream's durations are in nanoseconds.
   const seconds = 1_000_000_000;
   const config = {
     ...{

@@ -1,5 +1,5 @@
-// How keys of the store are named in a NATS key-value bucket, which allows few characters: letters, digits, "-", "_" and "/" are as they
-// are, every other byte of UTF-8 is "=" and two hex digits. So `nats kv get` reads the configuration by names that people recognise.
+// The names of keys in a NATS key-value bucket, which allows few characters: letters, digits, "-", "_" and "/" stay, every other byte of
+// UTF-8 becomes "=" and two hex digits. So `nats kv get` reads the configuration by names that people recognise.
 
 export const streamOf = (bucket: string): string => `KV_${bucket}`;
 const prefixOf = (bucket: string): string => `$KV.${bucket}.`;

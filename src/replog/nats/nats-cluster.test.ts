@@ -1,4 +1,4 @@
-// The configuration store while servers of a NATS cluster die and stand still.
+// The configuration store while servers of a NATS cluster are killed and paused.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { counting } from '../../../test/support/counting.ts';
@@ -11,7 +11,7 @@ import { type ConfigStore, update } from '../config-store.ts';
 const skip = needs('nats-server');
 
 describe('configuration on three NATS servers', { skip }, () => {
-  it('loses no acknowledged change over kills and stops of servers under load, and makes none twice', async () => {
+  it('loses no acknowledged change over kills and pauses of servers under load, and makes none twice', async () => {
     await using servers = await NatsCluster.start({ count: 3 });
     const stores = await Promise.all([0, 1, 2].map(() => natsStore(servers.url)));
     try {

@@ -1,5 +1,5 @@
-// The way to a configuration in a NATS key-value bucket: one JetStream stream, one subject per key. What proves anything there is the
-// expected sequence of a write; each message carries the ids of the key's last writes, so that a lost answer can be found out later.
+// The link to a configuration in a NATS key-value bucket: one JetStream stream, one subject per key. Each write names the expected
+// sequence of its subject; each message has the ids of the key's last writes, which show the outcome when an answer was lost.
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
@@ -30,7 +30,7 @@ export interface NatsLinkOptions {
   servers: NatsServers;
   files: NatsFiles;
   bucket: string;
-  /** False: a missing bucket is a loss, not a beginning. */
+  /** False: the bucket existed before, so that a missing one is an error. */
   mayCreate: boolean;
   clock: Clock;
   random: Random;
@@ -52,7 +52,7 @@ export class NatsConfigLink implements ConfigLink {
   #open: OpenConnection | null = null;
   #opening: Promise<OpenConnection> | null = null;
   #isClosed = false;
-  /** Servers of the cluster that others named. */
+  /** Servers of the cluster that the connected server named. */
   #known: NatsAddress[] = [];
   #mayCreate: boolean;
   #replicas = 1;
@@ -107,11 +107,12 @@ export class NatsConfigLink implements ConfigLink {
   async write({ key, json, writes }: Omit<StoredRecord, 'revision'>, expectedRevision: number) {
     const { connection, nats } = this.#connection();
     const text = json ?? '';
+    // The rest is for the headers.
     const sizeMax = (connection.info?.max_payload ?? 1_048_576) - 4_096;
     const size = Buffer.byteLength(text);
     if (size > sizeMax)
       throw new FinalError(
-        `the value of "${key}" has ${size} bytes, and the NATS servers take ${sizeMax} (max_payload)`,
+        `the value of "${key}" has ${size} bytes, and the NATS servers accept at most ${sizeMax} (max_payload)`,
       );
     const headers = nats.headers();
     headers.set(expectedHeader, String(expectedRevision));
@@ -168,7 +169,7 @@ export class NatsConfigLink implements ConfigLink {
       ...{ subjects: [subjectsOf(bucket)], replicas },
       description: namePrefix + random.uuid(),
     });
-    if (made === null) throw new Error(`another node makes the key-value bucket "${bucket}"`);
+    if (made === null) throw new Error(`another node is creating the key-value bucket "${bucket}"`);
     return made;
   }
 
@@ -188,6 +189,6 @@ function checkedJson(key: string, text: string): string {
     JSON.parse(text);
     return text;
   } catch (error) {
-    throw new Error(`the entry "${key}" in NATS is damaged: it is no JSON`, { cause: error });
+    throw new Error(`the entry "${key}" in NATS is damaged: it is not JSON`, { cause: error });
   }
 }

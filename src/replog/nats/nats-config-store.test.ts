@@ -5,7 +5,7 @@ import { UnavailableError } from '#base/unavailable-error.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
 import { counting } from '../../../test/support/counting.ts';
 import { NatsCluster } from '../../../test/support/nats-servers.ts';
-import { KeptInMemory, natsStore } from '../../../test/support/nats-store.ts';
+import { natsStore, SeenStateInMemory } from '../../../test/support/nats-store.ts';
 import { needs } from '../../../test/support/needs.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { update } from '../config-store.ts';
@@ -30,10 +30,10 @@ for (const count of [1, 3])
   });
 
 describe('configuration on one NATS server', { skip }, () => {
-  it('serves reads while the server is away, refuses changes with the reason, and goes on by itself', async () => {
+  it('serves reads without the server, refuses changes with the reason, and recovers by itself', async () => {
     await using servers = await NatsCluster.start();
     const [server] = servers.servers as [NatsCluster['servers'][0]];
-    await using store = await natsStore(servers.url, { patienceMs: 300 });
+    await using store = await natsStore(servers.url, { changeWaitMs: 300 });
     await using other = await natsStore(servers.url);
     const seen: unknown[] = [];
     await other.watch('k', (_, entry) => seen.push(entry?.value ?? null));
@@ -72,13 +72,13 @@ describe('configuration on one NATS server', { skip }, () => {
   it('refuses a store that went back to an older state, is empty, or is another one', async () => {
     await using servers = await NatsCluster.start();
     const [server] = servers.servers as [NatsCluster['servers'][0]];
-    const seen = new KeptInMemory();
+    const seen = new SeenStateInMemory();
     const restart = async (change: () => void): Promise<void> => {
       await server.stop();
       change();
       await server.start();
     };
-    await using store = await natsStore(servers.url, { seen, patienceMs: 300 });
+    await using store = await natsStore(servers.url, { seen, changeWaitMs: 300 });
     await store.put('a', 'old', 0);
     let older = '';
     await restart(() => {
@@ -104,7 +104,7 @@ describe('configuration on one NATS server', { skip }, () => {
     await eventually(() => assert.equal(store.problem, null));
     assert.equal((await update(store, 'a', '', (value) => `${value}er`)).value, 'newer');
 
-    // What a start finds is compared with what the last process saw.
+    // A start compares the servers' state with the newest one that the last process saw.
     await store[Symbol.asyncDispose]();
     await restart(() => server.restore(older));
     const reasons: string[] = [];
@@ -134,7 +134,7 @@ describe('configuration on one NATS server', { skip }, () => {
     assert.ok(value >= done && value <= done + unknown, `${value} of ${done} + ${unknown}`);
   });
 
-  it('reads what other programs wrote into the bucket, and refuses a bucket of theirs', async () => {
+  it('reads what another program wrote into the bucket, and refuses a bucket that another program created', async () => {
     await using servers = await NatsCluster.start();
     await using store = await natsStore(servers.url);
     await store.put('a.b', 1, 0);
@@ -151,12 +151,12 @@ describe('configuration on one NATS server', { skip }, () => {
     await connection.close();
   });
 
-  it('names a value that the servers do not take, and stays usable', async () => {
+  it('refuses a value above the payload limit of the servers by its key, and stays usable', async () => {
     await using servers = await NatsCluster.start({ extra: 'max_payload: 64KB' });
     await using store = await natsStore(servers.url);
     await assert.rejects(
       store.put('k', 'x'.repeat(70_000), 0),
-      /Nothing was changed: the value of "k" has 70002 bytes, and the NATS servers take 61440 \(max_payload\)/,
+      /Nothing was changed: the value of "k" has 70002 bytes, and the NATS servers accept at most 61440 \(max_payload\)/,
     );
     assert.equal(await store.put('k', 'x', 0), 1);
   });

@@ -1,5 +1,5 @@
-// A connection to NATS servers. It is not renewed: the mirrored store makes a new one, so that nothing that was given to the old one
-// can be sent later. The client's code is loaded when it is first needed: a node with the embedded store has no use for it.
+// A connection to NATS servers. It does not reconnect: the mirrored store opens a new one, so that a request to the old connection can
+// never be sent later. The client library is loaded when it is first needed: a node with the embedded store does not need it.
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
 import { FinalError } from '../mirror/config-link.ts';
@@ -9,7 +9,7 @@ import { type ServerVersion, serversRefusal } from './server-rules.ts';
 
 /** Paths of files; each may be absent. */
 export interface NatsFiles {
-  /** As `nsc` and `nats` write them: a user's token and key. */
+  /** A credentials file, as `nsc` writes it: a user's token and key. */
   readonly credentials?: string | undefined;
   /** Certificates of the authorities that sign the servers' certificates. */
   readonly ca?: string | undefined;
@@ -27,6 +27,7 @@ export interface OpenConnection {
 
 const connectMs = 3_000;
 const pingMs = 5_000;
+/** Unanswered pings after which the connection is lost. */
 const pingsMax = 2;
 
 /** @throws FinalError where trying again will not help. */
@@ -96,7 +97,7 @@ function tlsOf(given: NatsServers, { ca, cert, key }: NatsFiles): Pick<Connectio
   };
 }
 
-/** Read anew for each connection, because they may be replaced. */
+/** The files are read again for each connection, because an operator may replace them. */
 function contents(path: string): Uint8Array {
   try {
     return readFileSync(path);
@@ -105,9 +106,9 @@ function contents(path: string): Uint8Array {
   }
 }
 
-/** Those of a cluster tell of each other; what cannot be reached now is checked when it is connected to. */
+/** The server and those of its cluster that can be reached now; the others are checked when a connection to them opens. */
 async function serversOf({ info }: NatsConnection): Promise<ServerVersion[]> {
-  if (info === undefined) throw new Error('the server says nothing of itself');
+  if (info === undefined) throw new Error('the NATS server sent no INFO message');
   const own = { address: `${info.host}:${info.port}`, version: info.version };
   if (!info.jetstream)
     throw new FinalError(`the NATS server at ${own.address} runs without JetStream; start it with -js`);
@@ -120,7 +121,7 @@ async function serversOf({ info }: NatsConnection): Promise<ServerVersion[]> {
 const isFinal = (error: Error): boolean =>
   error.name === 'AuthorizationError' ||
   (/authorization|certificate|self.signed|\bssl\b|tls/i.test(messagesOf(error)) &&
-    // Of a server that ends.
+    // A server that shuts down fails a connection in this way.
     !/disconnected before secure/.test(messagesOf(error)));
 
 function messagesOf(error: Error): string {

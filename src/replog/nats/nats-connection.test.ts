@@ -13,7 +13,7 @@ import { FinalError } from '../mirror/config-link.ts';
 
 const skip = needs('nats-server');
 
-/** Greets as a server does and answers pings, so that a client can log in. */
+/** A server that sends INFO and answers pings, so that a client can log in. */
 async function greeting(info: object): Promise<{ url: string; server: Server }> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -61,7 +61,7 @@ describe('connection to NATS', { skip }, () => {
     }
   });
 
-  it('refuses a server without TLS where it is asked for, and one that refuses the login', async () => {
+  it('refuses a server without TLS where TLS is required, and one that refuses the login', async () => {
     await using servers = await NatsCluster.start({ extra: 'authorization { user: ann, password: secret }' });
     const wrong = servers.url.replace('nats://', 'nats://ann:other@');
     await assert.rejects(natsStore(wrong), /NATS refuses the user or password of this node/);
@@ -77,7 +77,7 @@ describe('connection to NATS', { skip }, () => {
     assert.equal(await store.put('k', 1, 0), 1);
   });
 
-  it('refuses older servers of a cluster, other old ones that they name, and servers without JetStream', async () => {
+  it('refuses an old server of a cluster, one whose cluster has an old server, and one without JetStream', async () => {
     const old = await greeting({ version: '2.11.11', cluster: 'c', jetstream: true });
     await assert.rejects(
       natsStore(old.url),

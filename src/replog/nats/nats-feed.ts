@@ -1,5 +1,5 @@
-// Follows a stream through a consumer of its own: checks that no message is missing, and that the server is still there. Anything
-// unexpected ends it; the mirrored store then begins again with the whole state.
+// Follows a stream through a consumer of its own: checks that no message is missing and that the server still sends heartbeats. Anything
+// unexpected ends the feed; the mirrored store then begins again with the whole state.
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { RecordFeed, StoredRecord } from '../mirror/config-link.ts';
@@ -18,15 +18,16 @@ interface NatsFeedOptions {
 
 const heartbeatMs = 2_000;
 const silenceMaxMs = 5_000;
-const control = 100;
+/** Status of idle heartbeats and flow control. */
+const controlStatus = 100;
 
 export class NatsFeed {
   readonly #options: NatsFeedOptions;
   #subscription: Subscription | null = null;
   #consumer: string | null = null;
-  /** Messages taken. */
+  /** Messages received. */
   #count = 0;
-  #isWhole = false;
+  #isComplete = false;
   #isOver = false;
   #silence: Timer | null = null;
 
@@ -42,11 +43,11 @@ export class NatsFeed {
     void connection.closed().then((reason) => {
       this.#end(`the connection to NATS was lost${reason instanceof Error ? `: ${reason.message}` : ''}`);
     });
-    this.#listen();
+    this.#restartSilence();
     try {
       const { name, pending } = await createFeed(connection, stream, { inbox, subjects, heartbeatMs });
       this.#consumer = name;
-      if (pending === 0 && this.#count === 0) this.#whole();
+      if (pending === 0 && this.#count === 0) this.#complete();
     } catch (error) {
       this.stop();
       throw error;
@@ -65,9 +66,9 @@ export class NatsFeed {
 
   #take(message: Msg): void {
     if (this.#isOver) return;
-    this.#listen();
+    this.#restartSilence();
     const { headers } = message;
-    if (headers?.code === control) this.#control(message);
+    if (headers?.code === controlStatus) this.#control(message);
     else if (headers?.code) this.#end(`NATS ended the feed: ${headers.description}`);
     else this.#change(message, deliveryOf(message.reply ?? ''));
   }
@@ -80,7 +81,7 @@ export class NatsFeed {
     this.#count = delivery.count;
     try {
       this.#options.feed.changed(this.#options.recordOf(stored(message, delivery.revision)));
-      if (delivery.pending === 0) this.#whole();
+      if (delivery.pending === 0) this.#complete();
     } catch (error) {
       this.#end((error as Error).message);
     }
@@ -97,15 +98,15 @@ export class NatsFeed {
     if (sent > this.#count) this.#end('changes of the feed are missing');
   }
 
-  #whole(): void {
-    if (this.#isWhole) return;
-    this.#isWhole = true;
+  #complete(): void {
+    if (this.#isComplete) return;
+    this.#isComplete = true;
     this.#options.feed.complete();
   }
 
-  #listen(): void {
+  #restartSilence(): void {
     this.#silence?.cancel();
-    this.#silence = this.#options.clock.after(silenceMaxMs, () => this.#end('NATS is silent'));
+    this.#silence = this.#options.clock.after(silenceMaxMs, () => this.#end('NATS sends no heartbeat'));
   }
 
   #end(reason: string): void {

@@ -5,7 +5,7 @@ export interface NatsServers {
   readonly user?: string;
   readonly password?: string;
   readonly token?: string;
-  /** Connections must be encrypted. */
+  /** True: connections must be encrypted. */
   readonly tls: boolean;
 }
 
@@ -19,14 +19,14 @@ const serversMax = 16;
 
 export const isNatsText = (text: string): boolean => /^(nats|tls):\/\//.test(text);
 
-/** @throws Error that says what would be right, without the password. */
+/** @throws Error with the right form, without the password. */
 export function parseServers(text: string): NatsServers {
   const [, scheme, login, hosts] = /^(nats|tls):\/\/(?:([^@]*)@)?([^@/]*)\/?$/.exec(text) ?? [];
   const names = (hosts ?? '').split(',');
   const addresses = names.map(parseAddress);
   if (scheme === undefined || addresses.length > serversMax || addresses.includes(null))
     throw new Error(
-      'the servers of NATS are written as nats://host:4222,host:4222,... or tls://..., with user:password@ before the first host if needed',
+      'NATS servers must be given as nats://host:4222,host:4222,... or tls://..., with user:password@ before the first host if needed',
     );
   return { addresses: addresses as NatsAddress[], tls: scheme === 'tls', ...loginOf(login) };
 }

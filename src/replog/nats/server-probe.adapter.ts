@@ -1,12 +1,12 @@
-// What a NATS server says of itself before anybody logs in: its first line.
+// Reads the INFO line that a NATS server sends before the login.
 import { connect } from 'node:net';
 import { type NatsAddress, showAddress } from './nats-servers.ts';
 import type { ServerVersion } from './server-rules.ts';
 
 const probeMs = 1_000;
-const greetingMax = 32_768;
+const infoMax = 32_768;
 
-/** Null when the server cannot be reached or says nothing. */
+/** Null when the server cannot be reached or sends no INFO line. */
 export function probe(address: NatsAddress): Promise<ServerVersion | null> {
   const { promise, resolve } = Promise.withResolvers<ServerVersion | null>();
   const socket = connect(address);
@@ -15,7 +15,7 @@ export function probe(address: NatsAddress): Promise<ServerVersion | null> {
   socket.setEncoding('utf8');
   socket.on('data', (chunk) => {
     text += chunk;
-    if (!text.includes('\n') && text.length < greetingMax) return;
+    if (!text.includes('\n') && text.length < infoMax) return;
     resolve(versionIn(text, showAddress(address)));
     socket.destroy();
   });

@@ -10,7 +10,7 @@ import { serversRefusal } from './server-rules.ts';
 const server = (version: string, cluster?: string) => ({ address: `h-${version}:4222`, version, cluster });
 
 describe('rules for NATS servers', () => {
-  it('takes a single server of any version, and of a cluster only 2.12 or later', () => {
+  it('accepts a single server of any version, and servers of a cluster from 2.12', () => {
     assert.equal(serversRefusal([server('2.9.10')]), null);
     assert.equal(serversRefusal([server('2.12.0', 'c'), server('2.15.2', 'c'), server('3.0.1', 'c')]), null);
     for (const old of ['2.11.99', '2.9.10', '1.4.0', 'strange'])
@@ -22,7 +22,7 @@ describe('rules for NATS servers', () => {
       );
   });
 
-  it('asks a server for its version before logging in', async (t) => {
+  it('reads the version of a server from the line that it sends before the login', async (t) => {
     const lines = ['INFO {"version":"2.10.1","cluster":"c"}\r\n', 'hello\n', 'INFO {broken\n'];
     const expected = [{ version: '2.10.1', cluster: 'c' }, null, null];
     t.plan(lines.length + 1);
@@ -67,7 +67,7 @@ describe('rules for NATS servers', () => {
       );
   });
 
-  it('gives every key a subject of its own and back', () => {
+  it('converts every key to a subject of its own, and back', () => {
     for (const key of ['cluster', 'map/1-2_3', 'a.b', 'ü ', '=2e', '*', '>', '😀', 'a=b'])
       assert.equal(keyOfSubject('b', keySubject('b', key)), key);
     assert.equal(keySubject('b', 'settings/a.b'), '$KV.b.settings/a=2eb');
@@ -75,15 +75,15 @@ describe('rules for NATS servers', () => {
       assert.equal(keyOfSubject('b', foreign), null);
   });
 
-  it('reads the place of a message from the reply subject of either form', () => {
-    const place = { revision: 7, count: 3, pending: 2 };
-    assert.deepEqual(deliveryOf('$JS.ACK.KV_b.consumer.1.7.3.1700.2'), place);
-    assert.deepEqual(deliveryOf('$JS.ACK.domain.account.KV_b.consumer.1.7.3.1700.2.token'), place);
+  it('reads the position of a message from both forms of the reply subject', () => {
+    const position = { revision: 7, count: 3, pending: 2 };
+    assert.deepEqual(deliveryOf('$JS.ACK.KV_b.consumer.1.7.3.1700.2'), position);
+    assert.deepEqual(deliveryOf('$JS.ACK.domain.account.KV_b.consumer.1.7.3.1700.2.token'), position);
     for (const other of ['', '_INBOX.1', '$JS.ACK.KV_b.c.1.x.3.1700.2'])
       assert.equal(deliveryOf(other), null);
   });
 
-  it('finds a header whatever its letters', () => {
+  it('finds a header in upper and lower case', () => {
     const headers = 'NATS/1.0\r\nKV-Operation: DEL\r\ndivan-writes: a b\r\n\r\n';
     assert.equal(headerIn(headers, 'kv-operation'), 'DEL');
     assert.equal(headerIn(headers, 'Divan-Writes'), 'a b');

@@ -1,5 +1,5 @@
-// Which NATS servers may store a configuration. A single server of any version will do for development. Of a cluster every server
-// must be of a version in which two conditional writes cannot both succeed.
+// Which NATS servers may store a configuration. A single server may be of any version. Every server of a cluster must be
+// of a version in which two conditional writes cannot both succeed.
 
 export interface ServerVersion {
   readonly address: string;
@@ -28,5 +28,5 @@ function isAtLeast(version: string, [major, minor]: readonly [number, number]): 
   return ownMajor > major || (ownMajor === major && ownMinor >= minor);
 }
 
-/** Copies of the configuration: one more than half of them must answer. */
+/** Copies of the configuration; more than half of them must store a change. */
 export const replicasOf = (isClustered: boolean): number => (isClustered ? 3 : 1);

@@ -7,7 +7,7 @@ export interface Channel {
   close(): void;
 }
 
-/** What a node asks of the founder; the answer carries the same number. */
+/** A request of a node to the founder; the answer has the same id. */
 export type FounderRequest =
   | { id: number; ask: 'head' }
   | { id: number; ask: 'follow' }
@@ -21,9 +21,12 @@ export type FounderRequest =
       expectedRevision: number;
     };
 
+/** Why a node is not served: the cluster removed it, or does not know it at all. */
+export type Stranger = 'removed' | 'unknown';
+
 /** `feed` messages follow the answer to `follow`; `isFinal`: nothing was changed, and trying again will not help. */
 export type FounderReply =
   | { id: number; value: unknown }
-  | { id: number; error: string; isFinal: boolean }
+  | { id: number; error: string; isFinal: boolean; stranger?: Stranger }
   | { feed: 'record'; record: unknown }
   | { feed: 'complete' };

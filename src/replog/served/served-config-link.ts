@@ -1,4 +1,4 @@
-// The way to a configuration that the founder of the cluster serves.
+// The link to the configuration that the founder of the cluster serves.
 import {
   type ConfigLink,
   FinalError,
@@ -7,7 +7,7 @@ import {
   type StoredRecord,
   type StoreHead,
 } from '../mirror/config-link.ts';
-import type { Channel, FounderReply, FounderRequest } from './channel.ts';
+import type { Channel, FounderReply, FounderRequest, Stranger } from './channel.ts';
 
 type Question = FounderRequest extends infer R ? (R extends FounderRequest ? Omit<R, 'id'> : never) : never;
 
@@ -35,7 +35,7 @@ export class ServedConfigLink implements ConfigLink {
     this.#connect = connect;
   }
 
-  /** The founder forgets at its end which writes it made. */
+  /** The founder's boot id: its process forgets the write ids when it ends. */
   get memory(): string {
     return this.#memory;
   }
@@ -114,7 +114,7 @@ export class ServedConfigLink implements ConfigLink {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
     if ('value' in reply) waiting?.resolve(reply.value);
-    else waiting?.reject(reply.isFinal ? new FinalError(reply.error) : new Error(reply.error));
+    else waiting?.reject(errorOf(reply));
   }
 
   #drop(reason: string): void {
@@ -126,4 +126,19 @@ export class ServedConfigLink implements ConfigLink {
     this.#waiting.clear();
     feed?.lost(reason);
   }
+}
+
+/** The founder refuses this node, because it is no member of the cluster. */
+export class StrangerError extends FinalError {
+  readonly why: Stranger;
+
+  constructor(message: string, why: Stranger) {
+    super(message);
+    this.why = why;
+  }
+}
+
+function errorOf({ error, isFinal, stranger }: Extract<FounderReply, { error: string }>): Error {
+  if (stranger !== undefined) return new StrangerError(error, stranger);
+  return isFinal ? new FinalError(error) : new Error(error);
 }

@@ -6,23 +6,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { nodeUri } from '#base/node-uri.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { configStoreSuite } from '../../../test/contract/config-store.ts';
 import { makeCertificate } from '../../../test/support/certificate.ts';
 import { counting } from '../../../test/support/counting.ts';
-import { KeptInMemory } from '../../../test/support/nats-store.ts';
+import { SeenStateInMemory } from '../../../test/support/nats-store.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { type ConfigStore, update } from '../config-store.ts';
 import { EmbeddedConfigStore } from '../embedded-config-store.adapter.ts';
 import { MirroredConfigStore } from '../mirror/mirrored-config-store.ts';
+import { connectToNode, nodeProtocols } from './node-connect.adapter.ts';
 import { ServedConfigLink } from './served-config-link.ts';
 import { StoreServer } from './store-server.ts';
 import { TlsChannel } from './tls-channel.adapter.ts';
-import { connectToFounder } from './tls-connect.adapter.ts';
 
-const pair = await makeCertificate();
+const pair = await makeCertificate([nodeUri('founder')]);
 const own = { ca: pair.certificate, cert: pair.certificate, key: pair.key };
 
 /** A founder with a data folder and a port of its own, which it keeps over restarts. */
@@ -44,7 +45,11 @@ class Founder {
     const store = new EmbeddedConfigStore(join(this.folder, 'config.db'));
     const serving = new StoreServer({ store, identity: 'the cluster', bootId: realRandom.uuid() });
     await serving.start();
-    const options = { ...own, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const;
+    const options = {
+      ...{ ...own, requestCert: true, rejectUnauthorized: true },
+      minVersion: 'TLSv1.3',
+      ALPNProtocols: [nodeProtocols.store],
+    } as const;
     const listening = createServer(options, (socket) => {
       this.sockets.add(socket);
       socket.on('close', () => this.sockets.delete(socket));
@@ -68,12 +73,12 @@ class Founder {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** The access of another node. */
-  async node(seen = new KeptInMemory()): Promise<MirroredConfigStore> {
-    const address = { host: '127.0.0.1', port: this.port, servername: 'localhost' };
+  /** The store as another node uses it. */
+  async node(seen = new SeenStateInMemory()): Promise<MirroredConfigStore> {
+    const address = { nodeId: 'founder', host: '127.0.0.1', port: this.port };
     const store = new MirroredConfigStore({
-      link: new ServedConfigLink('the founder', () => connectToFounder(address, own)),
-      ...{ seen, clock: realClock, random: realRandom, log: silentLog, patienceMs: 3_000 },
+      link: new ServedConfigLink('the founder', () => connectToNode(address, own, nodeProtocols.store)),
+      ...{ seen, clock: realClock, random: realRandom, log: silentLog, changeWaitMs: 3_000 },
     });
     await store.start();
     return store;
@@ -128,7 +133,7 @@ describe('configuration served by a founder', () => {
     );
   });
 
-  it('does not make a key again that was deleted before the answer to its maker was lost', async () => {
+  it('creates a key once when the answer is lost and the key is deleted before the write is repeated', async () => {
     await using founder = await Founder.start();
     await using node = await founder.node();
     await founder.store?.watch('k', (_, entry) => {
@@ -174,7 +179,7 @@ describe('configuration served by a founder', () => {
     assert.ok(await node.put('b', 'again', 0));
   });
 
-  it('refuses an older state put back', async () => {
+  it('refuses the state of a founder that was restored from an older copy', async () => {
     await using founder = await Founder.start();
     await using node = await founder.node();
     await node.put('a', 1, 0);
@@ -182,7 +187,7 @@ describe('configuration served by a founder', () => {
     const copy = `${founder.folder}-copy`;
     cpSync(founder.folder, copy, { recursive: true });
     await founder.start();
-    // The first attempt may be the one that notices the lost connection.
+    // The first attempt may fail because it detects the lost connection.
     await eventually(() => update(node, 'a', 0, () => 2));
     await founder.stop();
     rmSync(founder.folder, { recursive: true });
@@ -193,19 +198,24 @@ describe('configuration served by a founder', () => {
     assert.equal((await node.get('a'))?.value, 2);
   });
 
-  it('serves nobody without a certificate of the authority, and connects to nobody without one', async () => {
+  it('refuses a node, and connects to no founder, whose certificate is not of the authority', async () => {
     await using founder = await Founder.start();
     const stranger = await makeCertificate();
-    const address = { host: '127.0.0.1', port: founder.port, servername: 'localhost' };
+    const address = { nodeId: 'founder', host: '127.0.0.1', port: founder.port };
     const asStranger = { ca: pair.certificate, cert: stranger.certificate, key: stranger.key };
-    const link = new ServedConfigLink('the founder', () => connectToFounder(address, asStranger));
+    const link = new ServedConfigLink('the founder', () =>
+      connectToNode(address, asStranger, nodeProtocols.store),
+    );
     await assert.rejects(link.head());
     assert.equal(founder.sockets.size, 0);
-    await assert.rejects(connectToFounder(address, { ...own, ca: stranger.certificate }), /self-signed/);
+    await assert.rejects(
+      connectToNode(address, { ...own, ca: stranger.certificate }, nodeProtocols.store),
+      /self-signed/,
+    );
     await link[Symbol.asyncDispose]();
   });
 
-  it('answers a change that the founder cannot make with its reason', async () => {
+  it('refuses a change that the founder cannot write, with the reason', async () => {
     await using founder = await Founder.start();
     await using node = await founder.node();
     await node.put('a', 1, 0);

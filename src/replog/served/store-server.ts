@@ -1,29 +1,34 @@
 // The founder's side: serves its configuration store to the other nodes of the cluster, one channel each. It remembers the ids of the last
-// writes of each key since its start, so that a node whose answer was lost finds out what became of its write.
+// writes of each key since its start, so that a node whose answer was lost learns the outcome of its write.
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ConfigStore, Entry } from '../config-store.ts';
 import type { StoredRecord } from '../mirror/config-link.ts';
-import type { Channel, FounderReply, FounderRequest } from './channel.ts';
+import type { Channel, FounderReply, FounderRequest, Stranger } from './channel.ts';
 
 export interface StoreServerOptions {
   /** It must write and call its watchers before `put` returns its promise, as the embedded store does. */
   store: ConfigStore;
-  /** Names the store among all others. */
+  /** The id of the store. */
   identity: string;
-  /** Another one at each start. */
+  /** New at each start. */
   bootId: string;
 }
 
+/** Write ids that a record lists. */
 const writesMax = 16;
-const nothing = 'Nothing was changed: ';
+const unchangedPrefix = 'Nothing was changed: ';
+const strangers: Record<Stranger, string> = {
+  removed: 'this node was removed from the cluster',
+  unknown: 'the cluster does not know this node',
+};
 
 export class StoreServer {
   readonly #options: StoreServerOptions;
-  /** Of the keys that changed since the start. */
+  /** The newest record of each key that changed since the start. */
   readonly #changed = new Map<string, StoredRecord & { writes: readonly string[] }>();
   readonly #channels = new Set<Channel>();
   #watch: { stop(): void } | null = null;
-  /** Of the write that is under way for another node. */
+  /** The ids of the write that is being made for another node. */
   #writing: readonly string[] | null = null;
 
   constructor(options: StoreServerOptions) {
@@ -33,7 +38,7 @@ export class StoreServer {
   async start(): Promise<void> {
     let isStarting = true;
     this.#watch = await this.#options.store.watch('', (key, entry) => {
-      if (!isStarting) this.#note(key, entry);
+      if (!isStarting) this.#recordChange(key, entry);
     });
     isStarting = false;
   }
@@ -43,7 +48,7 @@ export class StoreServer {
     for (const channel of this.#channels) channel.close();
   }
 
-  /** Serves one node, which must have proved that it is one. */
+  /** Serves one node, which the caller has authenticated. */
   serve(channel: Channel): void {
     this.#channels.add(channel);
     const stops: { stop(): void }[] = [];
@@ -62,6 +67,18 @@ export class StoreServer {
     });
   }
 
+  /** Answers every request of a node that is no member, but has a certificate of the cluster's authority, with the reason. */
+  refuse(channel: Channel, stranger: Stranger): void {
+    this.#channels.add(channel);
+    channel.receive({
+      message: (message) => {
+        const { id } = message as FounderRequest;
+        channel.send({ id, error: strangers[stranger], isFinal: true, stranger } satisfies FounderReply);
+      },
+      closed: () => void this.#channels.delete(channel),
+    });
+  }
+
   async #answer(
     channel: Channel,
     request: FounderRequest,
@@ -77,8 +94,12 @@ export class StoreServer {
       else send({ id, error: 'an unknown request', isFinal: true });
     } catch (error) {
       const { message } = error as Error;
-      const isFinal = error instanceof UnwritableError && message.startsWith(nothing);
-      send({ id, error: isFinal ? message.slice(nothing.length).replace(/\.$/, '') : message, isFinal });
+      const isFinal = error instanceof UnwritableError && message.startsWith(unchangedPrefix);
+      send({
+        id,
+        error: isFinal ? message.slice(unchangedPrefix.length).replace(/\.$/, '') : message,
+        isFinal,
+      });
     }
   }
 
@@ -103,7 +124,7 @@ export class StoreServer {
     return this.#changed.get(key) ?? (entry === null ? null : this.#recordOf(entry));
   }
 
-  /** Null: refused, or made before; the node reads the key to find out. */
+  /** Null: refused, or applied before; the node reads the key to learn which. */
   async #write(request: FounderRequest & { ask: 'write' }): Promise<number | null> {
     const { store } = this.#options;
     const { key, json, writes, expectedRevision } = request;
@@ -111,7 +132,7 @@ export class StoreServer {
     if (known?.writes.includes(writes[0] as string)) return null;
     const isDeleted = known?.json === null;
     if (isDeleted && expectedRevision !== known.revision && expectedRevision !== 0) return null;
-    // A deleted key is at the revision of its deletion there, and absent here.
+    // For the node, a deleted key has the revision of its deletion; in this store it is absent.
     const isAbsent = isDeleted || (await store.get(key)) === null;
     if (isAbsent && expectedRevision > store.revision()) return null;
     return this.#change(key, json, isAbsent ? 0 : expectedRevision, writes);
@@ -130,10 +151,10 @@ export class StoreServer {
     return outcome === true ? (this.#changed.get(key)?.revision ?? null) : outcome;
   }
 
-  #note(key: string, entry: Entry | null): void {
+  #recordChange(key: string, entry: Entry | null): void {
     const before = this.#changed.get(key)?.writes ?? [];
     const [id = 'of the founder'] = this.#writing ?? [];
-    // A watcher of the founder may change something in turn.
+    // A watcher of the founder may make a change of its own, which has another id.
     this.#writing = null;
     const revision = entry?.revision ?? this.#options.store.revision();
     const json = entry === null ? null : JSON.stringify(entry.value);

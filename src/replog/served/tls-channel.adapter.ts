@@ -2,9 +2,9 @@
 import type { TLSSocket } from 'node:tls';
 import type { Channel } from './channel.ts';
 
-/** The configuration as a whole is smaller. */
+/** Limit of one message; the whole configuration is smaller. */
 const messageMax = 32 * 1024 * 1024;
-/** What may wait for a slow receiver. */
+/** Bytes that may wait for a slow receiver; above, the connection is closed. */
 const unsentMax = 128 * 1024 * 1024;
 const lengthBytes = 4;
 
@@ -52,13 +52,14 @@ export class TlsChannel implements Channel {
     this.#socket.destroy();
   }
 
-  /** Undefined until a whole one is there. */
+  /** The next message; undefined until it has arrived whole. */
   #next(): unknown {
     if (this.#receivedBytes < lengthBytes) return undefined;
     const [first = Buffer.alloc(0)] = this.#received;
     const head = first.length >= lengthBytes ? first : Buffer.concat(this.#received);
     const length = head.readUInt32BE(0);
-    if (length > messageMax) throw new Error(`a message of ${length} bytes; at most ${messageMax} are taken`);
+    if (length > messageMax)
+      throw new Error(`a message of ${length} bytes; at most ${messageMax} are accepted`);
     if (this.#receivedBytes < lengthBytes + length) return undefined;
     const all = Buffer.concat(this.#received);
     const rest = all.subarray(lengthBytes + length);

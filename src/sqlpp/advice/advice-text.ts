@@ -124,11 +124,12 @@ export function namePart(text: string, variables: readonly string[] = []): strin
     .replaceAll(/^_|_$/g, '');
 }
 
+/** A longer name is cut at `cutNameLength`, and the checksum of the rest (up to ten digits) follows. */
 const nameMax = 74;
-const keptOfLongName = 64;
+const cutNameLength = 64;
 
 export function indexName(parts: readonly string[]): string {
   const name = `adv_${parts.filter((part) => part !== '').join('_')}`;
   if (name.length <= nameMax) return name;
-  return `${name.slice(0, keptOfLongName)}${crc32(name.slice(keptOfLongName))}`;
+  return `${name.slice(0, cutNameLength)}${crc32(name.slice(cutNameLength))}`;
 }

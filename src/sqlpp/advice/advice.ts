@@ -13,7 +13,7 @@ import { arrangementOf, keyOf } from './arrangement.ts';
 import { keysToCover } from './covered-keys.ts';
 import { combinedSides, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
 import { mergeAdvice } from './merge-advice.ts';
-import { documentSide, keyUseOf, slotsOf, type UnnestChain, unnestKey, withLet } from './predicates.ts';
+import { documentSide, keyUseOf, sourceSlots, type UnnestChain, unnestKey, withLet } from './predicates.ts';
 
 export interface AdviceContext {
   readonly datastore: Directory;
@@ -38,8 +38,8 @@ export function adviceFor(statement: PlainStatement, text: string, context: Advi
   return [{ ...advice, covering: advice.plain.length === 1 ? advice.plain[0] : undefined }];
 }
 
-/** A keyspace that a statement reads. */
-interface Place {
+/** The query block around a FROM term, and the conditions that apply to the term. */
+interface TermContext {
   readonly select: LogicalSelect;
   readonly body: LogicalSubselect;
   readonly uses: Uses;
@@ -62,15 +62,15 @@ class Adviser {
       return [...this.select(body.left), ...(body.right ? this.select(body.right) : [])];
     if (!body.from) return [];
     const conditions = conjunctsOf(body.where).map((each) => withLet(each, body.let));
-    const place = { select, body, uses: usesOf(select, body), conditions, joined: [], chain: [] };
-    const all = this.#from(body.from, place);
+    const term = { select, body, uses: usesOf(select, body), conditions, joined: [], chain: [] };
+    const all = this.#from(body.from, term);
     return [...all.filter((each) => !each.isDerived), ...all.filter((each) => each.isDerived)];
   }
 
-  #from(from: LogicalFrom, place: Place): Advice[] {
+  #from(from: LogicalFrom, term: TermContext): Advice[] {
     switch (from.kind) {
       case 'keyspace': {
-        const advice = this.#read(from, place);
+        const advice = this.#read(from, term);
         return advice ? [advice] : [];
       }
       case 'subquery':
@@ -78,53 +78,53 @@ class Adviser {
       case 'join':
       case 'nest': {
         const on = from.on.kind === 'on' ? conjunctsOf(from.on.condition) : [];
-        const first = on.filter((each) => readsOneSource(each, place.body));
-        const conditions = [...place.conditions, ...first];
-        const left = { ...place, conditions, joined: [...place.joined, ...on], chain: [] };
-        const right = { ...place, conditions: [...place.conditions, ...on], joined: [], chain: [] };
+        const first = on.filter((each) => readsOneSource(each, term.body));
+        const conditions = [...term.conditions, ...first];
+        const left = { ...term, conditions, joined: [...term.joined, ...on], chain: [] };
+        const right = { ...term, conditions: [...term.conditions, ...on], joined: [], chain: [] };
         return [...this.#from(from.left, left), ...this.#from(from.right, right)];
       }
       case 'unnest': {
         const step = { source: from.source, expression: from.expression };
-        const chain = from.join === 'inner' ? [step, ...place.chain] : [];
-        return this.#from(from.left, { ...place, chain });
+        const chain = from.join === 'inner' ? [step, ...term.chain] : [];
+        return this.#from(from.left, { ...term, chain });
       }
       default:
         return [];
     }
   }
 
-  #read(from: KeyspaceFrom, place: Place): Advice | undefined {
+  #read(from: KeyspaceFrom, term: TermContext): Advice | undefined {
     const { source, keyspace: ref } = from;
     const { keyspace } = ref;
     if (!keyspace || from.keys) return undefined;
-    const first = place.chain[0]?.expression;
-    const chain = first && readsAny(first, slotsOf(source)) ? place.chain : [];
-    const found = this.#keys(keyspace, source, place.conditions, chain);
-    const made = { keyspace, alias: source.alias, isExplicit: source.isExplicit, isDerived: false };
-    if (!found) return this.#unfiltered(made, from, place);
+    const first = term.chain[0]?.expression;
+    const chain = first && readsAny(first, sourceSlots(source)) ? term.chain : [];
+    const found = this.#keys(keyspace, source, term.conditions, chain);
+    const common = { keyspace, alias: source.alias, isExplicit: source.isExplicit, isDerived: false };
+    if (!found) return this.#unfiltered(common, from, term);
     const [set] = found.sets;
-    const isAlone = rootOf(place.body.from) === from && found.sets.length === 1;
+    const isAlone = rootOf(term.body.from) === from && found.sets.length === 1;
     if (!set || found.sets.length > 1)
-      return { ...made, plain: found.sets.map(plainIndex), covering: undefined };
-    const ordersById = place.conditions.some((each) => readsId(each, source));
-    const asked = { ...place, source, set, isComplete: found.isComplete, ordersById };
-    const arrangement = isAlone ? arrangementOf(asked) : undefined;
+      return { ...common, plain: found.sets.map(plainIndex), covering: undefined };
+    const ordersById = term.conditions.some((each) => readsId(each, source));
+    const request = { ...term, source, set, isComplete: found.isComplete, ordersById };
+    const arrangement = isAlone ? arrangementOf(request) : undefined;
     const known = [...set.keys, ...set.flavors, ...(arrangement?.keys ?? [])];
-    const elementSlots = new Set(place.chain.map((step) => step.source.slot));
-    const more = keysToCover({ source, expressions: place.uses.expressions, known, elementSlots });
+    const elementSlots = new Set(term.chain.map((step) => step.source.slot));
+    const more = keysToCover({ source, expressions: term.uses.expressions, known, elementSlots });
     const plain = plainIndex(set);
     if (!more) {
       if (!arrangement?.property || arrangement.needsCovering)
-        return { ...made, plain: [plain], covering: undefined };
+        return { ...common, plain: [plain], covering: undefined };
       const pushed = { ...plain, keys: arrangement.keys, property: arrangement.property };
       const isSame =
         textsOf(pushed.keys) === textsOf(plain.keys) || (pushed.keys.length > set.keys.length && ordersById);
-      return { ...made, plain: isSame ? [pushed] : [pushed, plain], covering: undefined };
+      return { ...common, plain: isSame ? [pushed] : [pushed, plain], covering: undefined };
     }
     const keys = arrangement ? [...arrangement.keys, ...arrangement.last] : set.keys;
     const covering = { ...plain, keys: distinct([...keys, ...more]), property: arrangement?.property };
-    return { ...made, plain: [plain], covering };
+    return { ...common, plain: [plain], covering };
   }
 
   /** For one side of a MERGE, and for UPDATE and DELETE. */
@@ -149,7 +149,7 @@ class Adviser {
     chain: UnnestChain['steps'],
   ): { readonly sets: KeySet[]; readonly isComplete: boolean } | undefined {
     const side = documentSide(source, (field, value) => this.#context.isKind(keyspace, field, value));
-    const slots = new Set([...slotsOf(source), ...chain.map((step) => step.source.slot)]);
+    const slots = new Set([...sourceSlots(source), ...chain.map((step) => step.source.slot)]);
     const sides = combinedSides(conditions.filter((condition) => readsAny(condition, slots)));
     const array = chain.length > 0 ? unnestKey({ source, steps: chain }, sides) : undefined;
     const elements = new Set(chain.map((step) => step.source.slot));
@@ -168,13 +168,13 @@ class Adviser {
 
   /** Advice for a keyspace without usable conditions: the other side of a join, or a scan of all documents. */
   #unfiltered(
-    made: Omit<Advice, 'plain' | 'covering'>,
+    common: Omit<Advice, 'plain' | 'covering'>,
     from: KeyspaceFrom,
-    place: Place,
+    term: TermContext,
   ): Advice | undefined {
     const { source } = from;
-    if (place.body.from !== from) return this.#derived(made, source, place);
-    const { select, body, uses } = place;
+    if (term.body.from !== from) return this.#derived(common, source, term);
+    const { select, body, uses } = term;
     const { group, projection } = body;
     const read = [
       ...projection.terms.flatMap((term) => (term.kind === 'term' ? [term.expression] : [])),
@@ -199,24 +199,28 @@ class Adviser {
     if (!more || !isComplete || more.length > 0) {
       const isPushed = property !== undefined && !arrangement.needsCovering;
       const pushed = { ...plain, keys: arrangement.keys, property };
-      return { ...made, plain: isPushed ? [pushed, plain] : [plain], covering: undefined };
+      return { ...common, plain: isPushed ? [pushed, plain] : [plain], covering: undefined };
     }
-    return { ...made, plain: [plain], covering: { ...plain, keys: arrangedKeys, property } };
+    return { ...common, plain: [plain], covering: { ...plain, keys: arrangedKeys, property } };
   }
 
-  #derived(made: Omit<Advice, 'plain' | 'covering'>, source: Source, place: Place): Advice | undefined {
+  #derived(
+    common: Omit<Advice, 'plain' | 'covering'>,
+    source: Source,
+    term: TermContext,
+  ): Advice | undefined {
     const side = documentSide(source, () => false);
-    const keys = place.joined
+    const keys = term.joined
       .map((each) => keyUseOf(each, side))
       .filter((each) => each !== undefined && each.rank === ranks.join)
       .map((each) => ({ ...(each as KeyUse), rank: ranks.derived }));
     if (keys.length === 0) return undefined;
     const set = { keys: distinct(keys), flavors: [], shared: 0 };
     const plain = plainIndex(set);
-    const { expressions } = place.uses;
+    const { expressions } = term.uses;
     const more = keysToCover({ source, expressions, known: keys, elementSlots: new Set() });
     const covering = more && { ...plain, keys: [...set.keys, ...more] };
-    return { ...made, plain: [plain], covering, isDerived: true };
+    return { ...common, plain: [plain], covering, isDerived: true };
   }
 }
 
@@ -245,5 +249,5 @@ function rootOf(from: LogicalFrom | undefined): LogicalFrom | undefined {
 }
 
 function readsOneSource(condition: Expression, { sources }: LogicalSubselect): boolean {
-  return sources.filter((source) => readsAny(condition, slotsOf(source))).length === 1;
+  return sources.filter((source) => readsAny(condition, sourceSlots(source))).length === 1;
 }

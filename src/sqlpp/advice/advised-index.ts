@@ -5,16 +5,20 @@ import type { KeyUse } from './key-use.ts';
 /** An index that would help. */
 export interface AdvisedIndex {
   readonly keys: readonly KeyUse[];
+  /** Conditions of a partial index. */
   readonly flavors: readonly KeyUse[];
   /** The index includes documents whose first key is MISSING. */
   readonly includesMissing: boolean;
+  /** Why the keys have this order, as shown to the user. */
   readonly rule: string;
+  /** Operations that the index does instead of the query (`LIMIT pushdown`), as shown to the user. */
   readonly property: string | undefined;
 }
 
 export interface Advice {
   readonly keyspace: Keyspace;
   readonly alias: string;
+  /** The statement names the alias. */
   readonly isExplicit: boolean;
   readonly plain: readonly AdvisedIndex[];
   readonly covering: AdvisedIndex | undefined;

@@ -7,7 +7,7 @@ import type { Expression } from '../tree/query.ts';
 import { keyText, namePart, ofDocument } from './advice-text.ts';
 import type { KeySet, KeyUse } from './key-use.ts';
 import { ranks } from './key-use.ts';
-import { slotsOf } from './predicates.ts';
+import { sourceSlots } from './predicates.ts';
 
 export interface Arrangement {
   readonly keys: readonly KeyUse[];
@@ -19,7 +19,7 @@ export interface Arrangement {
   readonly last: readonly KeyUse[];
 }
 
-interface Asked {
+interface ArrangementRequest {
   readonly select: LogicalSelect;
   readonly body: LogicalSubselect;
   readonly source: Source;
@@ -30,13 +30,13 @@ interface Asked {
   readonly ordersById: boolean;
 }
 
-export function arrangementOf(asked: Asked): Arrangement {
-  const { select, body, source, set, isComplete } = asked;
+export function arrangementOf(request: ArrangementRequest): Arrangement {
+  const { select, body, source, set, isComplete } = request;
   const plain: Arrangement = { keys: set.keys, property: undefined, needsCovering: false, last: [] };
   if (body.windows.length > 0 || body.projection.isDistinct) return plain;
-  const groups = body.group ? groupKeys(asked) : [];
+  const groups = body.group ? groupKeys(request) : [];
   if (!groups) return plain;
-  const order = orderKeys(asked, groups);
+  const order = orderKeys(request, groups);
   const isOrdered = order !== undefined && order.length > 0;
   const isExact = isComplete && set.keys.every(({ rank }) => rank <= ranks.less);
   const isLimited = select.limit !== undefined && isExact && (isOrdered || select.order.length === 0);
@@ -65,7 +65,7 @@ function arranged(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUse[]
 }
 
 /** Undefined: the index cannot group. */
-function groupKeys({ body, source, set, isComplete }: Asked): readonly KeyUse[] | undefined {
+function groupKeys({ body, source, set, isComplete }: ArrangementRequest): readonly KeyUse[] | undefined {
   const { group } = body;
   if (!group || !isComplete || group.having || group.rows || group.letting.length > 0) return undefined;
   const keys: KeyUse[] = [];
@@ -80,7 +80,7 @@ function groupKeys({ body, source, set, isComplete }: Asked): readonly KeyUse[] 
 
 /** Undefined if the index has another order, or the statement needs none. */
 function orderKeys(
-  { select, body, source, set, ordersById }: Asked,
+  { select, body, source, set, ordersById }: ArrangementRequest,
   groups: readonly KeyUse[],
 ): readonly KeyUse[] | undefined {
   const keys: KeyUse[] = [];
@@ -112,7 +112,7 @@ function aggregated({ group }: LogicalSubselect, source: Source): readonly KeyUs
 }
 
 export function keyOf(expression: Expression, source: Source): KeyUse | undefined {
-  if (!readsAny(expression, slotsOf(source))) return undefined;
+  if (!readsAny(expression, sourceSlots(source))) return undefined;
   if (expression.kind === 'slot' && expression.slot === source.slot) return undefined;
   const text = keyText(ofDocument(expression, source));
   return {

@@ -5,9 +5,9 @@ import { childrenOf } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
 import { keyOf } from './arrangement.ts';
 import type { KeyUse } from './key-use.ts';
-import { slotsOf } from './predicates.ts';
+import { sourceSlots } from './predicates.ts';
 
-interface Asked {
+interface CoverRequest {
   readonly source: Source;
   /** All expressions that the statement reads. */
   readonly expressions: readonly Expression[];
@@ -17,7 +17,8 @@ interface Asked {
   readonly elementSlots: ReadonlySet<number>;
 }
 
-const parts = new Set<Expression['kind']>([
+/** Expressions of these kinds do not become keys themselves; the expressions in them do. */
+const composed = new Set<Expression['kind']>([
   'comparison',
   'logical',
   'between',
@@ -35,8 +36,13 @@ const parts = new Set<Expression['kind']>([
 ]);
 
 /** The additional keys sorted by name; undefined if no index can cover the statement. */
-export function keysToCover({ source, expressions, known, elementSlots }: Asked): KeyUse[] | undefined {
-  const own = slotsOf(source);
+export function keysToCover({
+  source,
+  expressions,
+  known,
+  elementSlots,
+}: CoverRequest): KeyUse[] | undefined {
+  const own = sourceSlots(source);
   const texts = new Set(known.map(({ text }) => text));
   const more = new Map<string, KeyUse>();
   let isWhole = false;
@@ -49,7 +55,7 @@ export function keysToCover({ source, expressions, known, elementSlots }: Asked)
     }
     const key = readsOnly(node, own) ? keyOf(node, source) : undefined;
     if (key && texts.has(key.text)) return;
-    if (!key || parts.has(node.kind) || readsWhole(node, source))
+    if (!key || composed.has(node.kind) || readsWhole(node, source))
       for (const child of childrenOf(node)) visit(child);
     else more.set(key.text, key);
   };

@@ -9,7 +9,7 @@ import { Scope } from '../plan/scope.ts';
 import type { Merge } from '../tree/change.ts';
 import type { Expression } from '../tree/query.ts';
 import type { Advice } from './advised-index.ts';
-import { slotsOf } from './predicates.ts';
+import { sourceSlots } from './predicates.ts';
 
 type SideAdvice = (
   keyspace: Keyspace,
@@ -28,7 +28,7 @@ export function mergeAdvice(resolver: Resolver, node: Merge, adviceOf: SideAdvic
   const target = addSource(both, sources, alias, node.into.alias !== undefined, 'keyspace');
   both.defaultSource = undefined;
   const on = conjunctsOf(resolver.expression(node.on, both));
-  const own = on.filter((each) => !readsAny(each, slotsOf(target)));
+  const own = on.filter((each) => !readsAny(each, sourceSlots(target)));
   const advice = [
     using.kind === 'keyspace' && using.keyspace.keyspace && !using.keys
       ? adviceOf(using.keyspace.keyspace, using.source, own)

@@ -21,13 +21,13 @@ export interface KeySide {
   readonly quantified?: (node: Quantified) => KeyUse | undefined;
 }
 
-export function slotsOf(source: Source): Set<number> {
+export function sourceSlots(source: Source): Set<number> {
   return new Set([source.slot, source.idSlot, source.metaSlot].filter((slot) => slot !== undefined));
 }
 
 /** Keys of a keyspace's documents. */
 export function documentSide(source: Source, isKind: IsKind): KeySide {
-  const own = slotsOf(source);
+  const own = sourceSlots(source);
   const isOwn = (node: Expression): boolean => readsAny(node, own);
   return {
     isOwn,
@@ -95,7 +95,7 @@ function comparisonUse(
 
 /** ANY … IN field SATISFIES … END: a key of an array index. */
 function arrayKeyOf(node: Quantified, source: Source): KeyUse | undefined {
-  const own = slotsOf(source);
+  const own = sourceSlots(source);
   if (!node.bindings.every(({ of }) => readsAny(of, own))) return undefined;
   const found = elementKey(node, source, []);
   return found && { ...found, answers: (part) => part === node };
@@ -134,11 +134,11 @@ function elementKey(node: Quantified, source: Source, outer: readonly string[]):
         : first.text;
   const written = (sides[0] ?? []).map(({ text }) => text);
   const inOrder = set.keys.toSorted((a, b) => written.indexOf(a.text) - written.indexOf(b.text));
-  const places = node.bindings.map(({ of }) => namePart(keyText(ofDocument(of, source)), variables));
+  const arrayTexts = node.bindings.map(({ of }) => namePart(keyText(ofDocument(of, source)), variables));
   const own = inOrder.map(({ name }) => name.replace(/^DISTINCT_/, ''));
   return {
     text: `DISTINCT ARRAY ${value} FOR ${bindingsText(node.bindings, source)} END`,
-    name: ['DISTINCT', ...places, ...own].filter((part) => part !== '').join('_'),
+    name: ['DISTINCT', ...arrayTexts, ...own].filter((part) => part !== '').join('_'),
     rank: Math.min(...set.keys.map(({ rank }) => rank)),
     isMissing: false,
     flavor: undefined,
@@ -162,27 +162,27 @@ export function unnestKey({ source, steps }: UnnestChain, sides: readonly (reado
     textOf: (node) => keyText(node),
     nameOf: (text) => (/^`[^`]+`(\.`[^`]+`)+$/.test(text) ? namePart(text, aliases) : namePart(text)),
   };
-  const uses = sides.map((side0) =>
-    side0.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
+  const uses = sides.map((conjuncts) =>
+    conjuncts.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
   );
   const shared = uses.every((each) => each.length > 0) ? (keySetsOf(uses)?.[0]?.keys ?? []) : [];
   const last = steps.at(-1) as UnnestChain['steps'][number];
   const isWhole =
     shared.length === 0 || (shared.length === 1 && shared[0]?.text === `\`${last.source.alias}\``);
-  const places = steps.map(({ expression }) => placeText(expression, source));
+  const arrayTexts = steps.map(({ expression }) => arrayText(expression, source));
   const value =
     shared.length > 1 ? `FLATTEN_KEYS(${shared.map(({ text }) => text).join(',')})` : (shared[0]?.text ?? '');
   let text = isWhole
-    ? `ALL ${places.at(-1)}`
-    : `ALL ARRAY ${value} FOR ${last.source.alias} IN ${places.at(-1)} END`;
+    ? `ALL ${arrayTexts.at(-1)}`
+    : `ALL ARRAY ${value} FOR ${last.source.alias} IN ${arrayTexts.at(-1)} END`;
   for (let at = steps.length - 2; at >= 0; at--)
-    text = `ALL ARRAY (${text}) FOR ${steps[at]?.source.alias} IN ${places[at]} END`;
+    text = `ALL ARRAY (${text}) FOR ${steps[at]?.source.alias} IN ${arrayTexts[at]} END`;
   const keys = isWhole ? [] : shared.map(({ name }) => name);
   const known = new Set(shared.map((each) => each.text));
   const arrays = new Set(steps.map(({ expression }) => expression));
   return {
     text,
-    name: ['ALL', ...steps.map(({ expression }) => placeName(expression, source, aliases)), ...keys].join(
+    name: ['ALL', ...steps.map(({ expression }) => arrayName(expression, source, aliases)), ...keys].join(
       '_',
     ),
     rank: ranks.unnest,
@@ -196,11 +196,11 @@ export function unnestKey({ source, steps }: UnnestChain, sides: readonly (reado
 }
 
 /** The array's text without the alias of the keyspace. */
-function placeText(expression: Expression, source: Source): string {
+function arrayText(expression: Expression, source: Source): string {
   return withoutBrackets(formatExpression(expression)).replaceAll(`\`${source.alias}\`.`, '');
 }
 
-function placeName(expression: Expression, source: Source, aliases: readonly string[]): string {
+function arrayName(expression: Expression, source: Source, aliases: readonly string[]): string {
   return expression.kind === 'field'
     ? namePart(formatExpression(expression), [source.alias, ...aliases])
     : namePart(formatExpression(expression));

@@ -41,7 +41,7 @@ export interface DocumentWrite {
   readonly readCas?: bigint;
   /** Absolute seconds since 1970, 0: none, 'keep': as the document has it. */
   readonly expiration: number | 'keep';
-  /** Set (JSON text) or remove (null). */
+  /** Extended attributes to set (JSON text) or remove (null). */
   readonly xattrs?: ReadonlyMap<string, Uint8Array | null>;
 }
 

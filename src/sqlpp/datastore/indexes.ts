@@ -31,6 +31,8 @@ export interface IndexDefinition {
   readonly partition?: { readonly expressions: readonly string[]; readonly partitions: number };
   readonly isDeferred: boolean;
   readonly replicas: number;
+  /** `WITH` names the nodes that are to have it; not stored. */
+  readonly namesNodes?: true;
 }
 
 export interface IndexStatus {
@@ -79,7 +81,7 @@ export interface IndexScan {
   /** Infinity: all. */
   readonly limit: number;
   readonly consistency: Consistency;
-  /** Timeout for consistency; 0: that of the index service. Then fails with IndexScanTimeout. */
+  /** Timeout for consistency; 0: that of the index service. After it the scan fails with IndexScanTimeout. */
   readonly waitMs: number;
   /** Documents that a transaction has changed, by id, which replace the stored ones; null: removed. */
   readonly changed?: ReadonlyMap<string, StoredDocument | null>;

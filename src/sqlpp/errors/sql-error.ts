@@ -1,4 +1,4 @@
-// Errors and warnings of statements as clients see them. Made only by `sqlError`, from the catalogue.
+// Errors and warnings of statements as clients see them. Made only by `sqlError` and `sqlErrorWith`, from the catalogue.
 import { type ErrorCode, texts } from './catalogue.ts';
 
 export interface SqlErrorDetails {

@@ -24,7 +24,7 @@ export function compileCall(node: Call, compiler: Compiling): Evaluate {
   };
 }
 
-/** Returned when no argument is MISSING or NULL. */
+/** Returned when no MISSING or NULL argument decides the result. */
 const goOn = Symbol('go on');
 
 function propagated(values: readonly Value[]): null | undefined | typeof goOn {

@@ -102,11 +102,11 @@ class Compiler implements Compiling {
       case 'comparison':
         return compileComparison(node, this);
       default:
-        return this.longer(node);
+        return this.compileOther(node);
     }
   }
 
-  private longer(node: Expression): Evaluate {
+  private compileOther(node: Expression): Evaluate {
     switch (node.kind) {
       case 'between':
         return compileBetween(node, this);

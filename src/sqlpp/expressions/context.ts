@@ -1,2 +1,2 @@
-// Defined in src/sqlpp/functions, which use it, too.
+// src/sqlpp/functions defines the evaluation context, since functions use it, too.
 export type { EvaluationContext } from '../functions/context.ts';

@@ -72,7 +72,7 @@ function check(cases: readonly (readonly [text: string, expected: string])[], do
   }
 }
 
-test('AND, OR and NOT have three values and MISSING', () => {
+test('AND, OR and NOT follow three-valued logic with MISSING', () => {
   const values = ['true', 'false', 'null', 'missing'];
   const and = [
     'true',
@@ -151,7 +151,7 @@ test('comparisons propagate NULL and MISSING, and order different types by type'
   ]);
 });
 
-test('IN and WITHIN', () => {
+test('IN finds equal items, WITHIN also nested ones; a NULL item makes a miss NULL', () => {
   check([
     ['1 IN [2, 1]', 'true'],
     ['1 IN [2, null]', 'null'],
@@ -168,7 +168,7 @@ test('IN and WITHIN', () => {
   ]);
 });
 
-test('fields, elements and slices', () => {
+test('fields, elements and slices of missing parts are MISSING', () => {
   check(
     [
       ['a.b', '1'],
@@ -195,7 +195,7 @@ test('fields, elements and slices', () => {
   );
 });
 
-test('LIKE', () => {
+test('LIKE matches % with any text, _ with one character, and escaped ones literally', () => {
   check([
     ['"abc" LIKE "a%"', 'true'],
     ['"abc" LIKE "%c"', 'true'],
@@ -234,7 +234,7 @@ test('LIKE agrees with a plain matcher', () => {
   );
 });
 
-test('ANY, EVERY and comprehensions', () => {
+test('ANY, EVERY and comprehensions iterate over arrays, nested values and positions', () => {
   check(
     [
       ['ANY v IN list SATISFIES v > 2 END', 'true'],
@@ -262,7 +262,7 @@ test('ANY, EVERY and comprehensions', () => {
   );
 });
 
-test('CASE, objects, arrays, arithmetic and ||', () => {
+test('CASE, objects, arrays, arithmetic and || handle NULL and MISSING', () => {
   check([
     ['CASE WHEN false THEN 1 WHEN 2 THEN 3 END', '3'],
     ['CASE WHEN null THEN 1 END', 'null'],
@@ -287,7 +287,7 @@ test('CASE, objects, arrays, arithmetic and ||', () => {
   ]);
 });
 
-test('reads parameters from the request, and names a missing one', () => {
+test('a parameter is read from the request; the error for a missing one names it', () => {
   const context = evaluationContext({ named: new Map([['n', 5]]), positional: ['x'] });
   assert.equal(compile(parseExpression('$n + 1'))([], context), 6);
   assert.equal(compile(parseExpression('$1 || ?'))([], context), 'xx');
@@ -308,7 +308,7 @@ test('a recursive function keeps the variables of its caller', () => {
 
 test('canonical text parses to the same tree', () => {
   const names = fc.constantFrom('a', 'b c', 'sel`ect', 'x\\y', 'Ä');
-  const withoutPlaces = (node: unknown): unknown =>
+  const withoutOffsets = (node: unknown): unknown =>
     JSON.parse(
       JSON.stringify(node, (key, value) =>
         key === 'at'
@@ -477,7 +477,7 @@ test('canonical text parses to the same tree', () => {
   fc.assert(
     fc.property(expression, (tree) => {
       const text = formatExpression(tree);
-      assert.deepEqual(withoutPlaces(parseExpression(text)), withoutPlaces(tree), text);
+      assert.deepEqual(withoutOffsets(parseExpression(text)), withoutOffsets(tree), text);
     }),
     { numRuns: 500 },
   );

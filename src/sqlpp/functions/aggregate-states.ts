@@ -1,4 +1,4 @@
-// The states of aggregates: add values, merge partial states, compute the result. Without values it is NULL, for COUNT 0.
+// The states of aggregates: add values, merge partial states, compute the result. Without values the result is NULL, for COUNT 0.
 import type { Aggregate } from '../tree/query.ts';
 import { add, divide } from '../values/arithmetic.ts';
 import { collate } from '../values/collation.ts';
@@ -14,7 +14,7 @@ export interface AggregateState {
   merge(other: AggregateState): void;
   result(): Value;
   /** How many values the state stores; absent: none. */
-  readonly kept?: number;
+  readonly storedValues?: number;
 }
 
 /** A new state of an aggregate, DISTINCT or not. The caller applies FILTER. */
@@ -43,7 +43,7 @@ function stateNamed(name: string): AggregateState {
     case 'max':
       return new Extreme(1);
     case 'array_agg':
-      return new Gathered();
+      return new ArrayAgg();
     case 'median':
       return new Numbers(median);
     case 'variance':
@@ -165,10 +165,10 @@ class Extreme implements AggregateState {
 }
 
 /** ARRAY_AGG: all values except MISSING, in collation order. */
-class Gathered implements AggregateState {
+class ArrayAgg implements AggregateState {
   private readonly values: Value[] = [];
 
-  get kept(): number {
+  get storedValues(): number {
     return this.values.length;
   }
 
@@ -177,7 +177,7 @@ class Gathered implements AggregateState {
   }
 
   merge(other: AggregateState): void {
-    for (const value of (other as Gathered).values) this.values.push(value);
+    for (const value of (other as ArrayAgg).values) this.values.push(value);
   }
 
   result(): Value {
@@ -193,7 +193,7 @@ class Numbers implements AggregateState {
     this.of = of;
   }
 
-  get kept(): number {
+  get storedValues(): number {
     return this.values.length;
   }
 
@@ -238,7 +238,7 @@ class Distinct implements AggregateState {
     this.inner = inner;
   }
 
-  get kept(): number {
+  get storedValues(): number {
     return this.values.size;
   }
 

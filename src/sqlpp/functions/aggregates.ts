@@ -1,6 +1,7 @@
 // The aggregates and window functions, and the clauses that each allows.
 
 export interface AggregateRules {
+  /** The fewest and the most arguments. */
   readonly minimum: number;
   readonly maximum: number;
   /** Allowed without OVER. */

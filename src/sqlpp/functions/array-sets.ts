@@ -26,12 +26,12 @@ const ofArrays =
   (values) =>
     values.every(isArray) ? of(values as readonly Items[]) : null;
 
-const thatCount =
-  (willDo: (count: number, arrays: number) => boolean): Implementation =>
+const itemsWhere =
+  (isWanted: (count: number, arrays: number) => boolean): Implementation =>
   (values, context, memo) =>
     ofArrays((arrays) =>
       counts(arrays)
-        .filter(({ count }) => willDo(count, arrays.length))
+        .filter(({ count }) => isWanted(count, arrays.length))
         .map(({ value }) => value),
     )(values, context, memo);
 
@@ -50,7 +50,7 @@ export const arraySets = new Declarations('array')
   .add(
     'array_distinct',
     'array',
-    'The items, equal ones once.',
+    'The array without duplicate items.',
     ofArrays((arrays) => counts(arrays).map(({ value }) => value)),
     missing,
   )
@@ -66,20 +66,20 @@ export const arraySets = new Declarations('array')
     'array_symdiff',
     'array, array [, array …]',
     'The items that exactly one array has.',
-    thatCount((count) => count === 1),
+    itemsWhere((count) => count === 1),
     { nulls: 'missing', synonyms: ['array_symdiff1'] },
   )
   .add(
     'array_symdiffn',
     'array, array [, array …]',
     'The items that an odd number of arrays have.',
-    thatCount((count) => count % 2 === 1),
+    itemsWhere((count) => count % 2 === 1),
     missing,
   )
   .add(
     'array_union',
     'array, array [, array …]',
     'The items that any array has.',
-    thatCount(() => true),
+    itemsWhere(() => true),
     missing,
   );

@@ -92,7 +92,7 @@ const replace: Implementation = ([items, searched, by, count = Infinity]) => {
 const remove = (items: Items, values: Items): Items =>
   items.filter((item) => !values.some((value) => equal(item, value) === true));
 
-/** The items that the array does not have yet. */
+/** Appends the values that the array does not contain. */
 const put = (items: Items, values: Items): Items => [
   ...items,
   ...values.filter((value) => !has(items, value)),
@@ -146,7 +146,7 @@ export const arrays = new Declarations('array')
   .add(
     'array_append',
     'array, value [, value …]',
-    'The array with the values behind it.',
+    'The array with the values appended.',
     withValues((items, values) => [...items, ...values]),
     missing,
   )
@@ -154,14 +154,14 @@ export const arrays = new Declarations('array')
   .add(
     'array_binary_search',
     'array, value',
-    'The position of the value in a sorted array, of several the first; -1 if it is not there.',
+    'The first position of the value in a sorted array, from 0; -1 if the array does not contain it.',
     binarySearch,
     { nulls: 'own' },
   )
   .add(
     'array_concat',
     'array, array [, array …]',
-    'The arrays one behind the other.',
+    'The arrays joined.',
     (values) => (values.every(isArray) ? (values as readonly Items[]).flat() : null),
     missing,
   )
@@ -189,7 +189,7 @@ export const arrays = new Declarations('array')
   .add(
     'array_flatten',
     'array, depth',
-    'The items of arrays within the array in their place, down to a depth; negative: all.',
+    'The array with nested arrays replaced by their items, down to a depth; negative: all depths.',
     ([items, depth]) => (isArray(items) && isInteger(depth) ? flattened(items, depth) : null),
   )
   .add(
@@ -223,25 +223,31 @@ export const arrays = new Declarations('array')
     'The smallest item that is neither NULL nor MISSING.',
     ofArray((items) => extreme(items, -1)),
   )
-  .add('array_move', 'array, from, to', 'The array with the item of one position in another.', move)
+  .add('array_move', 'array, from, to', 'The array with the item of one position moved to another.', move)
   .add(
     'array_position',
     'array, value',
-    'The first position of the value, from 0; -1 if it is not there.',
+    'The first position of the value, from 0; -1 if the array does not contain it.',
     withKnown((items, value) => items.findIndex((item) => equal(value, item) === true)),
     { nulls: 'missing', synonyms: ['array_pos'] },
   )
-  .add('array_prepend', 'value [, value …], array', 'The array with the values before it.', prepend, missing)
+  .add(
+    'array_prepend',
+    'value [, value …], array',
+    'The array with the values before its items.',
+    prepend,
+    missing,
+  )
   .add(
     'array_put',
     'array, value [, value …]',
-    'The array with those values behind it that it does not have.',
+    'The array with those values appended that it does not contain.',
     withValues(put),
     { synonyms: ['array_add', 'array_upsert'] },
   )
   .add('array_range', 'start, end [, step]', 'The numbers from start to below end.', range)
   .add('array_remove', 'array, value [, value …]', 'The array without these values.', withValues(remove))
-  .add('array_repeat', 'value, count', 'An array with the value so many times.', repeat, missing)
+  .add('array_repeat', 'value, count', 'An array that contains the value `count` times.', repeat, missing)
   .add(
     'array_replace',
     'array, searched, by [, count]',
@@ -252,7 +258,7 @@ export const arrays = new Declarations('array')
   .add(
     'array_reverse',
     'array',
-    'The array from its end to its start.',
+    'The array in reverse order.',
     ofArray((items) => items.toReversed()),
   )
   .add(
@@ -264,7 +270,7 @@ export const arrays = new Declarations('array')
   .add(
     'array_star',
     'array',
-    'An object with an array for each member of the objects in the array, as `[*]`.',
+    'An object with an array for each member of the objects in the array, like `[*]`.',
     ([items]) => arrayStar(items),
   )
   .add(

@@ -82,7 +82,7 @@ export const bits = new Declarations('bit')
   .add(
     'bitshift',
     'integer, places [, rotates]',
-    'The bits moved to the left, or to the right if negative; with true what falls out comes in on the other side.',
+    'The bits shifted to the left, or to the right if negative; with true they rotate.',
     shift,
   )
   .add(

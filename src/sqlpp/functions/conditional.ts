@@ -13,23 +13,23 @@ const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[]
 
 /** The first accepted argument, else NULL. */
 const first =
-  (willDo: (value: Value) => boolean): Implementation =>
+  (isAccepted: (value: Value) => boolean): Implementation =>
   (values) => {
-    const found = values.find(willDo);
-    return found === undefined && !values.some((value) => value === undefined && willDo(value))
+    const found = values.find(isAccepted);
+    return found === undefined && !values.some((value) => value === undefined && isAccepted(value))
       ? null
       : found;
   };
 
 /** The first accepted number. An earlier argument that is not a number gives NULL; a MISSING argument gives MISSING. */
 const firstNumber =
-  (willDo: (value: number) => boolean): Implementation =>
+  (isAccepted: (value: number) => boolean): Implementation =>
   (values) => {
     let isMissing = false;
     for (const value of values) {
       if (value === undefined) isMissing = true;
       else if (!isNumber(value)) return null;
-      else if (willDo(Number(value))) return value;
+      else if (isAccepted(Number(value))) return value;
     }
     return isMissing ? undefined : null;
   };
@@ -105,7 +105,7 @@ export const conditional = new Declarations('conditional')
   .add(
     'decode',
     'value, search, result [, search, result …]',
-    'The result behind the first search that the value equals, else the last argument if one is over, else NULL.',
+    'The result that follows the first search equal to the value, else the last argument if no search precedes it, else NULL.',
     decode,
     own,
   )

@@ -11,7 +11,7 @@ export type NullRule = 'propagate' | 'missing' | 'own';
 /** State that a call keeps between rows, such as a compiled pattern. */
 export interface Memo {
   key?: unknown;
-  kept?: unknown;
+  value?: unknown;
 }
 
 export type Implementation = (values: readonly Value[], context: EvaluationContext, memo: Memo) => Value;
@@ -24,7 +24,7 @@ export interface FunctionDeclaration {
   readonly minimum: number;
   readonly maximum: number;
   readonly nulls: NullRule;
-  /** Calls with the same arguments may differ: not computed once for all rows, and not indexed. */
+  /** Calls with the same arguments may return different results, so each row evaluates the call, and it cannot be indexed. */
   readonly isVolatile: boolean;
   /** The evaluation context implements the function. */
   readonly isSpecial: boolean;

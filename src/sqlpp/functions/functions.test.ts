@@ -65,7 +65,7 @@ test('names and synonyms are unique, and none is an aggregate', () => {
   assert.ok(names.length >= 345, String(names.length));
 });
 
-test('arguments are counted from the signature', () => {
+test('the signature determines how many arguments a function takes', () => {
   const counts = (name: string): readonly (number | undefined)[] => [
     functionNamed(name)?.minimum,
     functionNamed(name)?.maximum,
@@ -86,8 +86,8 @@ for (const declaration of plain) {
     for (let count = Math.max(1, minimum); count <= most; count++) {
       for (const sample of samples) {
         for (let at = 0; at < count; at++) {
-          for (const odd of [undefined, null, ...samples]) {
-            const values = new Array<Value>(count).fill(sample).with(at, odd);
+          for (const special of [undefined, null, ...samples]) {
+            const values = new Array<Value>(count).fill(sample).with(at, special);
             let result: Value;
             try {
               result = call(declaration, values);
@@ -95,8 +95,8 @@ for (const declaration of plain) {
               assert.ok(error instanceof SqlError, `${name}: ${String(error)}`);
               continue;
             }
-            if (odd === undefined && nulls !== 'own') assert.equal(result, undefined);
-            if (odd === null && nulls === 'propagate') assert.equal(result, null);
+            if (special === undefined && nulls !== 'own') assert.equal(result, undefined);
+            if (special === null && nulls === 'propagate') assert.equal(result, null);
             assertValue(result);
           }
         }
@@ -157,7 +157,7 @@ test('no argument makes a function fail with an error other than a SqlError', ()
   );
 });
 
-test('bounds the size of results', () => {
+test('a function refuses to create an oversized result', () => {
   const refused = (name: string, ...values: Value[]): void => {
     assert.throws(
       () => call(functionNamed(name) as FunctionDeclaration, values),
@@ -174,7 +174,7 @@ test('bounds the size of results', () => {
   refused('date_range_str', '1980-01-01', '9999-12-31', 'day');
 });
 
-test('regular expressions are those of RE2', () => {
+test('regular expressions have the syntax of RE2', () => {
   const matches = (pattern: string, text: string): boolean => new RegularExpression(pattern).test(text);
   assert.ok(matches('(?i)ABC', 'xabc'));
   assert.ok(matches('^[[:alpha:]_]+$', 'ab_c'));
@@ -193,14 +193,14 @@ test('regular expressions are those of RE2', () => {
   assert.throws(() => new RegularExpression('a'.repeat(20_000)), /at most/);
 });
 
-test('matches nested regular expressions in linear time', () => {
+test('nested repetitions match in linear time', () => {
   const text = `${'a'.repeat(100_000)}!`;
   for (const pattern of ['(a+)+$', '(?i)(a+)+$', '(a|aa)+$', '(\\p{L}+)+$', '(a{1,30})+$'])
     assert.ok(!new RegularExpression(pattern).test(text), pattern);
   assert.throws(() => new RegularExpression('((a{1,100}){1,100}){1,100}'), SqlError);
 });
 
-test('finds consecutive matches like Go', () => {
+test('successive matches are the same as in Go', () => {
   const of = (pattern: string, text: string) =>
     [...new RegularExpression(pattern).matches(text)].map((match) => match.text);
   assert.deepEqual(of('a*', 'baaac'), ['', 'aaa', '']);

@@ -16,7 +16,7 @@ const digests: Readonly<Record<string, string>> = {
   'sha512/256': 'sha512-256',
 };
 
-/** A polynomial with reversed bits, as the tables of CRC32 need it. */
+/** Polynomials of CRC32 with reversed bits. */
 const polynomials: Readonly<Record<string, number>> = {
   ieee: 0xedb88320,
   castagnoli: 0x82f63b78,

@@ -73,7 +73,7 @@ const abort: Implementation = ([text]) => {
 };
 
 export const json = new Declarations('json')
-  .add('json_decode', 'string', 'The value that JSON text stands for; NULL if it is none.', decode, {
+  .add('json_decode', 'string', 'The value of JSON text; NULL for other text.', decode, {
     synonyms: ['decode_json'],
   })
   .add('json_encode', 'value', 'The value as JSON text.', ([value]) => encode(value), {
@@ -96,7 +96,7 @@ export const json = new Declarations('json')
     'How many bytes, items or members a string, an array or an object has.',
     polyLength,
   )
-  .add('len', 'value', 'As POLY_LENGTH, of a boolean 1, of a number the characters of its text.', len)
+  .add('len', 'value', 'Like POLY_LENGTH; for a boolean 1, for a number the length of its text.', len)
   .add('base64_encode', 'value', 'The bytes of the value as JSON text, in base64.', base64Encode, {
     nulls: 'missing',
     synonyms: ['base64', 'encode_base64'],
@@ -104,7 +104,7 @@ export const json = new Declarations('json')
   .add(
     'base64_decode',
     'string',
-    'The value whose JSON text is in base64; NULL for what is no base64.',
+    'The value whose JSON text is in base64, binary if the bytes are not JSON; NULL for other text.',
     base64Decode,
     { synonyms: ['decode_base64'] },
   )

@@ -49,7 +49,7 @@ export function likePattern(pattern: string, escape_: string): (text: string) =>
   return (text) => matchesRuns(text, runs, startsFree, endsFree);
 }
 
-/** The parts between `%`: characters, null for any one. */
+/** A part between `%`: its characters; null matches any character. */
 type Run = readonly (string | null)[];
 
 function runsOf(pieces: readonly Piece[]): Run[] {

@@ -59,7 +59,7 @@ const abs: Implementation = ([value]) => {
   return typeof value === 'number' ? Math.abs(value) : null;
 };
 
-/** An integer stays what it is. */
+/** For results that are integers: a bigint is one already. */
 const whole =
   (of: (value: number) => number): Implementation =>
   ([value]) =>
@@ -71,6 +71,7 @@ const random: Implementation = ([seed], context) => {
   return typeof seed === 'number' && Number.isInteger(seed) ? seeded(seed) : null;
 };
 
+/** The first number of the generator Mulberry32. */
 function seeded(seed: number): number {
   let state = (seed ^ (seed / 2 ** 32)) >>> 0;
   state = (state + 0x6d2b79f5) >>> 0;
@@ -129,14 +130,14 @@ export const numbers = new Declarations('number')
   .add(
     'round',
     'number [, digits]',
-    'The number rounded to so many digits behind the point; halves go to the even neighbour.',
+    'The number rounded to this many decimal places; halves go to the even neighbour.',
     rounding(rounded(true)),
     synonyms('round_even'),
   )
   .add(
     'round_nearest',
     'number [, digits]',
-    'The number rounded to so many digits behind the point; halves go away from zero.',
+    'The number rounded to this many decimal places; halves go away from zero.',
     rounding(rounded(false)),
   )
   .add(
@@ -148,18 +149,13 @@ export const numbers = new Declarations('number')
   .add('sin', 'radians', 'The sine.', ofNumber(Math.sin))
   .add('sqrt', 'number', 'The square root.', ofNumber(Math.sqrt))
   .add('tan', 'radians', 'The tangent.', ofNumber(Math.tan))
-  .add(
-    'trunc',
-    'number [, digits]',
-    'The number cut to so many digits behind the point.',
-    rounding(truncated),
-  )
+  .add('trunc', 'number [, digits]', 'The number truncated to this many decimal places.', rounding(truncated))
   .add('add', 'number, number [, number …]', 'The sum.', folded(add), missing)
   .add('sub', 'number, number', 'The difference.', ([a, b]) => subtract(a, b))
   .add('mult', 'number, number [, number …]', 'The product.', folded(multiply), missing)
   .add('div', 'number, number', 'The quotient; by 0 NULL.', ([a, b]) => divide(a, b))
   .add('mod', 'number, number', 'The remainder of a division; by 0 NULL.', ([a, b]) => modulo(a, b))
-  .add('idiv', 'number, number', 'The quotient of the integer parts, cut; by 0 NULL.', ([a, b]) =>
+  .add('idiv', 'number, number', 'The quotient of the integer parts, truncated; by 0 NULL.', ([a, b]) =>
     divideIntegers(a, b),
   )
   .add('imod', 'number, number', 'The remainder of the integer parts; by 0 NULL.', ([a, b]) =>

@@ -121,14 +121,14 @@ export const objects = new Declarations('object')
   .add(
     'object_add',
     'object, name, value',
-    'The object with a member more, if it has none of this name.',
+    'The object with an additional member, unless it has one of this name.',
     add,
     { nulls: 'own' },
   )
   .add(
     'object_concat',
     'object, object [, object …]',
-    'The members of all objects; of those with the same name the last.',
+    'The members of all objects; of members with the same name the last.',
     concat,
     missing,
   )
@@ -148,14 +148,14 @@ export const objects = new Declarations('object')
   .add(
     'object_innerpairs',
     'object',
-    'Names and values of the members in order of names; an array of one item stands for it.',
+    'Names and values of the members in order of names; the item replaces an array of one item.',
     ofObject((object) => pairs(inner(object))),
     synonyms('object_inner_pairs'),
   )
   .add(
     'object_innervalues',
     'object',
-    'The values in order of names; an array of one item stands for it.',
+    'The values in order of names; the item replaces an array of one item.',
     ofObject((object) => values(inner(object))),
     synonyms('object_inner_values'),
   )
@@ -184,14 +184,14 @@ export const objects = new Declarations('object')
     nulls: 'own',
   })
   .add('object_remove', 'object, name [, name …]', 'The object without these members.', remove)
-  .add('object_rename', 'object, name, name', 'The object with a member called otherwise.', rename, missing)
+  .add('object_rename', 'object, name, name', 'The object with a member renamed.', rename, missing)
   .add('object_replace', 'object, searched, by', 'The object with one value replaced by another.', replace, {
     nulls: 'own',
   })
   .add(
     'object_unwrap',
     'object',
-    'The value of the only member; NULL if there is another number of them.',
+    'The value of the only member; NULL for an object with none or several.',
     ofObject((object) => (Object.keys(object).length === 1 ? Object.values(object)[0] : null)),
   )
   .add(

@@ -51,10 +51,11 @@ const split = matching((text, expression) => {
   return start < text.length ? [...parts, text.slice(start)] : parts;
 });
 
-/** The lowest string after all strings with this prefix, or after the string itself if it is known completely. */
+/** The lowest value after all strings with this prefix; without wildcards (`isWhole`), after the only string that matches. */
 function stopOf({ prefix, isWhole }: { readonly prefix: string; readonly isWhole: boolean }): Value {
   if (isWhole) return `${prefix}\0`;
   const last = prefix.codePointAt(prefix.length - 1);
+  // Without a next character: an empty array, which collates after all strings.
   if (last === undefined || last >= 0xd7ff) return [];
   return prefix.slice(0, -1) + String.fromCodePoint(last + 1);
 }
@@ -79,8 +80,11 @@ function likeSuffix(pattern: string, escape_: string): string {
   return '';
 }
 
+/** The search compiles each suffix of the pattern, in quadratic time. */
+const suffixPatternMax = 1000;
+
 function regularSuffix(pattern: string): string {
-  if (pattern.length > 1000) throw sqlError(5035, 'REGEXP_SUFFIX()');
+  if (pattern.length > suffixPatternMax) throw sqlError(5035, 'REGEXP_SUFFIX()');
   for (let rest = pattern; rest !== ''; rest = rest.slice(1))
     if (regularPrefix(rest).prefix !== '') return rest;
   return '';
@@ -104,7 +108,7 @@ export const patterns = new Declarations('pattern')
   .add(
     'regexp_position',
     'string, pattern',
-    'Where the first match begins, from 0; -1 without one.',
+    'The position of the first match, from 0; -1 without one.',
     position(0),
     synonyms(
       'regexp_pos',
@@ -119,14 +123,14 @@ export const patterns = new Declarations('pattern')
   .add(
     'regexp_position1',
     'string, pattern',
-    'Where the first match begins, from 1; -1 without one.',
+    'The position of the first match, from 1; -1 without one.',
     position(1),
     synonyms('regexp_pos1', 'regex_position1', 'regex_pos1'),
   )
   .add(
     'regexp_replace',
     'string, pattern, by [, count]',
-    'The string with all matches, or so many, replaced.',
+    'The string with all matches, or the first `count`, replaced.',
     replace,
     synonyms('regex_replace'),
   )
@@ -135,36 +139,36 @@ export const patterns = new Declarations('pattern')
   .add(
     'regexp_prefix',
     'pattern',
-    'What every match begins with.',
+    'The text that every match begins with.',
     ofRegular((pattern) => regularPrefix(pattern).prefix),
   )
   .add(
     'regexp_stop',
     'pattern',
-    'What stands behind all strings that can match.',
+    'A value that collates after all strings that can match.',
     ofRegular((pattern) => stopOf(regularPrefix(pattern))),
   )
   .add(
     'regexp_suffix',
     'pattern',
-    'The first rest of the pattern that begins with plain text.',
+    'The pattern from its first literal character on.',
     ofRegular(regularSuffix),
   )
   .add(
     'like_prefix',
     'pattern [, escape]',
-    'What every match begins with.',
+    'The text that every match begins with.',
     ofLike((pattern, escape_) => likePrefix(pattern, escape_).prefix),
   )
   .add(
     'like_stop',
     'pattern [, escape]',
-    'What stands behind all strings that can match.',
+    'A value that collates after all strings that can match.',
     ofLike((pattern, escape_) => stopOf(likePrefix(pattern, escape_))),
   )
   .add(
     'like_suffix',
     'pattern [, escape]',
-    'The first rest of the pattern that begins with plain text.',
+    'The pattern from its first literal character on.',
     ofLike(likeSuffix),
   );

@@ -60,10 +60,10 @@ export class RegularExpression {
 /** Compiles once while the pattern stays the same. */
 export function regularExpression(pattern: string, memo: Memo): RegularExpression {
   if (memo.key !== pattern) {
-    memo.kept = new RegularExpression(pattern);
+    memo.value = new RegularExpression(pattern);
     memo.key = pattern;
   }
-  return memo.kept as RegularExpression;
+  return memo.value as RegularExpression;
 }
 
 /** The literal prefix of every match, and whether it is the whole expression. */

@@ -7,7 +7,7 @@ import { mask } from './mask.ts';
 
 /** The most repetitions, or items of a range. */
 export const repeatMax = 32_767;
-/** The longest string that a function creates, in bytes. */
+/** The longest string that a function creates, in UTF-16 units; LPAD and RPAD: in bytes. */
 const textMax = 64 * 1024 * 1024;
 
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
@@ -93,7 +93,7 @@ const replace: Implementation = ([text, searched, by, count]) => {
   return result;
 };
 
-/** Characters with their combining marks. */
+/** Reverses the characters; combining marks stay after theirs. */
 export function reverse(text: string): string {
   if (isAscii(text)) return [...text].reverse().join('');
   return (text.match(/\P{M}\p{M}*|\p{M}+/gsu) ?? []).reverse().join('');
@@ -124,8 +124,11 @@ const pad =
     return isRight ? text + filled : filled + text;
   };
 
+/** All suffixes of a longer text would have more than 2^27 characters. */
+const suffixTextMax = 16_384;
+
 const suffixes: Implementation = ofText((text) => {
-  if (text.length > 16_384) throw sqlError(5035, 'SUFFIXES()');
+  if (text.length > suffixTextMax) throw sqlError(5035, 'SUFFIXES()');
   const parts: string[] = [];
   for (let at = 0; at < text.length; at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1)
     parts.push(text.slice(at));
@@ -149,7 +152,7 @@ const concat2: Implementation = (values) => {
 };
 
 export const strings = new Declarations('string')
-  .add('concat', 'string, string [, string …]', 'The strings one behind the other, as `||`.', concat, {
+  .add('concat', 'string, string [, string …]', 'The strings joined, like `||`.', concat, {
     nulls: 'missing',
   })
   .add(
@@ -162,7 +165,7 @@ export const strings = new Declarations('string')
   .add(
     'contains',
     'string, searched',
-    'Whether the second string stands in the first.',
+    'Whether the first string contains the second.',
     ofTexts((text, searched) => text.includes(searched)),
   )
   .add('length', 'string', 'How many bytes of UTF-8 the string has.', ofText(byteLength))
@@ -188,61 +191,61 @@ export const strings = new Declarations('string')
   .add(
     'trim',
     'string [, characters]',
-    'The string without space, or these characters, at both ends.',
+    'The string without white space, or these characters, at both ends.',
     trim(true, true),
   )
   .add(
     'ltrim',
     'string [, characters]',
-    'The string without space, or these characters, at its start.',
+    'The string without white space, or these characters, at its start.',
     trim(true, false),
   )
   .add(
     'rtrim',
     'string [, characters]',
-    'The string without space, or these characters, at its end.',
+    'The string without white space, or these characters, at its end.',
     trim(false, true),
   )
   .add(
     'lpad',
     'string, length [, filler]',
-    'The string filled at its start, or cut, to so many bytes.',
+    'The string filled at its start, or cut, to `length` bytes.',
     pad(false),
   )
   .add(
     'rpad',
     'string, length [, filler]',
-    'The string filled at its end, or cut, to so many bytes.',
+    'The string filled at its end, or cut, to `length` bytes.',
     pad(true),
   )
   .add(
     'position',
     'string, searched',
-    'Where the second string first stands in the first, from 0; -1 if nowhere.',
+    'The first position of the second string in the first, from 0; -1 without one.',
     position(0),
     synonyms('pos', 'position0', 'pos0'),
   )
   .add(
     'position1',
     'string, searched',
-    'Where the second string first stands in the first, from 1; 0 if nowhere.',
+    'The first position of the second string in the first, from 1; 0 without one.',
     position(1),
     synonyms('pos1'),
   )
-  .add('repeat', 'string, count', 'The string so many times.', repeat)
+  .add('repeat', 'string, count', 'The string repeated `count` times.', repeat)
   .add(
     'replace',
     'string, searched, by [, count]',
-    'The string with the second one replaced by the third, everywhere or so many times.',
+    'The string with the second one replaced by the third, everywhere or the first `count` times.',
     replace,
   )
   .add(
     'reverse',
     'string',
-    'The string from its end to its start; marks stay behind their letters.',
+    'The string in reverse order; combining marks stay after their letters.',
     ofText(reverse),
   )
-  .add('split', 'string [, separator]', 'The parts between separators, or between space.', split)
+  .add('split', 'string [, separator]', 'The parts between separators, or between white space.', split)
   .add(
     'substr',
     'string, position [, length]',
@@ -256,10 +259,10 @@ export const strings = new Declarations('string')
     'The part from a position on, counted from 1, or from the end if negative.',
     substring(1),
   )
-  .add('suffixes', 'string', 'All that the string ends with, the longest first.', suffixes)
+  .add('suffixes', 'string', 'All suffixes of the string, the longest first.', suffixes)
   .add(
     'mask',
     'string [, options]',
-    'The string with characters replaced as the mask of the options tells.',
+    'The string with characters replaced by those of the mask in the options.',
     mask,
   );

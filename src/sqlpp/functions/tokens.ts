@@ -100,7 +100,7 @@ export const tokenFunctions = new Declarations('token')
   .add(
     'contains_token_like',
     'value, pattern [, options]',
-    'Whether a token of the value is LIKE the pattern.',
+    'Whether a token of the value matches the LIKE pattern.',
     containing((pattern) => (typeof pattern === 'string' ? ofText(likePattern(pattern, '\\')) : null)),
   )
   .add(

@@ -124,21 +124,21 @@ export const types = new Declarations('type')
   .add(
     'toatom',
     'value',
-    'A value that is no array or object; of one with one item that item, taken further.',
+    'A value other than an array or object as it is; of an array or object with one item, the atom of that item, else NULL.',
     ([value]) => toAtom(value),
     synonyms('to_atom'),
   )
   .add(
     'toboolean',
     'value',
-    'false for false, 0, NaN and what is empty, else true.',
+    'false for false, 0, NaN and empty strings, arrays and objects, else true.',
     ([value]) => isTrue(value),
     synonyms('to_boolean', 'tobool', 'to_bool'),
   )
   .add(
     'tonumber',
     'value',
-    'A number as it is, 0 and 1 for false and true, the number that a string is.',
+    'A number as it is, 0 and 1 for false and true, the number that a string contains, else NULL.',
     ([value]) => toNumber(value),
     synonyms('to_number', 'tonum', 'to_num'),
   )
@@ -152,7 +152,7 @@ export const types = new Declarations('type')
   .add(
     'tostring',
     'value',
-    'A string as it is, the text of a boolean or a number, of anything else NULL.',
+    'A string as it is, the text of a boolean, a number or binary, else NULL.',
     ([value]) => toText(value),
     synonyms('to_string', 'tostr', 'to_str'),
   );

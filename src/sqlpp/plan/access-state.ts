@@ -9,7 +9,7 @@ export interface Access {
   readonly planning: Planning;
   readonly block: Block;
   readonly uses: Uses;
-  /** Slots that are set in the first row. */
+  /** Slots that are set when the block begins: captured values and WITH. */
   readonly seeds: ReadonlySet<number>;
   /** The SELECT whose clauses scans can apply. */
   readonly select: LogicalSelect | undefined;

@@ -60,7 +60,7 @@ function keysOf(
 ): Expression | undefined {
   const isId = (node: Expression): boolean => node.kind === 'slot' && node.slot === source.idSlot;
   const isBound = (node: Expression): boolean =>
-    !readsAny(node, context.own) && !isVolatile(node) && context.isReadable(node) && !hasLocals(node);
+    !readsAny(node, context.own) && !isVolatile(node) && context.isReadable(node) && !isLocal(node);
   for (const conjunct of conjuncts) {
     if (conjunct.kind === 'comparison' && conjunct.operator === '=') {
       if (isId(conjunct.left) && isBound(conjunct.right)) return conjunct.right;
@@ -73,7 +73,7 @@ function keysOf(
   return undefined;
 }
 
-function hasLocals(node: Expression): boolean {
+function isLocal(node: Expression): boolean {
   return node.kind === 'identifier' || node.kind === 'self';
 }
 
@@ -116,7 +116,7 @@ function indexedAccess(
       .map((index) => matchIndex(index, conjuncts, context, unnests))
       .filter((match) => match !== undefined);
     const best = bestMatch(access, from, matches, conjuncts, role);
-    const union = unionOf(access, from, indexes, conjuncts, context, role);
+    const union = unionOf(access, from, indexes, conjuncts, context);
     if (union && (!best || best.match.points === 0)) return union;
     return best ? scanOf(access, from, best.match, conjuncts, role) : undefined;
   };
@@ -146,7 +146,7 @@ interface Candidate {
   readonly isCovering: boolean;
 }
 
-/** Prefers more bounded keys, then more points, then a covering index, then fewer keys. */
+/** Prefers an index with a point, then more leading bounded keys, more points, a covering index, more bounded keys, a longer condition, fewer keys. */
 function bestMatch(
   access: Access,
   from: KeyspaceFrom,
@@ -184,7 +184,7 @@ function mayCover(access: Access, role: Role): boolean {
 }
 
 function compareScores(a: readonly number[], b: readonly number[]): number {
-  const at = a.findIndex((value, place) => value !== b[place]);
+  const at = a.findIndex((value, index) => value !== b[index]);
   return at < 0 ? 0 : (a[at] as number) - (b[at] as number);
 }
 
@@ -232,7 +232,6 @@ function unionOf(
   indexes: readonly BoundIndex[],
   conjuncts: readonly Expression[],
   context: SargContext,
-  role: Role,
 ): Operator | undefined {
   const or = conjuncts.find((each) => each.kind === 'logical' && each.operator === 'or');
   if (!or) return undefined;
@@ -242,21 +241,19 @@ function unionOf(
     const matches = indexes
       .map((index) => matchIndex(index, [...others, ...conjunctsOf(side)], context, []))
       .filter((match) => match !== undefined);
+    // As for a mutation: the scans of a union never cover.
     const best = bestMatch(access, from, matches, conjuncts, 'mutation')?.match;
     if (!best || best.depth === 0) return undefined;
     scans.push(plainScan(from, best));
   }
   for (const scan of scans) access.planning.used.set(scan.index.id, scan.index);
-  const [first] = scans;
-  if (role === 'mutation' || scans.length > 1 || first)
-    return fetched(access, from, {
-      op: 'union scan',
-      isIntersect: false,
-      source: from.source,
-      keyspace: from.keyspace,
-      scans,
-    });
-  return undefined;
+  return fetched(access, from, {
+    op: 'union scan',
+    isIntersect: false,
+    source: from.source,
+    keyspace: from.keyspace,
+    scans,
+  });
 }
 
 function plainScan(from: KeyspaceFrom, match: IndexMatch): IndexScan {

@@ -44,6 +44,7 @@ function captureKey(outer: Expression): string {
 /** A FROM term: a keyspace, a subquery, an expression or an unnested array. */
 export interface Source {
   readonly alias: string;
+  /** The statement names the alias. */
   readonly isExplicit: boolean;
   readonly slot: number;
   /** Slots for documents: the key, and META(). */

@@ -43,6 +43,7 @@ export function planInsert(resolver: Resolving, planning: Planning, node: Insert
       return { kind: 'values', values: node.source.rows.map((row) => values(row, outside)) };
     const query = planSelect(planning, resolver.select(node.source.select, outside));
     const inner = outside.inner();
+    // Statements cannot name it: no identifier begins with a space.
     const row = addSource(inner, [], ' row', false, 'subquery');
     inner.defaultSource = row;
     return { kind: 'query', query, rowSlot: row.slot, values: values(node.source, inner) };

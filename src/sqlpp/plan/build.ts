@@ -122,7 +122,7 @@ function finishSelect(
   return orderedPlan(distinct, order, limit, offset);
 }
 
-/** Replaces LET variables by cheap expressions, so that indexes can serve them. */
+/** Replaces LET variables by their expressions, except volatile and expensive ones, so that indexes can serve them. */
 function inlineLet(conjunct: Expression, bindings: readonly SlotBinding[]): Expression {
   if (bindings.length === 0) return conjunct;
   return replace(conjunct, (node) => {

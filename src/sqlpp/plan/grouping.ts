@@ -10,7 +10,7 @@ import { near, type Resolving } from './resolving.ts';
 import { type Scope, slotOf } from './scope.ts';
 import { mapSortTerm, replace, some } from './walk.ts';
 
-export interface Lifted {
+export interface RewrittenSelect {
   readonly group: LogicalGroup | undefined;
   readonly windows: readonly WindowColumn[];
   readonly terms: readonly ProjectionTerm[];
@@ -26,8 +26,9 @@ export class GroupResolution {
   readonly #aggregates = new Map<string, { node: Aggregate; slot: number }>();
   readonly #windows = new Map<string, WindowColumn>();
   readonly #letting: SlotBinding[] = [];
+  /** The slots that a row has after grouping. */
   readonly #allowed = new Set<number>();
-  readonly #named = new Map<string, WindowSpecification>();
+  readonly #namedWindows = new Map<string, WindowSpecification>();
   readonly #having: Expression | undefined;
   #rows: LogicalGroup['rows'];
 
@@ -66,14 +67,14 @@ export class GroupResolution {
   }
 
   #bindWindow(name: string, window: WindowSpecification): void {
-    if (this.#named.has(name)) throw sqlError(3220, '', name, ' is already defined.');
-    this.#named.set(name, this.#merge(window));
+    if (this.#namedWindows.has(name)) throw sqlError(3220, '', name, ' is already defined.');
+    this.#namedWindows.set(name, this.#merge(window));
   }
 
   /** Adds the clauses of the named window that this one refines. */
   #merge(window: WindowSpecification): WindowSpecification {
     if (window.base === undefined) return window;
-    const base = this.#named.get(window.base);
+    const base = this.#namedWindows.get(window.base);
     if (!base) throw sqlError(3100, `Window name ${window.base} not found in WINDOW clause`);
     if (window.isReference) return base;
     if (window.partitionBy.length > 0)
@@ -90,22 +91,22 @@ export class GroupResolution {
     };
   }
 
-  finish(terms: readonly ProjectionTerm[], order: readonly OrderTerm[]): Lifted {
+  finish(terms: readonly ProjectionTerm[], order: readonly OrderTerm[]): RewrittenSelect {
     const isGrouped =
       this.#node.group !== undefined ||
       terms.some((term) => term.kind === 'term' && hasAggregate(term.expression)) ||
       order.some((term) => hasAggregate(term.expression));
-    const lift = isGrouped
+    const rewrite = isGrouped
       ? (node: Expression) => this.#windowed(this.#grouped(node))
       : (node: Expression) => this.#windowed(node);
-    const letting = this.#letting.map((binding) => ({ ...binding, expression: lift(binding.expression) }));
-    const having = this.#having && lift(this.#having);
+    const letting = this.#letting.map((binding) => ({ ...binding, expression: rewrite(binding.expression) }));
+    const having = this.#having && rewrite(this.#having);
     if (isGrouped && terms.some((term) => term.kind === 'all')) throw sqlError(4210, 'self');
-    const lifted = {
-      terms: terms.map((term) => liftTerm(term, lift)),
-      order: order.map((term) => ({ ...term, expression: lift(term.expression) })),
+    const rewritten = {
+      terms: terms.map((term) => rewriteTerm(term, rewrite)),
+      order: order.map((term) => ({ ...term, expression: rewrite(term.expression) })),
     };
-    if (!isGrouped) return { ...lifted, group: undefined, windows: [...this.#windows.values()] };
+    if (!isGrouped) return { ...rewritten, group: undefined, windows: [...this.#windows.values()] };
     const group: LogicalGroup = {
       keys: this.#keys,
       aggregates: [...this.#aggregates.values()],
@@ -113,17 +114,17 @@ export class GroupResolution {
       having,
       rows: this.#rows,
     };
-    return { ...lifted, group, windows: [...this.#windows.values()] };
+    return { ...rewritten, group, windows: [...this.#windows.values()] };
   }
 
   #grouped(node: Expression): Expression {
-    const lifted = replace(node, (part) => this.#keyOf(part) ?? this.#aggregateOf(part));
-    if (some(lifted, (part) => part.kind === 'slot' && !this.#survives(part.slot)))
+    const rewritten = replace(node, (part) => this.#keyOf(part) ?? this.#aggregateOf(part));
+    if (some(rewritten, (part) => part.kind === 'slot' && !this.#existsAfterGrouping(part.slot)))
       throw sqlError(4210, formatExpression(node) + near(this.#resolver.text, node.at));
-    return lifted;
+    return rewritten;
   }
 
-  #survives(slot: number): boolean {
+  #existsAfterGrouping(slot: number): boolean {
     return this.#allowed.has(slot) || this.scope.block.isCaptured(slot) || this.#isWith(slot);
   }
 
@@ -188,10 +189,10 @@ export class GroupResolution {
   }
 }
 
-function liftTerm(term: ProjectionTerm, lift: (node: Expression) => Expression): ProjectionTerm {
+function rewriteTerm(term: ProjectionTerm, rewrite: (node: Expression) => Expression): ProjectionTerm {
   if (term.kind === 'all') return term;
-  if (term.kind === 'star') return { ...term, of: lift(term.of) };
-  return { ...term, expression: lift(term.expression) };
+  if (term.kind === 'star') return { ...term, of: rewrite(term.of) };
+  return { ...term, expression: rewrite(term.expression) };
 }
 
 function hasAggregate(node: Expression): boolean {

@@ -18,18 +18,20 @@ export interface IndexMatch {
   readonly depth: number;
   /** The number of bounded keys; 0 is possible if the first key includes MISSING. */
   readonly bounded: number;
+  /** The number of keys with single values only. */
   readonly points: number;
   /** The index has an array key: a document may be returned several times. */
   readonly isArray: boolean;
 }
 
-/** The UNNEST terms of a source: predicates on them are predicates on array elements. */
+/** An UNNEST term: predicates on it are predicates on array elements. */
 export interface UnnestBinding {
   readonly source: Source;
   readonly expression: Expression;
 }
 
-const maximumSpans = 1024;
+/** Beyond it a wider range replaces the combinations. */
+const spansMax = 1024;
 
 export function matchIndex(
   index: BoundIndex,
@@ -63,7 +65,7 @@ function matchDisjuncts(
   if (sides.some((side) => side === undefined)) return undefined;
   const all = sides as IndexMatch[];
   const spans = all.flatMap((side) => side.spans);
-  if (spans.length > maximumSpans) return undefined;
+  if (spans.length > spansMax) return undefined;
   return {
     index,
     spans,
@@ -112,7 +114,7 @@ function matchConjuncts(
   };
 }
 
-/** Rows whose leading key is MISSING are not in the index, nor are MISSING elements of arrays. */
+/** Whether the range includes MISSING, which an index may lack as its leading key and lacks as an array element. */
 function admitsMissing(range: PlanRange): boolean {
   return range.kind === 'range' && !range.low;
 }
@@ -167,7 +169,7 @@ function noMissing(sarg: Sarg | undefined): Sarg | undefined {
   return sarg?.ranges.some(admitsMissing) ? undefined : sarg;
 }
 
-/** Bounded keys from the first on, points above ranges. */
+/** Counts bounded keys from the first on; of as many keys, those with more points are worth more. */
 function worth(sargs: readonly (Sarg | undefined)[]): number {
   const gap = sargs.findIndex((sarg) => !sarg);
   const leading = sargs.slice(0, gap < 0 ? sargs.length : gap) as Sarg[];
@@ -222,9 +224,9 @@ function elementKey(
     !sameExpression(binding.of, unnest.expression)
   )
     return undefined;
-  const place = (node: Expression): Expression => substitute(node, binding.name, element);
-  const when = of.when ? [place(of.when)] : [];
-  return { key: place(of.value), when: when.flatMap(conjunctsOfSide) };
+  const overElement = (node: Expression): Expression => substitute(node, binding.name, element);
+  const when = of.when ? [overElement(of.when)] : [];
+  return { key: overElement(of.value), when: when.flatMap(conjunctsOfSide) };
 }
 
 function substitute(node: Expression, name: string, by: Expression): Expression {
@@ -237,7 +239,7 @@ function crossProduct(columns: readonly (Sarg | undefined)[], isExact: boolean):
   let exact = isExact;
   for (const column of columns) {
     const ranges = column?.ranges ?? [everything];
-    if (rows.length * ranges.length > maximumSpans) {
+    if (rows.length * ranges.length > spansMax) {
       exact = false;
       rows = rows.map((row) => [...row, everything]);
     } else rows = rows.flatMap((row) => ranges.map((range) => [...row, range]));

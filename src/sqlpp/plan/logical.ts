@@ -110,7 +110,8 @@ export type LogicalFrom =
       readonly kind: 'subquery';
       readonly source: Source;
       readonly select: LogicalSelect;
-      readonly use: Use /** The keyspace whose META() the rows of the subquery have. */;
+      readonly use: Use;
+      /** The keyspace whose META() the rows of the subquery have. */
       readonly origin: Source | undefined;
     }
   | JoinFrom
@@ -153,8 +154,8 @@ export interface NestFrom {
   readonly join: 'inner' | 'left';
   readonly left: LogicalFrom;
   readonly right: JoinSide;
-  /** The slot of the single rows of the right side; `right.source.slot` gets the array. */
   readonly on: JoinOn;
+  /** That of the right side; its slot gets the array of matches. */
   readonly source: Source;
 }
 

@@ -29,7 +29,8 @@ export type Operator =
   | {
       readonly op: 'subquery scan';
       readonly source: Source;
-      readonly plan: QueryPlan /** Whose META() the rows bring. */;
+      readonly plan: QueryPlan;
+      /** The keyspace whose META() the rows have. */
       readonly origin: Source | undefined;
     }
   | { readonly op: 'filter'; readonly input: Operator; readonly condition: Expression }
@@ -145,6 +146,7 @@ export interface Join {
   readonly source: Source;
   /** NEST: the matches become one array in this slot. */
   readonly nestSlot: number | undefined;
+  /** The right side reads documents by key. */
   readonly isLookup: boolean;
   /** The right side does not depend on the left row: it runs once, and its rows are cached. */
   readonly isConstant: boolean;

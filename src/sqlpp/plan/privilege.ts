@@ -1,7 +1,7 @@
 // The privileges that a statement requires.
 import type { KeyspaceName } from '../datastore/keyspace.ts';
 
-/** An action and the keyspace that it requires. */
+/** The permission for an action on a keyspace. */
 export interface Privilege {
   readonly action:
     | 'select'

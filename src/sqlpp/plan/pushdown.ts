@@ -6,7 +6,7 @@ import { isStatic } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
 import type { IndexMatch } from './index-match.ts';
 import type { LogicalFrom, OrderTerm } from './logical.ts';
-import type { PlanRange } from './spans.ts';
+import type { PlanRange, PlanSpan } from './spans.ts';
 
 export interface PushDown {
   readonly isReverse: boolean;
@@ -23,13 +23,22 @@ export function pushDown(access: Access, match: IndexMatch, conjuncts: readonly 
   const order = select.order.filter((term) => !isStatic(term.expression));
   const direction = orderOf(order, match);
   const isOrdered = order.length > 0 && direction !== undefined && keepsOrder(body.from);
-  const isExact = match.isExact && body.from.kind === 'keyspace' && conjuncts.length > 0;
+  const isExact =
+    match.isExact &&
+    match.spans.every(isEvaluatedExactly) &&
+    body.from.kind === 'keyspace' &&
+    conjuncts.length > 0;
   const isLimited =
     isExact && (order.length === 0 || isOrdered) && select.limit !== undefined && body.let.length === 0;
   return { isReverse: isOrdered && direction === 'reverse', isOrdered, isLimited };
 }
 
-/** Joins and UNNEST preserve the order of the left side's rows. */
+/** Combinations of several lists may be too many for a scan, which then reads wider spans. */
+function isEvaluatedExactly({ ranges }: PlanSpan): boolean {
+  return ranges.filter(({ kind }) => kind === 'each').length <= 1;
+}
+
+/** Whether the rows have the order of the first keyspace's scan: UNNEST preserves it, a join may not. */
 function keepsOrder(from: LogicalFrom): boolean {
   if (from.kind === 'keyspace') return true;
   if (from.kind === 'unnest') return keepsOrder(from.left);

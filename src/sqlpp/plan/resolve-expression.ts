@@ -51,11 +51,12 @@ function resolveCall(resolver: Resolving, node: Call, scope: Scope): Expression 
     const found = scope.find(first.name);
     const slot = found?.binding.kind === 'source' ? found.binding.source.positionSlot : undefined;
     if (slot === undefined || !found) return { kind: 'constant', value: undefined, at: node.at };
-    return scope.bring(slotOf(slot, node), found.scope);
+    return scope.capture(slotOf(slot, node), found.scope);
   }
   return mapChildren(node, (child) => resolveExpression(resolver, child, scope));
 }
 
+/** The members of META() that every read returns; the expiration is read only on request. */
 const plainMeta = new Set<unknown>(['id', 'cas', 'flags', 'type', 'xattrs']);
 
 function resolveField(resolver: Resolving, node: Field, scope: Scope): Expression {
@@ -89,7 +90,7 @@ function metaOf(source: Source, node: Call, scope: Scope, owner: Scope, isPlain:
   if (source.metaSlot === undefined) return { kind: 'constant', value: null, at: node.at };
   if (owner.block !== scope.block) source.usesMeta = true;
   if (!isPlain) source.usesExpiration = true;
-  return scope.bring(slotOf(source.metaSlot, node), owner);
+  return scope.capture(slotOf(source.metaSlot, node), owner);
 }
 
 /** `META(a).id` reads the key's slot; every other member reads the META() object. */

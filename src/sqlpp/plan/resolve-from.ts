@@ -15,8 +15,8 @@ import type { JoinOn, JoinSide, LogicalFrom, LogicalSelect } from './logical.ts'
 import { near, type Resolving } from './resolving.ts';
 import type { Scope } from './scope.ts';
 
-/** The name of a term in messages: its operation. */
-type Role = 'FROM' | 'JOIN' | 'NEST';
+/** The clause of a term, for messages. */
+type Operation = 'FROM' | 'JOIN' | 'NEST';
 
 export function resolveFrom(
   resolver: Resolving,
@@ -114,22 +114,28 @@ function leftKeys(resolver: Resolving, term: Join | Nest, scope: Scope): JoinOn 
   return { kind: 'keys', keys: resolver.expression(term.on.keys, scope) };
 }
 
-function joinOn(resolver: Resolving, term: Join | Nest, scope: Scope, right: JoinSide, role: Role): JoinOn {
+function joinOn(
+  resolver: Resolving,
+  term: Join | Nest,
+  scope: Scope,
+  right: JoinSide,
+  operation: Operation,
+): JoinOn {
   const { on } = term;
   if (on.kind === 'on') return { kind: 'on', condition: resolver.expression(on.condition, scope) };
   if (on.kind !== 'on key') return { kind: 'on', condition: undefined };
   const outer = scope.names.get(on.for);
-  if (outer?.kind !== 'source' || outer.source === right.source) throw sqlError(4025, role, on.for);
+  if (outer?.kind !== 'source' || outer.source === right.source) throw sqlError(4025, operation, on.for);
   return { kind: 'key for', key: resolver.expression(on.key, scope), outer: outer.source };
 }
 
-function checkJoin(term: Join | Nest, role: Role): void {
+function checkJoin(term: Join | Nest, operation: Operation): void {
   const { right, on } = term;
   const alias = right.alias ?? (right.kind === 'keyspace' ? right.path.parts.at(-1) : undefined) ?? '';
   if (on.kind === 'on keys' || on.kind === 'on key') {
-    if (right.use.join) throw sqlError(3110, role, alias);
-    if (right.use.keys) throw sqlError(3120, role, alias);
-    if (right.use.indexes.length > 0) throw sqlError(3130, role, alias);
+    if (right.use.join) throw sqlError(3110, operation, alias);
+    if (right.use.keys) throw sqlError(3120, operation, alias);
+    if (right.use.indexes.length > 0) throw sqlError(3130, operation, alias);
   }
 }
 
@@ -150,7 +156,7 @@ function simpleTerm(
   term: SimpleTerm,
   scope: Scope,
   sources: Source[],
-  role: Role,
+  operation: Operation,
 ): JoinSide {
   if (term.kind === 'subquery term') {
     if (scope.find(term.alias)) throw sqlError(4020, 'subquery', term.alias);
@@ -164,7 +170,7 @@ function simpleTerm(
     const { expression, alias, use, at } = term;
     return expressionTerm(resolver, { kind: 'expression', expression, alias, use, at }, scope, sources);
   }
-  return keyspaceTerm(resolver, term, scope, sources, role);
+  return keyspaceTerm(resolver, term, scope, sources, operation);
 }
 
 /** META() of a subquery's rows is that of their source documents. */
@@ -209,11 +215,11 @@ function keyspaceTerm(
   term: KeyspaceTerm,
   scope: Scope,
   sources: Source[],
-  role: Role,
+  operation: Operation,
 ): JoinSide {
   const alias = term.alias ?? term.path.parts.at(-1);
-  if (alias === undefined) throw sqlError(4010, role);
-  if (scope.find(alias)) throw sqlError(4020, role === 'FROM' ? 'subquery' : role, alias);
+  if (alias === undefined) throw sqlError(4010, operation);
+  if (scope.find(alias)) throw sqlError(4020, operation === 'FROM' ? 'subquery' : operation, alias);
   const keyspace = resolver.keyspace(term.path);
   const keys = term.use.keys && resolver.expression(term.use.keys, scope);
   const source = addSource(scope, sources, alias, term.alias !== undefined, 'keyspace');

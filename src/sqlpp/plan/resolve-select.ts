@@ -69,16 +69,17 @@ function resolveWith(resolver: Resolving, clause: With, scope: Scope): LogicalWi
   });
 }
 
+/** Whether the right side of a UNION contains the alias. */
 function isRecursiveUnion(select: Select, alias: string): boolean {
   const { body } = select;
   return (
     body.kind === 'set operation' &&
     body.operator === 'union' &&
-    JSON.stringify(body.right, plain).includes(`"${alias}"`)
+    JSON.stringify(body.right, bigintAsText).includes(`"${alias}"`)
   );
 }
 
-function plain(_name: string, value: unknown): unknown {
+function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
@@ -108,7 +109,7 @@ function resolveSetOperation(
   const resultSlot = scope.block.allocate();
   const fields = new Map<string, number>();
   const operand = (side: SelectBody): LogicalSelect =>
-    resolver.select(side.kind === 'nested select' ? side.select : wrap(side), scope);
+    resolver.select(side.kind === 'nested select' ? side.select : selectOf(side), scope);
   if (body.kind === 'nested select') {
     const left = operand(body);
     return {
@@ -126,7 +127,7 @@ function resolveSetOperation(
   return { kind: 'set operation', operator, isAll, left, right: operand(body.right), resultSlot, fields };
 }
 
-function wrap(body: SelectBody): Select {
+function selectOf(body: SelectBody): Select {
   return {
     kind: 'select',
     with: undefined,
@@ -161,11 +162,11 @@ function resolveSubselect(
   const grouping = new GroupResolution(resolver, node, scope);
   const terms = projectionTerms(resolver, node.projection, grouping.scope, members);
   const order = resolveOrder(resolver, orderBy, aliasScope(terms, grouping.scope));
-  const lifted = grouping.finish(terms, order);
+  const rewritten = grouping.finish(terms, order);
   const projection: LogicalProjection = {
     isDistinct: node.projection.isDistinct,
     isRaw: node.projection.isRaw,
-    terms: lifted.terms,
+    terms: rewritten.terms,
     exclude: node.projection.exclude,
     resultSlot: scope.block.allocate(),
   };
@@ -176,12 +177,12 @@ function resolveSubselect(
     from,
     let: bindings,
     where,
-    group: lifted.group,
-    windows: lifted.windows,
+    group: rewritten.group,
+    windows: rewritten.windows,
     projection,
     hints: node.hints,
   };
-  return { body, order: lifted.order };
+  return { body, order: rewritten.order };
 }
 
 function resolveLet(resolver: Resolving, bindings: readonly Binding[], scope: Scope): SlotBinding[] {

@@ -26,7 +26,7 @@ export interface Functions {
         readonly language: 'inline' | 'javascript';
         readonly body: string;
         /** The scope of the function; absent for a global one. */
-        readonly place?: { readonly bucket: string; readonly scope: string };
+        readonly scope?: { readonly bucket: string; readonly scope: string };
       }
     | undefined;
 }
@@ -123,7 +123,7 @@ export class Resolver implements Resolving {
         3000,
         `Invalid function ${path}${near(this.text, at)} (resolving to ${name.namespace ?? 'default'}:${path})`,
       );
-    this.require('execute function', found.place && scopeKeyspace(found.place));
+    this.require('execute function', found.scope && scopeKeyspace(found.scope));
     if (found.language !== 'inline') return undefined;
     if (!found.isVariadic && found.parameters.length !== given.length) throw sqlError(10104, path);
     const known = this.#inlined.get(path);
@@ -150,8 +150,9 @@ export class Resolver implements Resolving {
 
   keyspaceName({ namespace, parts }: KeyspacePath): KeyspaceName {
     const [first = '', second = '', third = ''] = parts;
-    const [inSystem] = [namespace?.toLowerCase() === '#system' || namespace?.toLowerCase() === 'system'];
-    if (inSystem) return { namespace: 'system', bucket: '', scope: '', collection: first };
+    const lower = namespace?.toLowerCase();
+    if (lower === '#system' || lower === 'system')
+      return { namespace: 'system', bucket: '', scope: '', collection: first };
     if (namespace !== undefined && namespace !== 'default') throw sqlError(12002, `${namespace}`);
     if (parts.length === 3) return { namespace: 'default', bucket: first, scope: second, collection: third };
     if (parts.length !== 1) throw sqlError(10200, parts.join('.'));

@@ -3,7 +3,7 @@
 import type { Expression, RangeBinding } from '../tree/query.ts';
 import { isVolatile, readsAny } from './conjuncts.ts';
 import { expressionKey, sameExpression } from './expression-key.ts';
-import { everything, isEverything, type PlanBound, type PlanRange } from './spans.ts';
+import { isEverything, type PlanBound, type PlanRange } from './spans.ts';
 import { childrenOf, mapChildren } from './walk.ts';
 
 export interface Sarg {
@@ -15,16 +15,17 @@ export interface Sarg {
 export interface SargContext {
   /** Slots of the scanned source, which bounds must not read. */
   readonly own: ReadonlySet<number>;
-  /** Slots that are not set yet when the scan begins. */
+  /** Whether all slots that the expression reads are set when the scan begins. */
   isReadable(expression: Expression): boolean;
   constantOf(expression: Expression): { readonly value: unknown } | undefined;
   /** Collation order. */
   compare(a: unknown, b: unknown): number;
 }
 
-const nothingElse: Expression = { kind: 'constant', value: null, at: -1 };
-const aboveNull: PlanBound = { value: nothingElse, inclusive: false };
-const fromNull: PlanBound = { value: nothingElse, inclusive: true };
+/** NULL as a bound of the planner, not as a compared value: `at` is negative. */
+const plannerNull: Expression = { kind: 'constant', value: null, at: -1 };
+const aboveNull: PlanBound = { value: plannerNull, inclusive: false };
+const fromNull: PlanBound = { value: plannerNull, inclusive: true };
 
 function range(low: PlanBound | undefined, high: PlanBound | undefined, isExact = true): Sarg {
   return { ranges: [{ kind: 'range', low, high }], isExact };
@@ -138,7 +139,7 @@ function isTest(key: Expression, node: Extract<Expression, { kind: 'is' }>): Sar
     case 'missing':
       return node.isNegated
         ? range(fromNull, undefined)
-        : range(undefined, { value: nothingElse, inclusive: false });
+        : range(undefined, { value: plannerNull, inclusive: false });
     case 'valued':
       return node.isNegated ? range(undefined, fromNull) : range(aboveNull, undefined);
   }
@@ -217,8 +218,8 @@ export function intersect(a: Sarg, b: Sarg): Sarg {
     return { ranges: narrower(a, b).ranges, isExact: false };
   const low = tighter(left.low, right.low);
   const high = tighter(left.high, right.high);
-  if (isPoint(left)) return { ranges: a.ranges, isExact: a.isExact && isImplied(left, right) };
-  if (isPoint(right)) return { ranges: b.ranges, isExact: b.isExact && isImplied(right, left) };
+  if (isPoint(left)) return { ranges: a.ranges, isExact: a.isExact && includesPoints(right) };
+  if (isPoint(right)) return { ranges: b.ranges, isExact: b.isExact && includesPoints(left) };
   return {
     ranges: [{ kind: 'range', low: low.bound, high: high.bound }],
     isExact: a.isExact && b.isExact && low.isSure && high.isSure,
@@ -236,8 +237,8 @@ function isPoint(range: PlanRange): boolean {
   );
 }
 
-/** A point is always above NULL, since comparisons with NULL are never true. */
-function isImplied(_point: PlanRange, other: PlanRange): boolean {
+/** Whether the range includes every point: a point is above NULL, since comparisons with NULL are never true. */
+function includesPoints(other: PlanRange): boolean {
   return other.kind === 'range' && !other.high && (!other.low || isNullBound(other.low));
 }
 
@@ -264,6 +265,7 @@ function tighter(
   };
 }
 
+/** Functions that return NULL or MISSING for such arguments. */
 const passesNull = new Set([
   'lower',
   'upper',
@@ -344,5 +346,3 @@ export function renameRange(
   };
   return rename(node);
 }
-
-export { everything };

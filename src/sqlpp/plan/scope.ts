@@ -13,7 +13,7 @@ export class Scope {
   readonly block: Block;
   readonly parent: Scope | undefined;
   readonly names = new Map<string, NameBinding>();
-  /** The source whose fields unbound names are. */
+  /** Names that are not bound are fields of this source. */
   defaultSource: Source | undefined;
 
   constructor(block: Block, parent: Scope | undefined) {
@@ -50,21 +50,21 @@ export class Scope {
   }
 
   /** Translates an expression of the outer scope `from` to this scope's block, by capturing it. */
-  bring(expression: Expression, from: Scope): Expression {
+  capture(expression: Expression, from: Scope): Expression {
     if (from.block === this.block) return expression;
-    const way: Block[] = [];
+    const blocks: Block[] = [];
     let last: Block | undefined;
     for (let scope: Scope | undefined = this; scope && scope.block !== from.block; scope = scope.parent) {
-      if (scope.block !== last) way.push(scope.block);
+      if (scope.block !== last) blocks.push(scope.block);
       last = scope.block;
     }
-    return way.reduceRight<Expression>((outer, block) => block.capture(outer), expression);
+    return blocks.reduceRight<Expression>((outer, block) => block.capture(outer), expression);
   }
 
   lookup(name: string, at: number): Expression | undefined {
     const found = this.find(name);
     if (!found) return undefined;
-    return this.bring(expressionOf(found.binding, name, at), found.scope);
+    return this.capture(expressionOf(found.binding, name, at), found.scope);
   }
 }
 

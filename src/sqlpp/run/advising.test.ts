@@ -178,7 +178,7 @@ test('an index that serves several aliases is recommended once, with the rule of
   assert.deepEqual(Object.keys(entry?.recommending_rule as object), ['shop_b', 'shop_c']);
 });
 
-test('truncates long names and keeps them unique', async () => {
+test('ADVISE truncates long index names and keeps them unique', async () => {
   const fields = (last: string): string =>
     [...Array.from({ length: 12 }, (_, at) => `long_field_${at} = ${at}`), `${last} = 1`].join(' AND ');
   const names = await Promise.all(
@@ -190,7 +190,7 @@ test('truncates long names and keeps them unique', async () => {
   for (const name of names) assert.ok(name && name.length <= 74, name);
 });
 
-test('advises an OR of many sides in bounded time', async () => {
+test('ADVISE handles an OR of many sides in bounded time', async () => {
   const ors = Array.from({ length: 20 }, (_, at) => `(f${at} = 1 OR g${at} = 2)`).join(' AND ');
   assert.ok((await advised(`SELECT * FROM shop WHERE price = 1 AND ${ors}`)).plain[0]?.includes('`price`'));
 });

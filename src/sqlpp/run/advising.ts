@@ -11,10 +11,10 @@ import { parseJson } from '../values/json-parse.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
 
-/** `now`: the indexes that the statement uses. */
+/** `current`: the statement with the indexes that it uses now. */
 export async function adviseRow(
   tree: Advise,
-  now: Prepared,
+  current: Prepared,
   context: PrepareContext,
   execution: ExecuteContext,
 ): Promise<Value> {
@@ -22,7 +22,7 @@ export async function adviseRow(
   row['#operator'] = 'Advise';
   const advice = newObject();
   advice['#operator'] = 'IndexAdvice';
-  advice['adviseinfo'] = adviceInfo(now, context, await adviceOf(tree, context, execution));
+  advice['adviseinfo'] = adviceInfo(current, context, await adviceOf(tree, context, execution));
   row['advice'] = advice;
   row['query'] = tree.text;
   return row;
@@ -51,27 +51,27 @@ export function adviseContext(context: PrepareContext): PrepareContext {
 
 /** Advises twice: the first pass finds fields that may distinguish kinds of documents, and a sample of documents decides. */
 async function adviceOf(tree: Advise, context: PrepareContext, execution: ExecuteContext): Promise<Advice[]> {
-  const asked = new Map<Keyspace, Set<string>>();
-  const ask = (isKind: (keyspace: Keyspace, field: string, value: string) => boolean): Advice[] =>
+  const candidates = new Map<Keyspace, Set<string>>();
+  const advise = (isKind: (keyspace: Keyspace, field: string, value: string) => boolean): Advice[] =>
     adviceFor(tree.statement, tree.text, { ...context, isKind });
-  const first = ask((keyspace, field) => {
-    const fields = asked.get(keyspace) ?? new Set();
-    asked.set(keyspace, fields.add(field));
+  const first = advise((keyspace, field) => {
+    const fields = candidates.get(keyspace) ?? new Set();
+    candidates.set(keyspace, fields.add(field));
     return false;
   });
-  if (asked.size === 0) return first;
+  if (candidates.size === 0) return first;
   const known = new Set<string>();
-  for (const [keyspace, fields] of asked) {
+  for (const [keyspace, fields] of candidates) {
     for (const field of await constantFields(keyspace, fields, execution))
       known.add(`${keyspace.collectionId} ${keyspace.bucketUuid} ${field}`);
   }
-  return ask(
+  return advise(
     ({ collectionId, bucketUuid }, field) =>
-      namesKind.test(field) || known.has(`${collectionId} ${bucketUuid} ${field}`),
+      kindField.test(field) || known.has(`${collectionId} ${bucketUuid} ${field}`),
   );
 }
 
-const namesKind = /^_?(doc|document)?_?(type|kind)_?$/i;
+const kindField = /^_?(doc|document)?_?(type|kind)_?$/i;
 const sampleMax = 100;
 
 /** Fields that have the same text in every document of a small sample. */
@@ -99,12 +99,12 @@ async function constantFields(
   });
 }
 
-function adviceInfo(now: Prepared, context: PrepareContext, advice: readonly Advice[]): Value {
+function adviceInfo(current: Prepared, context: PrepareContext, advice: readonly Advice[]): Value {
   const info = newObject();
   const { plain, covering } = entriesOf(advice);
-  const current = currentIndexes(now, context, plain, covering);
-  if (current.length > 0) info['current_indexes'] = current;
-  const known = new Set(usedDefinitions(now, context).map(shapeOfDefinition));
+  const used = currentIndexes(current, context, plain, covering);
+  if (used.length > 0) info['current_indexes'] = used;
+  const known = new Set(usedDefinitions(current, context).map(shapeOfDefinition));
   const isCurrent = (entry: Entry): boolean => known.has(shapeOf(entry));
   const isCovered = covering.length > 0 && covering.every(isCurrent);
   const [newCovering, newPlain] = [covering, isCovered ? [] : plain].map((list) =>
@@ -136,10 +136,13 @@ interface Entry {
 function entriesOf(advice: readonly Advice[]): { readonly plain: Entry[]; readonly covering: Entry[] } {
   const [plain, covering] = [new Map<string, Entry>(), new Map<string, Entry>()];
   const add = (entries: Map<string, Entry>, each: Advice, index: AdvisedIndex): void => {
-    const made = entryOf(each, index);
-    const before = entries.get(made.text);
-    if (before?.property === made.property || !before)
-      entries.set(made.text, before ? { ...before, rules: new Map([...before.rules, ...made.rules]) } : made);
+    const added = entryOf(each, index);
+    const before = entries.get(added.text);
+    if (before?.property === added.property || !before)
+      entries.set(
+        added.text,
+        before ? { ...before, rules: new Map([...before.rules, ...added.rules]) } : added,
+      );
   };
   // Covering indexes are listed in the order of the statement.
   for (const each of advice.toSorted((a, b) => Number(b.isDerived) - Number(a.isDerived)))
@@ -197,21 +200,21 @@ function objectOf(rules: ReadonlyMap<string, string>): Value {
 }
 
 /** Indexes that the statement uses now. */
-function usedDefinitions(now: Prepared, { datastore }: PrepareContext): IndexDefinition[] {
-  return now.keyspaces
+function usedDefinitions(current: Prepared, { datastore }: PrepareContext): IndexDefinition[] {
+  return current.keyspaces
     .flatMap((keyspace) => datastore.indexes.of(keyspace))
     .map(({ definition }) => definition)
-    .filter(({ id }) => now.indexIds.includes(id));
+    .filter(({ id }) => current.indexIds.includes(id));
 }
 
 function currentIndexes(
-  now: Prepared,
+  current: Prepared,
   context: PrepareContext,
   plain: readonly Entry[],
   covering: readonly Entry[],
 ): Value[] {
   const [plainShapes, coveringShapes] = [plain, covering].map((list) => new Set(list.map(shapeOf)));
-  return usedDefinitions(now, context).map((definition) => {
+  return usedDefinitions(current, context).map((definition) => {
     const { name } = definition.keyspace;
     const entry = newObject();
     entry['index_statement'] = createText(definition);

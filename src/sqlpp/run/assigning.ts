@@ -66,12 +66,12 @@ function compileFor(book: CodeBook, node: ForPlan, change: Change): Change {
   const expand = (run: Run, row: Row): Row[] =>
     dimensions.reduce<Row[]>((rows, bindings) => rows.flatMap((each) => combine(run, each, bindings)), [row]);
   return (run, row, copy) => {
-    const [before, now] = [expand(run, row), expand(run, copy)];
-    if (before.length !== now.length) return;
-    for (const [at, each] of now.entries()) {
-      const seen = before[at] as Row;
-      if (when && !isTrue(when.run(seen, run.evaluation))) continue;
-      change(run, seen, each);
+    const [originals, copies] = [expand(run, row), expand(run, copy)];
+    if (originals.length !== copies.length) return;
+    for (const [at, changed] of copies.entries()) {
+      const original = originals[at] as Row;
+      if (when && !isTrue(when.run(original, run.evaluation))) continue;
+      change(run, original, changed);
     }
   };
 }
@@ -91,8 +91,8 @@ function combine(run: Run, row: Row, bindings: readonly BoundRange[]): Row[] {
   const length = Math.min(...ranges.map((range) => range.length));
   return Array.from({ length }, (_, at) => {
     const next = row.slice();
-    bindings.forEach(({ slot, positionSlot }, place) => {
-      const [position, value] = (ranges[place] as [Value, Value][])[at] as [Value, Value];
+    bindings.forEach(({ slot, positionSlot }, which) => {
+      const [position, value] = (ranges[which] as [Value, Value][])[at] as [Value, Value];
       next[slot] = value;
       if (positionSlot !== undefined) next[positionSlot] = position;
     });

@@ -1,4 +1,4 @@
-// Evaluates the bounds of index scans with the first row of the scan.
+// Evaluates the bounds of index scans, from the row with which a scan begins: the outer row, or the left row of a join.
 import type { Bound, Span } from '../datastore/indexes.ts';
 import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
 import type { Value } from '../values/value.ts';
@@ -13,7 +13,8 @@ type RangeCode = (run: Run, row: Row) => Range[];
 
 export type SpansCode = (run: Run, row: Row) => Span[];
 
-const maximumSpans = 8192;
+/** The most combinations of several lists; beyond it the last keys are unbounded, and the filter decides. */
+const combinationsMax = 8192;
 
 export function compileSpans(book: CodeBook, spans: readonly PlanSpan[]): SpansCode {
   const codes = spans.map((span) => span.ranges.map((range) => compileRange(book, range)));
@@ -24,7 +25,9 @@ function spanOf(codes: readonly RangeCode[], run: Run, row: Row): Span[] {
   let spans: Range[][] = [[]];
   for (const code of codes) {
     const ranges = code(run, row);
-    if (spans.length * ranges.length > maximumSpans) return spans.map((each) => ({ ranges: each }));
+    const combines = spans.length > 1 && ranges.length > 1;
+    if (combines && spans.length * ranges.length > combinationsMax)
+      return spans.map((each) => ({ ranges: each }));
     spans = spans.flatMap((each) => ranges.map((range) => [...each, range]));
   }
   return spans.map((ranges) => ({ ranges }));
@@ -52,7 +55,7 @@ function compilePlain(book: CodeBook, low: PlanBound | undefined, high: PlanBoun
   };
 }
 
-/** A comparison with NULL or MISSING is never true; NULL as a bound of the planner (`at` < 0) is not a comparison, but the end of the values. */
+/** A comparison with NULL or MISSING is never true. A NULL that the planner made (`at` < 0) is not compared: it bounds the values. */
 function compileBound(book: CodeBook, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
   const { inclusive } = bound;
   if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at < 0) {
@@ -78,9 +81,9 @@ function pointsOf(list: Code): RangeCode {
 function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
   return (run, row) => {
     const text = run.resolve(pattern.run(row, run.evaluation));
-    const mark = escapeBy ? run.resolve(escapeBy.run(row, run.evaluation)) : '\\';
-    if (typeof text !== 'string' || typeof mark !== 'string') return [];
-    const prefix = likePrefix(text, mark);
+    const escapeText = escapeBy ? run.resolve(escapeBy.run(row, run.evaluation)) : '\\';
+    if (typeof text !== 'string' || typeof escapeText !== 'string') return [];
+    const prefix = literalPrefix(text, escapeText);
     if (prefix.isWhole) {
       const value = prefix.text;
       return [{ low: { value, inclusive: true }, high: { value, inclusive: true } }];
@@ -90,11 +93,11 @@ function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
   };
 }
 
-export function likePrefix(pattern: string, mark: string): { text: string; isWhole: boolean } {
+function literalPrefix(pattern: string, escapeText: string): { text: string; isWhole: boolean } {
   let text = '';
   for (let at = 0; at < pattern.length; at++) {
     const letter = pattern[at] as string;
-    if (letter === mark && at + 1 < pattern.length) text += pattern[++at];
+    if (letter === escapeText && at + 1 < pattern.length) text += pattern[++at];
     else if (letter === '%' || letter === '_') return { text, isWhole: false };
     else text += letter;
   }

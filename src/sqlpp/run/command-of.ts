@@ -10,12 +10,13 @@ import type { PlainStatement } from '../tree/statement.ts';
 import type { FunctionName } from './commands.ts';
 import type { Command, Privilege } from './engine.ts';
 
-interface Resolved {
+interface ResolvedCommand {
   readonly command: Command;
   readonly privileges: readonly Privilege[];
 }
 
-type Commanded = Exclude<
+/** Statements that the query service runs. */
+type ServiceStatement = Exclude<
   PlainStatement,
   {
     kind:
@@ -33,7 +34,7 @@ type Commanded = Exclude<
   }
 >;
 
-export function commandOf(resolver: Resolver, tree: Commanded): Resolved {
+export function commandOf(resolver: Resolver, tree: ServiceStatement): ResolvedCommand {
   switch (tree.kind) {
     case 'create scope':
     case 'drop scope': {
@@ -105,7 +106,7 @@ export function commandOf(resolver: Resolver, tree: Commanded): Resolved {
   }
 }
 
-function transaction(command: Command): Resolved {
+function transaction(command: Command): ResolvedCommand {
   return { command, privileges: [{ action: 'transaction' }] };
 }
 
@@ -170,7 +171,7 @@ function functionOf(resolver: Resolver, tree: CreateFunction): Command {
   };
 }
 
-function statisticsOf(resolver: Resolver, tree: UpdateStatistics): Resolved {
+function statisticsOf(resolver: Resolver, tree: UpdateStatistics): ResolvedCommand {
   const { name } = resolver.keyspace(tree.keyspace, 'select');
   const { action } = tree;
   const terms = action.kind === 'terms' || action.kind === 'delete' ? action.terms : [];

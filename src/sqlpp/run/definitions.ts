@@ -48,15 +48,15 @@ export function definitionStatement(tree: Definition, text: string, context: Pre
   }
 }
 
-type Act = (context: ExecuteContext) => Promise<readonly Value[]>;
+type Action = (context: ExecuteContext) => Promise<readonly Value[]>;
 
-function indexStatement(resolver: Resolver, kind: StatementKind, act: Act): Prepared {
+function indexStatement(resolver: Resolver, kind: StatementKind, action: Action): Prepared {
   return {
     ...plainPrepared(resolver.text, kind, [...resolver.privileges.values()]),
     keyspaces: [...resolver.keyspaces.values()]
       .map((ref) => ref.keyspace)
       .filter((keyspace) => keyspace !== undefined),
-    program: { run: (_prepared, context) => acting(act, context) },
+    program: { run: (_prepared, context) => executionOf(action, context) },
   };
 }
 
@@ -101,12 +101,12 @@ function emptyExecution(): Omit<Execution, 'rows'> {
   };
 }
 
-export function acting(act: Act, context: ExecuteContext): Execution {
+export function executionOf(action: Action, context: ExecuteContext): Execution {
   return {
     ...emptyExecution(),
     rows: (async function* actOnce() {
       context.signal.throwIfAborted();
-      const rows = await act(context);
+      const rows = await action(context);
       if (rows.length > 0) yield rows;
     })(),
   };
@@ -118,7 +118,7 @@ function keyspaceOf(resolver: Resolver, path: CreateIndex['keyspace']): Keyspace
   return keyspace;
 }
 
-function createIndex(resolver: Resolver, tree: CreateIndex): Act {
+function createIndex(resolver: Resolver, tree: CreateIndex): Action {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
   checkIndexKeys(resolver.text, tree);
   const definition = definitionOf(keyspace, tree);
@@ -135,7 +135,7 @@ function definitionOf(keyspace: Keyspace, tree: CreateIndex): Omit<IndexDefiniti
     name: tree.name ?? '#primary',
     keyspace,
     isPrimary: tree.isPrimary,
-    keys: tree.keys.map((key, at) => indexKey(key, at)),
+    keys: tree.keys.map(indexKey),
     ...(tree.where && { condition: formatExpression(tree.where) }),
     ...(tree.partitionBy.length > 0 && {
       partition: {
@@ -145,10 +145,11 @@ function definitionOf(keyspace: Keyspace, tree: CreateIndex): Omit<IndexDefiniti
     }),
     isDeferred: options['defer_build'] === true,
     replicas: numberOption(options, 'num_replica') ?? 0,
+    ...(options['nodes'] !== undefined && { namesNodes: true as const }),
   };
 }
 
-function indexKey({ expression, isDescending, includesMissing }: KeyTerm, _at: number): IndexKey {
+function indexKey({ expression, isDescending, includesMissing }: KeyTerm): IndexKey {
   const array = expression.kind === 'all keys' ? (expression.isDistinct ? 'distinct' : 'all') : undefined;
   return {
     expression: formatExpression(expression),
@@ -203,7 +204,7 @@ function numberOption(options: ValueObject, name: string): number | undefined {
   return value;
 }
 
-function dropIndex(resolver: Resolver, tree: DropIndex): Act {
+function dropIndex(resolver: Resolver, tree: DropIndex): Action {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
   const name = tree.name ?? '#primary';
   return async (context) => {
@@ -212,7 +213,7 @@ function dropIndex(resolver: Resolver, tree: DropIndex): Act {
   };
 }
 
-function alterIndex(resolver: Resolver, tree: AlterIndex): Act {
+function alterIndex(resolver: Resolver, tree: AlterIndex): Action {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
   const options = optionsOf(tree.with);
   const action = options['action'];
@@ -229,7 +230,7 @@ function alterIndex(resolver: Resolver, tree: AlterIndex): Act {
   };
 }
 
-function buildIndexes(resolver: Resolver, tree: BuildIndexes): Act {
+function buildIndexes(resolver: Resolver, tree: BuildIndexes): Action {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
   const names = tree.names.flatMap(namesOf);
   return async (context) => {

@@ -6,6 +6,7 @@ import type { Run } from './run.ts';
 
 type KeyOf = (row: readonly Value[]) => string;
 
+/** The estimated memory of a known key beside its text. */
 const entryBytes = 64;
 
 export class DistinctRows {
@@ -14,7 +15,7 @@ export class DistinctRows {
   readonly #level: number;
   readonly #seen = new Set<string>();
   #bytes = 0;
-  #waiting: PartitionedRows | undefined;
+  #spilled: PartitionedRows | undefined;
 
   constructor(run: Run, keyOf: KeyOf, level = 0) {
     this.#run = run;
@@ -27,17 +28,17 @@ export class DistinctRows {
     const before = this.#bytes;
     const fresh = rows.filter((row) => this.#isNew(row));
     this.#run.hold(this.#bytes - before);
-    await this.#waiting?.flush();
+    await this.#spilled?.flush();
     return fresh;
   }
 
   /** The rows of the scratch files, after the end of the input. */
   async *rest(): AsyncGenerator<Value[][]> {
     this.#forget();
-    for (let part = 0; this.#waiting && part < partitions; part++) {
+    for (let part = 0; this.#spilled && part < partitions; part++) {
       const distinct = new DistinctRows(this.#run, this.#keyOf, this.#level + 1);
       try {
-        for await (const rows of this.#waiting.rows(part)) yield await distinct.fresh(rows);
+        for await (const rows of this.#spilled.rows(part)) yield await distinct.fresh(rows);
         yield* distinct.rest();
       } finally {
         await distinct.close();
@@ -47,16 +48,16 @@ export class DistinctRows {
 
   async close(): Promise<void> {
     this.#forget();
-    await this.#waiting?.close();
-    this.#waiting = undefined;
+    await this.#spilled?.close();
+    this.#spilled = undefined;
   }
 
   #isNew(row: readonly Value[]): boolean {
     const key = this.#keyOf(row);
     if (this.#seen.has(key)) return false;
     if (this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
-      this.#waiting ??= new PartitionedRows(this.#run, this.#level);
-      this.#waiting.add(key, row);
+      this.#spilled ??= new PartitionedRows(this.#run, this.#level);
+      this.#spilled.add(key, row);
       return false;
     }
     this.#seen.add(key);

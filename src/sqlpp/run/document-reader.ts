@@ -1,4 +1,4 @@
-// Writes documents into rows: whole, or only the fields that the query reads.
+// Puts documents that were read into rows: whole, or only the fields that the query reads.
 import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
 import type { Source } from '../plan/block.ts';
 import { extractFields, type FieldTree, fieldTree, ownJson } from '../values/json-scan.ts';

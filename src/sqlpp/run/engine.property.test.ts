@@ -55,7 +55,7 @@ test(`indexes, spilling and preparing never change rows (seed ${seed})`, async (
 
 const aliases = ['a', 'b', 'Z', 'é', 'a"b', '__proto__', 'x y', 'ab'];
 
-test(`rows that are made as text are those that are made as objects (seed ${seed})`, async () => {
+test(`rows formatted as text equal rows formatted from objects (seed ${seed})`, async () => {
   const below = randomFrom(seed);
   const random = (): number => below(1_000_000) / 1_000_000;
   const { datastore } = fill(random);

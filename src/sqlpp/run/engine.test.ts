@@ -44,7 +44,7 @@ test('a query names, filters, sorts and limits', async () => {
   await answers('SELECT DISTINCT RAW b FROM t ORDER BY b', [0, 1]);
 });
 
-test('groups, aggregates and window functions', async () => {
+test('a query computes groups, aggregates and window functions', async () => {
   await answers('SELECT b, COUNT(*) AS c, SUM(a) AS s FROM t GROUP BY b HAVING COUNT(*) > 2', [
     { b: 0, c: 3, s: 6 },
   ]);
@@ -60,7 +60,7 @@ test('groups, aggregates and window functions', async () => {
   await refuses('SELECT a, COUNT(*) FROM t GROUP BY b', 4210);
 });
 
-test('joins, nests and unnests', async () => {
+test('a query joins, nests and unnests', async () => {
   const pairs = [
     { a: 0, v: 0 },
     { a: 1, v: 1 },
@@ -86,7 +86,7 @@ test('joins, nests and unnests', async () => {
   await refuses('SELECT 1 FROM t AS x, u AS x', 4020);
 });
 
-test('subqueries, set operations and WITH', async () => {
+test('a query contains subqueries, set operations and WITH', async () => {
   await answers(
     'SELECT RAW (SELECT RAW u.v FROM u WHERE u.ref = META(t).id)[0] FROM t WHERE a < 2 ORDER BY a',
     [0, 1],
@@ -101,7 +101,7 @@ test('subqueries, set operations and WITH', async () => {
   );
 });
 
-test('RETURNING has the changed documents', async () => {
+test('RETURNING returns the changed documents', async () => {
   const datastore = aStore();
   await answers(
     'INSERT INTO t (KEY, VALUE) VALUES ("k", {"a": 100}) RETURNING META().id, a',
@@ -127,7 +127,7 @@ test('RETURNING has the changed documents', async () => {
   );
 });
 
-test('reports a failed row and continues with the others', async () => {
+test('an INSERT reports a failed row and continues with the others', async () => {
   const errors: Error[] = [];
   const statement = 'INSERT INTO t (KEY, VALUE) VALUES ("t1", {}), ("new", {}) RETURNING RAW META().id';
   assert.deepEqual(await query(aStore(), statement, { errors }), ['new']);
@@ -165,7 +165,7 @@ test('without sequential scans a keyspace needs an index', () => {
   );
 });
 
-test('FLATTEN_KEYS ranges come from one element', async () => {
+test('one ANY holds for one element, two may hold for different elements', async () => {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');
   datastore.put(t, 'both', { items: [{ k: 1, n: 'a' }] });
@@ -180,6 +180,31 @@ test('FLATTEN_KEYS ranges come from one element', async () => {
   assert.deepEqual(await query(datastore, statement), ['apart', 'both']);
   const same = 'SELECT RAW META().id FROM t WHERE ANY i IN items SATISFIES i.k = 1 AND i.n = "a" END';
   assert.deepEqual(await query(datastore, same), ['both']);
+});
+
+test('an index key is deterministic', async () => {
+  for (const call of [
+    'now_tz("UTC")',
+    'now_local()',
+    'clock_local()',
+    'clock_tz("UTC")',
+    'random()',
+    'uuid()',
+  ])
+    await refuses(`CREATE INDEX i ON t(a || ${call})`, 3280);
+  await answers('CREATE INDEX i ON t(LOWER(a))', []);
+});
+
+test('a LIMIT counts only matching rows, however long the lists of IN are', async () => {
+  const datastore = aStore();
+  await query(datastore, 'CREATE INDEX ia ON t(a)');
+  const one = prepareOn(datastore, 'SELECT RAW a FROM t WHERE a IN $1 ORDER BY a LIMIT 1');
+  const list = Array.from({ length: 10_000 }, (_, at) => at + 3);
+  assert.deepEqual(await runPrepared(datastore, one, { positional: [list] }), [3]);
+  await query(datastore, 'CREATE INDEX iab ON t(a, b)');
+  const two = prepareOn(datastore, 'SELECT RAW a FROM t WHERE a IN $1 AND b IN $2 ORDER BY a LIMIT 1');
+  const [as, bs] = [2, 1].map((first) => Array.from({ length: 100 }, (_, at) => first + at));
+  assert.deepEqual(await runPrepared(datastore, two, { positional: [as, bs] }), [3]);
 });
 
 test('parameters can name a keyspace when the statement runs', async () => {
@@ -208,7 +233,7 @@ test('leaving the loop early ends all operators', async () => {
   }
 });
 
-test('window functions larger than their share of memory go on in files, with the same rows', async () => {
+test('window functions larger than their share of memory continue in files, with the same rows', async () => {
   const datastore = new MemoryDatastore();
   const t = datastore.add('t');
   for (let at = 0; at < 3000; at++)

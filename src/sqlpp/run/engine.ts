@@ -52,7 +52,7 @@ export interface UserFunction {
   readonly language: 'inline' | 'javascript';
   readonly body: string;
   /** The scope of the function; absent for a global one. */
-  readonly place?: { readonly bucket: string; readonly scope: string };
+  readonly scope?: { readonly bucket: string; readonly scope: string };
   /** Source of a function in JavaScript. */
   call?(args: readonly Value[]): Promise<Value>;
 }
@@ -102,7 +102,7 @@ export interface Prepared {
   readonly program: Program;
 }
 
-/** Only the engine looks inside. */
+/** A compiled statement. */
 export interface Program {
   run(prepared: Prepared, context: ExecuteContext): Execution;
 }
@@ -152,7 +152,7 @@ export interface ExecuteContext {
   /** Calls VERSION(), NODE_NAME(), CURRENT_USERS() and similar, by name in lower case. */
   special?(name: string, values: readonly Value[]): Value;
   readonly users: readonly string[];
-  /** Time is taken for phases and operators. */
+  /** The run measures the time of phases and operators. */
   readonly isProfiled?: boolean;
   /** Runs a command that the engine passes to the service. */
   command(command: Command, context: ExecuteContext): AsyncIterable<readonly Value[]>;

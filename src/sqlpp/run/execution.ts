@@ -1,4 +1,4 @@
-// Runs a compiled statement: creates its Run, and ends it exactly once.
+// Runs a compiled statement: creates its Run, and adds measured phases to the outcome at its end.
 
 import type { EvaluationContext } from '../expressions/context.ts';
 import type { Value } from '../values/value.ts';
@@ -14,7 +14,7 @@ export interface Compiled {
   readonly programs: Programs;
 }
 
-/** A plan as EXPLAIN shows it, with what its operators took. */
+/** A plan as EXPLAIN shows it, with the time and rows of its operators if they were measured. */
 export type Explained = (statsOf?: StatsOf) => Value;
 
 export function execute(

@@ -1,15 +1,10 @@
 // Parts of EXPLAIN's output: nodes, their members and spans of index scans.
 import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
 import { formatExpression } from '../text/format.ts';
-import type { Expression } from '../tree/query.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
 
 export function node(operator: string, rest: Readonly<Record<string, Value>> = {}): Value {
   return members({ '#operator': operator, ...rest });
-}
-
-export function shownText(expression: Expression): string {
-  return formatExpression(expression);
 }
 
 export function members(values: Readonly<Record<string, Value>>): Value {
@@ -30,15 +25,15 @@ function rangeNode(range: PlanRange, key: string | undefined): Value {
   if (range.kind === 'each')
     return members({
       ...shared,
-      low: `array_min(${shownText(range.list)})`,
-      high: `array_max(${shownText(range.list)})`,
+      low: `array_min(${formatExpression(range.list)})`,
+      high: `array_max(${formatExpression(range.list)})`,
       inclusion: 3,
     });
   if (range.kind === 'like')
     return members({
       ...shared,
-      low: `like_prefix(${shownText(range.pattern)})`,
-      high: `like_stop(${shownText(range.pattern)})`,
+      low: `like_prefix(${formatExpression(range.pattern)})`,
+      high: `like_stop(${formatExpression(range.pattern)})`,
       inclusion: 1,
     });
   const inclusion = (range.low?.inclusive ? 1 : 0) + (range.high?.inclusive ? 2 : 0);
@@ -46,5 +41,5 @@ function rangeNode(range: PlanRange, key: string | undefined): Value {
 }
 
 function boundText(bound: PlanBound | undefined): Value {
-  return bound && shownText(bound.value);
+  return bound && formatExpression(bound.value);
 }

@@ -1,9 +1,9 @@
-// The member `#stats` of operators: what they took, as the published profile shows it.
+// The member `#stats` of operators: their time and rows, as the published profile shows them.
 import { writeDuration } from '../functions/dates/durations.ts';
 import { newObject, type Value } from '../values/value.ts';
 import type { OperatorStats } from './meter.ts';
 
-/** The first of an operator's nodes has its time; what follows within it passes on its rows. */
+/** The first of an operator's nodes has its time; the others only pass its rows on. */
 export function counted(nodes: readonly Value[], stats: OperatorStats | undefined): Value[] {
   if (!stats) return [...nodes];
   return nodes.map((node, at) =>
@@ -23,7 +23,7 @@ function withStats(node: Readonly<Record<string, Value>>, stats: OperatorStats):
   return object;
 }
 
-/** What is 0 is left out. */
+/** Omits zeros. */
 function statsNode({ itemsIn, itemsOut, switches, execMs, kernMs, servMs }: OperatorStats): Value {
   const object = newObject();
   const counts = { '#itemsIn': itemsIn, '#itemsOut': itemsOut, '#phaseSwitches': switches };

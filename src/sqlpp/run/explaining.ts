@@ -4,12 +4,13 @@ import type { Source } from '../plan/block.ts';
 import type { ChangePlan } from '../plan/change-plans.ts';
 import type { KeyspaceRef, LogicalProjection, OrderTerm } from '../plan/logical.ts';
 import type { IndexScan, Operator, QueryPlan } from '../plan/operators.ts';
+import { formatExpression } from '../text/format.ts';
 import type { Value } from '../values/value.ts';
-import { members, node, shownText, spanNode } from './explained-nodes.ts';
+import { members, node, spanNode } from './explained-nodes.ts';
 import { counted } from './explained-stats.ts';
 import type { OperatorStats } from './meter.ts';
 
-/** What an operator took; undefined: nothing was measured. */
+/** The measured time and rows of an operator; undefined: nothing was measured. */
 export type StatsOf = (operator: object) => OperatorStats | undefined;
 
 const noStats: StatsOf = () => undefined;
@@ -74,9 +75,7 @@ function parallel(steps: readonly Value[]): Value {
 }
 
 function sequence(children: readonly Value[]): Value {
-  return children.length === 1 && children[0] !== undefined
-    ? node('Sequence', { '~children': children })
-    : node('Sequence', { '~children': children });
+  return node('Sequence', { '~children': children });
 }
 
 /** The nodes of an operator and its inputs, in the order of processing. */
@@ -93,7 +92,7 @@ function sourceSteps(operator: Exclude<Operator, { input: Operator }>, statsOf: 
     case 'nothing':
       return [node('DummyScan')];
     case 'key scan':
-      return [node('KeyScan', { keys: shownText(operator.keys) })];
+      return [node('KeyScan', { keys: formatExpression(operator.keys) })];
     case 'index scan':
       return [indexScan(operator)];
     case 'union scan':
@@ -112,7 +111,9 @@ function sourceSteps(operator: Exclude<Operator, { input: Operator }>, statsOf: 
     case 'count scan':
       return [node('CountScan', { ...keyspace(operator.keyspace), as: operator.source.alias })];
     case 'expression scan':
-      return [node('ExpressionScan', { alias: operator.source.alias, expr: shownText(operator.expression) })];
+      return [
+        node('ExpressionScan', { alias: operator.source.alias, expr: formatExpression(operator.expression) }),
+      ];
     case 'subquery scan':
       return [explainQuery(operator.plan, statsOf), node('Alias', { as: operator.source.alias })];
     case 'set operation':
@@ -125,12 +126,12 @@ function ownSteps(operator: Extract<Operator, { input: Operator }>, statsOf: Sta
     case 'fetch':
       return [fetchNode(operator.keyspace, operator.source)];
     case 'filter':
-      return [node('Filter', { condition: shownText(operator.condition) })];
+      return [node('Filter', { condition: formatExpression(operator.condition) })];
     case 'let':
       return [
         node('Let', {
           bindings: operator.bindings.map(({ name, expression }) =>
-            members({ var: name, expr: shownText(expression) }),
+            members({ var: name, expr: formatExpression(expression) }),
           ),
         }),
       ];
@@ -141,7 +142,7 @@ function ownSteps(operator: Extract<Operator, { input: Operator }>, statsOf: Sta
       return [
         node('Unnest', {
           as: operator.source.alias,
-          expr: shownText(operator.expression),
+          expr: formatExpression(operator.expression),
           outer: operator.isOuter || undefined,
         }),
       ];
@@ -149,14 +150,16 @@ function ownSteps(operator: Extract<Operator, { input: Operator }>, statsOf: Sta
       if (operator.input.op === 'count scan') return [];
       const { keys, aggregates } = operator.group;
       const parts = {
-        aggregates: aggregates.map(({ node: aggregate }) => shownText(aggregate)),
-        group_keys: keys.map(({ expression }) => shownText(expression)),
+        aggregates: aggregates.map(({ node: aggregate }) => formatExpression(aggregate)),
+        group_keys: keys.map(({ expression }) => formatExpression(expression)),
       };
       return ['InitialGroup', 'IntermediateGroup', 'FinalGroup'].map((name) => node(name, parts));
     }
     case 'window':
       return [
-        node('WindowAggregate', { aggregates: operator.columns.map((column) => shownText(column.node)) }),
+        node('WindowAggregate', {
+          aggregates: operator.columns.map((column) => formatExpression(column.node)),
+        }),
       ];
     case 'project':
       return [projectNode(operator.projection)];
@@ -166,19 +169,19 @@ function ownSteps(operator: Extract<Operator, { input: Operator }>, statsOf: Sta
       return [
         node('Order', {
           sort_terms: operator.terms.map(sortTerm),
-          limit: operator.limit && shownText(operator.limit),
-          offset: operator.offset && shownText(operator.offset),
+          limit: operator.limit && formatExpression(operator.limit),
+          offset: operator.offset && formatExpression(operator.offset),
         }),
       ];
     case 'offset':
-      return [node('Offset', { expr: shownText(operator.offset) })];
+      return [node('Offset', { expr: formatExpression(operator.offset) })];
     case 'limit':
-      return [node('Limit', { expr: shownText(operator.limit) })];
+      return [node('Limit', { expr: formatExpression(operator.limit) })];
     case 'with':
       return [
         node('With', {
           bindings: operator.terms.map(({ alias, expression }) =>
-            members({ var: alias, expr: shownText(expression) }),
+            members({ var: alias, expr: formatExpression(expression) }),
           ),
         }),
       ];
@@ -216,8 +219,8 @@ function indexScan(scan: IndexScan): Value {
     spans: scan.spans.map((span) => spanNode(span, keys)),
     covers: scan.isCovering ? coverTexts(scan) : undefined,
     filter_covers: scan.constants.length > 0 ? filterCovers(scan) : undefined,
-    limit: scan.limit && shownText(scan.limit),
-    offset: scan.offset && shownText(scan.offset),
+    limit: scan.limit && formatExpression(scan.limit),
+    offset: scan.offset && formatExpression(scan.offset),
     reverse: scan.isReverse || undefined,
     index_order: scan.isOrdered ? [members({ keypos: 0, ...(scan.isReverse && { desc: true }) })] : undefined,
   });
@@ -225,15 +228,18 @@ function indexScan(scan: IndexScan): Value {
 }
 
 function coverTexts(scan: IndexScan): string[] {
-  const covers = scan.keyExpressions.map((expression) => `cover (${shownText(expression)})`);
+  const covers = scan.keyExpressions.map((expression) => `cover (${formatExpression(expression)})`);
   return [...covers, `cover ((meta(\`${scan.source.alias}\`).\`id\`))`];
 }
 
-/** What the condition of a partial index says of every entry. */
+/** The values that the condition of a partial index gives all entries. */
 function filterCovers({ constants }: IndexScan): Value {
   return members(
     Object.fromEntries(
-      constants.map(({ expression, constant }) => [`cover (${shownText(expression)})`, constant ?? null]),
+      constants.map(({ expression, constant }) => [
+        `cover (${formatExpression(expression)})`,
+        constant ?? null,
+      ]),
     ),
   );
 }
@@ -245,8 +251,8 @@ function collectionScan(scan: Extract<Operator, { op: 'collection scan' }>): Val
     using: scan.index ? 'gsi' : 'sequentialscan',
     index_projection: members({ primary_key: true }),
     ...ref,
-    limit: scan.limit && shownText(scan.limit),
-    offset: scan.offset && shownText(scan.offset),
+    limit: scan.limit && formatExpression(scan.limit),
+    offset: scan.offset && formatExpression(scan.offset),
   });
   return scan.keysOnly ? [source] : [source, node('Fetch', ref)];
 }
@@ -256,23 +262,23 @@ function joinNode(operator: Extract<Operator, { op: 'join' | 'hash join' }>, sta
   const name = isNest ? 'Nest' : 'Join';
   const shared = {
     alias: operator.source.alias,
-    on_clause: operator.condition && shownText(operator.condition),
+    on_clause: operator.condition && formatExpression(operator.condition),
     outer: operator.isOuter || undefined,
     '~child': sequence(stepsOf(operator.right, statsOf)),
   };
   if (operator.op === 'join') return node(operator.isLookup ? name : `NestedLoop${name}`, shared);
   return node(`Hash${name}`, {
     ...shared,
-    build_exprs: operator.rightKeys.map(shownText),
-    probe_exprs: operator.leftKeys.map(shownText),
+    build_exprs: operator.rightKeys.map((one) => formatExpression(one)),
+    probe_exprs: operator.leftKeys.map((one) => formatExpression(one)),
   });
 }
 
 function projectNode({ isDistinct, isRaw, terms }: LogicalProjection): Value {
   const results = terms.map((term) => {
     if (term.kind === 'all') return members({ expr: 'self', star: true });
-    if (term.kind === 'star') return members({ expr: shownText(term.of), star: true });
-    return members({ expr: shownText(term.expression), as: term.isExplicit ? term.alias : undefined });
+    if (term.kind === 'star') return members({ expr: formatExpression(term.of), star: true });
+    return members({ expr: formatExpression(term.expression), as: term.isExplicit ? term.alias : undefined });
   });
   return node('InitialProject', {
     result_terms: results,
@@ -283,9 +289,14 @@ function projectNode({ isDistinct, isRaw, terms }: LogicalProjection): Value {
 
 function sortTerm({ expression, isDescending, nulls }: OrderTerm): Value {
   return members({
-    expr: shownText(expression),
-    desc: typeof isDescending === 'boolean' ? (isDescending ? '"desc"' : undefined) : shownText(isDescending),
-    nulls_pos: typeof nulls === 'object' ? shownText(nulls) : nulls && `"nulls ${nulls}"`,
+    expr: formatExpression(expression),
+    desc:
+      typeof isDescending === 'boolean'
+        ? isDescending
+          ? '"desc"'
+          : undefined
+        : formatExpression(isDescending),
+    nulls_pos: typeof nulls === 'object' ? formatExpression(nulls) : nulls && `"nulls ${nulls}"`,
   });
 }
 
@@ -321,7 +332,7 @@ function changeSteps(plan: ChangePlan, statsOf: StatsOf): Value[] {
       const send = node(plan.kind === 'insert' ? 'SendInsert' : 'SendUpsert', ref);
       if (plan.rows.kind === 'query') return [explainQuery(plan.rows.query, statsOf), send];
       const values = plan.rows.values.map(
-        (row) => `[${shownText(row.key)}, ${row.value ? shownText(row.value) : 'null'}]`,
+        (row) => `[${formatExpression(row.key)}, ${row.value ? formatExpression(row.value) : 'null'}]`,
       );
       return [node('ValueScan', { values: `[${values.join(', ')}]` }), send];
     }
@@ -330,7 +341,7 @@ function changeSteps(plan: ChangePlan, statsOf: StatsOf): Value[] {
       if (plan.changes.set.length > 0)
         steps.push(
           node('Set', {
-            set_terms: plan.changes.set.map((term) => members({ value: shownText(term.value) })),
+            set_terms: plan.changes.set.map((term) => members({ value: formatExpression(term.value) })),
           }),
         );
       if (plan.changes.unset.length > 0) steps.push(node('Unset'));
@@ -343,7 +354,7 @@ function changeSteps(plan: ChangePlan, statsOf: StatsOf): Value[] {
         ...stepsOf(plan.root, statsOf),
         node('Merge', {
           ...ref,
-          key: plan.key && shownText(plan.key),
+          key: plan.key && formatExpression(plan.key),
           update:
             plan.update &&
             node('Sequence', { '~children': [node('Clone'), node('Set'), node('SendUpdate', ref)] }),

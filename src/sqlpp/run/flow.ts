@@ -23,7 +23,7 @@ export function filter(book: CodeBook, input: Pull, condition: Expression): Pull
         if (isTrue(code.run(row, run.evaluation))) kept.push(row);
       });
       if (kept.length > 0) yield kept;
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }
@@ -50,7 +50,7 @@ export function project(book: CodeBook, input: Pull, projection: LogicalProjecti
         row[resultSlot] = evaluate(run, row);
       });
       yield rows;
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }
@@ -62,7 +62,7 @@ export function distinct(input: Pull, slot: number): Pull {
       for await (const rows of input(run, seed)) {
         const fresh = await distinct.fresh(rows);
         if (fresh.length > 0) yield fresh;
-        await run.breathe();
+        await run.yieldIfDue();
       }
       yield* distinct.rest();
     } finally {
@@ -128,7 +128,7 @@ export function unnest(book: CodeBook, input: Pull, node: Unnest): Pull {
         }
       }
       if (batcher.size > 0) yield batcher.take();
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }
@@ -141,7 +141,7 @@ export function fetchDocuments(book: CodeBook, input: Pull, node: Fetch): Pull {
     for await (const rows of input(run, seed)) {
       const found = await readRows(run, reader, keyspace, rows, idSlot);
       if (found.length > 0) yield found;
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }

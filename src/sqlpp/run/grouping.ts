@@ -21,7 +21,7 @@ export function group(book: CodeBook, input: Pull, node: LogicalGroup): Pull {
     };
   });
   const members = node.rows?.members.map(({ name, expression }) => ({ name, code: book.code(expression) }));
-  const after = compileAfter(book, node);
+  const lettingHaving = compileLettingHaving(book, node);
   return async function* pullGroups(run, seed) {
     const groups = new Groups(run, aggregates, members !== undefined);
     const inputs = new GroupInputs(keys, aggregates, members);
@@ -32,10 +32,10 @@ export function group(book: CodeBook, input: Pull, node: LogicalGroup): Pull {
           made.push(inputs.of(run, row));
         });
         await groups.add(made);
-        await run.breathe();
+        await run.yieldIfDue();
       }
       if (node.keys.length === 0) groups.ensureOne();
-      for await (const states of groups.parts()) yield* groupRows(run, seed, node, states, after);
+      for await (const states of groups.parts()) yield* groupRows(run, seed, node, states, lettingHaving);
     } finally {
       await groups.close();
     }
@@ -47,7 +47,7 @@ async function* groupRows(
   seed: Row,
   node: LogicalGroup,
   states: Iterable<GroupState>,
-  after: After,
+  lettingHaving: LettingHaving,
 ): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
   for (const state of states) {
@@ -61,17 +61,20 @@ async function* groupRows(
     if (node.rows) row[node.rows.slot] = state.rows;
     batch.push(row);
     if (batch.length < batchRows) continue;
-    yield await after(run, batch);
+    yield await lettingHaving(run, batch);
     batch = [];
-    await run.breathe();
+    await run.yieldIfDue();
   }
-  if (batch.length > 0) yield await after(run, batch);
+  if (batch.length > 0) yield await lettingHaving(run, batch);
 }
 
-type After = (run: Run, rows: Row[]) => Promise<Row[]>;
+type LettingHaving = (run: Run, rows: Row[]) => Promise<Row[]>;
 
 /** LETTING and HAVING. */
-export function compileAfter(book: CodeBook, node: Pick<LogicalGroup, 'letting' | 'having'>): After {
+export function compileLettingHaving(
+  book: CodeBook,
+  node: Pick<LogicalGroup, 'letting' | 'having'>,
+): LettingHaving {
   const letting = node.letting.map(({ slot, expression }) => ({ slot, code: book.code(expression) }));
   const having = node.having && book.code(node.having);
   return async (run, rows) => {
@@ -105,13 +108,13 @@ class GroupInputs {
     const keys: Value[] = [];
     for (const code of this.#keys) keys.push(code.run(row, evaluation));
     const values: Value[] = [];
-    const isWanted: boolean[] = [];
+    const passesFilter: boolean[] = [];
     for (const { argument, filter } of this.#aggregates) {
       const wanted = !filter || isTrue(filter.run(row, evaluation));
-      isWanted.push(wanted);
+      passesFilter.push(wanted);
       values.push(wanted && argument ? argument.run(row, evaluation) : undefined);
     }
-    return { keys, values, isWanted, member: this.#members && this.#memberOf(run, row) };
+    return { keys, values, passesFilter, member: this.#members && this.#memberOf(run, row) };
   }
 
   #memberOf(run: Run, row: Row): Value {

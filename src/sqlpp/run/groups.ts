@@ -25,13 +25,17 @@ export interface GroupState {
 export interface GroupInput {
   readonly keys: readonly Value[];
   readonly values: readonly Value[];
-  readonly isWanted: readonly boolean[];
-  /** Of GROUP AS. */
+  /** Whether the row passes the FILTER of each aggregate. */
+  readonly passesFilter: readonly boolean[];
+  /** The row as GROUP AS collects it. */
   readonly member: Value;
 }
 
-/** Of a value that an aggregate keeps, beside itself. */
-const keptBytes = 16;
+/** The estimated memory of a group and of an aggregate's state. */
+const groupBytes = 64;
+const stateBytes = 64;
+/** The estimated overhead of each value that an aggregate stores. */
+const storedValueBytes = 16;
 
 export class Groups {
   readonly #run: Run;
@@ -41,7 +45,7 @@ export class Groups {
   readonly #groups = new Map<string, GroupState>();
   #only: GroupState | undefined;
   #bytes = 0;
-  #overflow: PartitionedRows | undefined;
+  #spilled: PartitionedRows | undefined;
 
   constructor(run: Run, aggregates: readonly AggregateCode[], hasMembers: boolean, level = 0) {
     this.#run = run;
@@ -58,7 +62,7 @@ export class Groups {
       if (state) this.#addTo(state, input);
     }
     this.#run.hold(this.#bytes - before);
-    await this.#overflow?.flush();
+    await this.#spilled?.flush();
   }
 
   /** undefined if there is no memory for another group: the row is spilled. */
@@ -67,19 +71,19 @@ export class Groups {
     const known = this.#groups.get(key);
     if (known) return known;
     if (this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
-      this.#overflow ??= new PartitionedRows(this.#run, this.#level);
-      this.#overflow.add(key, rowOf(input));
+      this.#spilled ??= new PartitionedRows(this.#run, this.#level);
+      this.#spilled.add(key, rowOf(input));
       return undefined;
     }
     const state = this.#create(input.keys);
     this.#groups.set(key, state);
-    this.#bytes += 2 * key.length + 64 + 64 * this.#aggregates.length;
+    this.#bytes += 2 * key.length + groupBytes + stateBytes * this.#aggregates.length;
     return state;
   }
 
-  #addTo(state: GroupState, { values, isWanted, member }: GroupInput): void {
+  #addTo(state: GroupState, { values, passesFilter, member }: GroupInput): void {
     for (let at = 0; at < this.#aggregates.length; at++) {
-      if (isWanted[at]) this.#addValue(state.states[at] as AggregateState, values[at]);
+      if (passesFilter[at]) this.#addValue(state.states[at] as AggregateState, values[at]);
     }
     if (member === undefined || !state.rows) return;
     state.rows.push(member);
@@ -87,9 +91,10 @@ export class Groups {
   }
 
   #addValue(state: AggregateState, value: Value): void {
-    const { kept } = state;
+    const { storedValues } = state;
     state.add(value);
-    if (kept !== undefined && state.kept !== kept) this.#bytes += sizeOf(value) + keptBytes;
+    if (storedValues !== undefined && state.storedValues !== storedValues)
+      this.#bytes += sizeOf(value) + storedValueBytes;
   }
 
   #create(keys: readonly Value[]): GroupState {
@@ -100,6 +105,7 @@ export class Groups {
     };
   }
 
+  /** The only group of a query without keys, which exists even without rows. */
   ensureOne(): GroupState {
     this.#only ??= this.#create([]);
     return this.#only;
@@ -109,12 +115,12 @@ export class Groups {
   async *parts(): AsyncGenerator<Iterable<GroupState>> {
     yield this.#only ? [this.#only] : this.#groups.values();
     this.#forget();
-    const overflow = this.#overflow;
-    if (!overflow) return;
+    const spilled = this.#spilled;
+    if (!spilled) return;
     for (let part = 0; part < partitions; part++) {
       const groups = new Groups(this.#run, this.#aggregates, this.#hasMembers, this.#level + 1);
       try {
-        for await (const rows of overflow.rows(part)) await groups.add(rows.map(inputOf));
+        for await (const rows of spilled.rows(part)) await groups.add(rows.map(inputOf));
         yield* groups.parts();
       } finally {
         await groups.close();
@@ -131,16 +137,21 @@ export class Groups {
 
   async close(): Promise<void> {
     this.#forget();
-    await this.#overflow?.close();
-    this.#overflow = undefined;
+    await this.#spilled?.close();
+    this.#spilled = undefined;
   }
 }
 
-const rowOf = ({ keys, values, isWanted, member }: GroupInput): Value[] => [keys, values, isWanted, member];
+const rowOf = ({ keys, values, passesFilter, member }: GroupInput): Value[] => [
+  keys,
+  values,
+  passesFilter,
+  member,
+];
 
-const inputOf = ([keys, values, isWanted, member]: readonly Value[]): GroupInput => ({
+const inputOf = ([keys, values, passesFilter, member]: readonly Value[]): GroupInput => ({
   keys: keys as Value[],
   values: values as Value[],
-  isWanted: isWanted as boolean[],
+  passesFilter: passesFilter as boolean[],
   member,
 });

@@ -35,29 +35,29 @@ async function* joined(
   level: number,
 ): AsyncGenerator<Batch> {
   const table = new JoinTable(run, level);
-  let waiting: PartitionedRows | undefined;
+  let spilled: PartitionedRows | undefined;
   try {
     for await (const rows of right) await table.add(await keysOf(run, probe.rightKeys, rows), rows);
-    if (table.waiting) waiting = new PartitionedRows(run, level);
+    if (table.spilled) spilled = new PartitionedRows(run, level);
     for await (const rows of left) {
       const keys = await keysOf(run, probe.leftKeys, rows);
       const found = rows.map((row, at) => {
         const key = keys[at];
-        if (!waiting || key === undefined || table.has(key)) return table.rowsOf(key);
-        waiting.add(key, row);
+        if (!spilled || key === undefined || table.has(key)) return table.rowsOf(key);
+        spilled.add(key, row);
         return undefined;
       });
       yield* pairsOf(run, probe, rows, found);
-      await waiting?.flush();
-      await run.breathe();
+      await spilled?.flush();
+      await run.yieldIfDue();
     }
     table.forget();
-    for (let part = 0; table.waiting && waiting && part < partitions; part++)
-      yield* joined(run, probe, waiting.rows(part), table.waiting.rows(part), level + 1);
+    for (let part = 0; table.spilled && spilled && part < partitions; part++)
+      yield* joined(run, probe, spilled.rows(part), table.spilled.rows(part), level + 1);
   } finally {
     table.forget();
-    await table.waiting?.close();
-    await waiting?.close();
+    await table.spilled?.close();
+    await spilled?.close();
   }
 }
 
@@ -81,7 +81,7 @@ async function* pairsOf(
 }
 
 class JoinTable {
-  waiting: PartitionedRows | undefined;
+  spilled: PartitionedRows | undefined;
   readonly #run: Run;
   readonly #level: number;
   readonly #rows = new Map<string, Row[]>();
@@ -99,8 +99,8 @@ class JoinTable {
       if (key !== undefined) this.#addOne(key, row);
     }
     this.#run.hold(this.#bytes - before);
-    await this.waiting?.flush();
-    await this.#run.breathe();
+    await this.spilled?.flush();
+    await this.#run.yieldIfDue();
   }
 
   has(key: string): boolean {
@@ -120,8 +120,8 @@ class JoinTable {
   #addOne(key: string, row: Row): void {
     const same = this.#rows.get(key);
     if (!same && this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
-      this.waiting ??= new PartitionedRows(this.#run, this.#level);
-      this.waiting.add(key, row);
+      this.spilled ??= new PartitionedRows(this.#run, this.#level);
+      this.spilled.add(key, row);
       return;
     }
     if (same) same.push(row);

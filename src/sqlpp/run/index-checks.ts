@@ -1,5 +1,6 @@
 // Checks of CREATE INDEX: refuses keys that an index cannot have.
 import { sqlError } from '../errors/sql-error.ts';
+import { functionNamed } from '../functions/catalogue.ts';
 import { near } from '../plan/resolving.ts';
 import { some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
@@ -8,14 +9,14 @@ import type { Expression } from '../tree/query.ts';
 
 export function checkIndexKeys(text: string, tree: CreateIndex): void {
   tree.keys.forEach(({ expression, includesMissing, isDescending }, at) => {
-    const [name, place] = [formatExpression(expression), near(text, expression.at)];
-    if (!isIndexable(expression)) throw sqlError(3280, name, place);
-    if (includesMissing && at > 0) throw sqlError(3281, name, place);
+    const [name, position] = [formatExpression(expression), near(text, expression.at)];
+    if (!isIndexable(expression)) throw sqlError(3280, name, position);
+    if (includesMissing && at > 0) throw sqlError(3281, name, position);
     const { kind } = expression;
     if (kind === 'all keys' && flattens(expression) && (includesMissing || isDescending))
-      throw sqlError(3282, name, place);
+      throw sqlError(3282, name, position);
     if (kind !== 'all keys' && some(expression, (node) => node.kind === 'flatten keys'))
-      throw sqlError(3283, name, place);
+      throw sqlError(3283, name, position);
   });
   const { where } = tree;
   if (where && !isIndexable(where)) throw sqlError(3280, formatExpression(where), near(text, where.at));
@@ -25,18 +26,10 @@ function flattens(node: Expression): boolean {
   return some(node, (part) => part.kind === 'flatten keys');
 }
 
-const changing = new Set([
-  'random',
-  'uuid',
-  'now_millis',
-  'now_str',
-  'now_utc',
-  'now_local',
-  'clock_millis',
-  'clock_str',
-  'clock_utc',
-  'curl',
-]);
+/** NOW_… returns another time in the next request. */
+function isDeterministic(name: string): boolean {
+  return functionNamed(name)?.isVolatile !== true && !name.startsWith('now_');
+}
 
 /** Whether the expression depends only on the document and is deterministic. */
 function isIndexable(node: Expression): boolean {
@@ -56,6 +49,6 @@ function isIndexable(node: Expression): boolean {
       part.kind === 'named parameter' ||
       part.kind === 'positional parameter' ||
       part.kind === 'user call' ||
-      (part.kind === 'call' && changing.has(part.name)),
+      (part.kind === 'call' && !isDeterministic(part.name)),
   );
 }

@@ -9,7 +9,7 @@ import { parseJson } from '../values/json-parse.ts';
 import { jsonText } from '../values/json-text.ts';
 import { typeName } from '../values/types.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
-import { acting, plainPrepared } from './definitions.ts';
+import { executionOf, plainPrepared } from './definitions.ts';
 import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
 
 interface InferOptions {
@@ -30,7 +30,7 @@ export function inferStatement(tree: Infer, text: string, context: PrepareContex
     keyspaces: keyspace ? [keyspace] : [],
     program: {
       run: (_prepared, execution) =>
-        acting(async () => {
+        executionOf(async () => {
           if (!keyspace) throw sqlError(7009, name.collection);
           const documents = await sampleOf(keyspace, options.sampleSize, execution);
           if (documents.length === 0) throw sqlError(7014);
@@ -70,21 +70,21 @@ async function sampleOf(
   size: number,
   context: ExecuteContext,
 ): Promise<Value[]> {
-  const kept: StoredDocument[] = [];
+  const sample: StoredDocument[] = [];
   let seen = 0;
   for await (const batch of context.datastore.documents.scan(keyspace, { signal: context.signal })) {
     for (const document of batch) {
       if (!document.isJson) continue;
       seen++;
-      if (kept.length < size) kept.push(document);
+      if (sample.length < size) sample.push(document);
       else {
-        const place = Math.floor(context.random() * seen);
-        if (place < size) kept[place] = document;
+        const index = Math.floor(context.random() * seen);
+        if (index < size) sample[index] = document;
       }
     }
     await context.pause();
   }
-  return kept.map((document) => parseJson(document.bytes));
+  return sample.map((document) => parseJson(document.bytes));
 }
 
 /** The types and values of one field. */
@@ -159,14 +159,14 @@ function flavorRow({ schema }: Flavor, options: InferOptions): Value {
   row['#docs'] = schema.count;
   row['$schema'] = 'http://json-schema.org/draft-06/schema';
   const object = schema.types.get('object');
-  row['Flavor'] = object ? flavorText(object, schema.count, options) : '';
+  row['Flavor'] = object ? flavorText(object, schema.count) : '';
   if (object) row['properties'] = propertiesOf(object, schema.count, options);
   row['type'] = object ? 'object' : [...schema.types.keys()].join(', ');
   return row;
 }
 
-/** Fields with few distinct values, which characterize a flavour. */
-function flavorText(object: TypeStatistics, count: number, _options: InferOptions): string {
+/** Fields that have the same string in all documents, which characterize a flavour. */
+function flavorText(object: TypeStatistics, count: number): string {
   const fixed: string[] = [];
   for (const [name, member] of object.members) {
     const [only] = member.types;
@@ -179,11 +179,11 @@ function flavorText(object: TypeStatistics, count: number, _options: InferOption
 
 function propertiesOf(object: TypeStatistics, total: number, options: InferOptions): Value {
   const properties = newObject();
-  for (const [name, schema] of object.members) properties[name] = placeRow(schema, total, options);
+  for (const [name, schema] of object.members) properties[name] = fieldRow(schema, total, options);
   return properties;
 }
 
-function placeRow(schema: Schema, total: number, options: InferOptions): Value {
+function fieldRow(schema: Schema, total: number, options: InferOptions): Value {
   const rows = [...schema.types].sort(([a], [b]) => (a < b ? -1 : 1));
   const row = newObject();
   const single = rows.length === 1;
@@ -195,7 +195,7 @@ function placeRow(schema: Schema, total: number, options: InferOptions): Value {
   if (array) {
     row['minItems'] = array.minItems;
     row['maxItems'] = array.maxItems;
-    if (array.items.count > 0) row['items'] = placeRow(array.items, array.items.count, options);
+    if (array.items.count > 0) row['items'] = fieldRow(array.items, array.items.count, options);
   }
   const object = schema.types.get('object');
   if (object) row['properties'] = propertiesOf(object, object.count, options);

@@ -5,7 +5,7 @@ import type { InsertPlan, InsertValues } from '../plan/change-plans.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
 import type { Code, CodeBook } from './code.ts';
-import type { Part } from './combining.ts';
+import type { InnerQuery } from './combining.ts';
 import { resultsOf } from './combining.ts';
 import { batchRows, emptyRow, type Row } from './row.ts';
 import type { Run } from './run.ts';
@@ -27,7 +27,7 @@ export function valuesCode(book: CodeBook, values: InsertValues): ValuesCode {
 
 export type Statement = (run: Run) => AsyncIterable<readonly Value[]>;
 
-export function insert(book: CodeBook, plan: InsertPlan, query: Part | undefined): Statement {
+export function insert(book: CodeBook, plan: InsertPlan, query: InnerQuery | undefined): Statement {
   const writer = new Writer(book, plan.source, plan.target.keyspace as Keyspace, plan.returning);
   const { rows, kind } = plan;
   if (rows.kind === 'values') {
@@ -40,13 +40,13 @@ export function insert(book: CodeBook, plan: InsertPlan, query: Part | undefined
           if (write) writes.push(write);
         });
         yield await writer.write(run, writes);
-        await run.breathe();
+        await run.yieldIfDue();
       }
     };
   }
   const code = valuesCode(book, rows.values);
   return async function* insertQuery(run) {
-    for await (const results of resultsOf(run, query as Part, emptyRow(plan.block.size))) {
+    for await (const results of resultsOf(run, query as InnerQuery, emptyRow(plan.block.size))) {
       const writes: RowWrite[] = [];
       await run.each(results, (result) => {
         const row = emptyRow(plan.block.size);
@@ -55,17 +55,17 @@ export function insert(book: CodeBook, plan: InsertPlan, query: Part | undefined
         if (write) writes.push(write);
       });
       yield await writer.write(run, writes);
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }
 
-const codes = {
+const errorCodes = {
   insert: { key: 5050, value: 5060, keyType: 5070, optionsType: 5071 },
   upsert: { key: 5072, value: 5075, keyType: 5078, optionsType: 5079 },
 } as const;
 
-/** undefined if the row is invalid; its error is recorded. */
+/** `whole`: the document of a row without VALUE. undefined if the row is invalid; its error is recorded. */
 export function writeOf(
   run: Run,
   kind: 'insert' | 'upsert',
@@ -76,7 +76,7 @@ export function writeOf(
   const key = run.resolve(code.key.run(row, run.evaluation));
   const value = code.value ? code.value.run(row, run.evaluation) : whole;
   const options = run.resolve(code.options?.run(row, run.evaluation));
-  const problems = codes[kind];
+  const problems = errorCodes[kind];
   const shown = value === undefined ? 'missing' : jsonText(value);
   if (key === undefined) return void failRow(run, sqlError(problems.key, shown));
   if (typeof key !== 'string')

@@ -4,9 +4,9 @@ import { type InlineCall, isInline, isResolved } from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
 import { CodeBook } from './code.ts';
-import { type Part, setOperation, subqueryScan, type WithCode, withTerms } from './combining.ts';
+import { type InnerQuery, setOperation, subqueryScan, type WithCode, withTerms } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
-import { compileAfter, group } from './grouping.ts';
+import { compileLettingHaving, group } from './grouping.ts';
 import { hashJoin } from './hash-join.ts';
 import { constantJoin, keyScanOf, lookupJoin, loopJoin } from './joining.ts';
 import { type FunctionProgram, functionKey, measured, type Pull, type SubqueryProgram } from './run.ts';
@@ -72,10 +72,10 @@ export class Instantiation {
   }
 
   #operator(book: CodeBook, node: Operator): Pull {
-    return measured(node, this.#bare(book, node));
+    return measured(node, this.#unmeasured(book, node));
   }
 
-  #bare(book: CodeBook, node: Operator): Pull {
+  #unmeasured(book: CodeBook, node: Operator): Pull {
     switch (node.op) {
       case 'start':
         return pullStart;
@@ -90,11 +90,11 @@ export class Instantiation {
       case 'collection scan':
         return collectionScan(book, node);
       case 'catalog scan':
-        return catalogScan(book, node);
+        return catalogScan(node);
       case 'count scan':
-        return countScan(book, node);
+        return countScan(node);
       case 'expression scan':
-        return expressionScan(book, node.source, book.code(node.expression));
+        return expressionScan(node.source, book.code(node.expression));
       case 'subquery scan':
         return subqueryScan(this.part(book, node.plan), node.source, node.origin);
       case 'set operation':
@@ -140,7 +140,7 @@ export class Instantiation {
       case 'limit':
         return limit(book, input, node.limit);
       case 'with':
-        return withTerms(book, input, this.#withCodes(book, node.terms));
+        return withTerms(input, this.#withCodes(book, node.terms));
     }
   }
 
@@ -152,7 +152,7 @@ export class Instantiation {
     }));
   }
 
-  part(book: CodeBook, plan: QueryPlan): Part {
+  part(book: CodeBook, plan: QueryPlan): InnerQuery {
     const { block, resultSlot } = plan;
     const captures = book.codes(block.captures.map((capture) => capture.outer));
     return { captures, block, resultSlot, pull: this.query(plan).pull };
@@ -167,8 +167,8 @@ const pullNothing: Pull = async function* pullNone() {};
 
 /** The scan has counted: only LETTING and HAVING remain. */
 function counted(book: CodeBook, input: Pull, node: Extract<Operator, { op: 'group' }>['group']): Pull {
-  const after = compileAfter(book, node);
+  const lettingHaving = compileLettingHaving(book, node);
   return async function* pullCounted(run, seed) {
-    for await (const rows of input(run, seed)) yield await after(run, rows);
+    for await (const rows of input(run, seed)) yield await lettingHaving(run, rows);
   };
 }

@@ -5,7 +5,7 @@ import { isTrue } from '../values/types.ts';
 import type { Code, CodeBook } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
 import { readRows } from './flow.ts';
-import { type Batch, Batcher, type Row } from './row.ts';
+import { type Batch, Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { keysOf } from './scans.ts';
 import { sizeOfRow } from './size.ts';
@@ -54,6 +54,7 @@ export function loopJoin(book: CodeBook, input: Pull, right: Pull, join: Join): 
     for await (const rows of input(run, seed)) {
       for (const left of rows) {
         const matches: Row[] = [];
+        let isMatched = false;
         for await (const found of right(run, left)) {
           const kept = await matching(run, condition, found);
           if (join.nestSlot === undefined) {
@@ -61,12 +62,12 @@ export function loopJoin(book: CodeBook, input: Pull, right: Pull, join: Join): 
               const full = batcher.add(row);
               if (full) yield full;
             }
-            if (kept.length > 0) matches.length = 1;
+            if (kept.length > 0) isMatched = true;
           } else for (const row of kept) matches.push(row);
-          await run.breathe();
+          await run.yieldIfDue();
         }
-        await run.breathe();
-        if (join.nestSlot === undefined && matches.length > 0) continue;
+        await run.yieldIfDue();
+        if (isMatched) continue;
         for (const row of emit(left, matches)) {
           const full = batcher.add(row);
           if (full) yield full;
@@ -82,16 +83,16 @@ export function constantJoin(book: CodeBook, input: Pull, right: Pull, join: Joi
   const condition = join.condition && book.code(join.condition);
   const emit = emitter(join);
   return async function* pullJoined(run, seed) {
-    const { rows: kept, bytes } = await gather(run, right, seed);
+    const { rows: rights, bytes } = await gather(run, right, seed);
     const batcher = new Batcher();
     try {
       for await (const rows of input(run, seed)) {
         for (const left of rows) {
           const matches: Row[] = [];
-          for (let at = 0; at < kept.length; at += 256) {
-            const pairs = kept.slice(at, at + 256).map((row) => merged(left, row));
+          for (let at = 0; at < rights.length; at += batchRows) {
+            const pairs = rights.slice(at, at + batchRows).map((row) => merged(left, row));
             for (const row of await matching(run, condition, pairs)) matches.push(row);
-            await run.breathe();
+            await run.yieldIfDue();
           }
           for (const row of emit(left, matches)) {
             const full = batcher.add(row);
@@ -107,19 +108,19 @@ export function constantJoin(book: CodeBook, input: Pull, right: Pull, join: Joi
 }
 
 async function gather(run: Run, pull: Pull, seed: Row): Promise<{ rows: Row[]; bytes: number }> {
-  const kept: Row[] = [];
+  const gathered: Row[] = [];
   let bytes = 0;
   for await (const rows of pull(run, seed)) {
     let added = 0;
     for (const row of rows) {
-      kept.push(row);
+      gathered.push(row);
       added += sizeOfRow(row);
     }
     run.hold(added);
     bytes += added;
-    await run.breathe();
+    await run.yieldIfDue();
   }
-  return { rows: kept, bytes };
+  return { rows: gathered, bytes };
 }
 
 /** Lookup join: left rows have the keys; reads the documents of a batch at once. */
@@ -130,7 +131,7 @@ export function lookupJoin(book: CodeBook, input: Pull, scan: KeyScan, join: Joi
   const keyspace = scan.keyspace.keyspace as Keyspace;
   const idSlot = scan.source.idSlot as number;
   const emit = emitter(join);
-  return async function* pullLooked(run, seed) {
+  return async function* pullLookup(run, seed) {
     for await (const rows of input(run, seed)) {
       const candidates: Row[] = [];
       const owners: number[] = [];
@@ -150,7 +151,7 @@ export function lookupJoin(book: CodeBook, input: Pull, scan: KeyScan, join: Joi
       }
       const joined: Batch = rows.flatMap((left, at) => [...emit(left, matches[at] as Row[])]);
       if (joined.length > 0) yield joined;
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }

@@ -38,12 +38,12 @@ export function merge(book: CodeBook, plan: MergePlan, found: Pull): Statement {
       yield await writer.write(run, writes);
       if (failure) throw failure;
       if (left <= 0) return;
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }
 
-/** Writes the changes of the rows before a failed one. */
+/** Returns the error of a failed row, so that the changes of the rows before it are still written. */
 async function failureOf(work: Promise<void>): Promise<unknown> {
   try {
     await work;

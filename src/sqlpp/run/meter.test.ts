@@ -1,4 +1,4 @@
-// Profiles: what operators of a run took.
+// Profiles: rows and times of a run's operators.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
@@ -63,7 +63,7 @@ test('each operator of a profiled run has its rows and times', async () => {
   for (const [name, { operators, ms }] of phases) assert.ok(operators === 1 && ms > 0, name);
 });
 
-test('times of operators are their own: together they are no more than the run took', async () => {
+test('times of operators do not overlap: their sum is at most the time of the run', async () => {
   const { nodes, totalMs } = await profiled(
     'SELECT x.a, COUNT(*) AS n FROM t AS x JOIN t AS y ON y.a = x.a WHERE x.b = 1 GROUP BY x.a ORDER BY x.a',
   );
@@ -89,7 +89,13 @@ test('changes of documents and subqueries are profiled too', async () => {
   assert.equal(projects.filter((node) => node['#stats']).length, 2);
 });
 
-test('a run without a profile keeps none', async () => {
+test('COUNT(*) of a keyspace is one phase', async () => {
+  const { phases } = await profiled('SELECT COUNT(*) AS n FROM t');
+  assert.deepEqual([phases.get('count')?.operators, phases.get('count')?.items], [1, 1]);
+  assert.equal(phases.get('countScan'), undefined);
+});
+
+test('a run without profiling has no timings', async () => {
   const datastore = aStore();
   const prepared = prepareOn(datastore, 'SELECT a FROM t LIMIT 1');
   const execution = prepared.program.run(prepared, contextOf(datastore));

@@ -1,5 +1,5 @@
 // Measures each operator of a run: rows, its own time, the time of other requests, and the time in the data and index services.
-// Only for requests that ask for a profile; the others pay nothing.
+// Only for requests with a profile; other runs have no meter.
 import type { Documents } from '../datastore/documents.ts';
 import type { Indexes } from '../datastore/indexes.ts';
 import type { Catalog, Datastore, Outcome } from './engine.ts';
@@ -20,7 +20,7 @@ export interface OperatorStats {
 
 interface Frame {
   readonly stats: OperatorStats;
-  /** Time that is counted elsewhere. */
+  /** Time of waits and of operators below, which is counted separately. */
   otherMs: number;
 }
 
@@ -33,36 +33,31 @@ export class Meter {
     this.#now = now;
   }
 
-  /** Of an operator of a plan, or of a statement; undefined: it never ran. */
+  /** The stats of an operator of a plan, or of a statement; undefined: it never ran. */
   statsOf(operator: object): OperatorStats | undefined {
     return this.#stats.get(operator);
   }
 
-  /** All that ran. */
+  /** The stats of all operators that ran. */
   entries(): Iterable<[object, OperatorStats]> {
     return this.#stats;
   }
 
-  async *rows<T extends { readonly length: number } = Batch>(
+  rows<T extends { readonly length: number } = Batch>(
     operator: object,
     batches: AsyncIterable<T>,
   ): AsyncGenerator<T> {
-    const stats = this.#of(operator);
-    const iterator = batches[Symbol.asyncIterator]();
-    try {
-      for (;;) {
-        const next = await this.#within(stats, () => iterator.next());
-        if (next.done) return;
-        stats.itemsOut += next.value.length;
-        if (this.#frame) this.#frame.stats.itemsIn += next.value.length;
-        yield next.value;
-      }
-    } finally {
-      await iterator.return?.();
-    }
+    return eachMeasured(batches, async (read) => {
+      const stats = this.#of(operator);
+      const next = await this.#within(stats, read);
+      if (next.done) return next;
+      stats.itemsOut += next.value.length;
+      if (this.#frame) this.#frame.stats.itemsIn += next.value.length;
+      return next;
+    });
   }
 
-  /** Waits for the thread, or for a service, count on their own. */
+  /** Counts a wait for the thread or for a service, which does not belong to the operator's own time. */
   async wait<T>(kind: 'kernMs' | 'servMs', act: () => Promise<T>): Promise<T> {
     const frame = this.#frame;
     const startMs = this.#now();
@@ -106,7 +101,7 @@ export class Meter {
   datastore(inner: Datastore): Datastore {
     const { documents, indexes, catalog } = inner;
     const serve = <T>(act: () => Promise<T>): Promise<T> => this.wait('servMs', act);
-    const each = <T>(batches: AsyncIterable<T>): AsyncIterable<T> => this.#served(batches);
+    const each = <T>(batches: AsyncIterable<T>): AsyncIterable<T> => eachMeasured(batches, serve);
     const measured: Documents = {
       read: (...args) => serve(() => documents.read(...args)),
       scan: (...args) => each(documents.scan(...args)),
@@ -132,18 +127,22 @@ export class Meter {
       catalog: measuredCatalog,
     };
   }
+}
 
-  async *#served<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
-    const iterator = batches[Symbol.asyncIterator]();
-    try {
-      for (;;) {
-        const next = await this.wait('servMs', () => iterator.next());
-        if (next.done) return;
-        yield next.value;
-      }
-    } finally {
-      await iterator.return?.();
+/** Passes the batches on; `measure` runs each read of the next one. */
+async function* eachMeasured<T>(
+  batches: AsyncIterable<T>,
+  measure: (read: () => Promise<IteratorResult<T>>) => Promise<IteratorResult<T>>,
+): AsyncGenerator<T> {
+  const iterator = batches[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await measure(() => iterator.next());
+      if (next.done) return;
+      yield next.value;
     }
+  } finally {
+    await iterator.return?.();
   }
 }
 
@@ -167,9 +166,9 @@ const phaseNames: Readonly<Record<string, string>> = {
 };
 
 /** Scans and reads count their items themselves, in every run. */
-const counted = new Set(['keyScan', 'indexScan', 'primaryScan', 'countScan', 'fetch']);
+const counted = new Set(['keyScan', 'indexScan', 'primaryScan', 'count', 'fetch']);
 
-/** Adds to the phases what the operators took. */
+/** Adds the times and items of operators to the phases. */
 export function addPhases({ phases }: Outcome, meter: Meter): void {
   for (const [operator, { itemsIn, itemsOut, execMs, kernMs, servMs }] of meter.entries()) {
     const name = phaseOf(operator as { op?: string; kind?: string });

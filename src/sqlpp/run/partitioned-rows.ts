@@ -7,13 +7,14 @@ import type { Run } from './run.ts';
 export const partitions = 16;
 /** The limit of recursive partitioning: then rows stay in memory, up to the request's quota. */
 export const deepestLevel = 4;
-const spilledRows = 256;
+/** A partition is written when it has this many rows. */
+const flushRows = 256;
 
 export class PartitionedRows {
   readonly #run: Run;
   readonly #level: number;
-  readonly #waiting: (readonly Value[])[][] = Array.from({ length: partitions }, () => []);
-  readonly #places: { offset: number; length: number }[][] = Array.from({ length: partitions }, () => []);
+  readonly #buffered: (readonly Value[])[][] = Array.from({ length: partitions }, () => []);
+  readonly #positions: { offset: number; length: number }[][] = Array.from({ length: partitions }, () => []);
   #file: ScratchFile | undefined;
 
   constructor(run: Run, level: number) {
@@ -22,19 +23,19 @@ export class PartitionedRows {
   }
 
   add(key: string, row: readonly Value[]): void {
-    (this.#waiting[hashOf(key, this.#level) % partitions] as (readonly Value[])[]).push(row);
+    (this.#buffered[hashOf(key, this.#level) % partitions] as (readonly Value[])[]).push(row);
   }
 
   /** Writes the large partitions. */
   flush(): Promise<void> {
-    return this.#write(spilledRows);
+    return this.#write(flushRows);
   }
 
   async *rows(part: number): AsyncGenerator<Value[][]> {
     await this.#write(1);
-    for (const place of this.#places[part] ?? []) {
-      yield decodeRows(await (this.#file as ScratchFile).read(place));
-      await this.#run.breathe();
+    for (const position of this.#positions[part] ?? []) {
+      yield decodeRows(await (this.#file as ScratchFile).read(position));
+      await this.#run.yieldIfDue();
     }
   }
 
@@ -43,13 +44,13 @@ export class PartitionedRows {
     this.#file = undefined;
   }
 
-  async #write(atLeast: number): Promise<void> {
-    for (const [part, rows] of this.#waiting.entries()) {
-      if (rows.length < atLeast) continue;
+  async #write(minimumRows: number): Promise<void> {
+    for (const [part, rows] of this.#buffered.entries()) {
+      if (rows.length < minimumRows) continue;
       this.#file ??= await this.#run.context.scratch();
-      this.#waiting[part] = [];
-      const place = await this.#file.append(encodeRows(rows));
-      (this.#places[part] as { offset: number; length: number }[]).push(place);
+      this.#buffered[part] = [];
+      const position = await this.#file.append(encodeRows(rows));
+      (this.#positions[part] as { offset: number; length: number }[]).push(position);
     }
   }
 }

@@ -47,14 +47,14 @@ export function constantOf(expression: Expression, context: PrepareContext): { v
 }
 
 const texts = new Map<string, Expression>();
-const keptTexts = 4096;
+const cachedTextsMax = 4096;
 
 /** Parsed keys and conditions of indexes, cached for all statements. */
 export function parsed(text: string): Expression {
   let tree = texts.get(text);
   if (!tree) {
     tree = parseExpression(text);
-    if (texts.size >= keptTexts) texts.clear();
+    if (texts.size >= cachedTextsMax) texts.clear();
     texts.set(text, tree);
   }
   return tree;

@@ -210,18 +210,18 @@ function compileChange(instantiation: Instantiation, plan: ChangePlan): Compiled
   return statement;
 }
 
-interface Parts {
+interface PreparedParts {
   readonly kind: StatementKind;
   readonly isReadonly: boolean;
   readonly signature: Value;
   readonly compiled: Compiled;
-  /** What the statement's own time is counted for. */
+  /** The operator to which a profile attributes the statement's own time. */
   readonly plan: object;
   readonly explain: Explained;
   readonly tree: StatementTree;
 }
 
-function finished(resolver: Resolver, planning: StatementPlanning, parts: Parts): Prepared {
+function finished(resolver: Resolver, planning: StatementPlanning, parts: PreparedParts): Prepared {
   const { compiled, kind, isReadonly, signature, explain } = parts;
   const program: Program = {
     run: (_prepared: Prepared, context: ExecuteContext): Execution => execute(compiled, context, parts),

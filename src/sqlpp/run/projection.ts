@@ -31,7 +31,7 @@ export function compileProjection(book: CodeBook, projection: LogicalProjection)
   return (run, row) => without(run, evaluate(run, row) as ValueObject);
 }
 
-/** As text, where nothing else takes the rows: no object is made for each of them. undefined: names are known with the row only. */
+/** Formats rows that no other operator reads as JSON text, without an object for each. undefined: the terms do not determine the members. */
 export function compileAnswerRow(
   book: CodeBook,
   { terms, isRaw, isDistinct, exclude }: LogicalProjection,

@@ -1,4 +1,4 @@
-// One execution of a statement: time slices, memory, subqueries, figures.
+// One execution of a statement: time slices, memory, subqueries, statistics.
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../expressions/context.ts';
 import type { Block } from '../plan/block.ts';
@@ -27,6 +27,7 @@ class SubqueryNeeded {
   }
 }
 
+/** Thrown when an expression needs the result of a JavaScript function. */
 class CallNeeded {
   readonly key: string;
   readonly called: UserFunction;
@@ -57,7 +58,7 @@ export function functionKey({ parts }: FunctionName): string {
 /** Produces an operator's rows, starting with this row. Leaving the loop early ends all its inputs. */
 export type Pull = (run: Run, seed: Row) => AsyncIterable<Batch>;
 
-/** The operator's rows, counted where the request asks for a profile. */
+/** Measures the operator if the request has a profile. */
 export function measured(operator: object, pull: Pull): Pull {
   return (run, seed) => run.meter?.rows(operator, pull(run, seed)) ?? pull(run, seed);
 }
@@ -68,11 +69,14 @@ export interface SubqueryProgram {
   readonly pull: Pull;
 }
 
+/** The time after which a run yields to other requests. */
 const sliceMs = 4;
-const keptSubqueries = 10_000;
+/** The most cached results of subqueries, and of JavaScript functions. */
+const cachedResultsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
 const heldMax = 768 * 1024 * 1024;
-const maximumDepth = 100;
+/** The most nested calls of user-defined functions. */
+const callDepthMax = 100;
 
 export class Run {
   readonly context: ExecuteContext;
@@ -103,7 +107,7 @@ export class Run {
   }
 
   /** Call once per batch: yields when the time slice is used up, and throws when the request is aborted. */
-  async breathe(): Promise<void> {
+  async yieldIfDue(): Promise<void> {
     this.context.signal.throwIfAborted();
     if (this.context.monotonicMs() - this.#sliceStart < sliceMs) return;
     await (this.meter?.wait('kernMs', () => this.context.pause()) ?? this.context.pause());
@@ -111,7 +115,7 @@ export class Run {
     this.#sliceStart = this.context.monotonicMs();
   }
 
-  /** Counts memory that an operator keeps. */
+  /** Counts memory that an operator uses until `release`; throws 5500 above the quota. */
   hold(bytes: number): void {
     this.#heldBytes += bytes;
     if (this.#heldBytes > this.outcome.usedBytes) this.outcome.usedBytes = this.#heldBytes;
@@ -146,7 +150,7 @@ export class Run {
     const key = functionKey(name);
     const program = this.#programs.functions.get(key);
     if (!program) return this.#foreignCall(key, name, values);
-    if (++this.#depth > maximumDepth) throw sqlError(10109, key, 'calls are nested too deeply');
+    if (++this.#depth > callDepthMax) throw sqlError(10109, key, 'calls are nested too deeply');
     try {
       const { inline, code } = program;
       const row = emptyRow(inline.block.size);
@@ -171,13 +175,13 @@ export class Run {
 
   async answer(needed: SubqueryNeeded | CallNeeded): Promise<void> {
     if (needed instanceof SubqueryNeeded) return this.#answerSubquery(needed);
-    if (this.#calls.size >= keptSubqueries) this.#calls.clear();
+    if (this.#calls.size >= cachedResultsMax) this.#calls.clear();
     this.#calls.set(needed.key, await needed.called.call?.(needed.values));
   }
 
   async #answerSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
     const rows = await this.rowsOf(node.logical, values);
-    if (this.#answered >= keptSubqueries) this.#forget();
+    if (this.#answered >= cachedResultsMax) this.#forget();
     let known = this.#answers.get(node.logical);
     if (!known) this.#answers.set(node.logical, (known = new Map()));
     known.set(key, rows);
@@ -204,7 +208,7 @@ export class Run {
     const rows: Value[] = [];
     for await (const batch of program.pull(this, seed)) {
       for (const row of batch) rows.push(row[program.resultSlot]);
-      await this.breathe();
+      await this.yieldIfDue();
     }
     return rows;
   }
@@ -231,7 +235,7 @@ export class Run {
     return resolve(value);
   }
 
-  /** As `resolve`, with everything within an array. */
+  /** Like `resolve`, including nested values. */
   resolveDeep(value: Value): Value {
     return resolveDeep(value);
   }

@@ -1,4 +1,4 @@
-// Sources of rows: keys, indexes, collections, the catalog, expressions and subqueries.
+// Sources of rows: keys, indexes, collections, the catalog and expressions.
 import type { IndexRow, IndexScan as StoredScan } from '../datastore/indexes.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Source } from '../plan/block.ts';
@@ -65,7 +65,7 @@ export function indexScan(book: CodeBook, scan: IndexScan): Pull {
       phase.items += rows.length;
       for (let at = 0; at < rows.length; at += batchRows) {
         yield rows.slice(at, at + batchRows).map((entry) => indexRow(seed, idSlot as number, scan, entry));
-        await run.breathe();
+        await run.yieldIfDue();
       }
     }
   };
@@ -128,15 +128,15 @@ export function unionScan(book: CodeBook, union: UnionScan): Pull {
   const idSlot = union.source.idSlot as number;
   return async function* pullUnion(run, seed) {
     const counts = new Map<string, number>();
-    for (const [place, scan] of scans.entries()) {
+    for (const [which, scan] of scans.entries()) {
       const batcher = new Batcher();
       for await (const rows of scan(run, seed)) {
         for (const row of rows) {
           const id = row[idSlot] as string;
           const seen = counts.get(id) ?? 0;
-          if (seen !== (union.isIntersect ? place : 0)) continue;
+          if (seen !== (union.isIntersect ? which : 0)) continue;
           counts.set(id, seen + 1);
-          if (union.isIntersect && place < scans.length - 1) continue;
+          if (union.isIntersect && which < scans.length - 1) continue;
           const full = batcher.add(row);
           if (full) yield full;
         }
@@ -172,13 +172,13 @@ export function collectionScan(book: CodeBook, scan: CollectionScan): Pull {
         left -= part.length;
         if (part.length > 0) yield part.map((document) => reader.row(seed, document));
         if (left <= 0) return;
-        await run.breathe();
+        await run.yieldIfDue();
       }
     }
   };
 }
 
-export function catalogScan(_book: CodeBook, scan: CatalogScan): Pull {
+export function catalogScan(scan: CatalogScan): Pull {
   const { slot, idSlot, metaSlot } = scan.source;
   return async function* pullCatalog(run, seed) {
     const { catalog } = run.context.datastore;
@@ -193,31 +193,30 @@ export function catalogScan(_book: CodeBook, scan: CatalogScan): Pull {
         row[metaSlot as number] = meta;
         return row;
       });
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }
 
-export function countScan(_book: CodeBook, scan: CountScan): Pull {
+export function countScan(scan: CountScan): Pull {
   return async function* pullCount(run, seed) {
     const { documents } = run.context.datastore;
     const count = await documents.count(scan.keyspace.keyspace as Keyspace, run.context.signal);
-    run.phase('countScan').items++;
+    run.phase('count').items++;
     const row = seed.slice();
     for (const slot of scan.slots) row[slot] = count;
     yield [row];
   };
 }
 
-export function expressionScan(book: CodeBook, source: Source, code: Code): Pull {
-  void book;
+export function expressionScan(source: Source, code: Code): Pull {
   return async function* pullExpression(run, seed) {
     const value = run.resolve(await run.value(() => code.run(seed, run.evaluation)));
     if (value === undefined) return;
     const items = Array.isArray(value) ? (value as Value[]) : [value];
     for (let at = 0; at < items.length; at += batchRows) {
       yield items.slice(at, at + batchRows).map((item) => withSlot(seed, source.slot, item));
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }

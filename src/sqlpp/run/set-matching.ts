@@ -13,6 +13,7 @@ export interface SetRule {
 
 type Values = AsyncIterable<readonly Value[]>;
 
+/** The estimated memory of a count beside its key. */
 const entryBytes = 64;
 
 /** The remaining values of the left side; without ALL they may be repeated. */
@@ -24,29 +25,29 @@ export async function* matchingValues(
   level = 0,
 ): AsyncGenerator<Value[]> {
   const counts = new RightCounts(run, level);
-  let waiting: PartitionedRows | undefined;
+  let spilled: PartitionedRows | undefined;
   try {
     for await (const values of right) await counts.add(values);
-    if (counts.waiting) waiting = new PartitionedRows(run, level);
+    if (counts.spilled) spilled = new PartitionedRows(run, level);
     for await (const values of left) {
       yield values.filter((value) => {
         const key = valueKey([value]);
-        if (!waiting || counts.has(key)) return counts.take(key, rule.isAll) === rule.isIntersect;
-        waiting.add(key, [value]);
+        if (!spilled || counts.has(key)) return counts.take(key, rule.isAll) === rule.isIntersect;
+        spilled.add(key, [value]);
         return false;
       });
-      await waiting?.flush();
-      await run.breathe();
+      await spilled?.flush();
+      await run.yieldIfDue();
     }
     counts.forget();
-    for (let part = 0; counts.waiting && waiting && part < partitions; part++) {
-      const [lefts, rights] = [firsts(waiting.rows(part)), firsts(counts.waiting.rows(part))];
+    for (let part = 0; counts.spilled && spilled && part < partitions; part++) {
+      const [lefts, rights] = [firsts(spilled.rows(part)), firsts(counts.spilled.rows(part))];
       yield* matchingValues(run, rule, lefts, rights, level + 1);
     }
   } finally {
     counts.forget();
-    await counts.waiting?.close();
-    await waiting?.close();
+    await counts.spilled?.close();
+    await spilled?.close();
   }
 }
 
@@ -55,7 +56,7 @@ async function* firsts(rows: AsyncIterable<Value[][]>): AsyncGenerator<Value[]> 
 }
 
 class RightCounts {
-  waiting: PartitionedRows | undefined;
+  spilled: PartitionedRows | undefined;
   readonly #run: Run;
   readonly #level: number;
   readonly #counts = new Map<string, number>();
@@ -70,8 +71,8 @@ class RightCounts {
     const before = this.#bytes;
     for (const value of values) this.#addOne(value);
     this.#run.hold(this.#bytes - before);
-    await this.waiting?.flush();
-    await this.#run.breathe();
+    await this.spilled?.flush();
+    await this.#run.yieldIfDue();
   }
 
   has(key: string): boolean {
@@ -95,8 +96,8 @@ class RightCounts {
     const key = valueKey([value]);
     const known = this.#counts.get(key);
     if (known === undefined && this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
-      this.waiting ??= new PartitionedRows(this.#run, this.#level);
-      this.waiting.add(key, [value]);
+      this.spilled ??= new PartitionedRows(this.#run, this.#level);
+      this.spilled.add(key, [value]);
       return;
     }
     if (known === undefined) this.#bytes += 2 * key.length + entryBytes;

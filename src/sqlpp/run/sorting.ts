@@ -25,10 +25,10 @@ export function order(book: CodeBook, input: Pull, node: Order): Pull {
   const offset = node.offset && book.code(node.offset);
   return async function* pullSorted(run, seed) {
     const compare = await rules(run, seed);
-    const most = limit
+    const rowsMax = limit
       ? (await run.count(limit, seed, 'LIMIT')) + (offset ? await run.count(offset, seed, 'OFFSET') : 0)
       : Number.POSITIVE_INFINITY;
-    const sorter = new Sorter(run, compare, most);
+    const sorter = new Sorter(run, compare, rowsMax);
     try {
       for await (const rows of input(run, seed)) {
         const added: SortedRow[] = [];
@@ -36,7 +36,7 @@ export function order(book: CodeBook, input: Pull, node: Order): Pull {
           added.push({ keys: keys.map((key) => run.resolveDeep(key.run(row, run.evaluation))), row });
         });
         await sorter.add(added);
-        await run.breathe();
+        await run.yieldIfDue();
       }
       yield* sorter.rows();
     } finally {
@@ -94,24 +94,24 @@ function comparator(rules: readonly TermRules[]): CompareKeys {
 
 /** Rows sorted in one step: a few milliseconds of work. */
 const chunkRows = 2048;
-/** Up to this limit other rows are dropped while rows arrive. */
-const mostKept = 20_000;
+/** For a LIMIT up to this one, the sorter drops rows beyond it while others arrive. */
+const truncatedLimitMax = 20_000;
 
 class Sorter {
   readonly #run: Run;
   readonly #compare: (a: SortedRow, b: SortedRow) => number;
-  readonly #most: number;
+  readonly #rowsMax: number;
   readonly #spilled: SpilledRuns;
   /** Sorted, in memory. */
   #runs: SortedRow[][] = [];
   #chunk: SortedRow[] = [];
-  #kept = 0;
+  #rowCount = 0;
   #bytes = 0;
 
-  constructor(run: Run, compare: CompareKeys, most: number) {
+  constructor(run: Run, compare: CompareKeys, rowsMax: number) {
     this.#run = run;
     this.#compare = (a, b) => compare(a.keys, b.keys);
-    this.#most = most <= mostKept ? most : Number.POSITIVE_INFINITY;
+    this.#rowsMax = rowsMax <= truncatedLimitMax ? rowsMax : Number.POSITIVE_INFINITY;
     this.#spilled = new SpilledRuns(run, this.#compare);
   }
 
@@ -122,10 +122,10 @@ class Sorter {
       this.#chunk.push(row);
       added += rowBytes(row);
     }
-    this.#kept += rows.length;
+    this.#rowCount += rows.length;
     this.#hold(added);
     if (this.#chunk.length >= chunkRows) this.#closeChunk();
-    if (this.#kept > 2 * this.#most + chunkRows) this.#truncate();
+    if (this.#rowCount > 2 * this.#rowsMax + chunkRows) this.#truncate();
     if (this.#bytes <= this.#run.context.spillBytes) return;
     this.#closeChunk();
     for (const each of this.#runs) await this.#spilled.add(each);
@@ -146,19 +146,19 @@ class Sorter {
 
   #truncate(): void {
     this.#closeChunk();
-    const first = this.#runs.flat().sort(this.#compare).slice(0, this.#most);
+    const first = this.#runs.flat().sort(this.#compare).slice(0, this.#rowsMax);
     this.#drop();
     let bytes = 0;
     for (const row of first) bytes += rowBytes(row);
     this.#hold(bytes);
     this.#runs = [first];
-    this.#kept = first.length;
+    this.#rowCount = first.length;
   }
 
   #drop(): void {
     this.#runs = [];
     this.#chunk = [];
-    this.#kept = 0;
+    this.#rowCount = 0;
     this.#hold(-this.#bytes);
   }
 

@@ -5,7 +5,7 @@ import type { Infer } from '../tree/definition.ts';
 import type { Advise, Execute, Explain, PlainStatement, Prepare } from '../tree/statement.ts';
 import { newObject, type Value } from '../values/value.ts';
 import { adviseContext, adviseRow } from './advising.ts';
-import { acting, commandStatement, plainPrepared } from './definitions.ts';
+import { commandStatement, executionOf, plainPrepared } from './definitions.ts';
 import type { PrepareContext, Prepared } from './engine.ts';
 import { inferStatement } from './inferring.ts';
 
@@ -32,7 +32,7 @@ export function specialStatement(
         parameters: inner.parameters,
         program: {
           run: (_prepared, execution) =>
-            acting(async () => [await adviseRow(tree, inner, advised, execution)], execution),
+            executionOf(async () => [await adviseRow(tree, inner, advised, execution)], execution),
         },
       };
     }
@@ -66,7 +66,7 @@ function explainStatement(text: string, inner: Prepared, innerText: string): Pre
     parameters: inner.parameters,
     program: {
       run: (_prepared, context) =>
-        acting(async () => {
+        executionOf(async () => {
           const row = newObject();
           row['plan'] = inner.explain;
           row['text'] = innerText;

@@ -5,7 +5,7 @@ import { decodeRows, encodeRows } from './row-codec.ts';
 import type { Run } from './run.ts';
 import type { SortedRow } from './sorting-types.ts';
 
-interface Place {
+interface Position {
   readonly offset: number;
   readonly length: number;
 }
@@ -13,7 +13,7 @@ interface Place {
 export class SpilledRuns {
   readonly #run: Run;
   readonly #compare: (a: SortedRow, b: SortedRow) => number;
-  readonly #runs: Place[][] = [];
+  readonly #runs: Position[][] = [];
   #file: ScratchFile | undefined;
 
   constructor(run: Run, compare: (a: SortedRow, b: SortedRow) => number) {
@@ -23,18 +23,18 @@ export class SpilledRuns {
 
   async add(rows: readonly SortedRow[]): Promise<void> {
     this.#file ??= await this.#run.context.scratch();
-    const places: Place[] = [];
+    const positions: Position[] = [];
     for (let at = 0; at < rows.length; at += batchRows) {
       const part = rows.slice(at, at + batchRows);
-      places.push(await this.#file.append(encodeRows(part.map(({ keys, row }) => [keys, row]))));
-      await this.#run.breathe();
+      positions.push(await this.#file.append(encodeRows(part.map(({ keys, row }) => [keys, row]))));
+      await this.#run.yieldIfDue();
     }
-    this.#runs.push(places);
+    this.#runs.push(positions);
   }
 
   /** Merges all runs and the given sorted rows. */
   async *merge(inMemory: readonly (readonly SortedRow[])[]): AsyncGenerator<Row[]> {
-    const heads: RunHead[] = this.#runs.map((places) => new RunHead(this.#file as ScratchFile, places));
+    const heads: RunHead[] = this.#runs.map((positions) => new RunHead(this.#file as ScratchFile, positions));
     for (const rows of inMemory) heads.push(new RunHead(undefined, [], rows));
     for (const head of heads) await head.fill();
     const heap = new HeadHeap(
@@ -50,7 +50,7 @@ export class SpilledRuns {
       if (out.length < batchRows) continue;
       yield out;
       out = [];
-      await this.#run.breathe();
+      await this.#run.yieldIfDue();
     }
     if (out.length > 0) yield out;
   }
@@ -105,14 +105,18 @@ class HeadHeap {
 /** The next rows of one run. */
 class RunHead {
   readonly #file: ScratchFile | undefined;
-  readonly #places: readonly Place[];
+  readonly #positions: readonly Position[];
   #rows: readonly SortedRow[];
   #next = 0;
   #at = 0;
 
-  constructor(file: ScratchFile | undefined, places: readonly Place[], rows: readonly SortedRow[] = []) {
+  constructor(
+    file: ScratchFile | undefined,
+    positions: readonly Position[],
+    rows: readonly SortedRow[] = [],
+  ) {
     this.#file = file;
-    this.#places = places;
+    this.#positions = positions;
     this.#rows = rows;
   }
 
@@ -125,10 +129,10 @@ class RunHead {
   }
 
   async fill(): Promise<void> {
-    const place = this.#places[this.#next];
-    if (this.current || !place || !this.#file) return;
+    const position = this.#positions[this.#next];
+    if (this.current || !position || !this.#file) return;
     this.#next++;
-    const bytes = await this.#file.read(place);
+    const bytes = await this.#file.read(position);
     this.#rows = decodeRows(bytes).map(([keys, row]) => ({ keys: keys as Row, row: row as Row }));
     this.#at = 0;
   }

@@ -25,7 +25,7 @@ export function update(book: CodeBook, plan: UpdatePlan, found: Pull): Statement
         if (write) writes.push(write);
       });
       yield await writer.write(run, writes);
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }
@@ -95,7 +95,7 @@ export function remove(book: CodeBook, plan: DeletePlan, found: Pull): Statement
     for await (const rows of found(run, emptyRow(plan.block.size))) {
       const writes = firstTime(rows, source.idSlot as number, removed).map((row) => deleteOf(row, plan));
       yield await writer.write(run, writes);
-      await run.breathe();
+      await run.yieldIfDue();
     }
   };
 }

@@ -25,8 +25,9 @@ export interface Frame {
 }
 
 export interface FrameCode {
-  /** The frame ends with the current row's peers: the aggregate continues from row to row. */
+  /** The frame reaches from the first row to the current row's peers: the aggregate continues from row to row. */
   readonly isRunning: boolean;
+  /** The frame is the whole partition. */
   readonly isWhole: boolean;
   prepare(run: Run, partition: Partition): Promise<(at: number) => Frame>;
 }
@@ -50,8 +51,8 @@ export function compileFrame(book: CodeBook, over: WindowSpecification): FrameCo
       const [from, to] = [await start(run, frame), await end(run, frame)];
       return (at) => {
         const bounds = {
-          start: placeOf(partition, at, frame, from, 'start', isDescending),
-          end: placeOf(partition, at, frame, to, 'end', isDescending),
+          start: boundIndex(partition, at, frame, from, 'start', isDescending),
+          end: boundIndex(partition, at, frame, to, 'end', isDescending),
         };
         return { ...bounds, isExcluded: exclusion(partition, at, frame.exclude) };
       };
@@ -101,7 +102,7 @@ function compileBound(
   };
 }
 
-function placeOf(
+function boundIndex(
   partition: Partition,
   at: number,
   frame: WindowFrame,
@@ -114,24 +115,24 @@ function placeOf(
   if (bound.kind === 'unbounded following') return last;
   const sign = bound.kind === 'preceding' ? -1 : bound.kind === 'following' ? 1 : 0;
   if (frame.unit === 'rows') {
-    const place = at + sign * bound.distance;
-    return side === 'start' ? Math.max(0, place) : Math.min(last, place);
+    const index = at + sign * bound.distance;
+    return side === 'start' ? Math.max(0, index) : Math.min(last, index);
   }
   if (frame.unit === 'groups' || sign === 0)
-    return groupPlace(partition, (partition.peers[at] as number) + sign * bound.distance, side);
-  return rangePlace(partition, at, sign * bound.distance * (isDescending ? -1 : 1), side, isDescending);
+    return groupIndex(partition, (partition.peers[at] as number) + sign * bound.distance, side);
+  return rangeIndex(partition, at, sign * bound.distance * (isDescending ? -1 : 1), side, isDescending);
 }
 
-function groupPlace({ peers }: Partition, group: number, side: 'start' | 'end'): number {
+function groupIndex({ peers }: Partition, group: number, side: 'start' | 'end'): number {
   if (side === 'start') {
-    const place = peers.findIndex((each) => each >= group);
-    return place < 0 ? peers.length : place;
+    const index = peers.findIndex((each) => each >= group);
+    return index < 0 ? peers.length : index;
   }
   return peers.findLastIndex((each) => each <= group);
 }
 
-/** RANGE: rows whose ORDER BY value is within the distance. NULLs and other types are near only their equals. */
-function rangePlace(
+/** RANGE: rows whose ORDER BY value is within the distance. The frame of NULL and MISSING has their peers; that of other types is empty. */
+function rangeIndex(
   { keys, peers }: Partition,
   at: number,
   distance: number,
@@ -152,8 +153,8 @@ function rangePlace(
     return (side === 'start') !== isDescending ? order >= 0 : order <= 0;
   };
   if (side === 'start') {
-    const place = keys.findIndex((key) => isIn(key[0]));
-    return place < 0 ? keys.length : place;
+    const index = keys.findIndex((key) => isIn(key[0]));
+    return index < 0 ? keys.length : index;
   }
   return keys.findLastIndex((key) => isIn(key[0]));
 }
@@ -162,15 +163,15 @@ function exclusion(
   { peers }: Partition,
   at: number,
   exclude: WindowFrame['exclude'],
-): (place: number) => boolean {
+): (index: number) => boolean {
   switch (exclude) {
     case 'no others':
       return never;
     case 'current row':
-      return (place) => place === at;
+      return (index) => index === at;
     case 'ties':
-      return (place) => place !== at && peers[place] === peers[at];
+      return (index) => index !== at && peers[index] === peers[at];
     case 'group':
-      return (place) => peers[place] === peers[at];
+      return (index) => peers[index] === peers[at];
   }
 }

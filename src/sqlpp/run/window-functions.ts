@@ -95,9 +95,9 @@ function neighbours(direction: 1 | -1): Compile {
             5340,
             `${node.name.toUpperCase()}() needs a whole number of 0 or more as its second argument`,
           );
-        const place = skipsNull ? placeSkipping(values, at, steps, direction) : at + direction * steps;
-        const isInside = place >= 0 && place < values.length;
-        found[at] = isInside ? values[place] : otherwise ? otherwise.run(row as Row, run.evaluation) : null;
+        const index = skipsNull ? indexSkippingNulls(values, at, steps, direction) : at + direction * steps;
+        const isInside = index >= 0 && index < values.length;
+        found[at] = isInside ? values[index] : otherwise ? otherwise.run(row as Row, run.evaluation) : null;
       });
       partition.rows.forEach((row, at) => {
         (row as Row)[slot] = found[at];
@@ -106,15 +106,15 @@ function neighbours(direction: 1 | -1): Compile {
   };
 }
 
-function placeSkipping(values: readonly Value[], at: number, steps: number, direction: 1 | -1): number {
+function indexSkippingNulls(values: readonly Value[], at: number, steps: number, direction: 1 | -1): number {
   let left = steps;
-  let place = at;
+  let index = at;
   while (left > 0) {
-    place += direction;
-    if (place < 0 || place >= values.length) return -1;
-    if (values[place] !== null && values[place] !== undefined) left--;
+    index += direction;
+    if (index < 0 || index >= values.length) return -1;
+    if (values[index] !== null && values[index] !== undefined) left--;
   }
-  return place;
+  return index;
 }
 
 /** FIRST_VALUE, LAST_VALUE, NTH_VALUE. */
@@ -141,7 +141,7 @@ function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
         );
         (row as Row)[slot] = found === undefined ? null : found;
       }
-      await run.breathe();
+      await run.yieldIfDue();
     };
   };
 }
@@ -216,8 +216,8 @@ async function aggregated(
   const size = partition.rows.length;
   const frameAt = await frame.prepare(run, partition);
   const add = (state: AggregateState, from: number, to: number, at: Frame): void => {
-    for (let place = from; place <= to; place++) {
-      if (inputs.isWanted[place] && !at.isExcluded(place)) state.add(inputs.values[place]);
+    for (let index = from; index <= to; index++) {
+      if (inputs.isWanted[index] && !at.isExcluded(index)) state.add(inputs.values[index]);
     }
   };
   if (size === 0) return [];
@@ -241,7 +241,7 @@ async function aggregated(
       add(running, Math.max(0, bounds.start), Math.min(size - 1, bounds.end), bounds);
       results[at] = running.result();
     }
-    if (at % 64 === 0) await run.breathe();
+    if (at % 64 === 0) await run.yieldIfDue();
   }
   return results;
 }

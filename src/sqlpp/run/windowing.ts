@@ -33,7 +33,7 @@ export function window(book: CodeBook, input: Pull, columns: readonly WindowColu
     );
 }
 
-/** Columns of the same partitions are computed together; the last column's come last, as the rows take their order. */
+/** Groups the columns by their partitions; the group of the last column is last, because it gives the rows their order. */
 function stagesOf(codes: readonly ColumnCode[]): ColumnCode[][] {
   const last = codes.at(-1)?.partitionKey;
   const keys = [...new Set(codes.map((code) => code.partitionKey))].sort(
@@ -48,7 +48,10 @@ interface Stage {
   readonly stage: readonly ColumnCode[];
 }
 
-/** Above the request's share the rows are divided by their partitions, in files. One partition alone stays in memory, up to the quota. */
+/** The estimated memory of a row's sort values. */
+const sortKeysBytes = 16;
+
+/** Above the request's share of memory the rows are divided by their partitions, in files. One partition alone stays in memory, up to the quota. */
 async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: number): AsyncGenerator<Batch> {
   const { run, stage } = context;
   const first = stage[0] as ColumnCode;
@@ -64,7 +67,7 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
     for await (const batch of input) {
       if (divided) await divide(batch);
       else {
-        const bytes = batch.reduce((sum, row) => sum + sizeOfRow(row) + 16, 0);
+        const bytes = batch.reduce((sum, row) => sum + sizeOfRow(row) + sortKeysBytes, 0);
         for (const row of batch) rows.push(row);
         run.hold(bytes);
         held += bytes;
@@ -76,7 +79,7 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
         run.release(held);
         held = 0;
       }
-      await run.breathe();
+      await run.yieldIfDue();
     }
     if (!divided) yield* computed(context, rows);
     for (let part = 0; divided && part < partitions; part++)
@@ -87,7 +90,7 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
   }
 }
 
-/** All rows of the partitions are here. */
+/** Computes the columns of a stage; `rows` contains whole partitions. */
 async function* computed({ run, seed, stage }: Stage, rows: readonly Row[]): AsyncGenerator<Batch> {
   const sorted = new Map<string, Partition[]>();
   for (const column of stage) {
@@ -100,7 +103,7 @@ async function* computed({ run, seed, stage }: Stage, rows: readonly Row[]): Asy
   const ordered = (sorted.get(last.sortKey) ?? []).flatMap((part) => part.rows);
   for (let at = 0; at < ordered.length; at += batchRows) {
     yield ordered.slice(at, at + batchRows) as Row[];
-    await run.breathe();
+    await run.yieldIfDue();
   }
 }
 
@@ -154,7 +157,7 @@ async function partitionsOf(
       compare,
       peers: peersOf(members, compare, column.order.length > 0),
     });
-    await run.breathe();
+    await run.yieldIfDue();
   }
   return parts;
 }

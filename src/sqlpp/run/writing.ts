@@ -76,41 +76,41 @@ export class Writer {
   #errorOf(write: DocumentWrite, outcome: Exclude<WriteOutcome, { status: 'done' }>): SqlError {
     const operation = write.kind === 'replace' ? 'update' : write.kind;
     const failed = `Failed to perform ${operation} on key ${write.id}`;
-    const where = { keyspace: keyspaceText(this.#keyspace.name), document_key: write.id };
+    const target = { keyspace: keyspaceText(this.#keyspace.name), document_key: write.id };
     switch (outcome.status) {
       case 'exists':
         return write.kind === 'insert'
           ? sqlErrorWith(
               12009,
-              { reason: { ...where, code: 17012, message: `Duplicate Key: ${write.id}` } },
+              { reason: { ...target, code: 17012, message: `Duplicate Key: ${write.id}` } },
               `${failed} - cause: Duplicate Key: ${write.id}`,
             )
-          : this.#mismatch(failed, where);
+          : this.#mismatch(failed, target);
       case 'cas mismatch':
-        return this.#mismatch(failed, where);
+        return this.#mismatch(failed, target);
       case 'not found':
         return sqlErrorWith(
           12009,
-          { reason: { ...where, code: 17014, message: `Key not found : ${write.id}` } },
+          { reason: { ...target, code: 17014, message: `Key not found : ${write.id}` } },
           `${failed} - cause: Key not found : ${write.id}`,
         );
       case 'locked':
         return sqlErrorWith(
           12009,
-          { reason: where, isRetryable: true },
+          { reason: target, isRetryable: true },
           `${failed} - cause: the document is locked`,
         );
       case 'failed':
         return sqlErrorWith(
           12009,
-          { reason: where, isRetryable: outcome.retryable },
+          { reason: target, isRetryable: outcome.retryable },
           `${failed} - cause: ${outcome.reason}`,
         );
     }
   }
 
-  #mismatch(failed: string, where: Readonly<Record<string, unknown>>): SqlError {
-    return sqlErrorWith(12009, { reason: { ...where, code: 12033, message: 'CAS mismatch' } }, failed);
+  #mismatch(failed: string, target: Readonly<Record<string, unknown>>): SqlError {
+    return sqlErrorWith(12009, { reason: { ...target, code: 12033, message: 'CAS mismatch' } }, failed);
   }
 }
 
@@ -141,7 +141,7 @@ export function documentBytes(value: Value): Uint8Array {
   return encoder.encode(jsonText(value));
 }
 
-/** OPTIONS {"expiration": n, "xattrs": …}. Seconds up to 30 days count from now, more are a time. */
+/** OPTIONS {"expiration": n, "xattrs": …}. Up to 30 days it is relative to now, beyond it seconds since 1970. */
 export function writeOptions(
   run: Run,
   options: Value,
@@ -161,12 +161,13 @@ export function writeOptions(
   };
 }
 
-const thirtyDays = 30 * 24 * 60 * 60;
+/** 30 days: the most seconds of a relative expiration. */
+const relativeMax = 30 * 24 * 60 * 60;
 
 export function absoluteExpiration(run: Run, seconds: number): number {
   const whole = Math.trunc(seconds);
   if (whole <= 0) return 0;
-  return whole <= thirtyDays ? Math.floor(run.context.clockMs() / 1000) + whole : whole;
+  return whole <= relativeMax ? Math.floor(run.context.clockMs() / 1000) + whole : whole;
 }
 
 function xattrBytes(members: ValueObject): ReadonlyMap<string, Uint8Array | null> {

@@ -30,11 +30,11 @@ export class CallParser {
   isCall(): boolean {
     const { tokens } = this;
     const follower = tokens.peek(1);
-    return follower === '(' || (follower === ':' && this.isLongCall());
+    return follower === '(' || (follower === ':' && this.isQualifiedCall());
   }
 
   /** `namespace:name(` or `namespace:bucket.scope.name(`. */
-  private isLongCall(): boolean {
+  private isQualifiedCall(): boolean {
     const { tokens } = this;
     if (tokens.value !== 'default' || tokens.peek(2) !== 'identifier') return false;
     if (tokens.peek(3) === '(') return true;
@@ -158,7 +158,7 @@ export class CallParser {
     const { tokens } = this;
     const filter = tokens.take('filter') ? this.filter() : undefined;
     // Only for NTH_VALUE: after other functions FROM begins the query's FROM.
-    const isFromLast = lower === 'nth_value' && tokens.take('from') ? this.isLast() : false;
+    const isFromLast = lower === 'nth_value' && tokens.take('from') ? this.takeFirstOrLast() : false;
     const nulls = tokens.kind === 'respect' || tokens.kind === 'ignore' ? tokens.kind : undefined;
     if (nulls !== undefined) {
       tokens.next();
@@ -177,7 +177,8 @@ export class CallParser {
     return condition;
   }
 
-  private isLast(): boolean {
+  /** true: LAST. */
+  private takeFirstOrLast(): boolean {
     if (this.tokens.take('last')) return true;
     this.tokens.expect('first');
     return false;
@@ -195,7 +196,7 @@ export class CallParser {
     return { kind: 'flatten keys', keys, at: keys[0]?.expression.at ?? name.at };
   }
 
-  /** An index key's expression with `ASC`, `DESC`, `INCLUDE MISSING` behind it, each at most once. */
+  /** An index key's expression with `ASC`, `DESC`, `INCLUDE MISSING` after it, each at most once. */
   keyTerm(expression: Expression): KeyTerm {
     const { tokens } = this;
     let direction: 'asc' | 'desc' | undefined;

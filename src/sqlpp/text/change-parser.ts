@@ -212,20 +212,20 @@ export class ChangeParser {
     if (tokens.kind !== 'identifier' || tokens.peek(1) !== '(')
       return { meta: undefined, path: this.plainPath() };
     const { value } = tokens;
-    const close = this.closeOfMeta();
+    const hasNoArgument = this.isMetaWithoutArgument();
     if (value.toLowerCase() !== 'meta') {
       throw sqlError(3000, `Invalid arguments to function ${value}${tokens.near(tokens.at)}`);
     }
     tokens.next();
     tokens.next();
-    const of = close ? [] : [this.expressions.expression()];
+    const of = hasNoArgument ? [] : [this.expressions.expression()];
     tokens.expect(')');
     const meta: Expression = { kind: 'call', name: 'meta', arguments: of, at: tokens.at };
     tokens.expect('.');
     return { meta, path: this.plainPath() };
   }
 
-  private closeOfMeta(): boolean {
+  private isMetaWithoutArgument(): boolean {
     return this.tokens.peek(2) === ')';
   }
 

@@ -1,4 +1,4 @@
-// Parses expressions by operator precedence. From weak to strong: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
+// Parses expressions by operator precedence. From low to high: OR, AND, NOT, = !=, < <= > >=, LIKE, BETWEEN, IN WITHIN, EXISTS, IS, ||,
 // + -, * / %, unary minus, and navigation (`.name`, `[index]`). Comparisons do not chain: `a = b = c` is refused.
 import { sqlError } from '../errors/sql-error.ts';
 import type {
@@ -32,7 +32,7 @@ const sum = 13;
 const product = 14;
 const sign = 15;
 
-const strengths: Partial<Record<TokenKind, number>> = {
+const precedences: Partial<Record<TokenKind, number>> = {
   or,
   and,
   not,
@@ -54,11 +54,11 @@ const strengths: Partial<Record<TokenKind, number>> = {
   '/': product,
   '%': product,
 };
-const strengthOf: ReadonlyMap<TokenKind, number> = new Map(
-  Object.entries(strengths) as [TokenKind, number][],
+const precedenceOf: ReadonlyMap<TokenKind, number> = new Map(
+  Object.entries(precedences) as [TokenKind, number][],
 );
 
-/** The most operators and navigation steps in sequence, without brackets. */
+/** The most operators and navigation steps in sequence, without brackets: each adds a level to the tree. */
 const chainMax = 2000;
 
 /** The other parsers that expressions call. */
@@ -100,14 +100,14 @@ export class ExpressionParser {
     let chain = 0;
     for (let last = 0; ; ) {
       const { kind } = tokens;
-      const strength = strengthOf.get(kind);
-      if (strength === undefined || strength < minimum) break;
-      if (strength === last && !isChaining(strength)) throw tokens.unexpected('AND, OR or brackets');
+      const precedence = precedenceOf.get(kind);
+      if (precedence === undefined || precedence < minimum) break;
+      if (precedence === last && !isChaining(precedence)) throw tokens.unexpected('AND, OR or brackets');
       if (++chain > chainMax) throw this.tooLong();
-      const found = this.operator(left, kind, strength);
+      const found = this.operator(left, kind, precedence);
       if (found === undefined) break;
       left = found;
-      last = strength;
+      last = precedence;
     }
     tokens.leave();
     return left;
@@ -120,13 +120,13 @@ export class ExpressionParser {
     );
   }
 
-  private operator(left: Expression, kind: TokenKind, strength: number): Expression | undefined {
+  private operator(left: Expression, kind: TokenKind, precedence: number): Expression | undefined {
     const { tokens } = this;
     const { at } = left;
     switch (kind) {
       case 'or':
       case 'and':
-        return this.logical(left, kind, strength);
+        return this.logical(left, kind, precedence);
       case '=':
       case '!=':
       case '<':
@@ -134,14 +134,14 @@ export class ExpressionParser {
       case '>':
       case '>=':
         tokens.next();
-        return { kind: 'comparison', operator: kind, left, right: this.operators(strength + 1), at };
+        return { kind: 'comparison', operator: kind, left, right: this.operators(precedence + 1), at };
       case '+':
       case '-':
       case '*':
       case '/':
       case '%':
         tokens.next();
-        return { kind: 'arithmetic', operator: kind, left, right: this.operators(strength + 1), at };
+        return { kind: 'arithmetic', operator: kind, left, right: this.operators(precedence + 1), at };
       case '||':
         return this.concatenation(left);
       case 'is':
@@ -154,14 +154,14 @@ export class ExpressionParser {
     }
   }
 
-  private logical(left: Expression, operator: 'and' | 'or', strength: number): Expression {
+  private logical(left: Expression, operator: 'and' | 'or', precedence: number): Expression {
     const operands: Expression[] = [];
     const add = (operand: Expression): void => {
       if (operand.kind === 'logical' && operand.operator === operator) operands.push(...operand.operands);
       else operands.push(operand);
     };
     add(left);
-    while (this.tokens.take(operator)) add(this.operators(strength + 1));
+    while (this.tokens.take(operator)) add(this.operators(precedence + 1));
     return { kind: 'logical', operator, operands, at: left.at };
   }
 
@@ -453,6 +453,6 @@ const isTests: ReadonlyMap<TokenKind, 'null' | 'missing' | 'valued'> = new Map([
   ['unknown', 'valued'],
 ]);
 
-function isChaining(strength: number): boolean {
-  return strength >= concatenation || strength <= not || strength === is || strength === between;
+function isChaining(precedence: number): boolean {
+  return precedence >= concatenation || precedence <= not || precedence === is || precedence === between;
 }

@@ -28,8 +28,8 @@ import type {
 import { jsonText } from '../values/json-text.ts';
 import { quoteName } from './strings.ts';
 
-/** Writes `correlated ` before correlated subqueries; only for messages, since the parser does not accept it. */
 export interface FormatOptions {
+  /** Writes `correlated ` before these subqueries; only for messages, since the parser does not accept it. */
   readonly isCorrelated?: (select: Select) => boolean;
   /** The namespace for keyspaces without one. */
   readonly namespace?: string;
@@ -92,11 +92,11 @@ class Formatter {
       case 'logical':
         return `(${expression.operands.map(this.of).join(` ${expression.operator} `)})`;
       default:
-        return this.longer(expression);
+        return this.otherExpression(expression);
     }
   }
 
-  private longer(expression: Expression): string {
+  private otherExpression(expression: Expression): string {
     switch (expression.kind) {
       case 'between': {
         const word = expression.isNegated ? 'not between' : 'between';

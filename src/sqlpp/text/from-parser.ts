@@ -18,6 +18,9 @@ import { formatFromTerm } from './format.ts';
 import type { ExpressionGrammar } from './grammar.ts';
 import type { TokenReader } from './token-reader.ts';
 
+/** Each term or join adds a level to the tree. */
+const termsMax = 1000;
+
 const noUse: Use = { keys: undefined, indexes: [], join: undefined };
 
 export class FromParser {
@@ -35,7 +38,7 @@ export class FromParser {
     tokens.expect('from');
     let left = this.term();
     for (let count = 0; tokens.kind === ','; count++) {
-      if (count >= 1000) throw tokens.problem('FROM has at most 1000 terms');
+      if (count >= termsMax) throw tokens.problem(`FROM has at most ${termsMax} terms`);
       const { at } = tokens;
       tokens.next();
       const isLateral = this.lateral();
@@ -69,7 +72,7 @@ export class FromParser {
   private term(): FromTerm {
     let left: FromTerm = this.simpleTerm();
     for (let count = 0; ; count++) {
-      if (count >= 1000) throw this.tokens.problem('FROM has at most 1000 joins');
+      if (count >= termsMax) throw this.tokens.problem(`FROM has at most ${termsMax} joins`);
       const next = this.joined(left);
       if (next === undefined) return left;
       left = next;
@@ -113,7 +116,7 @@ export class FromParser {
   private rightJoin(left: FromTerm, at: number): Join {
     const { tokens } = this;
     if (left.kind === 'join' || left.kind === 'nest' || left.kind === 'unnest') {
-      throw tokens.unexpected('RIGHT JOIN only behind a keyspace, an expression or a subquery');
+      throw tokens.unexpected('RIGHT JOIN only after a keyspace, an expression or a subquery');
     }
     tokens.next();
     tokens.take('outer');

@@ -219,6 +219,9 @@ const byWord: ReadonlyMap<string, Keyword> = new Map(
   ]),
 );
 
+/** The longest keywords have this many characters. */
+const keywordMax = 12;
+
 export function keywordOf(word: string): Keyword | undefined {
-  return byWord.get(word) ?? (word.length <= 12 ? byWord.get(word.toLowerCase()) : undefined);
+  return byWord.get(word) ?? (word.length <= keywordMax ? byWord.get(word.toLowerCase()) : undefined);
 }

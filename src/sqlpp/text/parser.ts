@@ -141,7 +141,7 @@ class StatementParser {
     return new DefinitionParser(this.queries).updateStatistics();
   }
 
-  /** A set operation whose first query stands in brackets. */
+  /** A set operation whose first query is in brackets. */
   private bracketed(): PlainStatement {
     const { tokens } = this;
     const { at } = tokens;

@@ -20,6 +20,9 @@ import { parseHints } from './hints.ts';
 import type { TokenReader } from './token-reader.ts';
 import { WindowParser } from './window-parser.ts';
 
+/** Each set operation adds a level to the tree. */
+const setOperationsMax = 1000;
+
 export class QueryParser {
   readonly tokens: TokenReader;
   readonly expressions: ExpressionParser;
@@ -91,7 +94,8 @@ export class QueryParser {
     const { tokens } = this;
     let left = first;
     for (let count = 0; this.isSetOperator(); count++) {
-      if (count >= 1000) throw tokens.problem('A statement has at most 1000 set operations');
+      if (count >= setOperationsMax)
+        throw tokens.problem(`A statement has at most ${setOperationsMax} set operations`);
       const operator = tokens.kind as SetOperation['operator'];
       tokens.next();
       const isAll = tokens.take('all');

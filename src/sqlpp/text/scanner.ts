@@ -88,7 +88,8 @@ class Scanner implements Tokens {
     const { text } = this;
     while (this.at < text.length) {
       const code = text.charCodeAt(this.at);
-      if (code === 32 || (code >= 9 && code <= 13)) this.at++;
+      if (code === 32 || (code >= 9 && code <= 13))
+        this.at++; // Space, tab, ends of lines.
       else if (code < 128 && wordStart[code] === 1) this.word();
       else if (code < 128 && digit[code] === 1) this.number();
       else this.other(code);
@@ -144,30 +145,34 @@ class Scanner implements Tokens {
 
   private other(code: number): void {
     switch (code) {
-      case 34:
+      case 34: // "
       case 39: {
+        // '
         this.string(code);
         return;
       }
       case 96: {
+        // `
         this.quotedName();
         return;
       }
       case 36: {
+        // $
         this.parameter();
         return;
       }
       case 63: {
+        // ?
         this.add('positional parameter', this.at + 1, '0');
         return;
       }
-      case 45:
+      case 45: // -
         if (this.text.charCodeAt(this.at + 1) === 45) {
           this.lineComment();
           return;
         }
         break;
-      case 47:
+      case 47: // /
         if (this.text.charCodeAt(this.at + 1) === 42) {
           this.blockComment();
           return;

@@ -65,7 +65,7 @@ export class TokenReader {
     this.next();
   }
 
-  /** Consumes a word that is not reserved, in any case: RECURSIVE. */
+  /** Whether the next token is this unreserved word (such as RECURSIVE), in upper or lower case and without backticks. */
   isWord(word: string): boolean {
     return this.kind === 'identifier' && this.value.toLowerCase() === word && this.text[this.at] !== '`';
   }
@@ -77,17 +77,17 @@ export class TokenReader {
     return value;
   }
 
-  /** The position of a positional parameter whose token has this value; that of a question mark is the number of those before it. */
+  /** The position of a positional parameter, by the value of its token; question marks (value 0) are counted from 1. */
   positionOf(value: string): number {
     return value === '0' ? ++this.questionMarks : Number(value);
   }
 
-  /** Runs `parse` one nesting level deeper. */
+  /** Begins a nesting level, which `leave` ends. */
   enter(): void {
     if (++this.depth > depthMax) {
       throw sqlError(
         3000,
-        `syntax error${this.place()}; a statement is at most ${depthMax} levels deep: take brackets or subqueries out`,
+        `syntax error${this.place()}; a statement is at most ${depthMax} levels deep: remove brackets or subqueries`,
       );
     }
   }
@@ -106,9 +106,7 @@ export class TokenReader {
     const word = this.text.slice(this.at, this.tokens.ends[this.index]);
     const reserved = keywordOf(word) === undefined ? '' : ' (reserved word)';
     const hint =
-      reserved !== '' && expected?.includes('name')
-        ? `; a name like this stands in backticks: \`${word}\``
-        : '';
+      reserved !== '' && expected?.includes('name') ? `; a name like this needs backticks: \`${word}\`` : '';
     const right = expected === undefined ? '' : `; expected ${expected}`;
     return sqlError(
       3000,

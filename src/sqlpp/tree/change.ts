@@ -106,7 +106,7 @@ export interface MergeUpdate {
   readonly where: Expression | undefined;
 }
 
-/** Without a key (ON KEY) the value alone. */
+/** ON KEY has determined the key already, so that `key` is absent. */
 export interface MergeInsert {
   readonly key: Expression | undefined;
   readonly value: Expression | undefined;

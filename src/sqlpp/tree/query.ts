@@ -477,7 +477,7 @@ export interface KeyspaceTerm {
 
 export interface ExpressionTerm {
   readonly kind: 'expression';
-  /** With `use.keys` a parameter that holds the keyspace's path. */
+  /** If `use.keys` is set, a parameter whose value is the path of a keyspace. */
   readonly expression: Expression;
   readonly alias: string | undefined;
   readonly use: Use;

@@ -5,7 +5,7 @@ import { resolve } from './json-parse.ts';
 import { isArray, isObject, rankOf } from './types.ts';
 import { Binary, RawJson, type Value, type ValueObject } from './value.ts';
 
-/** Of `=`. */
+/** The result of `a = b`. */
 export function equal(a: Value, b: Value): boolean | null | undefined {
   if (a === undefined || b === undefined) return undefined;
   if (a === null || b === null) return null;

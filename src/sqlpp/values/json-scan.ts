@@ -322,7 +322,7 @@ function valueWithin(bytes: Uint8Array, start: number, end: number): Value {
 /** A buffer of more bytes holds many documents. */
 const singleBytesMax = 16 << 10;
 
-/** Unparsed text that may be kept for long: of a buffer with many documents it is copied, which would stay in memory as a whole. */
+/** Unparsed text that may be kept for long. Text in a buffer with many documents is copied, so that it does not keep the whole buffer in memory. */
 export function ownJson(bytes: Uint8Array, start: number, end: number): RawJson {
   const isPart = bytes.buffer.byteLength > singleBytesMax && 2 * (end - start) < bytes.buffer.byteLength;
   if (!isPart) return new RawJson(bytes, start, end);

@@ -43,7 +43,7 @@ function objectText(object: ValueObject): string {
   return `${text}}`;
 }
 
-/** Longer texts are looked through faster by JSON.stringify. */
+/** JSON.stringify is faster for longer texts. */
 const plainMax = 64;
 
 export function stringText(text: string): string {

@@ -67,7 +67,7 @@ export function isNumber(value: Value): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-/** The type of a parsed value. */
+/** Only for parsed values: it returns true for all unparsed JSON text. */
 export function isObject(value: Value): value is ValueObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Binary);
 }

@@ -18,7 +18,7 @@ export interface ValueObject {
   readonly [name: string]: Value;
 }
 
-/** A document that is not JSON. It is compared by its bytes and formatted as base64 text. */
+/** A document that is not JSON. It is compared by its bytes and formatted as `<binary (3 b)>`. */
 export class Binary {
   readonly bytes: Uint8Array;
 

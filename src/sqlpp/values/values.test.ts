@@ -85,7 +85,7 @@ test('values collate equal exactly if they have the same identity', () => {
   );
 });
 
-test('orders types as published, strings by code points, objects by size first', () => {
+test('values are ordered by type, strings by code points, objects by size first', () => {
   const object = (members: Record<string, Value>): Value => Object.assign(newObject(), members);
   const ordered: Value[] = [
     undefined,
@@ -133,7 +133,7 @@ test('comparisons propagate MISSING and NULL, MISSING first', () => {
   assert.equal(compare(2n ** 60n + 1n, 2n ** 60n + 1n), 0);
 });
 
-test('parses JSON like JSON.parse and refuses other text', () => {
+test('the parser agrees with JSON.parse and refuses other text', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), (text) => {
       assert.deepEqual(
@@ -167,7 +167,7 @@ test('parses JSON like JSON.parse and refuses other text', () => {
   assert.throws(() => parseJsonText('['.repeat(100_000)), /at most 2000 levels/);
 });
 
-test('preserves 64-bit integers from text to text', () => {
+test('64-bit integers are parsed and formatted exactly, other numbers without an exponent', () => {
   for (const text of ['9223372036854775807', '-9223372036854775808', '9007199254740993', '0', '-1', '1e2']) {
     assert.equal(jsonText(parseJsonText(text)), text === '1e2' ? '100' : text);
   }
@@ -235,7 +235,7 @@ test('a scan of invalid JSON ends', () => {
   );
 });
 
-test('finds escaped names by their unescaped form', () => {
+test('a scan finds escaped names by their unescaped form', () => {
   const raw = rawOf(String.raw`{"a\u0062": 1, "\"": 2, "ä": 3}`);
   assert.deepEqual(
     ['ab', '"', 'ä', 'a\\u0062'].map((name) => memberOf(raw, nameBytes(name))),

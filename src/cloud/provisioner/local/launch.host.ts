@@ -17,6 +17,7 @@ import type { NodeSpec } from '../provisioner.ts';
 import { type ProcessRecord, writeRecord } from './process-record.host.ts';
 
 const launcher = fileURLToPath(new URL('../../../../bin/divan.js', import.meta.url));
+/** A shell command: waits for the line `go`, then becomes the process of the node. */
 const gate = 'read -r go && [ "$go" = go ] && exec "$@" </dev/null';
 const logBytesMax = 1024 * 1024;
 
@@ -43,7 +44,7 @@ export function launch(options: LaunchOptions): Launched {
       stdio: ['pipe', output, output],
       env: {
         ...allocator,
-        ...surroundings(),
+        ...inheritedEnvironment(),
         DIVAN_USERNAME: spec.administrator.username,
         DIVAN_PASSWORD: spec.administrator.password,
       },
@@ -94,6 +95,7 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
     'capi-tls-port': ports.capiTls,
     'dist-port': ports.dist,
     'dist-tls-port': ports.distTls,
+    'replication-port': ports.replication,
     'query-port': ports.query,
     'query-tls-port': ports.queryTls,
     'index-port': ports.index,
@@ -119,5 +121,5 @@ const allocator = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1
 const needed =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|LD_\w+|DYLD_\w+|NODE_(OPTIONS|EXTRA_CA_CERTS|COMPILE_CACHE|V8_COVERAGE))$/;
 
-const surroundings = (): NodeJS.ProcessEnv =>
+const inheritedEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => needed.test(name)));

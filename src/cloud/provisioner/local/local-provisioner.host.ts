@@ -7,10 +7,10 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import {
+  AddressInUseError,
   type NodePorts,
   type NodeSpec,
   type Placement,
-  PlaceTakenError,
   type Provisioner,
 } from '../provisioner.ts';
 import { readOwner } from './owner.host.ts';
@@ -25,12 +25,13 @@ const standardPorts: Required<NodePorts> = {
   capiTls: 18092,
   dist: 21100,
   distTls: 21150,
+  replication: 21200,
   query: 8093,
   queryTls: 18093,
   index: 9102,
   indexTls: 19102,
 };
-const placesTried = 50;
+const addressesTried = 50;
 
 export interface LocalProvisionerOptions {
   /** The parent of the data folders of all nodes. */
@@ -57,7 +58,7 @@ export class LocalProvisioner implements Provisioner {
 
   async place(taken: readonly Placement[]): Promise<Placement> {
     if (this.options.operatorAddress === undefined) return { address: '127.0.0.1', ports: await freePorts() };
-    for (let i = 0; i < placesTried; i++) {
+    for (let i = 0; i < addressesTried; i++) {
       const address = this.loopbackAddress();
       if (
         !taken.some((other) => other.address === address) &&
@@ -65,7 +66,7 @@ export class LocalProvisioner implements Provisioner {
       )
         return { address, ports: standardPorts };
     }
-    throw new Error(`no free loopback address found in ${placesTried} attempts`);
+    throw new Error(`no free loopback address found in ${addressesTried} attempts`);
   }
 
   async start(spec: NodeSpec, cancellation: AbortSignal): Promise<void> {
@@ -75,7 +76,9 @@ export class LocalProvisioner implements Provisioner {
     } catch (error) {
       cancellation.throwIfAborted();
       if (await areFree(spec)) throw error;
-      throw new PlaceTakenError(`${spec.address} is in use by another program: ${(error as Error).message}`);
+      throw new AddressInUseError(
+        `${spec.address} is in use by another program: ${(error as Error).message}`,
+      );
     }
   }
 
@@ -168,7 +171,7 @@ async function freePorts(): Promise<NodePorts> {
   return Object.fromEntries(names.map((name, i) => [name, found[i]])) as unknown as NodePorts;
 }
 
-/** The port, if a test listener could open it. */
+/** Resolves with the port if a listener can be opened on it, else with null. */
 function bound(address: string, port: number): Promise<number | null> {
   const server = createServer();
   return new Promise((resolve) => {

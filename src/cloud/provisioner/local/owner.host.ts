@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from 'node:path';
 
 export interface Owner {
+  /** The id of the cloud process that runs the node, from its own data folder. */
   readonly home: string;
   readonly clusterId: string;
 }

@@ -32,13 +32,14 @@ export class NodeProcess {
   private readonly options: NodeProcessOptions;
   private record: ProcessRecord | null = null;
   private state: 'running' | 'starting' | 'stopped' = 'stopped';
-  private why: string | null = null;
+  private lastProblem: string | null = null;
   private starting: Promise<void> | null = null;
   private timer: Timer | null = null;
   private watchMs = watchOtherMs;
   private deaths = 0;
   private readyAtMs = 0;
-  private wanted = true;
+  /** False from `stop` until the next `start`. */
+  private shouldRun = true;
 
   constructor(options: NodeProcessOptions) {
     this.options = options;
@@ -48,12 +49,12 @@ export class NodeProcess {
   /** The reason why the node does not run; null while it runs. */
   get downReason(): string | null {
     if (this.state === 'running') return null;
-    return this.why ?? (this.state === 'starting' ? 'it is being started' : null);
+    return this.lastProblem ?? (this.state === 'starting' ? 'it is being started' : null);
   }
 
   /** Finds the process that an earlier cloud process started, or starts one; resolves when it is ready, and restarts it if it ends. */
   start(): Promise<void> {
-    this.wanted = true;
+    this.shouldRun = true;
     if (this.state === 'running') return Promise.resolve();
     this.timer?.cancel();
     this.starting ??= this.attempt().finally(() => {
@@ -69,7 +70,7 @@ export class NodeProcess {
       // A new start would make another node: empty, with another certificate and without the allowlist.
       log.error('node.data_missing', { node: this.spec.id, cluster: this.spec.clusterId, folder });
       this.state = 'stopped';
-      this.why = `its data folder ${folder} is missing, and no empty node is started in its place: put the folder back and start the cloud again, or delete the cluster`;
+      this.lastProblem = `its data folder ${folder} is missing, and no empty node is started in its place: put the folder back and start the cloud again, or delete the cluster`;
       return;
     }
     try {
@@ -81,7 +82,7 @@ export class NodeProcess {
 
   /** SIGKILL if the data is deleted afterwards, else SIGTERM. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    this.wanted = false;
+    this.shouldRun = false;
     this.timer?.cancel();
     await this.end(signal);
     await this.starting?.catch(() => {});
@@ -100,12 +101,12 @@ export class NodeProcess {
       await this.untilReady(this.record);
     } catch (error) {
       // A node that was not ready in time would not be ready next time either.
-      if (this.wanted) await this.end('SIGKILL');
+      if (this.shouldRun) await this.end('SIGKILL');
       this.state = 'stopped';
       throw error;
     }
     this.state = 'running';
-    this.why = null;
+    this.lastProblem = null;
     this.readyAtMs = clock.monotonicMs();
     this.watch(this.record);
   }
@@ -125,7 +126,7 @@ export class NodeProcess {
     const { clock, folder } = this.options;
     const deadline = clock.monotonicMs() + startTimeoutMs;
     while (!existsSync(readyFile(folder))) {
-      if (!this.wanted) throw new Error('the node was stopped before it was ready');
+      if (!this.shouldRun) throw new Error('the node was stopped before it was ready');
       if (!isRunning(record)) throw new Error(`the node ended before it was ready: ${outputTail(folder)}`);
       if (clock.monotonicMs() > deadline) throw new Error(`the node was not ready in ${startTimeoutMs} ms`);
       await clock.sleep(pollMs);
@@ -151,10 +152,10 @@ export class NodeProcess {
   }
 
   private restartLater(reason: string): void {
-    if (!this.wanted) return;
+    if (!this.shouldRun) return;
     const waitMs = Math.min(restartMaxMs, restartFirstMs * 2 ** Math.min(this.deaths++, 10));
     this.options.log.warn('node.died', { node: this.spec.id, reason, waitMs });
-    this.why = `it is started again (${reason})`;
+    this.lastProblem = `it is started again (${reason})`;
     this.timer = this.options.clock.after(waitMs, () => void this.resume());
   }
 }

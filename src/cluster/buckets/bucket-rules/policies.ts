@@ -33,7 +33,7 @@ export function evictionPolicy(input: RuleInput): EvictionPolicy {
   }
 }
 
-/** 8 is high priority; every other number is accepted and means low. */
+/** 8 is high priority; every other number from 0 is accepted and means low. */
 export function threadsNumber(input: RuleInput): 3 | 8 {
   const sent = input.form['threadsNumber'];
   if (sent === undefined) return input.present?.threadsNumber ?? 3;

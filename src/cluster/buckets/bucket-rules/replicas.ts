@@ -1,4 +1,4 @@
-// Replicas: how many, of what, and the minimum durability level of writes.
+// Replicas: their number, replicas of view indexes, and the minimum durability level of writes.
 import { integerOf } from '#base/decimal.ts';
 import type { DurabilityMinLevel } from '../../config/cluster-state.ts';
 import { type RuleInput, typeNames } from './rule-input.ts';
@@ -58,8 +58,8 @@ export function durabilityMinLevel(
   const level = sent === undefined ? before : levelsOf(input).find((one) => one === sent);
   const problem = level === undefined ? valueProblem(input) : reachProblem(level, replicas, dataNodes);
   // An edit that changes neither level nor replicas is not refused for them.
-  const untouched = input.present && sent === undefined && replicas === input.present.replicaNumber;
-  if (problem !== null && !untouched) for (const key of durabilityKeys) input.problems.add(key, problem);
+  const isUnchanged = input.present && sent === undefined && replicas === input.present.replicaNumber;
+  if (problem !== null && !isUnchanged) for (const key of durabilityKeys) input.problems.add(key, problem);
   return level ?? before;
 }
 

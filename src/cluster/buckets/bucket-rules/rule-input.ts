@@ -21,7 +21,7 @@ export interface RuleInput {
   readonly problems: Problems;
 }
 
-/** Reads one of the allowed words; `absent` if the parameter was not sent, null after a problem. */
+/** Reads one of the allowed words; `absent` if the parameter was not sent or has another value, which is a problem. */
 export function choice<T extends string, A>(
   input: RuleInput,
   name: string,

@@ -10,7 +10,7 @@ import { RealPassphraseSources } from './passphrase-sources.host.ts';
 
 const refusal = async (promise: Promise<unknown>): Promise<unknown> => {
   const error = await promise.then(
-    () => assert.fail('it is refused'),
+    () => assert.fail('was not refused'),
     (reason: { body: { value?: unknown; fields?: unknown } }) => reason,
   );
   return error.body.value ?? error.body.fields;
@@ -28,12 +28,15 @@ test('reads a passphrase from a script of its folder, or reports why it cannot',
   const sources = new RealPassphraseSources(folder);
   const read = (given: object) =>
     readPassphrase(JSON.stringify({ privateKeyPassphrase: { type: 'script', ...given } }), sources);
-  const ask = async (given: object) => (await read(given)).text();
-  assert.equal(await ask({ path: 'fine', args: ['sesame'] }), 'open sesame');
-  assert.equal(await ask({ path: join(folder, 'fine'), trim: false }), 'open \n');
-  assert.equal(await refusal(ask({ path: 'failing' })), 'Script exited with status 3:\nno such secret');
+  const passphraseFrom = async (given: object) => (await read(given)).text();
+  assert.equal(await passphraseFrom({ path: 'fine', args: ['sesame'] }), 'open sesame');
+  assert.equal(await passphraseFrom({ path: join(folder, 'fine'), trim: false }), 'open \n');
+  assert.equal(
+    await refusal(passphraseFrom({ path: 'failing' })),
+    'Script exited with status 3:\nno such secret',
+  );
   assert.match(
-    String(await refusal(ask({ path: 'slow', timeout: 50 }))),
+    String(await refusal(passphraseFrom({ path: 'slow', timeout: 50 }))),
     /^Script exited with status SIGKILL/,
   );
   assert.deepEqual(await refusal(read({ path: 'absent' })), {

@@ -75,7 +75,7 @@ function sharesOfGroup(before: GroupCpu, now: GroupCpu, seconds: number): HostCp
 }
 
 function readCpuTimes(): CpuTimes {
-  const line = /^cpu\s+(.+)$/m.exec(readIfThere('/proc/stat'))?.[1];
+  const line = /^cpu\s+(.+)$/m.exec(readOrEmpty('/proc/stat'))?.[1];
   if (line === undefined) return portableCpuTimes();
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softIrq = 0, stolen = 0] = line
     .split(/\s+/)
@@ -96,7 +96,7 @@ function portableCpuTimes(): CpuTimes {
   return sums;
 }
 
-function readIfThere(path: string): string {
+function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

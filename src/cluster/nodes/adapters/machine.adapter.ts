@@ -77,11 +77,11 @@ function allocationStalls(): number {
 
 /** Lines of a name and a number. */
 function table(path: string): Map<string, number> {
-  const lines = readIfThere(path).matchAll(/^([\w()]+):?\s+(\d+)/gm);
+  const lines = readOrEmpty(path).matchAll(/^([\w()]+):?\s+(\d+)/gm);
   return new Map([...lines].map(([, name, value]) => [name as string, Number(value)]));
 }
 
-function readIfThere(path: string): string {
+function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

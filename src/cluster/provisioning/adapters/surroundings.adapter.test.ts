@@ -46,10 +46,10 @@ test('follows links of the existing part of a path, and keeps the rest as writte
   mkdirSync(join(real, 'there'));
   symlinkSync(join(real, 'there'), join(real, 'link'));
   symlinkSync(join(real, 'ring'), join(real, 'ring'));
-  const led = (...path: string[]) => surroundings.physicalPath(join(real, ...path));
-  assert.equal(await led('link'), join(real, 'there'));
-  assert.equal(await led('link', 'not', 'yet/'), join(real, 'there', 'not', 'yet'));
-  assert.equal(await led('ring', 'below'), join(real, 'ring', 'below'));
+  const physical = (...path: string[]) => surroundings.physicalPath(join(real, ...path));
+  assert.equal(await physical('link'), join(real, 'there'));
+  assert.equal(await physical('link', 'not', 'yet/'), join(real, 'there', 'not', 'yet'));
+  assert.equal(await physical('ring', 'below'), join(real, 'ring', 'below'));
   assert.equal(await surroundings.physicalPath('/no-such-folder/at-all'), '/no-such-folder/at-all');
   const long = `/${'a/'.repeat(100_000)}`;
   assert.equal(await surroundings.physicalPath(long), long.slice(0, -1));

@@ -100,16 +100,17 @@ async function resolveName(hostname: string): Promise<{ address: string } | { pr
   try {
     return { address: (await lookup(hostname, { verbatim: true })).address };
   } catch (error) {
-    return { problem: (error as NodeJS.ErrnoException).code === 'ENOTFOUND' ? 'nxdomain' : posix(error) };
+    return { problem: (error as NodeJS.ErrnoException).code === 'ENOTFOUND' ? 'nxdomain' : posixCode(error) };
   }
 }
 
 function bindProblem(address: string): Promise<string | null> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const server = createServer();
-  server.once('error', (error) => resolve(posix(error)));
+  server.once('error', (error) => resolve(posixCode(error)));
   server.listen(0, address, () => server.close(() => resolve(null)));
   return promise;
 }
 
-const posix = (error: unknown): string => ((error as NodeJS.ErrnoException).code ?? 'einval').toLowerCase();
+const posixCode = (error: unknown): string =>
+  ((error as NodeJS.ErrnoException).code ?? 'einval').toLowerCase();

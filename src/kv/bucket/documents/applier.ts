@@ -1,16 +1,16 @@
-// Takes what the active of a vbucket made into a copy of it on this node: versions with their own seqno, CAS and revision, in the order
-// of their seqnos, by snapshots. Nothing is weighed: the active has decided. The caller reads the stream.
+// Applies the changes of a vbucket's active to its copy on this node: versions with the seqno, CAS and revision that the active gave them,
+// in the order of their seqnos, by snapshots. It resolves no conflicts: the active has done so. The caller reads the stream.
 import { Status } from '#wire/status.ts';
 import type { CutItem } from '../../data/cut.ts';
 import { CutBits } from '../../data/cut.ts';
-import { notResident, type WhenFetched } from '../../data/documents.ts';
+import { type DocumentResult, notResident, type WhenFetched } from '../../data/documents.ts';
 import { isEventKey } from '../../data/system-events.ts';
 import { type CopyPhase, VbucketState } from '../../data/vbucket-state.ts';
 import { draftOfStored } from '../../vbucket/drafts.ts';
 import type { EventRecorder } from '../../vbucket/event-recorder.ts';
 import { emptyDraft } from '../../vbucket/items.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import { type DiskReads, FetchedDocuments } from '../fetch/fetched-documents.ts';
 import { WriteRoom, type WriteRoomOptions } from './write-room.ts';
 
@@ -24,7 +24,7 @@ export interface ApplierOptions extends WriteRoomOptions {
   onDirty: (row: number) => void;
 }
 
-/** A snapshot of the active: both seqnos are in it. */
+/** The first and the last seqno of a snapshot of the active. */
 export interface Snapshot {
   start: number;
   end: number;
@@ -34,7 +34,7 @@ export class Applier {
   private readonly options: ApplierOptions;
   private readonly fetched: FetchedDocuments;
   private readonly room: WriteRoom;
-  private readonly place = emptyPlace();
+  private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
 
   constructor(options: ApplierOptions) {
@@ -43,7 +43,7 @@ export class Applier {
     this.room = new WriteRoom(options);
   }
 
-  /** The failover log of the active as its rows keep it. It is on disk with the next change. */
+  /** Sets the failover log of the active, in its stored form. It is written to disk with the next change. */
   takeHistory(vb: number, encoded: Uint8Array): Status {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     this.options.vbuckets.failovers.decode(vb, encoded);
@@ -56,22 +56,27 @@ export class Applier {
     return Status.success;
   }
 
-  /** Begins the next snapshot, which continues the last one; outOfRange where it does not. */
+  /**
+   * Begins the next snapshot, which continues the last one, or moves the end of the one under way; outOfRange where it does not
+   * continue what the copy has.
+   */
   begin(vb: number, { start, end }: Snapshot): Status {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     const { rows } = this.options.vbuckets;
-    const isNext = (rows.highSeqno[vb] as number) >= (rows.snapEnd[vb] as number);
-    if (!isNext || end < start || start <= (rows.highSeqno[vb] as number)) return Status.outOfRange;
-    rows.snapStart[vb] = start;
+    const high = rows.highSeqno[vb] as number;
+    const isNext = high >= (rows.snapEnd[vb] as number);
+    const continues = isNext ? start > high : start === high + 1 && end >= (rows.snapEnd[vb] as number);
+    if (end < start || !continues) return Status.outOfRange;
+    if (isNext) rows.snapStart[vb] = start;
     rows.snapEnd[vb] = end;
     return Status.success;
   }
 
   /**
-   * Takes the next version. outOfRange: its seqno is not above the last one, or outside of the snapshot; notResident: call it again
+   * Applies the next version. outOfRange: its seqno is not above the last one, or outside of the snapshot; notResident: call it again
    * after `awaitDisk`; temporaryFailure or outOfMemory: call it again when there is memory.
    */
-  apply(vb: number, item: CutItem): Status {
+  apply(vb: number, item: CutItem): DocumentResult {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     const { vbuckets } = this.options;
     const { rows } = vbuckets;
@@ -79,12 +84,12 @@ export class Applier {
     if (!isNext || item.seqno < (rows.snapStart[vb] as number) || item.seqno > (rows.snapEnd[vb] as number))
       return Status.outOfRange;
     this.room.prepare();
-    const status = this.look(vb, item);
+    const status = this.locate(vb, item);
     if (status !== Status.success) return status;
     return this.put(vb, item);
   }
 
-  /** All changes of the snapshot up to `seqno` were sent: the seqnos without one were replaced. */
+  /** All changes of the snapshot up to `seqno` were sent: versions with the other seqnos were replaced by later ones. */
   advance(vb: number, seqno: number): Status {
     if (!this.isCopy(vb)) return Status.notMyVbucket;
     const { recent, rows } = this.options.vbuckets;
@@ -105,23 +110,23 @@ export class Applier {
     return state === VbucketState.replica || state === VbucketState.pending;
   }
 
-  /** Points `place` at the key. What is wholly on disk is loaded first, since counts depend on it. */
-  private look(vb: number, { buffer, keyStart, keyEnd }: CutItem): Status {
+  /** Points `position` at the key. What is wholly on disk is loaded first, since counts depend on it. */
+  private locate(vb: number, { buffer, keyStart, keyEnd }: CutItem): DocumentResult {
     const { residency, vbuckets } = this.options;
     const hash = vbuckets.hash(buffer, keyStart, keyEnd);
-    if (vbuckets.look(this.place, vb, hash, buffer, keyStart, keyEnd) !== 0) return Status.success;
-    if (!residency.mayBeAway(vb, hash, buffer, keyStart, keyEnd)) return Status.success;
-    this.fetched.requestFetch(this.place, buffer, keyStart, keyEnd);
+    if (vbuckets.locate(this.position, vb, hash, buffer, keyStart, keyEnd) !== 0) return Status.success;
+    if (!residency.mayBeOnDisk(vb, hash, buffer, keyStart, keyEnd)) return Status.success;
+    this.fetched.requestFetch(this.position, buffer, keyStart, keyEnd);
     return notResident;
   }
 
   private put(vb: number, item: CutItem): Status {
-    const { draft, options, place } = this;
+    const { draft, options, position } = this;
     draftOfStored(item, draft);
     const isDeletion = (item.bits & CutBits.deleted) !== 0;
-    if (!isDeletion && this.room.isExceededBy(place, draft)) return Status.temporaryFailure;
-    if (!options.vbuckets.apply(place, draft, item)) return Status.outOfMemory;
-    if (isEventKey(item.buffer, item.keyStart)) options.events.noteApplied(vb, place.hash, item);
+    if (!isDeletion && this.room.isExceededBy(position, draft)) return Status.temporaryFailure;
+    if (!options.vbuckets.apply(position, draft, item)) return Status.outOfMemory;
+    if (isEventKey(item.buffer, item.keyStart)) options.events.noteApplied(vb, position.hash, item);
     options.onDirty(vb);
     return Status.success;
   }

@@ -1,11 +1,12 @@
-// What the documents of a bucket are made with.
+// Options of the documents of a bucket.
 import type { BucketType } from '../../admin.ts';
+import type { EventRecorder } from '../../vbucket/event-recorder.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
-import type { Persistence } from '../durability/persistence.ts';
+import type { VbucketProgress } from '../durability/progress.ts';
 import type { DiskReads } from '../fetch/fetched-documents.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import type { BucketRules } from '../rules.ts';
@@ -15,8 +16,9 @@ export interface MemoryDocumentsOptions {
   rules: BucketRules;
   vbuckets: Vbuckets;
   collections: LiveCollections;
+  events: Pick<EventRecorder, 'isBehind' | 'catchUp'>;
   durableWrites: DurableWrites;
-  persistence: Persistence;
+  progress: VbucketProgress;
   residency: Residency;
   keeper: MemoryKeeper;
   expirer: Expirer;

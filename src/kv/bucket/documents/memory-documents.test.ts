@@ -59,7 +59,7 @@ test('add, replace and remove check whether the document exists', async () => {
   assert.equal(b.remove('k'), Status.success);
   assert.equal(b.store('k', { mode: StoreMode.add, value: 'again' }), Status.success);
   assert.equal(b.find('k'), Status.success);
-  assert.equal(b.view.rev, 4, 'the revision goes on over the deletion');
+  assert.equal(b.view.rev, 4, 'the revision continues after the deletion');
 });
 
 test('a CAS must match an existing document', async () => {
@@ -212,7 +212,7 @@ test('a deletion keeps system xattrs only; a plain store keeps all', async () =>
   assert.equal(b.value, withXattrs({ a: '1' }, body.toString()).toString('latin1'));
 });
 
-test('tombstones count as existing when the caller says so, and keep the value they are given', async () => {
+test('tombstones count as existing with overTombstone, and keep the value that a deletion brings', async () => {
   const b = await aBucket();
   b.store('k');
   const value = withXattrs({ _x: '1' }, '');
@@ -254,7 +254,7 @@ test('refuses vbuckets that it does not have', async () => {
   assert.ok(b.bucket.documents.isActive(63) && !b.bucket.documents.isActive(64));
 });
 
-test('a cache answers for any vbucket, a key being the same in all', async () => {
+test('a cache ignores the vbucket that a client names', async () => {
   const b = await aBucket({ type: 'cache' });
   assert.equal(b.store('k', { vb: 40_000, value: 'v' }), Status.success);
   assert.equal(b.find('k', 3), Status.success);

@@ -2,6 +2,7 @@
 import { Datatype, Status } from '#wire/status.ts';
 import type { BucketType } from '../../admin.ts';
 import {
+  type DocumentResult,
   type Documents,
   DurabilityLevel,
   emptyItemView,
@@ -16,7 +17,7 @@ import {
   StoreMode,
   type WhenFetched,
 } from '../../data/documents.ts';
-import type { VbucketState } from '../../data/vbucket-state.ts';
+import { VbucketState } from '../../data/vbucket-state.ts';
 import { Bit, maxKeyBytes, Word } from '../../memory/layout.ts';
 import { advanceCas, nextCas } from '../../vbucket/cas-clock.ts';
 import { checkIncoming } from '../../vbucket/conflict.ts';
@@ -27,10 +28,10 @@ import { emptyDraft } from '../../vbucket/items.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import { checkExisting, checkStore, isInFlight } from '../../vbucket/preconditions.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { activeRefusal, makesSeqnos, replicaRefusal, servedState } from '../../vbucket/serving.ts';
-import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import { checkState, makesSeqnos, servedState } from '../../vbucket/serving.ts';
+import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
-import type { Persistence } from '../durability/persistence.ts';
+import type { VbucketProgress } from '../durability/progress.ts';
 import { FetchedDocuments } from '../fetch/fetched-documents.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import { type BucketRules, checkDurability } from '../rules.ts';
@@ -38,7 +39,7 @@ import type { MemoryDocumentsOptions } from './memory-documents-options.ts';
 import { WriteRoom } from './write-room.ts';
 
 /** An item that was accessed before has the first of these and not the second. */
-const seekBits = Bit.used | Bit.pending;
+const accessBits = Bit.used | Bit.pending;
 
 export class MemoryDocuments implements Documents {
   readonly vbucketCount: number;
@@ -49,8 +50,9 @@ export class MemoryDocuments implements Documents {
   private readonly rules: BucketRules;
   private readonly vbuckets: Vbuckets;
   private readonly collections: LiveCollections;
+  private readonly events: MemoryDocumentsOptions['events'];
   private readonly durableWrites: DurableWrites;
-  private readonly persistence: Persistence;
+  private readonly progress: VbucketProgress;
   private readonly residency: Residency;
   private readonly keeper: MemoryKeeper;
   private readonly expirer: Expirer;
@@ -58,8 +60,8 @@ export class MemoryDocuments implements Documents {
   private readonly room: WriteRoom;
   private readonly onDirty: (row: number, isUrgent: boolean) => void;
   private readonly onWatched: (row: number) => void;
-  /** The key of the call in hand. */
-  private readonly place = emptyPlace();
+  /** The key of the current call. */
+  private readonly position = emptyPosition();
   private readonly draft = emptyDraft();
   private readonly visited = emptyItemView();
   /** A cache distributes keys by their hash, whichever vbucket a client names. */
@@ -70,8 +72,9 @@ export class MemoryDocuments implements Documents {
     this.rules = options.rules;
     this.vbuckets = options.vbuckets;
     this.collections = options.collections;
+    this.events = options.events;
     this.durableWrites = options.durableWrites;
-    this.persistence = options.persistence;
+    this.progress = options.progress;
     this.residency = options.residency;
     this.keeper = options.keeper;
     this.expirer = options.expirer;
@@ -100,23 +103,23 @@ export class MemoryDocuments implements Documents {
     return servedState(this.vbuckets.rows, vb, this.vbuckets.now);
   }
 
-  find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
+  find(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
     const status = this.findAny(vb, key, keyStart, keyEnd, view);
     return status === Status.success && view.deleted ? Status.keyNotFound : status;
   }
 
-  findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    return this.seek(this.look(vb, key, keyStart, keyEnd), key, keyStart, keyEnd, view, true);
+  findAny(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
+    return this.showLocated(this.locateActive(vb, key, keyStart, keyEnd), key, keyStart, keyEnd, view, true);
   }
 
-  findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    return this.seek(this.look(vb, key, keyStart, keyEnd), key, keyStart, keyEnd, view, false);
+  findMeta(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
+    return this.showLocated(this.locateActive(vb, key, keyStart, keyEnd), key, keyStart, keyEnd, view, false);
   }
 
-  findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    const refusal = replicaRefusal(this.vbuckets.rows, vb, this.vbuckets.now);
-    const looked = refusal === Status.success ? this.locate(vb, key, keyStart, keyEnd) : refusal;
-    return this.seek(looked, key, keyStart, keyEnd, view, true);
+  findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
+    const refusal = checkState(this.vbuckets.rows, vb, this.vbuckets.now, VbucketState.replica);
+    const located = refusal === Status.success ? this.locate(vb, key, keyStart, keyEnd) : refusal;
+    return this.showLocated(located, key, keyStart, keyEnd, view, true);
   }
 
   awaitDisk(done: WhenFetched): void {
@@ -132,21 +135,20 @@ export class MemoryDocuments implements Documents {
   }
 
   /** Looks a document up so that it expires if due; reads it first where it is on disk only. */
-  visit(row: number, key: Buffer, done: (status: Status) => void): void {
-    const look = (): Status => this.findMeta(row, key, 0, key.length, this.visited);
-    const status = look();
+  visit(row: number, key: Buffer, done: (result: DocumentResult) => void): void {
+    const find = (): DocumentResult => this.findMeta(row, key, 0, key.length, this.visited);
+    const status = find();
     if (status !== notResident) done(status);
-    else this.awaitDisk((fetched) => done(typeof fetched === 'object' ? look() : fetched));
+    else this.awaitDisk((fetched) => done(typeof fetched === 'object' ? find() : fetched));
   }
 
-  store(request: MutationRequest, result: MutationResult): Status {
+  store(request: MutationRequest, result: MutationResult): DocumentResult {
     const refusal = this.admit(request);
     if (refusal !== Status.success) return refusal;
-    const { place } = this;
     const { items, now } = this.vbuckets;
-    const status = checkStore(request, items, place.address, now);
+    const status = checkStore(request, items, this.position.address, now);
     if (status !== Status.success) return status;
-    if (request.keepXattrs && this.areXattrsAway()) return this.requestFetchOf(request);
+    if (request.keepXattrs && this.areXattrsNonResident()) return this.requestFetchOf(request);
     const { draft } = this;
     draftOf(request, draft);
     if (request.mode === StoreMode.remove) this.markDeleted();
@@ -154,52 +156,51 @@ export class MemoryDocuments implements Documents {
     return this.change(request, result);
   }
 
-  remove(request: MutationRequest, result: MutationResult): Status {
+  remove(request: MutationRequest, result: MutationResult): DocumentResult {
     const refusal = this.admit(request);
     if (refusal !== Status.success) return refusal;
-    const { place } = this;
-    const { items, now } = this.vbuckets;
-    const status = checkExisting(request, items, place.address, now);
+    const { position, vbuckets } = this;
+    const status = checkExisting(request, vbuckets.items, position.address, vbuckets.now);
     if (status !== Status.success) return status;
-    if (this.areXattrsAway()) return this.requestFetchOf(request);
+    if (this.areXattrsNonResident()) return this.requestFetchOf(request);
     draftOf(request, this.draft);
-    keepSystemXattrs(this.draft, items, place.address);
+    keepSystemXattrs(this.draft, vbuckets.items, position.address);
     this.markDeleted();
     return this.change(request, result);
   }
 
-  storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): Status {
-    const refusal = this.reach(request);
+  storeIncoming(request: MutationRequest, incoming: IncomingVersion, result: MutationResult): DocumentResult {
+    const refusal = this.locateForChange(request);
     if (refusal !== Status.success) return refusal;
-    const { draft, place, vbuckets } = this;
+    const { draft, position, vbuckets } = this;
     const { items, now } = vbuckets;
-    const status = checkIncoming(request, incoming, items, place.address, now);
+    const status = checkIncoming(request, incoming, items, position.address, now);
     if (status !== Status.success) return status;
     draftOf(request, draft);
     if (incoming.isDeletion) this.markDeleted();
     else draft.expiry = this.capped(request, request.expiry);
     if (incoming.isExpiration) draft.bits |= Bit.expired;
-    const room = this.room.check(this.place, draft);
+    const room = this.room.check(this.position, draft);
     if (room !== Status.success) return room;
-    if (!vbuckets.writeIncoming(place, draft, incoming, result)) return Status.outOfMemory;
-    this.onDirty(place.row, false);
+    if (!vbuckets.writeIncoming(position, draft, incoming, result)) return Status.outOfMemory;
+    this.onDirty(position.row, false);
     return Status.success;
   }
 
-  touch(request: MutationRequest, result: MutationResult, view: ItemView): Status {
+  touch(request: MutationRequest, result: MutationResult, view: ItemView): DocumentResult {
     const refusal = this.admit(request);
     if (refusal !== Status.success) return refusal;
-    const { place, vbuckets } = this;
+    const { position, vbuckets } = this;
     const { items, now } = vbuckets;
-    const status = checkExisting(request, items, place.address, now);
+    const status = checkExisting(request, items, position.address, now);
     if (status !== Status.success) return status;
-    if (this.isValueAway()) return this.requestFetchOf(request);
+    if (this.isValueNonResident()) return this.requestFetchOf(request);
     const expiry = this.expiryOf(request);
-    if (this.levelOf(request) > DurabilityLevel.majority)
+    if (this.progress.mustWait(position.row, this.levelOf(request)))
       return this.touchDurably(request, expiry, result, view);
-    vbuckets.changeExpiry(place, expiry, result);
-    this.onDirty(place.row, false);
-    vbuckets.show(place.address, view);
+    vbuckets.changeExpiry(position, expiry, result);
+    this.onDirty(position.row, false);
+    vbuckets.show(position.address, view);
     return Status.success;
   }
 
@@ -211,16 +212,15 @@ export class MemoryDocuments implements Documents {
     seconds: number,
     result: MutationResult,
     view: ItemView,
-  ): Status {
-    const refusal = this.look(vb, key, keyStart, keyEnd);
+  ): DocumentResult {
+    const refusal = this.locateActive(vb, key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
-    const { place } = this;
     const { items, now, rows } = this.vbuckets;
-    const { row, address } = place;
+    const { row, address } = this.position;
     if (isInFlight(items, address)) return Status.syncWriteInProgress;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
-    if (this.isValueAway()) return this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
+    if (this.isValueNonResident()) return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
     const isGiven = seconds > 0 && seconds <= lockSecondsMax;
     advanceCas(rows, row, now);
     result.casHi = rows.casHi[row] as number;
@@ -234,12 +234,18 @@ export class MemoryDocuments implements Documents {
     return Status.success;
   }
 
-  unlock(vb: number, key: Buffer, keyStart: number, keyEnd: number, casHi: number, casLo: number): Status {
-    const refusal = this.look(vb, key, keyStart, keyEnd);
+  unlock(
+    vb: number,
+    key: Buffer,
+    keyStart: number,
+    keyEnd: number,
+    casHi: number,
+    casLo: number,
+  ): DocumentResult {
+    const refusal = this.locateActive(vb, key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
-    const { place } = this;
     const { items, now } = this.vbuckets;
-    const { address } = place;
+    const { address } = this.position;
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (isInFlight(items, address) || !items.isLocked(address, now)) return Status.notLocked;
     if (!items.hasCas(address, casHi, casLo)) return Status.locked;
@@ -263,7 +269,7 @@ export class MemoryDocuments implements Documents {
   }
 
   persistedSeqno(vb: number): number {
-    return this.persistence.seqno(vb);
+    return this.progress.seqno(vb);
   }
 
   watchPersisted(vb: number): number {
@@ -281,98 +287,98 @@ export class MemoryDocuments implements Documents {
       done(isPersisted);
       return;
     }
-    this.persistence.wait(vb, seqno, timeoutMs, done);
+    this.progress.wait(vb, seqno, timeoutMs, done);
     this.onDirty(vb, true);
   }
 
-  /** Shows the item that was looked up with the result `looked`. */
-  private seek(
-    looked: Status,
+  /** Shows the item that was located with the result `located`. */
+  private showLocated(
+    located: DocumentResult,
     key: Buffer,
     keyStart: number,
     keyEnd: number,
     view: ItemView,
     needsValue: boolean,
-  ): Status {
-    const { place } = this;
+  ): DocumentResult {
+    const { position } = this;
     const { items, now } = this.vbuckets;
-    if (looked !== Status.success) return looked === notResident ? this.fetched.show(view) : looked;
-    const { address } = place;
+    if (located !== Status.success) return located === notResident ? this.fetched.show(view) : located;
+    const { address } = position;
     if (address === 0) return Status.keyNotFound;
     const state = items.state(address);
-    if ((state & seekBits) !== Bit.used) {
+    if ((state & accessBits) !== Bit.used) {
       if ((state & Bit.pending) !== 0) return Status.keyNotFound;
       items.setBits(address, Bit.used);
     }
     if ((state & Bit.deleted) === 0 && items.isExpired(address, now.seconds)) {
-      if (!makesSeqnos(this.vbuckets.rows, place.row)) return Status.keyNotFound;
+      if (!makesSeqnos(this.vbuckets.rows, position.row)) return Status.keyNotFound;
       if (this.expirer.needsValue(address)) return this.fetchToExpire(key, keyStart, keyEnd);
       if (!this.expire()) return Status.keyNotFound;
-    } else if (needsValue && (state & Bit.valueAway) !== 0) return this.showAway(key, keyStart, keyEnd, view);
-    this.vbuckets.show(place.address, view);
+    } else if (needsValue && (state & Bit.valueNonResident) !== 0)
+      return this.showNonResident(key, keyStart, keyEnd, view);
+    this.vbuckets.show(position.address, view);
     return Status.success;
   }
 
-  /** Shows the item at `place`, whose value is on disk, if that was read. */
-  private showAway(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): Status {
-    this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
-    return this.fetched.showWithValue(this.place, view);
+  /** Shows the item at `position`, whose value is on disk, if that was read. */
+  private showNonResident(key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
+    this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
+    return this.fetched.showWithValue(this.position, view);
   }
 
-  /** The tombstone of the item at `place` keeps a part of its value; a read need not wait until memory has room for that. */
-  private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): Status {
-    this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
+  /** The tombstone of the item at `position` keeps a part of its value; a read need not wait until memory has room for that. */
+  private fetchToExpire(key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
+    this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
     return this.fetched.hasVersion() ? Status.keyNotFound : notResident;
   }
 
   private refusal(vb: number): Status {
-    return activeRefusal(this.vbuckets.rows, this.anyVbucket ? 0 : vb, this.vbuckets.now);
+    return checkState(this.vbuckets.rows, this.anyVbucket ? 0 : vb, this.vbuckets.now, VbucketState.active);
   }
 
   /** Finds the key, or returns why this vbucket does not answer. */
-  private look(vb: number, key: Buffer, keyStart: number, keyEnd: number): Status {
+  private locateActive(vb: number, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const refusal = this.refusal(vb);
-    return refusal === Status.success ? this.locate(vb, key, keyStart, keyEnd) : refusal;
+    if (refusal !== Status.success) return refusal;
+    if (this.events.isBehind && !this.events.catchUp(vb)) return Status.temporaryFailure;
+    return this.locate(vb, key, keyStart, keyEnd);
   }
 
-  private locate(vb: number, key: Buffer, keyStart: number, keyEnd: number): Status {
-    const { vbuckets } = this;
-    const hash = vbuckets.hash(key, keyStart, keyEnd);
+  private locate(vb: number, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
+    const hash = this.vbuckets.hash(key, keyStart, keyEnd);
     const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;
-    if (vbuckets.look(this.place, row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
-    if (!this.residency.mayBeAway(row, hash, key, keyStart, keyEnd)) return Status.success;
-    return this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
+    if (this.vbuckets.locate(this.position, row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
+    if (!this.residency.mayBeOnDisk(row, hash, key, keyStart, keyEnd)) return Status.success;
+    return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
   }
 
-  /** Whether the value of the item at `place` is on disk only. */
-  private isValueAway(): boolean {
-    return (this.vbuckets.items.state(this.place.address) & Bit.valueAway) !== 0;
+  /** Whether the value of the item at `position` is on disk only. */
+  private isValueNonResident(): boolean {
+    return (this.vbuckets.items.state(this.position.address) & Bit.valueNonResident) !== 0;
   }
 
   /** Whether xattrs that outlive a deletion are on disk only. */
-  private areXattrsAway(): boolean {
-    const { address } = this.place;
-    return address !== 0 && this.expirer.needsValue(address);
+  private areXattrsNonResident(): boolean {
+    return this.position.address !== 0 && this.expirer.needsValue(this.position.address);
   }
 
-  private requestFetchOf({ key, keyStart, keyEnd }: MutationRequest): Status {
-    return this.fetched.requestFetch(this.place, key, keyStart, keyEnd);
+  private requestFetchOf({ key, keyStart, keyEnd }: MutationRequest): DocumentResult {
+    return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
   }
 
-  /** As `reach`, for changes by clients: the level must be one this node can meet. */
-  private admit(request: MutationRequest): Status {
-    const refusal = this.reach(request);
-    return refusal !== Status.success
-      ? refusal
-      : checkDurability(this.levelOf(request), this.type, this.rules);
+  /** As `locateForChange`, for changes by clients: the level must be one this node can meet. */
+  private admit(request: MutationRequest): DocumentResult {
+    const refusal = this.locateForChange(request);
+    if (refusal !== Status.success) return refusal;
+    return checkDurability(this.levelOf(request), this.type, this.progress, this.position.row);
   }
 
-  /** As `look`, for changes: the bucket must accept writes. */
-  private reach(request: MutationRequest): Status {
+  /** As `locateActive`, for changes: the bucket must accept writes. */
+  private locateForChange(request: MutationRequest): DocumentResult {
     const { keyStart, keyEnd } = request;
-    // First, since eviction moves items that the look-up would find.
+    // First, since eviction moves items.
     this.room.prepare();
-    const refusal = this.look(request.vb, request.key, keyStart, keyEnd);
+    const refusal = this.locateActive(request.vb, request.key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     if (this.writeRefusal !== Status.success) return this.writeRefusal;
     if (keyEnd - keyStart > maxKeyBytes) return Status.invalidArguments;
@@ -400,34 +406,33 @@ export class MemoryDocuments implements Documents {
 
   /** Adds what a stored document takes over from the existing one. */
   private completeStore(request: MutationRequest): void {
-    const { draft } = this;
-    const { place } = this;
+    const { address } = this.position;
     const { items, now } = this.vbuckets;
-    const { address } = place;
     const isThere = address !== 0 && items.isLive(address, now.seconds);
     const bringsXattrs = (request.datatype & Datatype.xattr) !== 0;
-    if (request.keepXattrs && isThere && !bringsXattrs) keepXattrs(draft, items, address);
-    draft.expiry =
+    if (request.keepXattrs && isThere && !bringsXattrs) keepXattrs(this.draft, items, address);
+    this.draft.expiry =
       request.preserveExpiry && isThere ? items.word(address, Word.expiry) : this.expiryOf(request);
   }
 
-  /** Writes the draft at once, or as a pending version when the level requires persistence. */
+  /** Writes the draft at once, or as a pending version when the level requires the disk or copies. */
   private change(request: MutationRequest, result: MutationResult): Status {
-    const { draft, place, vbuckets } = this;
-    const status = this.room.check(place, draft);
+    const { draft, position, progress, vbuckets } = this;
+    const status = this.room.check(position, draft);
     if (status !== Status.success) return status;
-    if (this.levelOf(request) > DurabilityLevel.majority) return this.changeDurably(request, result);
-    if (!vbuckets.write(place, draft, result)) return Status.outOfMemory;
-    this.onDirty(place.row, false);
+    if (progress.mustWait(position.row, this.levelOf(request))) return this.changeDurably(request, result);
+    if (!vbuckets.write(position, draft, result)) return Status.outOfMemory;
+    this.onDirty(position.row, false);
     return Status.success;
   }
 
   private changeDurably(request: MutationRequest, result: MutationResult): Status {
     if (this.durableWrites.isFull) return Status.temporaryFailure;
-    const { place } = this;
-    if (!this.vbuckets.writePending(place, this.draft, result)) return Status.outOfMemory;
-    result.pending = this.durableWrites.add(place, result.seqno, request.durabilityTimeoutMs);
-    this.onDirty(place.row, true);
+    const { position } = this;
+    if (!this.vbuckets.writePending(position, this.draft, result)) return Status.outOfMemory;
+    const level = this.levelOf(request);
+    result.pending = this.durableWrites.add(position, result.seqno, level, request.durabilityTimeoutMs);
+    this.onDirty(position.row, level !== DurabilityLevel.majority);
     return Status.success;
   }
 
@@ -438,18 +443,18 @@ export class MemoryDocuments implements Documents {
     view: ItemView,
   ): Status {
     const { draft, vbuckets } = this;
-    const { address } = this.place;
+    const { address } = this.position;
     draftOf(request, draft);
     keepAll(draft, vbuckets.items, address);
     draft.expiry = expiry;
-    if (this.room.isExceededBy(this.place, draft)) return Status.temporaryFailure;
+    if (this.room.isExceededBy(this.position, draft)) return Status.temporaryFailure;
     const status = this.changeDurably(request, result);
     if (status === Status.success) vbuckets.show(address, view);
     return status;
   }
 
-  /** Turns the expired item at `place` into a tombstone; false when that is not possible now. */
+  /** Turns the expired item at `position` into a tombstone; false when that is not possible now. */
   private expire(): boolean {
-    return this.writeRefusal === Status.success && this.expirer.expire(this.place);
+    return this.writeRefusal === Status.success && this.expirer.expire(this.position);
   }
 }

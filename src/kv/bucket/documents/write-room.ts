@@ -3,7 +3,7 @@ import { Status } from '#wire/status.ts';
 import { Bit } from '../../memory/layout.ts';
 import { checkSize } from '../../vbucket/drafts.ts';
 import type { Draft } from '../../vbucket/items.ts';
-import type { Place, Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { ItemPosition, Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import type { BucketRules } from '../rules.ts';
 
@@ -36,19 +36,19 @@ export class WriteRoom {
     if (this.isNearQuota) this.keeper.makeRoom();
   }
 
-  /** Checks that the draft of the item at `place` is small enough and fits; deletions need no room. */
-  check(place: Place, draft: Draft): Status {
+  /** Checks that the draft of the item at `position` is small enough and fits; deletions need no room. */
+  check(position: ItemPosition, draft: Draft): Status {
     const isUpdate = (draft.bits & Bit.deleted) === 0;
-    if (!isUpdate || !this.isExceededBy(place, draft)) return checkSize(draft);
+    if (!isUpdate || !this.isExceededBy(position, draft)) return checkSize(draft);
     this.refusals++;
     return Status.temporaryFailure;
   }
 
   /** Whether memory has no room for the draft. */
-  isExceededBy(place: Place, draft: Draft): boolean {
+  isExceededBy(position: ItemPosition, draft: Draft): boolean {
     const { rows } = this.vbuckets;
-    if ((rows.dirtyBytes[place.row] as number) > maxDirtyBytesPerVbucket) return true;
-    const used = this.keeper.usedBytes + this.vbuckets.growth(place, draft);
+    if ((rows.dirtyBytes[position.row] as number) > maxDirtyBytesPerVbucket) return true;
+    const used = this.keeper.usedBytes + this.vbuckets.growth(position, draft);
     this.isNearQuota = used > this.keeper.highBytes;
     if (this.isNearQuota) this.keeper.relievePressure();
     return used > this.rules.quotaBytes;

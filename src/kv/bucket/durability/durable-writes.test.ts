@@ -2,31 +2,42 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
-import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import { DurabilityLevel } from '../../data/documents.ts';
+import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import { DurableWrites } from './durable-writes.ts';
 
 test('resolves only writes up to the persisted seqno of their own vbucket', () => {
-  const place = (row: number) => ({ ...emptyPlace(), row, hash: 1 });
+  const position = (row: number) => ({ ...emptyPosition(), row, hash: 1 });
   const vbuckets = {
     pendingAt: () => 16,
-    lookForPending: () => true,
+    locatePending: () => true,
     commitPending: () => {},
   } as unknown as Vbuckets;
   const resolved: [number, Status][] = [];
   const clock = new ManualClock();
-  const writes = new DurableWrites({ vbuckets, clock, resolved: (...one) => void resolved.push(one) });
-  const tokens = [1, 2, 4].map((seqno) => writes.add(place(0), seqno, 0));
-  const other = writes.add(place(1), 1, 0);
-  writes.persisted(0, 0);
+  const persistedSeqnos = [0, 0];
+  const progress = { reaches: (row: number, seqno: number) => seqno <= (persistedSeqnos[row] as number) };
+  const writes = new DurableWrites({
+    ...{ vbuckets, progress, clock },
+    resolved: (...one) => void resolved.push(one),
+  });
+  const persist = (row: number, seqno: number): void => {
+    persistedSeqnos[row] = seqno;
+    writes.persisted(row);
+  };
+  const level = DurabilityLevel.persistToMajority;
+  const tokens = [1, 2, 4].map((seqno) => writes.add(position(0), seqno, level, 0));
+  const other = writes.add(position(1), 1, level, 0);
+  persist(0, 0);
   assert.deepEqual(resolved, []);
-  writes.persisted(0, 1);
+  persist(0, 1);
   assert.deepEqual(resolved, [[tokens[0], Status.success]]);
   assert.equal(writes.firstUnresolved(0), 2);
-  writes.persisted(0, 3);
+  persist(0, 3);
   assert.deepEqual(resolved.splice(0).at(-1), [tokens[1], Status.success]);
   assert.equal(writes.firstUnresolved(0), 4);
-  writes.persisted(0, 4);
-  writes.persisted(1, 9);
+  persist(0, 4);
+  persist(1, 9);
   assert.deepEqual(resolved, [
     [tokens[2], Status.success],
     [other, Status.success],

@@ -1,15 +1,19 @@
-// Durable writes that wait for the disk. Each is in memory and in the dirty list already, but not visible; it becomes the
-// committed version when its seqno is persisted, whether or not its client still waits.
+// Durable writes that wait for the disk or for copies. Each is in memory and in the dirty list already, but not visible; it becomes the
+// committed version when its seqno reaches its level, whether or not its client still waits.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
-import { emptyPlace, type Place, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { DurabilityLevel } from '../../data/documents.ts';
+import { emptyPosition, type ItemPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { VbucketProgress } from './progress.ts';
 
 export const durableWriteLimit = 65_536;
 const defaultTimeoutMs = 30_000;
+/** Interval of the checks of deadlines. */
 const checkEveryMs = 50;
 
 interface DurableWrite {
   seqno: number;
+  level: DurabilityLevel;
   hash: number;
   /** Address of the pending version, which does not move. */
   address: number;
@@ -21,7 +25,8 @@ interface DurableWrite {
 export class DurableWrites {
   private readonly byRow = new Map<number, DurableWrite[]>();
   private readonly vbuckets: Vbuckets;
-  private readonly place = emptyPlace();
+  private readonly position = emptyPosition();
+  private readonly progress: Pick<VbucketProgress, 'reaches'>;
   private readonly clock: Clock;
   private readonly resolved: (token: number, status: Status) => void;
   private lastToken = 0;
@@ -30,10 +35,12 @@ export class DurableWrites {
 
   constructor(options: {
     vbuckets: Vbuckets;
+    progress: Pick<VbucketProgress, 'reaches'>;
     clock: Clock;
     resolved: (token: number, status: Status) => void;
   }) {
     this.vbuckets = options.vbuckets;
+    this.progress = options.progress;
     this.clock = options.clock;
     this.resolved = options.resolved;
   }
@@ -42,13 +49,13 @@ export class DurableWrites {
     return this.count >= durableWriteLimit;
   }
 
-  /** Adds the pending version at `place`; returns the token with which it will be resolved. */
-  add(place: Place, seqno: number, timeoutMs: number): number {
-    const { row, hash } = place;
-    const address = this.vbuckets.pendingAt(place);
+  /** Adds the pending version at `position`; returns the token with which it will be resolved. */
+  add(position: ItemPosition, seqno: number, level: DurabilityLevel, timeoutMs: number): number {
+    const { row, hash } = position;
+    const address = this.vbuckets.pendingAt(position);
     const deadlineMs = this.clock.monotonicMs() + (timeoutMs || defaultTimeoutMs);
     const token = ++this.lastToken;
-    const write = { seqno, hash, address, token, deadlineMs };
+    const write = { seqno, level, hash, address, token, deadlineMs };
     const queue = this.byRow.get(row);
     if (queue) queue.push(write);
     else this.byRow.set(row, [write]);
@@ -62,15 +69,12 @@ export class DurableWrites {
     return this.byRow.get(row)?.[0]?.seqno ?? Infinity;
   }
 
-  /** Commits the row's writes up to `seqno`, which are on disk now. */
-  persisted(row: number, seqno: number): void {
-    const queue = this.byRow.get(row);
-    if (!queue) return;
-    const open = queue.findIndex((write) => write.seqno > seqno);
-    const done = open < 0 ? queue.splice(0) : queue.splice(0, open);
-    if (queue.length === 0) this.byRow.delete(row);
-    this.count -= done.length;
-    for (const write of done) this.commit(row, write);
+  persisted(row: number): void {
+    this.commitReached(row);
+  }
+
+  committed(row: number): void {
+    this.commitReached(row);
   }
 
   /** Answers all clients as ambiguous, since the disk is lost. A write whose commit still completes becomes visible then. */
@@ -78,10 +82,14 @@ export class DurableWrites {
     for (const write of [...this.byRow.values()].flat()) this.resolve(write, Status.syncWriteAmbiguous);
   }
 
-  /** The same for the writes of a row that another node serves from now on: only that node knows their outcome. A copy has no pending versions. */
+  /**
+   * Answers the clients of a row's writes as ambiguous: another node serves the row from now on, and only that node knows the outcome.
+   * The pending versions become committed ones here, because a copy has no pending versions.
+   */
   depose(row: number): void {
-    for (const write of this.byRow.get(row) ?? []) this.resolve(write, Status.syncWriteAmbiguous);
-    this.persisted(row, Infinity);
+    const writes = this.byRow.get(row) ?? [];
+    for (const write of writes) this.resolve(write, Status.syncWriteAmbiguous);
+    this.commitAll(row, writes, []);
   }
 
   /** Discards all writes, since the bucket is being emptied. */
@@ -93,9 +101,26 @@ export class DurableWrites {
     this.timer = null;
   }
 
+  private commitReached(row: number): void {
+    const queue = this.byRow.get(row);
+    if (!queue) return;
+    const reached: DurableWrite[] = [];
+    const left: DurableWrite[] = [];
+    for (const write of queue)
+      (this.progress.reaches(row, write.seqno, write.level) ? reached : left).push(write);
+    if (reached.length > 0) this.commitAll(row, reached, left);
+  }
+
+  private commitAll(row: number, writes: readonly DurableWrite[], left: DurableWrite[]): void {
+    if (left.length === 0) this.byRow.delete(row);
+    else this.byRow.set(row, left);
+    this.count -= writes.length;
+    for (const write of writes) this.commit(row, write);
+  }
+
   private commit(row: number, write: DurableWrite): void {
-    const { place, vbuckets } = this;
-    if (vbuckets.lookForPending(place, row, write.hash, write.address)) vbuckets.commitPending(place);
+    const { position, vbuckets } = this;
+    if (vbuckets.locatePending(position, row, write.hash, write.address)) vbuckets.commitPending(position);
     this.resolve(write, Status.success);
   }
 

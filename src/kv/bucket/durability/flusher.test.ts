@@ -34,7 +34,7 @@ test('changes are written together after 80 ms when no client waits for them', a
   assert.equal(persisted(b), 2);
   b.store('k', { vb });
   await pass(b, 75);
-  assert.equal(persisted(b), 2, 'the next ones rest as long');
+  assert.equal(persisted(b), 2, 'later changes wait as long');
   await pass(b, 5);
   assert.equal(persisted(b), 3);
 });
@@ -63,7 +63,7 @@ test('a whole batch is written after 20 ms', async () => {
   await pass(b, 20);
   assert.equal(persisted(b), 4);
   await pass(b, 75);
-  assert.equal(persisted(b), 4, 'what is left over rests');
+  assert.equal(persisted(b), 4, 'the rest waits for the delay');
   await pass(b, 5);
   assert.equal(persisted(b), 5);
 });

@@ -8,7 +8,7 @@ import { type CutBuffer, type DiskEngine, DiskFullError, fileOf } from '../../da
 import type { Cutter } from '../../vbucket/cutter.ts';
 import type { VbucketRows } from '../../vbucket/rows.ts';
 import type { Timings } from '../timings.ts';
-import type { Persistence } from './persistence.ts';
+import type { VbucketProgress } from './progress.ts';
 
 /** Delay for collecting more changes of the same keys when no client waits for the disk. */
 const lingerMs = { low: 20, high: 5 } as const;
@@ -41,7 +41,7 @@ export interface FlusherOptions {
   /** Bytes that can be allocated before anything must be evicted. */
   roomBytes: () => number;
   /** Gets the seqnos of each commit. */
-  persistence: Pick<Persistence, 'advance'>;
+  progress: Pick<VbucketProgress, 'advance'>;
   onFailure: (file: number, reason: string) => void;
   /** Called with a reason when the disk is full, and with null when it has space again. */
   onFull: (reason: string | null) => void;
@@ -95,6 +95,11 @@ export class Flusher {
   /** Bytes of cuts not yet committed. */
   get bytes(): number {
     return this.files.reduce((sum, { writer }) => sum + writer.bytes, this.inFlightBytes);
+  }
+
+  /** Some file could not take its last commit, which waits, or takes none any more. */
+  get isStuck(): boolean {
+    return this.files.some(({ failure, unwritten }) => failure !== null || unwritten !== null);
   }
 
   /** Called at every change. */
@@ -227,16 +232,16 @@ export class Flusher {
   private takeSlice(file: FileState, taken: Batch['taken'], left: number, limitBytes: number): number {
     const { cutter } = this.options;
     const { rows, writer } = file;
-    let still = left;
-    while (still > 0 && writer.bytes < limitBytes) {
+    let remaining = left;
+    while (remaining > 0 && writer.bytes < limitBytes) {
       const row = rows[file.cursor] as number;
       if (cutter.isNeeded(row)) taken.push({ row, seqno: cutter.take(row, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
       if (cutter.isNeeded(row) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % rows.length;
-      still--;
+      remaining--;
     }
-    return still;
+    return remaining;
   }
 
   private async commit(file: FileState, taken: Batch['taken']): Promise<void> {
@@ -247,7 +252,7 @@ export class Flusher {
   }
 
   private async write(file: FileState, { cuts, taken }: Batch): Promise<void> {
-    const { clock, disk, bucketUuid, persistence, priority, timings } = this.options;
+    const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
     const { byteLength } = cuts;
     const startedMs = clock.monotonicMs();
     try {
@@ -262,7 +267,7 @@ export class Flusher {
     const tookMs = clock.monotonicMs() - startedMs;
     timings.commit.add(tookMs);
     adapt(file, byteLength, tookMs, targetCommitMs[priority]);
-    for (const { row, seqno } of taken) persistence.advance(row, seqno);
+    for (const { row, seqno } of taken) progress.advance(row, seqno);
   }
 
   private keep(file: FileState, batch: Batch, reason: string): void {

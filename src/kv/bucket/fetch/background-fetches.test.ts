@@ -71,11 +71,11 @@ test('a document read without loading stays out of memory, unless another reques
   assert.equal(await read('\0k'), Status.temporaryFailure);
 });
 
-test('a document that memory has no room for is answered at once', async () => {
+test('a document for which memory has no room is in the answer', async () => {
   const { fetches } = await fetchesOf({ take: () => false });
   const answer = await fetch(fetches);
   assert.ok(typeof answer === 'object' && answer.item);
-  assert.deepEqual([valueIn(answer.item), answer.stayedOut], ['value', true]);
+  assert.deepEqual([valueIn(answer.item), answer.lacksRoom], ['value', true]);
 });
 
 test('a read that began before a newer version is not used for a request for that version', async () => {
@@ -93,7 +93,7 @@ test('a read that began before a newer version is not used for a request for tha
   assert.deepEqual([taken, reads], [[1, 2], 2]);
 });
 
-test('a damaged row answers an error that clients do not retry, and is reported', async () => {
+test('a read of a damaged row is answered with an error that clients do not retry, and reported', async () => {
   const damaged: number[] = [];
   const { disk, fetches } = await fetchesOf({ take: () => true, noteDamaged: (row) => damaged.push(row) });
   disk.fetchItems = async () => ({ batch: new Uint8Array(), failed: [0] });

@@ -53,7 +53,7 @@ export class BackgroundFetches {
   private readonly options: BackgroundFetchesOptions;
   private readonly files: FileQueue[];
   private count = 0;
-  /** Raised when all waiting calls are failed: later results of the disk are ignored. */
+  /** Raised when `clear` fails all waiting calls: later results of the disk are ignored. */
   private epoch = 0;
 
   constructor(options: BackgroundFetchesOptions) {
@@ -157,8 +157,8 @@ export class BackgroundFetches {
   }
 
   private give(waiting: PendingFetch, item: CutItem): void {
-    const stayedOut = waiting.loads && !this.options.take(waiting, item);
-    answerAll(waiting, fetchedOf(waiting, item, stayedOut));
+    const lacksRoom = waiting.loads && !this.options.take(waiting, item);
+    answerAll(waiting, fetchedOf(waiting, item, lacksRoom));
   }
 
   private deliverNone(waiting: PendingFetch, isLost: boolean): void {
@@ -169,11 +169,11 @@ export class BackgroundFetches {
   }
 }
 
-const fetchedOf = ({ vb, key }: FetchRequest, item: CutItem | null, stayedOut: boolean): FetchedDocument => ({
+const fetchedOf = ({ vb, key }: FetchRequest, item: CutItem | null, lacksRoom: boolean): FetchedDocument => ({
   vb,
   key,
   item,
-  stayedOut,
+  lacksRoom,
 });
 
 function answerAll({ done }: PendingFetch, fetched: FetchedDocument | Status): void {

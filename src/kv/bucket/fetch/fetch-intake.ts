@@ -2,7 +2,7 @@
 import type { CutItem } from '../../data/cut.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import type { FetchRequest } from './background-fetches.ts';
 
@@ -14,8 +14,8 @@ export interface FetchIntakeOptions {
 }
 
 /**
- * False when there is no room. Two items stay on disk: one whose collection was dropped during the read, for the sweep; and one
- * of which only the value was requested but which was evicted meanwhile, since a newer version may have been evicted, too.
+ * False when there is no room. Two kinds of items stay on disk: one whose collection was dropped during the read, for the sweep; and
+ * one of which only the value was requested but which was evicted meanwhile, since a newer version may have been evicted too.
  */
 export function takeFetched(
   options: FetchIntakeOptions,
@@ -25,7 +25,7 @@ export function takeFetched(
   const { collections, keeper, residency, vbuckets } = options;
   const { buffer, keyStart, keyEnd } = item;
   const hash = vbuckets.hash(buffer, keyStart, keyEnd);
-  const isAway = vbuckets.look(emptyPlace(), vb, hash, buffer, keyStart, keyEnd) === 0;
+  const isAway = vbuckets.locate(emptyPosition(), vb, hash, buffer, keyStart, keyEnd) === 0;
   if (isAway && seqno !== 0) return true;
   if (isAway && collections.slotOf(buffer, keyStart) < 0) {
     residency.noteAbsent(vb, buffer.subarray(keyStart, keyEnd));

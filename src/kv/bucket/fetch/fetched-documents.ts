@@ -3,13 +3,14 @@
 import { Status } from '#wire/status.ts';
 import { type CutItem, isDeleted, isExpired } from '../../data/cut.ts';
 import {
+  type DocumentResult,
   type FetchedDocument,
   type ItemView,
   notResident,
   type StoredDocument,
   type WhenFetched,
 } from '../../data/documents.ts';
-import type { Place, Vbuckets } from '../../vbucket/vbuckets.ts';
+import type { ItemPosition, Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { FetchRequest } from './background-fetches.ts';
 
 /** Loads a document into memory, or reads it without loading it; null in buckets without a disk. */
@@ -30,11 +31,11 @@ export class FetchedDocuments {
     this.reads = reads;
   }
 
-  /** Records that the key at `place`, or its value, is not in memory. */
-  requestFetch(place: Place, key: Buffer, keyStart: number, keyEnd: number): Status {
+  /** Records that the key at `position`, or its value, is not in memory. */
+  requestFetch(position: ItemPosition, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const { items } = this.vbuckets;
-    const seqno = place.address === 0 ? 0 : items.seqno(place.address);
-    this.requested = { vb: place.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
+    const seqno = position.address === 0 ? 0 : items.seqno(position.address);
+    this.requested = { vb: position.row, key: Buffer.from(key.subarray(keyStart, keyEnd)), seqno };
     return notResident;
   }
 
@@ -59,7 +60,7 @@ export class FetchedDocuments {
   }
 
   /** Shows the requested document, of which memory holds nothing; `notResident` unless it was provided. */
-  show(view: ItemView): Status {
+  show(view: ItemView): DocumentResult {
     const provided = this.providedNow();
     if (provided === null) return notResident;
     if (provided.item === null || isExpired(provided.item, this.vbuckets.now.seconds))
@@ -68,8 +69,8 @@ export class FetchedDocuments {
     return Status.success;
   }
 
-  /** Shows the item at `place`, whose value was requested. */
-  showWithValue({ address }: Place, view: ItemView): Status {
+  /** Shows the item at `position`, whose value was requested. */
+  showWithValue({ address }: ItemPosition, view: ItemView): DocumentResult {
     const item = this.providedVersion();
     if (item === null) return notResident;
     this.vbuckets.show(address, view);

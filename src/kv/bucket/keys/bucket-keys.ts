@@ -1,4 +1,4 @@
-// What is asked about the keys of a bucket as a whole: those of a range, any one, and that one leaves memory.
+// Requests about the keys of a bucket: list a range, find a random one, evict one.
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { collectionIdBytes } from '#wire/collection-id.ts';
@@ -7,7 +7,7 @@ import type { ItemView } from '../../data/documents.ts';
 import { Bit } from '../../memory/layout.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { emptyPlace, type Vbuckets } from '../../vbucket/vbuckets.ts';
+import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import { type KeyQuery, listKeys, type ReadRows, type WhenListed } from './key-scan.ts';
 import { KeyWalk } from './key-walk.ts';
 import { findRandomKey, type WhenFound } from './random-search.ts';
@@ -25,7 +25,7 @@ export interface BucketKeysOptions {
 }
 
 /** Slots of the key index that are visited in one turn, which takes a few milliseconds; a quarter of them or more hold a document. */
-const visitedSlotsMax = 1 << 14;
+export const visitedSlotsMax = 1 << 14;
 
 export class BucketKeys {
   private readonly options: BucketKeysOptions;
@@ -42,25 +42,30 @@ export class BucketKeys {
   }
 
   /**
-   * Shows every live document of a collection in a vbucket in one turn; `isHere`: its value is in memory. `keyStart` is behind the
+   * Shows every live document of a collection in a vbucket in one turn; `isResident`: its value is in memory. `keyStart` is after the
    * collection id. False: there are too many for one turn, or some are on disk only.
    */
   visitAll(
     vb: number,
     collection: number,
     view: ItemView,
-    visit: (keyStart: number, isHere: boolean) => void,
+    visit: (keyStart: number, isResident: boolean) => void,
   ): boolean {
     const { index, items, now, rows } = this.options.vbuckets;
-    if (index.end(vb) > visitedSlotsMax || rows.itemsAway[vb] !== 0) return false;
+    if (index.end(vb) > visitedSlotsMax || rows.nonResidentItems[vb] !== 0) return false;
     const idBytes = collectionIdBytes(collection);
     const walk = new KeyWalk(index, vb, (address) => {
       if (items.collectionId(address) !== collection || !items.isLive(address, now.seconds)) return;
       items.show(address, now, view);
-      visit(view.keyStart + idBytes, (items.state(address) & Bit.valueAway) === 0);
+      visit(view.keyStart + idBytes, (items.state(address) & Bit.valueNonResident) === 0);
     });
     while (!walk.slice(visitedSlotsMax));
     return true;
+  }
+
+  /** Slots of the key index that `visitAll` visits. */
+  slots(vb: number): number {
+    return this.options.vbuckets.index.end(vb);
   }
 
   /** Finds the key of some live document of a collection, at once or after reading the disk. */
@@ -77,15 +82,16 @@ export class BucketKeys {
 }
 
 /**
- * Evicts one document at an administrator's request, for tests of how it is loaded again. Returns keyExists when the document cannot be evicted now: it is not on disk yet, locked, or has a pending write.
+ * Evicts one document at an administrator's request, for tests of how it is loaded again. Returns keyExists when the document cannot be
+ * evicted now: it is not on disk yet, locked, or has a pending write.
  */
 function evictKey(vbuckets: Vbuckets, residency: Residency, vb: number, key: Buffer): Status {
   const { items } = vbuckets;
-  const address = vbuckets.look(emptyPlace(), vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
+  const address = vbuckets.locate(emptyPosition(), vb, vbuckets.hash(key, 0, key.length), key, 0, key.length);
   if (address === 0) return Status.keyNotFound;
   if (!residency.isEvictable(address)) return Status.keyExists;
   const leavesWhole = residency.policy === 'fullEviction' && (items.state(address) & Bit.casUnstored) === 0;
   if (leavesWhole) residency.dropItem(address);
-  else if ((items.state(address) & Bit.valueAway) === 0) residency.dropValue(address);
+  else if ((items.state(address) & Bit.valueNonResident) === 0) residency.dropValue(address);
   return Status.success;
 }

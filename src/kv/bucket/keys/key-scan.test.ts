@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import type { KeyQuery } from './key-scan.ts';
+import { sampleInSteps } from './sample.ts';
 
-/** Turns wait until the test lets them run. */
+/** Deferred tasks wait until the test runs them. */
 class TurnClock extends ManualClock {
   readonly turns: (() => void)[] = [];
   override soon(fire: () => void): void {
@@ -57,7 +58,7 @@ test('lists few keys at once and many over several turns', async () => {
   assert.deepEqual(result.keys, names(0, 30_000).sort());
 });
 
-test('finds every key that is there all the time, and each once', async () => {
+test('finds every key that exists during the whole listing, and each once', async () => {
   const { under, list, runTurns } = await aBucket(30_000);
   const result = list();
   let gone = 0;
@@ -76,7 +77,7 @@ test('finds every key that is there all the time, and each once', async () => {
   );
 });
 
-test('keeps only the first keys when so many are wanted', async () => {
+test('keeps only the requested number of first keys', async () => {
   const { list, runTurns } = await aBucket(20_000);
   const all = names(0, 20_000).sort();
   const first = list({ countMax: 10, bytesMax: 200_000 });
@@ -87,9 +88,32 @@ test('keeps only the first keys when so many are wanted', async () => {
   assert.equal(tooMany.keys, 0x85);
 });
 
-test('does one long list at a time', async () => {
+test('makes one long list at a time', async () => {
   const { list, runTurns } = await aBucket(30_000);
   const [one, other] = [list(), list()];
   runTurns(() => assert.ok(other.keys === null || one.keys !== null));
   assert.deepEqual(other.keys, one.keys);
+});
+
+test('chooses a sample of the requested size in steps, sorted, and the same for the same seed', () => {
+  const count = 30_000;
+  const keys = names(0, count)
+    .sort()
+    .map((name) => Buffer.from(name));
+  const sample = (seed: number, samples: number): string[] => {
+    const steps = sampleInSteps(keys, { seed, samples });
+    for (let yields = 0; ; yields++) {
+      const { done, value } = steps.next();
+      if (!done) continue;
+      assert.ok(yields >= count / 1_024, `${yields} pauses`);
+      return value.map(String);
+    }
+  };
+  for (const samples of [1, 7, 5_000, count - 1, count, 2 * count]) {
+    const chosen = sample(1, samples);
+    assert.equal(chosen.length, Math.min(samples, count));
+    assert.deepEqual(chosen, [...new Set(chosen)].sort());
+  }
+  assert.deepEqual(sample(3, 100), sample(3, 100));
+  assert.notDeepEqual(sample(3, 100), sample(4, 100));
 });

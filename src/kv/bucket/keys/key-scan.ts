@@ -6,7 +6,8 @@ import type { BackfillPage } from '../../data/disk-engine.ts';
 import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { KeyWalk } from './key-walk.ts';
-import { type SlicedWork, type Steps, sortedInSteps } from './sliced.ts';
+import { type Sampling, sampleInSteps } from './sample.ts';
+import { type SlicedWork, type Steps, sortedSetInSteps } from './sliced.ts';
 
 /** Which keys to list. `accepts` gets the key with the collection id in front. */
 export interface KeyQuery {
@@ -19,6 +20,8 @@ export interface KeyQuery {
   bytesMax: number;
   /** At most this many, the first in order. */
   countMax: number;
+  /** Lists these only. */
+  sampling?: Sampling | null;
 }
 
 export type WhenListed = (keys: Buffer[] | Status) => void;
@@ -27,8 +30,12 @@ export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>
 
 /** Slots of the key index that one step visits. */
 const homesPerStep = 512;
+/** Rows of the disk that one step takes. */
+const rowsPerStep = 512;
 /** Memory of a listed key besides its bytes. */
 const keyOverhead = 64;
+/** While they are listed, keys may be there twice: in memory and on disk, or from before and after a growth of the index. */
+const copiesMax = 2;
 
 /** Lists the keys, sorted; calls back synchronously when memory has them all and they are few. */
 export function listKeys(
@@ -39,13 +46,12 @@ export function listKeys(
   const list = new KeyList(query);
   const sort = (): void => work.run(list.result(), done);
   work.run(listMemory(vbuckets, query, list), () => {
-    if (readRows === null || vbuckets.rows.itemsAway[query.vb] === 0) sort();
+    if (readRows === null || vbuckets.rows.nonResidentItems[query.vb] === 0) sort();
     else void listDisk(readRows, { query, list, work }).then(sort, () => done(Status.temporaryFailure));
   });
 }
 
 class KeyList {
-  private names = new Set<string>();
   private keys: Buffer[] = [];
   private readonly query: KeyQuery;
   private bytes = 0;
@@ -59,17 +65,14 @@ class KeyList {
   }
 
   get isFull(): boolean {
-    return this.bytes > this.query.bytesMax;
+    return this.bytes > copiesMax * this.query.bytesMax;
   }
 
   add(buffer: Buffer, start: number, end: number): void {
     if (collectionIdOf(buffer, start) !== this.query.collection) return;
     if (this.isFull || !this.query.accepts(buffer, start, end)) return;
     if (this.last !== null && buffer.compare(this.last, 0, this.last.length, start, end) > 0) return;
-    const name = buffer.toString('latin1', start, end);
-    if (this.names.has(name)) return;
     this.bytes += end - start + keyOverhead;
-    this.names.add(name);
     this.keys.push(Buffer.from(buffer.subarray(start, end)));
   }
 
@@ -77,19 +80,23 @@ class KeyList {
   *trim(): Steps<void> {
     const { countMax } = this.query;
     if (this.keys.length < 2 * countMax + homesPerStep) return;
-    this.keys = (yield* sortedInSteps(this.keys)).slice(0, countMax);
-    this.names = new Set(this.keys.map((key) => key.toString('latin1')));
-    this.bytes = this.keys.reduce((sum, key) => sum + key.length + keyOverhead, 0);
-    this.last = this.keys.at(-1) ?? null;
+    this.keys = (yield* sortedSetInSteps(this.keys)).slice(0, countMax);
+    this.bytes = bytesOf(this.keys);
+    if (this.keys.length === countMax) this.last = this.keys.at(-1) ?? null;
   }
 
   *result(): Steps<Buffer[] | Status> {
     if (!this.hasSeqno) return Status.notStored;
     if (this.isFull) return Status.busy;
-    this.names.clear();
-    return (yield* sortedInSteps(this.keys)).slice(0, this.query.countMax);
+    const { bytesMax, countMax, sampling } = this.query;
+    const keys = (yield* sortedSetInSteps(this.keys)).slice(0, countMax);
+    if (bytesOf(keys) > bytesMax) return Status.busy;
+    return sampling ? yield* sampleInSteps(keys, sampling) : keys;
   }
 }
+
+const bytesOf = (keys: readonly Buffer[]): number =>
+  keys.reduce((sum, key) => sum + key.length + keyOverhead, 0);
 
 function* listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: KeyList): Steps<void> {
   const walk = new KeyWalk(index, query.vb, (address) => {
@@ -113,20 +120,22 @@ async function listDisk(readRows: ReadRows, { query, list, work }: DiskListing):
   let after = 0;
   for (;;) {
     const page = await readRows(query.vb, after);
-    takePage(page, query, list);
+    await new Promise<void>((resolve) => work.run(takePage(page, query, list), resolve));
     if (page.toSeqno >= page.endSeqno || list.isFull) return;
     await new Promise<void>((resolve) => work.run(list.trim(), resolve));
     after = page.toSeqno;
   }
 }
 
-function takePage({ batch }: BackfillPage, query: KeyQuery, list: KeyList): void {
+function* takePage({ batch }: BackfillPage, query: KeyQuery, list: KeyList): Steps<void> {
   const reader = new CutReader(batch);
+  let rows = 0;
   while (reader.nextCut()) {
     while (reader.nextItem()) {
       const { item } = reader;
       if (item.seqno === query.seqno) list.hasSeqno = true;
       if ((item.bits & CutBits.deleted) === 0) list.add(item.buffer, item.keyStart, item.keyEnd);
+      if (++rows % rowsPerStep === 0) yield;
     }
   }
 }

@@ -9,7 +9,7 @@ class Table {
   constructor(slots: Record<number, readonly [number, number]>) {
     this.slots = Array.from({ length: 8 }, (_, slot) => slots[slot] ?? null);
   }
-  moveOn = () => false;
+  continueRehash = () => false;
   end = () => 16;
   address = (_: number, slot: number) => this.slots[slot / 2]?.[0] ?? 0;
   hash = (_: number, slot: number) => this.slots[slot / 2]?.[1] ?? 0;
@@ -19,20 +19,20 @@ class Table {
   }
 }
 
-test('meets entries that a removal moves in front of the walk', () => {
+test('visits entries that a removal moves to slots that the walk has passed', () => {
   const table = new Table({ 0: [10, 0], 1: [11, 0], 2: [12, 1], 4: [14, 4] });
-  const met: number[] = [];
-  const walk = new KeyWalk(table, 0, (address) => met.push(address));
+  const visited: number[] = [];
+  const walk = new KeyWalk(table, 0, (address) => visited.push(address));
   assert.equal(walk.slice(1), false);
   table.put({ 0: [11, 0], 1: [12, 1], 4: [14, 4] });
   while (!walk.slice(1));
-  assert.deepEqual(met.sort(), [10, 11, 12, 14]);
+  assert.deepEqual(visited.sort(), [10, 11, 12, 14]);
 });
 
-test('meets entries that begin at the last slot and go on at the first', () => {
+test('visits entries that begin at the last slot and continue at the first', () => {
   const table = new Table({ 7: [17, 7], 0: [10, 7], 1: [11, 0] });
-  const met: number[] = [];
-  const walk = new KeyWalk(table, 0, (address) => met.push(address));
+  const visited: number[] = [];
+  const walk = new KeyWalk(table, 0, (address) => visited.push(address));
   while (!walk.slice(3));
-  assert.deepEqual(met.sort(), [10, 11, 17]);
+  assert.deepEqual(visited.sort(), [10, 11, 17]);
 });

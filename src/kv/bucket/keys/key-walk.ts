@@ -1,16 +1,16 @@
 // Walks through the keys of a vbucket over several turns. Entries of the index move when others are removed, but the home of each, the
-// slot where the search for it begins, stays while its table does. So each slice takes the entries of some homes: a key that is there
-// all the time is met, whatever happens in between.
+// slot where the search for it begins, stays while its table does. So each slice visits the entries of some homes, and a key
+// that is in the index during the whole walk is visited, whatever changes in between.
 import type { KeyIndex } from '../../memory/key-index.ts';
 
-type WalkedIndex = Pick<KeyIndex, 'moveOn' | 'end' | 'address' | 'hash'>;
+type WalkedIndex = Pick<KeyIndex, 'continueRehash' | 'end' | 'address' | 'hash'>;
 
 export class KeyWalk {
   private readonly index: WalkedIndex;
   private readonly row: number;
   private readonly visit: (address: number, hash: number) => void;
   private home = 0;
-  /** Length of the table that is walked through; when it grows, the walk begins again, and meets keys twice. */
+  /** Length of the table that is walked through; when it grows, the walk begins again, and visits keys twice. */
   private end = -1;
 
   constructor(index: WalkedIndex, row: number, visit: (address: number, hash: number) => void) {
@@ -19,22 +19,22 @@ export class KeyWalk {
     this.visit = visit;
   }
 
-  /** Goes on by that many homes; true when all are done. */
+  /** Advances by this many homes; true when all are done. */
   slice(homes: number): boolean {
     const { index, row } = this;
-    for (let left = homes; index.moveOn(row); left--) if (left === 0) return false;
+    for (let left = homes; index.continueRehash(row); left--) if (left === 0) return false;
     const end = index.end(row);
     if (end !== this.end) this.home = 0;
     this.end = end;
     const from = this.home;
     const to = Math.min(from + 2 * homes, end);
     this.home = to;
-    this.take(from, to);
+    this.visitHomes(from, to);
     return to === end;
   }
 
-  /** Entries follow their home without a gap, if need be from the first slot on. */
-  private take(from: number, to: number): void {
+  /** Entries follow their home without a gap; after the last slot they continue at the first. */
+  private visitHomes(from: number, to: number): void {
     const { end, index, row, visit } = this;
     for (let at = from; at < from + end; at += 2) {
       const slot = at % end;

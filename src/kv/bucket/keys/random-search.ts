@@ -28,17 +28,17 @@ export interface RandomSearchOptions {
   tick: () => void;
 }
 
-/** Places of the index that are visited in one slice. */
-const stretchPlaces = 4_096;
+/** Positions of the index that one slice visits. */
+const slicePositions = 4_096;
 const timeoutMs = 5_000;
 
-/** Calls back before it returns when the first places have one. */
+/** Calls back before it returns if the first slice finds a document. */
 export function findRandomKey(options: RandomSearchOptions, collection: number, done: WhenFound): void {
   const search = new RandomSearch(options, collection);
   const walk = (): void => {
     const found = search.next();
     if (found !== null) done(found);
-    else if (search.isThrough) void search.onDisk().then(done, () => done(Status.temporaryFailure));
+    else if (search.isFinished) void search.onDisk().then(done, () => done(Status.temporaryFailure));
     else options.clock.soon(walk);
   };
   walk();
@@ -50,7 +50,7 @@ class RandomSearch {
   private readonly firstRow: number;
   private readonly untilMs: number;
   private rowsDone = 0;
-  private place = 0;
+  private position = 0;
 
   constructor(options: RandomSearchOptions, collection: number) {
     const { clock, random, vbuckets } = options;
@@ -61,23 +61,23 @@ class RandomSearch {
   }
 
   /** All of memory was searched. */
-  get isThrough(): boolean {
+  get isFinished(): boolean {
     return this.rowsDone >= this.options.vbuckets.rows.count;
   }
 
-  /** Visits the next places in memory. */
+  /** Visits the next positions in memory. */
   next(): FoundKey | null {
     this.options.tick();
     const { index } = this.options.vbuckets;
-    for (let left = stretchPlaces; left > 0 && !this.isThrough; left--) {
+    for (let left = slicePositions; left > 0 && !this.isFinished; left--) {
       const row = this.row(this.rowsDone);
-      if (this.isActive(row) && this.place < index.end(row)) {
-        const found = this.lookAt(row, index.address(row, index.slotAt(row, this.place)));
-        this.place += 2;
+      if (this.isActive(row) && this.position < index.end(row)) {
+        const found = this.keyAt(row, index.address(row, index.slotAt(row, this.position)));
+        this.position += 2;
         if (found !== null) return found;
       } else {
         this.rowsDone++;
-        this.place = 0;
+        this.position = 0;
       }
     }
     return null;
@@ -89,7 +89,7 @@ class RandomSearch {
     for (let i = 0; readRows !== null && i < vbuckets.rows.count; i++) {
       const row = this.row(i);
       let page: BackfillPage | null = null;
-      while (this.hasAway(row) && (page === null || page.toSeqno < page.endSeqno)) {
+      while (this.hasNonResident(row) && (page === null || page.toSeqno < page.endSeqno)) {
         if (clock.monotonicMs() > this.untilMs) return Status.temporaryFailure;
         page = await readRows(row, page?.toSeqno ?? 0);
         const key = this.keyIn(page);
@@ -99,19 +99,19 @@ class RandomSearch {
     return Status.keyNotFound;
   }
 
-  private hasAway(row: number): boolean {
-    return this.isActive(row) && this.options.vbuckets.rows.itemsAway[row] !== 0;
+  private hasNonResident(row: number): boolean {
+    return this.isActive(row) && this.options.vbuckets.rows.nonResidentItems[row] !== 0;
   }
 
   private isActive(row: number): boolean {
     return this.options.vbuckets.rows.state[row] === VbucketState.active;
   }
 
-  private row(place: number): number {
-    return (this.firstRow + place) % this.options.vbuckets.rows.count;
+  private row(index: number): number {
+    return (this.firstRow + index) % this.options.vbuckets.rows.count;
   }
 
-  private lookAt(row: number, address: number): FoundKey | null {
+  private keyAt(row: number, address: number): FoundKey | null {
     const { items, now } = this.options.vbuckets;
     if (address === 0 || !items.isLive(address, now.seconds)) return null;
     if (items.collectionId(address) !== this.collection) return null;

@@ -2,7 +2,7 @@
 import {
   type BackfillPage,
   type BucketFiles,
-  type CollectionKeysOrder,
+  type CollectionKeysRequest,
   type DiskEngine,
   fileOf,
 } from '../../data/disk-engine.ts';
@@ -31,5 +31,6 @@ export const expiredKeysOf = ({ disk, files }: Storage, now: Now) => ({
 /** Keys of the documents of a collection, by file. */
 export const collectionKeysOf = ({ disk, files }: Storage) => ({
   fileCount: files.fileCount,
-  keys: (file: number, order: CollectionKeysOrder) => disk.collectionKeys(files.bucketUuid, file, order),
+  keys: (file: number, request: CollectionKeysRequest) =>
+    disk.collectionKeys(files.bucketUuid, file, request),
 });

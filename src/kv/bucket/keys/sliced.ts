@@ -1,5 +1,5 @@
-// Work that may be long, cut in steps of less than half a millisecond: some of them run in one turn of the thread, the rest in later
-// turns. What takes more than its first turn waits until no other does, so that few results are half done at a time.
+// Work that may be long, cut in steps of less than half a millisecond: the first few run at once, the others in later turns of the
+// event loop. Only one such longer work runs at a time, so that few incomplete results are in memory.
 import type { Clock } from '#ports/clock.ts';
 
 export type Steps<Result> = Generator<void, Result>;
@@ -15,14 +15,14 @@ export class SlicedWork {
     this.clock = clock;
   }
 
-  /** Resolves in a turn that has time. */
+  /** Resolves in a later turn of the event loop. */
   turn(): Promise<void> {
     return new Promise((resolve) => this.clock.soon(resolve));
   }
 
-  /** Calls back in the same turn when that suffices. */
+  /** Calls `done` before it returns if the work is short. */
   run<Result>(steps: Steps<Result>, done: (result: Result) => void): void {
-    const goOn = (): boolean => {
+    const runSteps = (): boolean => {
       for (let left = stepsPerTurn; left > 0; left--) {
         const { done: isDone, value } = steps.next();
         if (!isDone) continue;
@@ -31,29 +31,30 @@ export class SlicedWork {
       }
       return false;
     };
-    if (goOn()) return;
-    const turns = (): void => {
-      if (goOn()) this.next();
-      else this.clock.soon(turns);
+    if (runSteps()) return;
+    const runTurn = (): void => {
+      if (runSteps()) this.next();
+      else this.clock.soon(runTurn);
     };
-    this.waiting.push(turns);
+    this.waiting.push(runTurn);
     if (!this.isBusy) this.next();
   }
 
   private next(): void {
-    const turns = this.waiting.shift();
-    this.isBusy = turns !== undefined;
-    if (turns) this.clock.soon(turns);
+    const runTurn = this.waiting.shift();
+    this.isBusy = runTurn !== undefined;
+    if (runTurn) this.clock.soon(runTurn);
   }
 }
 
 const runLength = 512;
 
-/** Sorts by merging runs; the order of equal items is not kept. */
-export function* sortedInSteps(keys: readonly Buffer[]): Steps<Buffer[]> {
+/** Sorts by merging runs; of equal keys one remains. */
+export function* sortedSetInSteps(keys: readonly Buffer[]): Steps<Buffer[]> {
   let runs: Buffer[][] = [];
   for (let at = 0; at < keys.length; at += runLength) {
-    runs.push(keys.slice(at, at + runLength).sort(Buffer.compare));
+    const run = keys.slice(at, at + runLength).sort(Buffer.compare);
+    runs.push(run.filter((key, i) => i === 0 || !key.equals(run[i - 1] as Buffer)));
     yield;
   }
   while (runs.length > 1) {
@@ -72,10 +73,10 @@ function* mergedInSteps(left: readonly Buffer[], right: readonly Buffer[]): Step
   let [i, j] = [0, 0];
   while (i < left.length || j < right.length) {
     const [a, b] = [left[i], right[j]];
-    const isLeft = b === undefined || (a !== undefined && a.compare(b) <= 0);
-    merged.push((isLeft ? a : b) as Buffer);
-    if (isLeft) i++;
-    else j++;
+    const order = b === undefined ? -1 : a === undefined ? 1 : a.compare(b);
+    merged.push((order <= 0 ? a : b) as Buffer);
+    if (order <= 0) i++;
+    if (order >= 0) j++;
     if (merged.length % runLength === 0) yield;
   }
   return merged;

@@ -23,7 +23,7 @@ async function turns(count: number): Promise<void> {
 }
 
 for (const kind of ['that cannot be written', 'of an ephemeral bucket'] as const) {
-  test(`rests when moving documents ${kind} frees no memory`, async () => {
+  test(`stops compacting when moving documents ${kind} frees no memory`, async () => {
     const disk = new MemoryDisk();
     const clock = new CountingClock();
     const storage = { disk: disk.engine(), files };
@@ -40,7 +40,7 @@ for (const kind of ['that cannot be written', 'of an ephemeral bucket'] as const
     await turns(100);
     clock.turns = 0;
     await turns(100);
-    assert.equal(clock.turns, 0, 'nothing is walked again and again');
+    assert.equal(clock.turns, 0, 'nothing is walked repeatedly');
     b.tick(1000);
     await turns(100);
     assert.ok(clock.turns < 100, `${clock.turns} turns in a second`);

@@ -18,13 +18,14 @@ const inlineSteps = 256;
 const inlineSlices = 4;
 /** Retry delay when nothing could be evicted: dirty items may be written by then. */
 const retryMs = 20;
+/** Interval of the checks while nothing is written. */
 const idleCheckMs = 10_000;
 /** Sparse pages are compacted from these shares of memory on: under pressure, and without. */
 const sparseShareUnderPressure = 1 / 16;
 const sparseShareAtRest = 1 / 4;
 /** A round that leaves more than this share of the sparse bytes is not repeated. */
 const worthwhileShare = 15 / 16;
-/** Fewer sparse bytes are not worth a walk. */
+/** Sparse bytes below this share of the quota start no walk. */
 const sparseShareOfQuota = 1 / 32;
 
 export interface MemoryKeeperOptions {
@@ -51,7 +52,7 @@ export class MemoryKeeper {
   private sparseBefore = 0;
   /** Sparse bytes left by the last round: another round starts only when there are more. */
   private unreclaimableBytes = 0;
-  /** That round also emptied pages with few holes: no further memory can be won. */
+  /** That round also emptied pages with few holes: no more memory can be freed. */
   private isThorough = false;
   private isStopped = true;
 
@@ -122,8 +123,8 @@ export class MemoryKeeper {
    * do not count here: they are few, and freed by the commit.
    */
   get admitsValues(): boolean {
-    const { away, heap, index } = this.vbuckets;
-    const keptBytes = heap.touchedBytes + index.bytes + away.bytes;
+    const { nonResidentKeys, heap, index } = this.vbuckets;
+    const keptBytes = heap.touchedBytes + index.bytes + nonResidentKeys.bytes;
     return keptBytes <= this.options.rules.quotaBytes * (2 - nearQuotaShare);
   }
 
@@ -132,8 +133,8 @@ export class MemoryKeeper {
   }
 
   private get restBytes(): number {
-    const { away, index } = this.vbuckets;
-    return index.bytes + away.bytes + this.options.otherBytes();
+    const { nonResidentKeys, index } = this.vbuckets;
+    return index.bytes + nonResidentKeys.bytes + this.options.otherBytes();
   }
 
   private get sparseBytes(): number {
@@ -170,7 +171,7 @@ export class MemoryKeeper {
     });
   }
 
-  /** Compares live bytes: free chunks between live ones win nothing until they are compacted. */
+  /** Compares live bytes: free chunks between live ones free no memory until they are compacted. */
   private evictSlice(): boolean {
     return this.liveBytes > this.lowBytes && this.evictor.slice(sliceSteps);
   }
@@ -208,7 +209,7 @@ export class MemoryKeeper {
     return this.sparseBytes > Math.max(worth, this.vbuckets.heap.touchedBytes * share, unreclaimable);
   }
 
-  /** Items that cannot be moved, or new holes, may offset what a round wins. */
+  /** Items that cannot be moved, or new holes, may offset what a round frees. */
   private noteRound(): void {
     const { sparseBefore, sparseBytes } = this;
     this.unreclaimableBytes =

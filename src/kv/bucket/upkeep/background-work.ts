@@ -45,15 +45,15 @@ export class BackgroundWork {
   constructor(options: BackgroundWorkOptions) {
     const { policy, storage } = options;
     // Only under this policy are whole documents on disk only.
-    const departed = policy === 'fullEviction' ? storage : undefined;
+    const fullEvictionStorage = policy === 'fullEviction' ? storage : undefined;
     this.compaction = compactionOf(options);
     this.compressor = new Compressor(options.vbuckets, options.residency);
     this.compression = new ValueCompression({
       ...{ compressor: this.compressor, rows: options.vbuckets.rows, clock: options.clock },
       isOn: options.compresses,
     });
-    this.sweep = sweepOf(options, departed);
-    this.expiryPager = pagerOf(options, departed);
+    this.sweep = sweepOf(options, fullEvictionStorage);
+    this.expiryPager = pagerOf(options, fullEvictionStorage);
   }
 
   start(): void {
@@ -73,7 +73,7 @@ export class BackgroundWork {
     if (gone.length > 0) this.sweep.begin(gone);
   }
 
-  /** Frees what earlier sweeps left alone in memory, since its vbuckets were not active. */
+  /** Frees what earlier sweeps skipped in memory, since its vbuckets were not active. */
   sweepAgain(): void {
     this.sweep.begin([]);
   }
@@ -90,13 +90,18 @@ function compactionOf({ clock, isServed, log, storage, vbuckets }: BackgroundWor
   return new Compaction({ vbuckets, storage: from ?? null, isServed, clock, log });
 }
 
-function sweepOf(options: BackgroundWorkOptions, departed: Storage | undefined): CollectionSweep {
+function sweepOf(options: BackgroundWorkOptions, fullEvictionStorage: Storage | undefined): CollectionSweep {
   const { clock, collections, isPersistent, onDirty, tick, vbuckets } = options;
   const sweeper = new Sweeper({ vbuckets, collections, isPersistent, onDirty });
-  return new CollectionSweep({ sweeper, clock, tick, disk: departed ? collectionKeysOf(departed) : null });
+  return new CollectionSweep({
+    sweeper,
+    clock,
+    tick,
+    disk: fullEvictionStorage ? collectionKeysOf(fullEvictionStorage) : null,
+  });
 }
 
-function pagerOf(options: BackgroundWorkOptions, departed: Storage | undefined): ExpiryPager {
+function pagerOf(options: BackgroundWorkOptions, fullEvictionStorage: Storage | undefined): ExpiryPager {
   const { clock, documents, expirer, tick, vbuckets } = options;
   const { items, now } = vbuckets;
   return new ExpiryPager({
@@ -109,6 +114,6 @@ function pagerOf(options: BackgroundWorkOptions, departed: Storage | undefined):
       vb: items.row(address),
       key: items.page(address).subarray(items.keyStart(address), items.valueStart(address)),
     }),
-    disk: departed ? expiredKeysOf(departed, now) : null,
+    disk: fullEvictionStorage ? expiredKeysOf(fullEvictionStorage, now) : null,
   });
 }

@@ -14,9 +14,9 @@ const manifestOf = (uid: string, ...ids: string[]) => ({
   scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
 });
 
-async function until(b: BucketUnderTest, isSo: () => boolean): Promise<void> {
-  for (let turn = 0; !isSo(); turn++) {
-    assert.ok(turn < 2000, 'it comes to that');
+async function until(b: BucketUnderTest, isTrue: () => boolean): Promise<void> {
+  for (let turn = 0; !isTrue(); turn++) {
+    assert.ok(turn < 2000, 'the condition becomes true');
     b.tick(20);
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -27,7 +27,7 @@ const value = 'v'.repeat(1000);
 
 async function fill(b: BucketUnderTest, collection: string, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
-    const store = (): Status => b.store(`${collection}:k${i}`, { vb: vbOf(i), value });
+    const store = () => b.store(`${collection}:k${i}`, { vb: vbOf(i), value });
     while ((await b.whenResident(store)) !== Status.success) {
       b.tick(20);
       await new Promise((resolve) => setImmediate(resolve));

@@ -2,11 +2,11 @@
 // documents may be on disk only, what the disk still has of them.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
-import type { CollectionKeysOrder } from '../../data/disk-engine.ts';
+import type { CollectionKeysRequest } from '../../data/disk-engine.ts';
 import type { DocumentKey } from '../../data/document-keys.ts';
 import type { Sweeper } from '../../vbucket/sweeper.ts';
 
-/** A few milliseconds of work: clients are served in between. */
+/** Slots of the index in a slice, which takes a few milliseconds, and the pause after it, in which clients are served. */
 const slots = 4000;
 const pauseMs = 1;
 /** Time for the flusher to write tombstones that a sweep has made. */
@@ -23,7 +23,7 @@ export interface CollectionSweepOptions {
   /** Null where every document is in memory. */
   disk: {
     fileCount: number;
-    keys: (file: number, order: CollectionKeysOrder) => Promise<DocumentKey[]>;
+    keys: (file: number, request: CollectionKeysRequest) => Promise<DocumentKey[]>;
   } | null;
 }
 
@@ -55,9 +55,9 @@ export class CollectionSweep {
 
   private sweepMemory(): void {
     const { sweeper } = this.options;
-    const left = sweeper.slice(slots);
-    if (left === 'again') sweeper.begin();
-    if (left !== 'done') this.later(left === 'more' ? pauseMs : againMs, () => this.sweepMemory());
+    const outcome = sweeper.slice(slots);
+    if (outcome === 'again') sweeper.begin();
+    if (outcome !== 'done') this.later(outcome === 'more' ? pauseMs : againMs, () => this.sweepMemory());
     else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
   }
 

@@ -14,7 +14,7 @@ async function work(b: BucketUnderTest): Promise<void> {
 }
 
 for (const kind of ['on disk', 'in memory'] as const) {
-  test(`a bucket ${kind} forgets tombstones of old deletions, and only those`, async () => {
+  test(`a bucket ${kind} purges tombstones of old deletions, and only those`, async () => {
     const storage = { disk: new MemoryDisk().engine(), files };
     const b = await new BucketUnderTest(kind === 'on disk' ? { storage } : {}).start();
     for (const key of ['old', 'again', 'live']) assert.equal(b.store(key), Status.success);

@@ -2,7 +2,7 @@
 // tombstones that the files no longer hold.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import type { CompactionReport, CompactOrder } from '../../admin.ts';
+import type { CompactionReport, CompactionRequest } from '../../admin.ts';
 import {
   type CompactResult,
   type DiskEngine,
@@ -30,7 +30,7 @@ export class Compaction {
   private cancellation = new AbortController();
   private running: Promise<void> = Promise.resolve();
   /** Requested while a compaction that does less was running. */
-  private following: CompactOrder | null = null;
+  private following: CompactionRequest | null = null;
 
   constructor(options: CompactionOptions) {
     this.options = options;
@@ -42,17 +42,17 @@ export class Compaction {
   }
 
   /** Starts a compaction unless one is running; a purge of every tombstone then follows it. */
-  begin(order: CompactOrder): void {
+  begin(request: CompactionRequest): void {
     if (!this.options.isServed()) return;
     if (this.report !== null) {
-      if (order.purgeBeforeSeconds === 'all') this.following = order;
+      if (request.purgeBeforeSeconds === 'all') this.following = request;
       return;
     }
     const { rows } = this.options.vbuckets;
     const total = rows.items.reduce((sum, count, row) => sum + count + (rows.tombstones[row] as number), 0);
-    this.report = { origin: order.origin, done: 0, total };
+    this.report = { origin: request.origin, done: 0, total };
     this.cancellation = new AbortController();
-    this.running = this.run(order);
+    this.running = this.run(request);
   }
 
   /** Cancels the compaction requested by this origin; without one, any. */
@@ -69,11 +69,11 @@ export class Compaction {
     await this.running;
   }
 
-  private async run(order: CompactOrder): Promise<void> {
+  private async run(request: CompactionRequest): Promise<void> {
     const { log } = this.options;
-    const { origin } = order;
+    const { origin } = request;
     try {
-      log.info('bucket.compaction.done', { origin, ...(await this.compact(order)) });
+      log.info('bucket.compaction.done', { origin, ...(await this.compact(request)) });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (this.cancellation.signal.aborted) log.info('bucket.compaction.cancelled', { origin });
@@ -85,7 +85,7 @@ export class Compaction {
     if (following) this.begin(following);
   }
 
-  private async compact({ purgeBeforeSeconds: before }: CompactOrder) {
+  private async compact({ purgeBeforeSeconds: before }: CompactionRequest) {
     const beforeSeconds = before === 'all' ? everyTombstone : before;
     const results = this.options.storage
       ? await this.compactFiles(this.options.storage, beforeSeconds)

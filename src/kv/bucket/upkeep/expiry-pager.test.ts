@@ -30,7 +30,7 @@ test('expires documents that no client accesses at its interval, and not before'
   assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [1000, 2000]);
   assert.equal(b.bucket.stats().expired, 2000);
   await pass(b, 20);
-  assert.equal(b.bucket.stats().dirtyItems, 0, 'the disk learns of it');
+  assert.equal(b.bucket.stats().dirtyItems, 0, 'the tombstones are written');
   assert.equal(b.find('k0', 0), Status.success);
   b.store('later', { expiry: 10 });
   b.bucket.expireEvery(20);

@@ -1,8 +1,9 @@
-// Expires documents that no client accesses: at an interval it walks all of memory in slices, and where documents may be
-// on disk only, asks the disk for expired ones.
+// Expires documents that no client accesses: at an interval it walks through all of memory in slices and, where documents may be on disk
+// only, lists the expired ones there.
 import type { Clock, Timer } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { DocumentKey } from '../../data/document-keys.ts';
+import type { DocumentResult } from '../../data/documents.ts';
 import type { Expirer } from '../../vbucket/expirer.ts';
 
 export const expiryPagerSecondsDefault = 600;
@@ -21,7 +22,7 @@ export interface ExpiryPagerOptions {
   /** Reads the clock before a slice of work. */
   tick: () => void;
   /** Looks the document up, which expires it, once it is in memory; calls back afterwards. */
-  visit: (row: number, key: Buffer, done: (status: Status) => void) => void;
+  visit: (row: number, key: Buffer, done: (result: DocumentResult) => void) => void;
   /** The key of an item in memory by its address, as `visit` takes it. */
   keyAt: (address: number) => DocumentKey;
   /** Expired documents on disk, file by file; null where every document is in memory. */
@@ -41,7 +42,7 @@ export class ExpiryPager {
 
   start(): void {
     this.isStopped = false;
-    this.rest();
+    this.scheduleWalk();
   }
 
   stop(): void {
@@ -53,10 +54,10 @@ export class ExpiryPager {
   every(seconds: number): void {
     if (seconds === this.seconds) return;
     this.seconds = seconds;
-    if (!this.isStopped) this.rest();
+    if (!this.isStopped) this.scheduleWalk();
   }
 
-  private rest(): void {
+  private scheduleWalk(): void {
     this.later(this.seconds * 1000, () => {
       this.options.expirer.begin();
       this.slice();
@@ -74,14 +75,14 @@ export class ExpiryPager {
 
   private slice(): void {
     const { expirer, keyAt } = this.options;
-    const valuesAway: DocumentKey[] = [];
-    const isMore = expirer.slice(sliceSteps, (address) => void valuesAway.push(keyAt(address)));
-    for (const one of valuesAway) void this.visit(one);
+    const nonResidentValues: DocumentKey[] = [];
+    const isMore = expirer.slice(sliceSteps, (address) => void nonResidentValues.push(keyAt(address)));
+    for (const one of nonResidentValues) void this.visit(one);
     if (isMore) this.later(slicePauseMs, () => this.slice());
     else void this.pageDisk(0);
   }
 
-  private visit({ vb, key }: DocumentKey): Promise<Status> {
+  private visit({ vb, key }: DocumentKey): Promise<DocumentResult> {
     return new Promise((resolve) => this.options.visit(vb, Buffer.from(key), resolve));
   }
 
@@ -89,14 +90,14 @@ export class ExpiryPager {
   private async pageDisk(file: number): Promise<void> {
     const { disk } = this.options;
     if (disk === null || file === disk.fileCount) {
-      this.rest();
+      this.scheduleWalk();
       return;
     }
     const keys = await disk.expiredKeys(file, expiredKeysLimit).catch(() => []);
     if (this.isStopped) return;
     this.options.tick();
-    const statuses = await Promise.all(keys.map((one) => this.visit(one)));
-    const isProgress = statuses.some((status) => status === Status.success || status === Status.keyNotFound);
+    const results = await Promise.all(keys.map((one) => this.visit(one)));
+    const isProgress = results.some((result) => result === Status.success || result === Status.keyNotFound);
     if (this.isStopped) return;
     const next = keys.length === expiredKeysLimit && isProgress ? file : file + 1;
     this.later(diskPauseMs, () => void this.pageDisk(next));

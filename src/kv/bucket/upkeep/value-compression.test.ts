@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
-import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.ts';
 import { DurabilityLevel } from '../../data/documents.ts';
 
 const rules = {
   ...{ quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
 };
 const text = JSON.stringify({ text: 'the same words again and again '.repeat(40) });
-const unlike = Buffer.from(Array.from({ length: 1_000 }, (_, at) => (at * at * 7919) >>> 5)).toString(
+const incompressible = Buffer.from(Array.from({ length: 1_000 }, (_, at) => (at * at * 7919) >>> 5)).toString(
   'base64',
 );
 
@@ -26,7 +26,7 @@ async function aBucket(compresses: boolean) {
 }
 
 describe('background compression of values', () => {
-  it('makes values smaller and leaves versions as they are; reads show the same text', async () => {
+  it('makes values smaller without a new CAS or seqno; reads show the same text', async () => {
     const { bucket, shown, compression } = await aBucket(true);
     for (let at = 0; at < 300; at++) bucket.store(`k${at}`, { value: text, datatype: Datatype.json, vb: 0 });
     const before = shown('k7');
@@ -44,19 +44,21 @@ describe('background compression of values', () => {
     assert.equal(compression().visited, 300, 'what is compressed is not visited again');
   });
 
-  it('leaves alone what would not be smaller, and what is short, deleted, large or has attributes', async () => {
+  it('skips values that would not be smaller, and those that are short, deleted, large or have attributes', async () => {
     const { bucket, shown, compression } = await aBucket(true);
-    bucket.store('unlike', { value: unlike });
+    bucket.store('incompressible', { value: incompressible });
     bucket.store('short', { value: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' });
     bucket.store('large', { value: 'x'.repeat(70_000) });
+    bucket.store('attributes', { value: withXattrs({ _sys: '1' }, text), datatype: Datatype.xattr });
     bucket.store('gone', { value: text });
     bucket.remove('gone');
     for (let turn = 0; turn < 5; turn++) bucket.tick(100);
     assert.deepEqual(compression(), { visited: 1, compressed: 0 });
-    for (const key of ['unlike', 'short', 'large']) assert.equal(shown(key).datatype & Datatype.snappy, 0);
+    for (const key of ['incompressible', 'short', 'large', 'attributes'])
+      assert.equal(shown(key).datatype & Datatype.snappy, 0);
   });
 
-  it('runs only in its mode, which may change at any time', async () => {
+  it('runs only while the bucket compresses actively, which may change at any time', async () => {
     const { bucket, compression } = await aBucket(false);
     bucket.store('k', { value: text });
     bucket.tick(10_000);
@@ -78,7 +80,7 @@ describe('background compression of values', () => {
     write(1);
     bucket.tick(100);
     assert.equal(compression().visited, 1);
-    // Longer than it rests between two rounds.
+    // Longer than the pause between two rounds.
     for (let turn = 0; turn < 110; turn++) {
       write(600);
       bucket.tick(100);
@@ -88,7 +90,7 @@ describe('background compression of values', () => {
     assert.ok(compression().compressed > 500, JSON.stringify(compression()));
   });
 
-  it('is bounded in each turn', async () => {
+  it('compresses at most 512 KiB of values in a turn', async () => {
     const { bucket, compression } = await aBucket(true);
     for (let at = 0; at < 400; at++) bucket.store(`k${at}`, { value: text.repeat(8) });
     bucket.tick(100);

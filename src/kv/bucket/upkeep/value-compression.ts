@@ -13,16 +13,16 @@ export interface ValueCompressionOptions {
 
 const sliceSteps = 4_096;
 const slicePauseMs = 100;
-/** Time between the end of a round and a look for changes. */
+/** Time between the end of a round and the next check for changes. */
 const restMs = 5_000;
-/** Changes since the last slice above which clients go first: 5,000 a second. */
+/** More changes since the last slice postpone the next one, in favour of clients: 5,000 a second. */
 const busyChanges = 500;
 
 export class ValueCompression {
   private readonly options: ValueCompressionOptions;
   private timer: Timer | null = null;
   private isStopped = true;
-  /** The number of changes when it was last looked at, and when the round began. */
+  /** The number of changes at the last step, and when the round began; -1 before the first. */
   private seenChanges = -1;
   private roundChanges = -1;
   private isInRound = false;

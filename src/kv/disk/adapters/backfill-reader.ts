@@ -1,4 +1,4 @@
-// Reads a vbucket's rows in seqno order over a separate read-only connection: it never waits for a commit, nor a commit for it.
+// Reads a vbucket's rows in seqno order over a separate read-only connection: neither it nor a commit waits for the other.
 // Each page is one short transaction, so that none delays a checkpoint.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
@@ -11,8 +11,8 @@ import { arraysOf, RowReader } from './row-reader.ts';
 
 /** A page ends after this many bytes: some 2,000 small rows, read in about 10 ms. */
 const pageTargetBytes = 512 * 1024;
-/** Vbuckets of fewer pages keep the page cache, a few MB at most, for the next one. */
-const pagesKept = 4;
+/** SQLite's cache (a few MB at most) is freed at the end of a vbucket, if this many pages were read since the last time. */
+const shrinkAfterPages = 4;
 
 export class BackfillReader {
   private readonly db: DatabaseSync;
@@ -33,13 +33,13 @@ export class BackfillReader {
   readPage(vb: number, afterSeqno: number): BackfillPage {
     // A failed page leaves its cut open, so each page begins with a new writer.
     this.writer = new CutWriter(pageTargetBytes + (pageTargetBytes >> 3));
-    const page = this.inOneState(() => {
+    const page = this.inOneTransaction(() => {
       const record = this.recordOf(vb);
       if (record === null) return { batch: new Uint8Array(0), toSeqno: 0, endSeqno: 0, purgeSeqno: 0 };
       return this.readRows(record, afterSeqno);
     });
     this.pagesSinceShrink++;
-    if (page.toSeqno === page.endSeqno && this.pagesSinceShrink >= pagesKept) this.shrink();
+    if (page.toSeqno === page.endSeqno && this.pagesSinceShrink >= shrinkAfterPages) this.shrink();
     return page;
   }
 
@@ -47,7 +47,7 @@ export class BackfillReader {
     this.db.close();
   }
 
-  private inOneState<T>(read: () => T): T {
+  private inOneTransaction<T>(read: () => T): T {
     this.db.exec('begin');
     try {
       return read();
@@ -78,9 +78,9 @@ export class BackfillReader {
     let isLast = false;
     while (!isLast && writer.bytes < pageTargetBytes) {
       packed.read(vb, toSeqno);
-      let isLeft = false;
-      while (writer.bytes < pageTargetBytes && (isLeft = packed.next(vb))) toSeqno = this.writeRow(vb);
-      isLast = !isLeft && packed.isLast;
+      let hasRow = false;
+      while (writer.bytes < pageTargetBytes && (hasRow = packed.next(vb))) toSeqno = this.writeRow(vb);
+      isLast = !hasRow && packed.isLast;
     }
     state.startSeqno = Math.min(afterSeqno + 1, endSeqno);
     state.endSeqno = isLast ? endSeqno : toSeqno;

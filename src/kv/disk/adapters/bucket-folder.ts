@@ -37,7 +37,7 @@ export const layoutPath = (folder: string): string => join(folder, 'files.json')
 
 /** Creates or updates the contents of the folder and returns which files to open. */
 export function prepareFolder(files: BucketFiles): DataFileSpec[] {
-  if (!files.wasMade) mkdirSync(files.folder, { recursive: true });
+  if (!files.filesExisted) mkdirSync(files.folder, { recursive: true });
   else if (!existsSync(files.folder)) throw new Error('its folder is missing');
   const layout = readLayout(files.folder);
   if (layout === null) return makeFirst(files);
@@ -98,7 +98,7 @@ export function removeFolder(folder: string): void {
 }
 
 function makeFirst(files: BucketFiles): DataFileSpec[] {
-  if (files.wasMade) throw new Error('its files are missing: the folder is empty');
+  if (files.filesExisted) throw new Error('its files are missing: the folder is empty');
   const layout = layoutOf(files, 1);
   const specs = specsOf(files, layout);
   writeLayout(files.folder, { ...layout, state: 'making' });
@@ -208,7 +208,7 @@ function stageLayout(folder: string, layout: Layout): void {
   }
 }
 
-/** Files of generations that are not named, left by a crash. */
+/** Removes files of other generations, which a crash left. */
 function removeOthers(folder: string, specs: readonly DataFileSpec[]): void {
   for (const name of readdirSync(folder)) {
     if (!dataFileName.test(name)) continue;

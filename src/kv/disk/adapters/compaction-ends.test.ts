@@ -31,7 +31,7 @@ async function filled(
   return { engine, files };
 }
 
-/** The old file answers as before and takes commits, no other file is left, and a later compaction succeeds. */
+/** The old file returns the same rows as before and takes commits, no other file is left, and a later compaction succeeds. */
 async function checkAsBefore(engine: DiskEngine, files: BucketFiles, names: string[]): Promise<void> {
   assert.deepEqual(namesIn(files), names);
   const { length } = await loaded(engine, files);
@@ -40,7 +40,7 @@ async function checkAsBefore(engine: DiskEngine, files: BucketFiles, names: stri
   await engine.compact(files.bucketUuid, 0, keepTombstones);
   assert.equal((await loaded(engine, files)).length, length + 1);
   const [database = ''] = namesIn(files);
-  assert.equal(database, 'data-0.2.db', 'the new generation has its place');
+  assert.equal(database, 'data-0.2.db', 'the new generation replaces the old one');
   await engine.close(files.bucketUuid);
   assert.deepEqual(namesIn(files), [database, `${database}-commits`, 'files.json']);
 }
@@ -82,7 +82,7 @@ test('a compaction does not begin without room for the copy, and ends when space
     fillUp(ballast, 60 << 20);
     const compact = (progress = (): void => {}) =>
       engine.compact(files.bucketUuid, 0, { ...keepTombstones, progress });
-    await assert.rejects(compact(), /needs \d+ MiB of free disk, there are \d+ MiB/);
+    await assert.rejects(compact(), /needs \d+ MiB of free disk space, \d+ MiB are free/);
     assert.deepEqual(namesIn(files), names);
     rmSync(ballast);
     let pages = 0;

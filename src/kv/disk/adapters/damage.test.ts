@@ -256,12 +256,12 @@ test('an older copy of one file is refused, and so is an empty or missing folder
   const older = await anImage('clean', 9);
   const outcome = await tryImage(folder, changed(cleanImage, dataFile, older.get(dataFile) as Buffer));
   assert.match('damage' in outcome ? outcome.damage : 'opened', /an older copy of the file/);
-  assert.deepEqual(await tryImage(folder, new Map(), { wasMade: true }), {
+  assert.deepEqual(await tryImage(folder, new Map(), { filesExisted: true }), {
     damage: 'its files are missing: the folder is empty',
   });
   rmSync(filesIn(folder.path).folder, { recursive: true });
   const engine = sqliteEngine();
-  const { damaged } = await engine.open({ ...filesIn(folder.path), wasMade: true });
+  const { damaged } = await engine.open({ ...filesIn(folder.path), filesExisted: true });
   assert.equal(damaged[0]?.reason, 'its folder is missing');
   assert.deepEqual(readdirSync(folder.path), []);
   await engine.reset(filesIn(folder.path).bucketUuid, 2);

@@ -32,7 +32,7 @@ const megabyte = (round: number): Uint8Array =>
     [0, 1, 2, 3].map((i) => ({ key: `k${i}`, value: `${round}`.repeat(250_000), seqno: round * 4 + i + 1 })),
   );
 
-test('the write-ahead log stays bounded while the same documents are written again and again', async () => {
+test('the write-ahead log stays bounded while the same documents are written repeatedly', async () => {
   await using opened = await anOpenBucket();
   const { engine, files, path } = opened;
   for (let round = 0; round < 60; round++) await engine.commit(files.bucketUuid, 0, megabyte(round % 10));

@@ -10,6 +10,7 @@ import {
   DamagedFileError,
   DiskFullError,
   type DiskSizes,
+  type DroppedDocuments,
   type LoadedValues,
   type OpenedFile,
 } from '../../data/disk-engine.ts';
@@ -25,6 +26,8 @@ const checkpointPages = 1024;
 /** From this size on the checkpoint waits for readers, so that the log can be restarted. */
 const checkpointPagesMax = 8 * checkpointPages;
 
+const noCuts = new Uint8Array(0);
+
 export class DataFile {
   readonly spec: DataFileSpec;
   private readonly db: DatabaseSync;
@@ -39,7 +42,7 @@ export class DataFile {
   /** Used every second for every file while statistics are read: kept, since preparing takes longer than running. */
   private pageCounts: { free: StatementSync; all: StatementSync } | null = null;
   private truncateAtPages = checkpointPagesMax;
-  /** Raised by each commit, also across reopening: a load can tell whether commits came in between. */
+  /** Raised by each commit, also across reopening: a load detects commits in between by it. */
   private commits = 0;
   private failure: string | null = null;
   /** The last commit found the disk full: its rows are not written. */
@@ -70,17 +73,27 @@ export class DataFile {
 
   /** One transaction and one fsync for all the cuts, in the file that the next start will open. */
   commit(cuts: Uint8Array): void {
+    this.transact(() => this.writer.write(cuts), cuts);
+  }
+
+  /** Removes all rows of a vbucket. */
+  drop(vb: number): DroppedDocuments {
+    return this.transact(() => this.writer.drop(vb), noCuts);
+  }
+
+  private transact<T>(write: () => T, cuts: Uint8Array): T {
     this.refuseAfterFailure();
     try {
       this.lock?.check();
       this.db.exec('begin immediate');
-      this.writer.write(cuts);
+      const result = write();
       this.putCommits.run(this.commitsEver + 1);
       this.db.exec('commit');
       this.place.check();
       this.counter?.count(++this.commitsEver);
       this.commits++;
       this.isFull = false;
+      return result;
     } catch (error) {
       if (isDiskFull(error) && this.rollBack())
         throw new DiskFullError(cuts, reasonOf(error), { cause: error });
@@ -90,7 +103,7 @@ export class DataFile {
   }
 
   /** Keeps the write-ahead log bounded. Called between a commit's acknowledgement and the next commit. */
-  settle(): void {
+  checkpoint(): void {
     if (this.failure !== null) return;
     try {
       const pages = this.walPages('noop').log;
@@ -106,7 +119,7 @@ export class DataFile {
     this.refuseAfterFailure();
     try {
       const page = this.reader.readPage(cursor, this.commits, values);
-      // The rows are in the caller's memory now: two megabytes of page cache a file are not worth keeping.
+      // The rows are in the caller's memory now: two megabytes of page cache per file are not worth keeping.
       if (page.next === null) this.db.exec('pragma shrink_memory');
       return page;
     } catch (error) {
@@ -180,7 +193,7 @@ export class DataFile {
     }
   }
 
-  /** Waits for a foreign reader that never ends only at each doubling of the log. */
+  /** Waits for readers. While one in another process does not end, it tries again only after the log has doubled. */
   private truncateWal(): void {
     const { busy } = this.walPages('truncate');
     this.truncateAtPages = busy === 0 ? checkpointPagesMax : 2 * this.truncateAtPages;
@@ -237,7 +250,7 @@ const headerOf = (db: DatabaseSync): Map<unknown, unknown> =>
       .map((row) => [row['k'], row['v']]),
   );
 
-/** Null in files of older versions, which did not count. */
+/** Null in files of older versions, which did not count commits. */
 const commitsIn = (header: ReadonlyMap<unknown, unknown>): number | null => {
   const commits = header.get('commits');
   return typeof commits === 'number' ? commits : null;

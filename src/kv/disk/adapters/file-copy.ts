@@ -1,6 +1,6 @@
-// Copies the live rows of a data file into its next generation, a page at a time, while the file takes commits. First each
-// vbucket by key; then, in passes, what was committed since. Rows are copied byte for byte, checksums included, so that damage
-// is neither hidden nor made.
+// Copies the live rows of a data file into its next generation, a page at a time, while the file takes commits. First it copies each
+// vbucket by key; then, in passes, later commits. Rows are copied byte for byte, checksums included, so that the
+// copy neither hides nor causes damage.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type PurgedVbucket, purgedRecord } from '../../data/disk-engine.ts';
 import { bigVbFactor, pageBytes, sql } from '../schema.ts';
@@ -15,7 +15,7 @@ const syncBytes = 32 * 1024 * 1024;
 /** When fewer seqnos than this are left, the rest is copied between two commits. */
 const restSeqnosMax = 2_000;
 /** Limit of passes; when commits outrun the copy, the last pass runs between two commits. */
-const roundsMax = 12;
+const passesMax = 12;
 /** Page cache of the copy, in KiB. */
 const cacheKib = 16_000;
 /** A key above every key. */
@@ -82,9 +82,9 @@ export class FileCopy {
   /** Ids of large values whose rows are copied. */
   private bigs: number[] = [];
   private rows = rowsPerPage.first;
-  /** Vbuckets with commits since they were copied, and how often those were searched for. */
+  /** Vbuckets with commits since they were copied, and the number of passes over them. */
   private behind: number[] = [];
-  private rounds = 0;
+  private passes = 0;
   private rowsCopied = 0;
   private readonly rowsTotal: number;
   private syncedPages = 0;
@@ -125,7 +125,7 @@ export class FileCopy {
     return { rowsCopied, rowsTotal: Math.max(rowsCopied, rowsTotal), isFinished };
   }
 
-  /** Closes this connection's part. Another connection continues. */
+  /** Closes this connection. Another one continues from the returned state. */
   handOver(): CopyState {
     this.close();
     return { positions: [...this.positions], purged: [...this.purged.values()] };
@@ -146,7 +146,7 @@ export class FileCopy {
     return [...this.purged.values()];
   }
 
-  /** Abandons the copy; the caller removes its file. */
+  /** Cancels the copy; the caller removes its file. */
   close(): void {
     if (!this.db.isOpen) return;
     this.statements.clear();
@@ -202,9 +202,9 @@ export class FileCopy {
     return rows;
   }
 
-  /** Copies one page of what was committed since, of many vbuckets if each has little. True when the passes are done. */
+  /** Copies one page of later commits: of many vbuckets, if each has few. True when the passes are done. */
   private catchUp(rest: number, startedMs: number): boolean {
-    if (this.behind.length === 0 && !this.beginRound(rest)) return true;
+    if (this.behind.length === 0 && !this.beginPass(rest)) return true;
     this.db.exec('begin');
     do this.copyBySeqno(this.behind.pop() as number);
     while (this.behind.length > 0 && this.monotonicMs() - startedMs < pageTargetMs);
@@ -213,12 +213,12 @@ export class FileCopy {
   }
 
   /** False when no more than `rest` seqnos are left. Each pass leaves less, unless commits outrun the copy. */
-  private beginRound(rest: number): boolean {
+  private beginPass(rest: number): boolean {
     const lagOf = ([vb, high]: [number, number]): number => high - (this.positions.get(vb) ?? 0);
     const behind = this.vbuckets().filter((vbucket) => lagOf(vbucket) > 0);
     const left = behind.reduce((sum, vbucket) => sum + lagOf(vbucket), 0);
-    if (left <= rest || (rest > 0 && this.rounds >= roundsMax)) return false;
-    this.rounds++;
+    if (left <= rest || (rest > 0 && this.passes >= passesMax)) return false;
+    this.passes++;
     this.behind = behind.map(([vb]) => vb);
     return true;
   }

@@ -1,24 +1,26 @@
-// Reads rows of `doc` in key or seqno order, many at a time: SQLite joins them to one blob and one text, which costs a fifth of
-// a JavaScript value for each column. Every row is compared with its checksum before it is used.
+// Reads rows of the table `doc` in key or seqno order, many at a time: SQLite joins them to one blob and one text, which takes a fifth
+// of the time of one JavaScript value per column. Callers compare every row with `checksum` before they use it.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type CutItem, emptyCutItem } from '#kv/data/cut.ts';
 import { metaBytes, readMetaAt } from '../row.ts';
 import { sql } from '../schema.ts';
 import { arraysOf } from './row-reader.ts';
 
-/** Small enough to stop in time, large enough to amortize the query. */
+/** Small enough that a page ends near its limit of bytes or time, large enough to amortize the query. */
 const rowsPerRead = 128;
 const numbersPerRow = 4;
 
 export class PackedRows {
-  /** The current row: `buffer` holds the key, and the value unless it is in `big`. */
+  /** The current row: `buffer` holds the key, and the value unless that is in the table `big`. */
   readonly item: CutItem = emptyCutItem();
   checksum = 0;
-  /** The value of the current row is in `big`. */
+  /** The value of the current row is in the table `big`. */
   isBig = false;
   private readonly rows: StatementSync;
   private numbers: number[] = [];
-  private row = 0;
+  /** The index of the next row's first number. */
+  private nextNumber = 0;
+  /** The offset of the next row in the buffer. */
   private at = 0;
 
   constructor(db: DatabaseSync, order: 'byKey' | 'bySeqno') {
@@ -28,7 +30,7 @@ export class PackedRows {
   /** Reads the next rows of a vbucket after a key or seqno. Returns how many; fewer than `rowsPerRead` are the last. */
   read(vb: number, after: Uint8Array | number): number {
     const [packed, numbers] = this.rows.get(vb, after, rowsPerRead) as unknown as unknown[];
-    this.row = 0;
+    this.nextNumber = 0;
     this.at = 0;
     if (packed === null && numbers === null) return (this.numbers.length = 0);
     if (!(packed instanceof Uint8Array) || typeof numbers !== 'string') throw incomplete(vb);
@@ -44,21 +46,22 @@ export class PackedRows {
 
   /** Advances to the next of the rows that were read; false after the last. Throws when their lengths disagree. */
   next(vb: number): boolean {
-    const { item, numbers, row } = this;
-    if (row >= numbers.length) {
-      if (row !== numbers.length || (row > 0 && this.at !== item.buffer.length)) throw incomplete(vb);
+    const { item, numbers, nextNumber } = this;
+    if (nextNumber >= numbers.length) {
+      if (nextNumber !== numbers.length || (nextNumber > 0 && this.at !== item.buffer.length))
+        throw incomplete(vb);
       return false;
     }
-    const valueBytes = numbers[row + 3] as number;
+    const valueBytes = numbers[nextNumber + 3] as number;
     this.isBig = valueBytes < 0;
-    item.seqno = numbers[row] as number;
-    item.expiry = numbers[row + 1] as number;
+    item.seqno = numbers[nextNumber] as number;
+    item.expiry = numbers[nextNumber + 1] as number;
     item.keyStart = this.at + metaBytes;
-    item.keyEnd = item.valueStart = item.keyStart + (numbers[row + 2] as number);
+    item.keyEnd = item.valueStart = item.keyStart + (numbers[nextNumber + 2] as number);
     item.valueEnd = item.valueStart + Math.max(valueBytes, 0);
     if (!(item.valueEnd <= item.buffer.length)) throw incomplete(vb);
     this.checksum = readMetaAt(item.buffer, this.at, item);
-    this.row = row + numbersPerRow;
+    this.nextNumber = nextNumber + numbersPerRow;
     this.at = item.valueEnd;
     return true;
   }

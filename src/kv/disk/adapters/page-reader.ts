@@ -37,7 +37,7 @@ const pageTargetMs = 50;
 export class PageReader {
   private readonly vbuckets: StatementSync;
   private readonly countBySeqno: StatementSync;
-  private readonly stray: StatementSync;
+  private readonly rowWithoutState: StatementSync;
   private readonly monotonicMs: () => number;
   private readonly packed: PackedRows;
   private readonly rowReader: RowReader;
@@ -48,7 +48,7 @@ export class PageReader {
     this.packed = new PackedRows(db, 'byKey');
     this.rowReader = new RowReader(db);
     this.countBySeqno = arraysOf(db, sql.countBySeqno);
-    this.stray = arraysOf(db, sql.strayVbuckets);
+    this.rowWithoutState = arraysOf(db, sql.rowsWithoutState);
     this.monotonicMs = monotonicMs;
   }
 
@@ -58,7 +58,7 @@ export class PageReader {
 
   /** `commits` counts the file's commits: without commits in between, rows by seqno and rows by key must agree. */
   readPage(cursor: LoadCursor, commits: number, values: LoadedValues): LoadPage {
-    if (cursor.commits < 0) this.refuseStrayRows();
+    if (cursor.commits < 0) this.refuseRowsWithoutState();
     const writer = new CutWriter(2 * pageTargetBytes);
     const deadlineMs = this.monotonicMs() + pageTargetMs;
     const isFull = (): boolean => writer.bytes >= pageTargetBytes || this.monotonicMs() > deadlineMs;
@@ -122,7 +122,7 @@ export class PageReader {
     if (isWhole && crc32(writer.lastItem(), at.vb) !== checksum) {
       throw new Error(`the row at vbucket ${at.vb}, seqno ${item.seqno} differs from its checksum`);
     }
-    if (!isWhole || (this.values === 'none' && mayLeave(item))) writer.dropValue();
+    if (!isWhole || (this.values === 'none' && canOmitValue(item))) writer.dropValue();
     at.rows++;
     at.seqnos += item.seqno >>> 0;
   }
@@ -134,14 +134,14 @@ export class PageReader {
     throw new Error(`vbucket ${at.vb} has ${at.rows} rows by key and ${rows} by seqno, or other ones`);
   }
 
-  private refuseStrayRows(): void {
-    const stray = this.stray.get() as unknown as [number] | undefined;
-    if (stray !== undefined) throw new Error(`vbucket ${stray[0]} has rows but no state`);
+  private refuseRowsWithoutState(): void {
+    const rowWithoutState = this.rowWithoutState.get() as unknown as [number] | undefined;
+    if (rowWithoutState !== undefined) throw new Error(`vbucket ${rowWithoutState[0]} has rows but no state`);
   }
 }
 
 /** A load needs the values of system events in any case. */
-const mayLeave = (item: CutItem): boolean =>
+const canOmitValue = (item: CutItem): boolean =>
   item.valueEnd > item.valueStart && !isEventKey(item.buffer, item.keyStart);
 
 function toRecord(row: readonly unknown[]): VbucketRecord {

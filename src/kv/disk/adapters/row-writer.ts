@@ -2,12 +2,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { type CutItem, CutReader, cutItemBytes } from '#kv/data/cut.ts';
-import type { VbucketRecord } from '../../data/disk-engine.ts';
+import type { DroppedDocuments, VbucketRecord } from '../../data/disk-engine.ts';
+import { isEventKey } from '../../data/system-events.ts';
+import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import { metaBytes, writeMeta } from '../row.ts';
 import { bigVbFactor, smallValueMax, sql } from '../schema.ts';
 import { vbRow } from '../vb-row.ts';
 
 export class RowWriter {
+  private readonly db: DatabaseSync;
   private readonly putRow: StatementSync;
   private readonly putBig: StatementSync;
   private readonly dropBig: StatementSync;
@@ -16,11 +19,12 @@ export class RowWriter {
   /** While no value is in `big`, replacing a row need not check for an old value there. */
   private anyBig: boolean;
 
-  /** By vbucket. Cuts encoded before their bucket was notified of a compaction carry an older seqno. */
+  /** By vbucket, from when the file was opened. A cut that was encoded before its bucket was notified of a compaction has an older one. */
   private readonly purgeSeqnos: Map<number, number>;
 
   constructor(db: DatabaseSync, vbuckets: readonly VbucketRecord[]) {
     this.purgeSeqnos = new Map(vbuckets.map(({ vb, purgeSeqno }) => [vb, purgeSeqno]));
+    this.db = db;
     this.putRow = db.prepare(sql.putRow);
     this.putBig = db.prepare(sql.putBig);
     this.dropBig = db.prepare(sql.dropBig);
@@ -37,6 +41,22 @@ export class RowWriter {
       state.purgeSeqno = Math.max(state.purgeSeqno, this.purgeSeqnos.get(vb) ?? 0);
       this.putVb.run(...vbRow(state));
     }
+  }
+
+  /** Removes all rows of the vbucket and its state. */
+  drop(vb: number): DroppedDocuments {
+    const live = new Map<number, number>();
+    const keys = this.db.prepare(sql.liveKeys);
+    keys.setReturnArrays(true);
+    for (const [key] of keys.iterate(vb) as unknown as Iterable<[Uint8Array]>) {
+      if (isEventKey(key, 0)) continue;
+      const id = collectionIdOf(key, 0);
+      live.set(id, (live.get(id) ?? 0) + 1);
+    }
+    this.db.prepare(sql.dropBigs).run(vb, vb);
+    for (const text of [sql.dropRows, sql.dropCollections, sql.dropState]) this.db.prepare(text).run(vb);
+    this.purgeSeqnos.delete(vb);
+    return live;
   }
 
   private writeItem(vb: number, item: CutItem): void {

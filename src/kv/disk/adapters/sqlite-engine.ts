@@ -14,7 +14,7 @@ function localLane(lane: SqliteLane): Lane {
     async call<K extends LaneOperation>(operation: K, ...args: LaneArguments<K>): Promise<LaneResult<K>> {
       const act = lane[operation] as (...args: LaneArguments<K>) => LaneResult<K>;
       const result = act.apply(lane, args);
-      lane.settle();
+      lane.checkpoint();
       // Between the pages of a copy other calls run, as they do with a worker.
       if (operation === 'copyPage') await new Promise(setImmediate);
       return result;

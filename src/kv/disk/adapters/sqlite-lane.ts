@@ -8,6 +8,7 @@ import {
   type BucketFiles,
   DamagedFileError,
   type DiskSizes,
+  type DroppedDocuments,
   type Fetched,
   type LargeItems,
   type LoadedValues,
@@ -44,7 +45,7 @@ const spareBytes = 64 * 1024 * 1024;
 export class SqliteLane {
   private readonly monotonicMs: () => number;
   private readonly files = new Map<string, DataFile>();
-  private readonly unsettled = new Set<DataFile>();
+  private readonly uncheckpointed = new Set<DataFile>();
   private readonly fetchers = new Map<string, Fetcher>();
   private readonly backfills = new Map<string, BackfillReader>();
   /** By the path of the new file. */
@@ -82,13 +83,20 @@ export class SqliteLane {
   commit(bucketUuid: string, file: number, cuts: Uint8Array): void {
     const data = this.find(bucketUuid, file);
     data.commit(cuts);
-    this.unsettled.add(data);
+    this.uncheckpointed.add(data);
+  }
+
+  drop(bucketUuid: string, file: number, vb: number): DroppedDocuments {
+    const data = this.find(bucketUuid, file);
+    const dropped = data.drop(vb);
+    this.uncheckpointed.add(data);
+    return dropped;
   }
 
   /** Work after a commit for which its caller need not wait. */
-  settle(): void {
-    for (const data of this.unsettled) data.settle();
-    this.unsettled.clear();
+  checkpoint(): void {
+    for (const data of this.uncheckpointed) data.checkpoint();
+    this.uncheckpointed.clear();
   }
 
   loadPage(bucketUuid: string, file: number, cursor: LoadCursor, values: LoadedValues): LoadPage {
@@ -201,7 +209,7 @@ export class SqliteLane {
     const errors: unknown[] = [];
     for (const [key, data] of this.filesOf(bucketUuid)) {
       this.files.delete(key);
-      this.unsettled.delete(data);
+      this.uncheckpointed.delete(data);
       try {
         data.close(clean);
       } catch (error) {
@@ -225,7 +233,7 @@ export class SqliteLane {
     this.copies.clear();
     for (const data of this.files.values()) data.close(false);
     this.files.clear();
-    this.unsettled.clear();
+    this.uncheckpointed.clear();
   }
 
   private fetcherOf(spec: DataFileSpec): Fetcher {
@@ -238,7 +246,7 @@ export class SqliteLane {
 
   /** The old file is not written to any more, whether or not this fails: `files.json` may name the new one already. */
   private replace(old: DataFile, target: DataFileSpec): void {
-    this.unsettled.delete(old);
+    this.uncheckpointed.delete(old);
     this.published.add(target.path);
     try {
       publishLayout(dirname(target.path));
@@ -277,13 +285,15 @@ export class SqliteLane {
 
 const keyOf = (bucketUuid: string, file: number | ''): string => `${bucketUuid}/${file}`;
 
-/** Throws, saying what is missing, unless a copy of this size fits on the disk and leaves commits some space. */
+/** Throws an error that names the missing space, unless a copy of this size fits on the disk and leaves commits some space. */
 function checkRoom(path: string, dataBytes: number): void {
   const { bavail, bsize } = statfsSync(path);
   const needed = dataBytes + Math.floor(dataBytes / 8) + spareBytes;
   const free = bavail * bsize;
   if (free >= needed) return;
-  throw new Error(`compaction of ${path} needs ${mib(needed)} MiB of free disk, there are ${mib(free)} MiB`);
+  throw new Error(
+    `compaction of ${path} needs ${mib(needed)} MiB of free disk space, ${mib(free)} MiB are free`,
+  );
 }
 
 const mib = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);

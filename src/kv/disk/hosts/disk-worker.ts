@@ -11,14 +11,14 @@ import type { LaneFailure, LaneReply, LaneRequest, LaneSettings } from './messag
 
 assert(parentPort !== null, 'the disk worker runs in a worker thread');
 const port = parentPort;
-if ((workerData as LaneSettings | null)?.isPatient) yieldCpu();
+if ((workerData as LaneSettings | null)?.isLowPriority) lowerPriority();
 const lane = new SqliteLane({ monotonicMs: () => performance.now() });
 
 port.on('message', (request: LaneRequest) => {
   const reply = serve(request);
   port.postMessage(reply, batchOf(reply));
   if (request.operation === 'commit') freeCuts(request.args);
-  lane.settle();
+  lane.checkpoint();
   if (request.operation === 'stop') port.close();
 });
 giveBackWhenIdle();
@@ -32,7 +32,7 @@ function serve({ id, operation, args }: LaneRequest): LaneReply {
   }
 }
 
-/** At once: the collector would come for them when there are tens of megabytes. Cuts that were returned are detached already. */
+/** Frees the cuts at once: the garbage collector would free them only after tens of megabytes. Returned cuts are detached already. */
 function freeCuts(args: readonly unknown[]): void {
   const { buffer } = args.at(-1) as Uint8Array;
   if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
@@ -54,6 +54,6 @@ function batchOf(reply: LaneReply): ArrayBuffer[] {
 }
 
 /** Lowers the priority of the calling thread. Except on Linux it would affect the whole process, so it does nothing there. */
-function yieldCpu(): void {
+function lowerPriority(): void {
   if (process.platform === 'linux') setPriority(10);
 }

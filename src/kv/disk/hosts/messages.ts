@@ -4,7 +4,7 @@ import type { LaneOperation } from '../lane.ts';
 
 export interface LaneSettings {
   /** Runs at low priority. */
-  isPatient: boolean;
+  isLowPriority: boolean;
 }
 
 export interface LaneRequest {

@@ -61,7 +61,7 @@ class WorkerLane implements Lane {
 
   private start(): Worker {
     const worker = startWorker(new URL('./disk-worker', import.meta.url), import.meta.url, {
-      workerData: { isPatient: this.work === 'copy' } satisfies LaneSettings,
+      workerData: { isLowPriority: this.work === 'copy' } satisfies LaneSettings,
       name: threadNames[this.work],
     });
     worker.on('message', (reply: LaneReply) => this.receive(reply));

@@ -1,4 +1,4 @@
-// Heavy work in a thread of its own, which starts with the first piece and ends when there was none for a while.
+// Heavy work in a thread of its own, which starts with the first job and ends after a time without jobs.
 import type { Worker } from 'node:worker_threads';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -54,7 +54,7 @@ export class HeavyThread implements HeavyPerformer {
     else answer?.reject(new Error(reply.failure));
   }
 
-  /** The next piece starts another thread. */
+  /** The next job starts another thread. */
   private fail(worker: Worker, reason: string): void {
     if (this.worker !== worker) return;
     this.worker = null;

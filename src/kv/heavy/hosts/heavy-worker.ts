@@ -1,4 +1,4 @@
-// The thread of heavy work: does one piece after the other.
+// The thread of heavy work: runs one job after the other.
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import type { HeavyJob } from '../jobs.ts';

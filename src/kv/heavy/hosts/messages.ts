@@ -1,25 +1,29 @@
 // What the data thread and the thread of heavy work send each other. Bytes arrive as plain arrays of bytes.
+import { weigh } from '#base/shared-memory.ts';
 import type { HeavyResult } from '../jobs.ts';
 
 export type HeavyReply = { result: HeavyResult } | { failure: string };
 
 /** The same message with its bytes as buffers again. */
 export function withBuffers<T>(message: T): T {
-  if (message instanceof Uint8Array)
-    return Buffer.from(message.buffer, message.byteOffset, message.byteLength) as unknown as T;
+  if (message instanceof Uint8Array) {
+    const { buffer, byteOffset, byteLength } = message;
+    if (buffer instanceof SharedArrayBuffer) weigh(buffer);
+    return Buffer.from(buffer, byteOffset, byteLength) as unknown as T;
+  }
   if (Array.isArray(message)) return message.map(withBuffers) as unknown as T;
   if (typeof message !== 'object' || message === null) return message;
   return Object.fromEntries(Object.entries(message).map(([name, value]) => [name, withBuffers(value)])) as T;
 }
 
 /** More than the memory that small buffers share, which cannot be moved. */
-const worthMoving = 256 * 1024;
+const movedBytesMin = 256 * 1024;
 
 /** Large memory of a message, to be moved instead of copied. */
 export function ownedBuffers(message: unknown, found: ArrayBuffer[] = []): ArrayBuffer[] {
   if (message instanceof Uint8Array) {
     const { buffer } = message;
-    if (buffer instanceof ArrayBuffer && buffer.byteLength >= worthMoving && !found.includes(buffer))
+    if (buffer instanceof ArrayBuffer && buffer.byteLength >= movedBytesMin && !found.includes(buffer))
       found.push(buffer);
   } else if (typeof message === 'object' && message !== null) {
     for (const value of Object.values(message)) ownedBuffers(value, found);

@@ -13,7 +13,7 @@ const at = (text: string): NonNullable<ReturnType<typeof readDate>> => {
   return moment;
 };
 
-test('parses texts without a format in the known layouts only', () => {
+test('a text without a format is parsed in the known layouts only', () => {
   const cases: [string, string | undefined][] = [
     ['2026-11-22T12:30:15.250Z', '2026-11-22T12:30:15.250Z'],
     ['2026-11-22T12:30:15+05:30', '2026-11-22T07:00:15.000Z'],
@@ -34,7 +34,7 @@ test('parses texts without a format in the known layouts only', () => {
   }
 });
 
-test('formats a date in all styles of formats', () => {
+test('a date is formatted in every style of formats', () => {
   const moment = at('2026-11-22T15:04:05.25Z');
   const cases: [string, string][] = [
     ['', '2026-11-22T15:04:05.25Z'],
@@ -55,7 +55,7 @@ test('formats a date in all styles of formats', () => {
   );
 });
 
-test('parses what it has formatted', () => {
+test('a formatted date parses to the same date', () => {
   const formats = [
     '',
     '2006-01-02T15:04:05.000Z07:00',
@@ -76,7 +76,7 @@ test('parses what it has formatted', () => {
   );
 });
 
-test('parts of dates', () => {
+test('each part of a date is extracted; an unknown part is refused', () => {
   const moment = at('2021-01-03T04:05:06.789Z');
   const parts: [string, number][] = [
     ['millennium', 3],
@@ -115,9 +115,12 @@ test('adding months overflows into the next, adding calendar months stops at the
   assert.equal(added('2021-01-15', 1, 'quarter'), '2021-04-15');
   assert.equal(added('2021-01-15', -1, 'week'), '2021-01-08');
   assert.equal(added('2021-01-15', 1e9, 'year'), undefined);
+  assert.equal(added('2021-01-15', 273_745, 'year'), undefined);
+  const berlin = { ms: 0, zone: zoneNamed('Europe/Berlin') ?? utc };
+  assert.equal(addToDate(berlin, 1e9, 'year'), undefined);
 });
 
-test('truncation and differences', () => {
+test('truncation and differences work for every part', () => {
   const cut = (part: string): string =>
     new Date(truncateDate(at('2021-08-18T14:05:06Z'), part).ms).toISOString().slice(0, 16);
   assert.equal(cut('century'), '2000-01-01T00:00');
@@ -135,7 +138,7 @@ test('truncation and differences', () => {
   assert.equal(difference('2021-03-01T01:00:00', '2021-02-28T23:00:00', 'hour'), 2);
 });
 
-test('converts between fields and moments in zones with daylight saving time', () => {
+test('fields convert back to their moment in zones with daylight saving time', () => {
   const zone = zoneNamed('Europe/Berlin') ?? utc;
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4e12 }), (ms) => {
@@ -149,7 +152,7 @@ test('converts between fields and moments in zones with daylight saving time', (
   assert.equal(zoneNamed('+05:00'), undefined);
 });
 
-test('durations', () => {
+test('a formatted duration parses to the same duration; other texts are refused', () => {
   assert.equal(writeDuration(4_530_918_273_645n), '1h15m30.918273645s');
   assert.equal(writeDuration(0n), '0s');
   assert.equal(writeDuration(-1500n), '-1.5µs');

@@ -16,10 +16,10 @@ import { writeDate, writeLayout } from './write.ts';
 /** Caches the zone while the name stays the same. */
 function zoneOf(name: string, memo: Memo): Zone | undefined {
   if (memo.key !== name) {
-    memo.kept = zoneNamed(name);
+    memo.value = zoneNamed(name);
     memo.key = name;
   }
-  return memo.kept as Zone | undefined;
+  return memo.value as Zone | undefined;
 }
 
 const localZones = new WeakMap<EvaluationContext, Zone>();
@@ -42,7 +42,7 @@ function atMillis(value: Value, zone: Zone): Moment | undefined {
 type ZoneFrom = (context: EvaluationContext) => Zone;
 const inUtc: ZoneFrom = () => utc;
 
-/** Formats a moment in the layout of another text. */
+/** An example of the text's layout, which `writeDate` takes as a format. */
 function exampleOf(text: string): string {
   return text.replaceAll(/\d/g, '1');
 }
@@ -166,7 +166,7 @@ const difference =
     return isAbsolute ? Math.abs(found) : found;
   };
 
-/** Dates from the first to before the second at an interval of parts. */
+/** Dates from the first to before the second, `step` parts apart. */
 function range(
   name: string,
   from: MomentFrom,
@@ -191,7 +191,7 @@ function range(
   };
 }
 
-const showLike = (moment: Moment, first: Value, context: EvaluationContext): Value =>
+const inLayoutOf = (moment: Moment, first: Value, context: EvaluationContext): Value =>
   writeLayout(moment, readKnown(first as string, local(context))?.layout ?? '');
 
 // ---------- durations
@@ -210,25 +210,36 @@ const volatile = { isVolatile: true } as const;
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
 export const dates = new Declarations('date')
-  .add('clock_millis', '', 'Milliseconds since 1970 now.', (_, context) => context.clockMs(), volatile)
+  .add(
+    'clock_millis',
+    '',
+    'The time now in milliseconds since 1970.',
+    (_, context) => context.clockMs(),
+    volatile,
+  )
   .add('clock_str', ' [format]', 'The time now.', timeText(clock, local), {
     isVolatile: true,
     synonyms: ['clock_local'],
   })
   .add('clock_tz', 'zone [, format]', 'The time now in a zone.', timeInZone(clock), volatile)
   .add('clock_utc', ' [format]', 'The time now in UTC.', timeText(clock, inUtc), volatile)
-  .add('now_millis', '', 'Milliseconds since 1970 when the request came.', (_, context) => context.startedMs)
+  .add(
+    'now_millis',
+    '',
+    'Milliseconds since 1970 when the request arrived.',
+    (_, context) => context.startedMs,
+  )
   .add(
     'now_str',
     ' [format]',
-    'The time when the request came.',
+    'The time when the request arrived.',
     timeText(started, local),
     synonyms('now_local'),
   )
-  .add('now_tz', 'zone [, format]', 'The time when the request came, in a zone.', timeInZone(started))
-  .add('now_utc', ' [format]', 'The time when the request came, in UTC.', timeText(started, inUtc))
-  .add('date_add_millis', 'millis, count, part', 'The date so many parts later.', addToMillis)
-  .add('date_add_str', 'date, count, part', 'The date so many parts later.', addToText)
+  .add('now_tz', 'zone [, format]', 'The time when the request arrived, in a zone.', timeInZone(started))
+  .add('now_utc', ' [format]', 'The time when the request arrived, in UTC.', timeText(started, inUtc))
+  .add('date_add_millis', 'millis, count, part', 'The date plus a number of parts.', addToMillis)
+  .add('date_add_str', 'date, count, part', 'The date plus a number of parts.', addToText)
   .add(
     'date_diff_millis',
     'millis, millis, part',
@@ -281,15 +292,15 @@ export const dates = new Declarations('date')
     'date_range_str',
     'date, end, part [, step]',
     'The dates from the first to before the end.',
-    range('DATE_RANGE_STR', fromText, showLike),
+    range('DATE_RANGE_STR', fromText, inLayoutOf),
   )
   .add(
     'date_trunc_millis',
     'millis, part',
-    'The date cut behind a part.',
+    'The date truncated to a part.',
     ofMillis((moment, part) => truncateDate(moment, part).ms, true),
   )
-  .add('date_trunc_str', 'date, part', 'The date cut behind a part.', truncateText)
+  .add('date_trunc_str', 'date, part', 'The date truncated to a part.', truncateText)
   .add(
     'millis_to_str',
     'millis [, format]',

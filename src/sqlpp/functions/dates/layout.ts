@@ -1,4 +1,5 @@
-// Formats of dates in three styles: a layout that shows 2 January 2006, 15:04:05; percent signs; letters such as YYYY.
+// Formats of dates in four styles: a layout that shows 2 January 2006, 15:04:05; percent signs; letters such as YYYY; an example
+// (1111-11-11), which selects a known layout.
 // All are compiled to a list of elements, with which dates are parsed and formatted.
 
 export type Pad = 'zero' | 'space' | 'none';
@@ -16,6 +17,7 @@ export type Element =
     }
   /** st, nd, rd, th of the day. */
   | { readonly kind: 'ordinal'; readonly isUpper: boolean }
+  /** AM or PM. */
   | { readonly kind: 'half'; readonly isUpper: boolean; readonly ignoresCase: boolean }
   | FractionElement
   | ZoneElement

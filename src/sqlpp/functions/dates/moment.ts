@@ -92,16 +92,15 @@ export function fieldsOf({ ms, zone }: Moment): Fields {
   };
 }
 
-/** Fields beyond their ranges overflow: 31 February is 3 March. */
+/** Fields beyond their ranges overflow: 31 February is 3 March. `ms` is NaN beyond the range of dates. */
 export function momentOf(fields: Fields, zone: Zone): Moment {
   const { year, month, day, hour, minute, second, millisecond } = fields;
-  // Date.UTC maps years below 100 to 1900 and later.
-  const local = new Date(Date.UTC(2000, month - 1, day, hour, minute, second, millisecond));
-  const shift = local.getTime() - Date.UTC(2000, 0, 1);
-  const start = new Date(0);
-  start.setUTCFullYear(year, month - 1, day);
-  start.setUTCHours(hour, minute, second, millisecond);
-  const localMs = Number.isNaN(start.getTime()) ? shift : start.getTime();
+  // Not Date.UTC, which maps years below 100 to 1900 and later.
+  const local = new Date(0);
+  local.setUTCFullYear(year, month - 1, day);
+  local.setUTCHours(hour, minute, second, millisecond);
+  const localMs = local.getTime();
+  if (!isDate(localMs)) return { ms: Number.NaN, zone };
   const guess = localMs - offsetMinutes(zone, localMs) * 60_000;
   return { ms: localMs - offsetMinutes(zone, guess) * 60_000, zone };
 }

@@ -82,7 +82,7 @@ function isoWeekday(moment: Moment): number {
   return weekdayOf(moment) || 7;
 }
 
-/** The week of the year that holds its Thursday. */
+/** A week belongs to the year that contains its Thursday (ISO 8601). */
 function isoWeek(moment: Moment): { week: number; year: number } {
   const thursday = { ms: moment.ms + (4 - isoWeekday(moment)) * dayMs, zone: moment.zone };
   return { week: Math.trunc((dayOfYear(thursday) - 1) / 7) + 1, year: fieldsOf(thursday).year };
@@ -111,11 +111,11 @@ export function addToDate(moment: Moment, count: number, part: string): Moment |
   const ms = msOf[name];
   const added =
     months !== undefined
-      ? addDays(moment, count * months, 0)
+      ? addMonthsAndDays(moment, count * months, 0)
       : ms !== undefined
         ? { ms: moment.ms + count * ms, zone: moment.zone }
         : name === 'week' || name === 'day'
-          ? addDays(moment, 0, name === 'week' ? count * 7 : count)
+          ? addMonthsAndDays(moment, 0, name === 'week' ? count * 7 : count)
           : name === 'calendar_month'
             ? addCalendarMonths(moment, count)
             : undefined;
@@ -123,7 +123,7 @@ export function addToDate(moment: Moment, count: number, part: string): Moment |
   return isDate(added.ms) ? added : undefined;
 }
 
-function addDays(moment: Moment, months: number, days: number): Moment {
+function addMonthsAndDays(moment: Moment, months: number, days: number): Moment {
   const fields = fieldsOf(moment);
   return momentOf({ ...fields, month: fields.month + months, day: fields.day + days }, moment.zone);
 }
@@ -143,7 +143,7 @@ export function truncateDate(moment: Moment, part: string): Moment {
   const name = part.toLowerCase();
   const day = cut(moment, dayMs);
   const { year, month, day: dayOfMonth } = fieldsOf(day);
-  const toMonth = (months: number): Moment => addDays(day, -months, 1 - dayOfMonth);
+  const toMonth = (months: number): Moment => addMonthsAndDays(day, -months, 1 - dayOfMonth);
   switch (name) {
     case 'millennium':
       return toMonth((year % 1000) * 12 + month - 1);
@@ -159,9 +159,9 @@ export function truncateDate(moment: Moment, part: string): Moment {
     case 'month':
       return toMonth(0);
     case 'week':
-      return addDays(day, 0, -weekdayOf(day));
+      return addMonthsAndDays(day, 0, -weekdayOf(day));
     case 'iso_week':
-      return addDays(day, 0, 1 - isoWeekday(day));
+      return addMonthsAndDays(day, 0, 1 - isoWeekday(day));
     case 'day':
       return day;
   }
@@ -179,7 +179,7 @@ export function dateDifference(first: Moment, second: Moment, part: string): num
   const sign = first.ms < second.ms ? -1 : 1;
   const [later, earlier] = sign < 0 ? [second, first] : [first, second];
   const difference = partsBetween(later, earlier, part) * sign;
-  return difference === 0 ? 0 : difference;
+  return difference === 0 ? 0 : difference; // never -0
 }
 
 function partsBetween(later: Moment, earlier: Moment, part: string): number {

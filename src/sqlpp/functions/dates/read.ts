@@ -61,7 +61,7 @@ export function readClosest(example: string, local: Zone): string | undefined {
   return closest;
 }
 
-interface Found {
+interface ParsedFields {
   year: number | undefined;
   century: number | undefined;
   shortYear: number | undefined;
@@ -84,7 +84,7 @@ function read(text: string, elements: readonly Element[], local: Zone): Moment |
 }
 
 class Reader {
-  readonly found: Found = {
+  readonly found: ParsedFields = {
     year: undefined,
     century: undefined,
     shortYear: undefined,
@@ -259,7 +259,7 @@ class Reader {
   }
 }
 
-function momentFrom(found: Found, local: Zone): Moment | undefined {
+function momentFrom(found: ParsedFields, local: Zone): Moment | undefined {
   const zone = found.zone ?? local;
   if (found.epochMs !== undefined) return { ms: found.epochMs, zone };
   const year = yearOf(found);
@@ -269,15 +269,15 @@ function momentFrom(found: Found, local: Zone): Moment | undefined {
   return isDate(moment.ms) ? moment : undefined;
 }
 
-/** Two digits are of this century or the last. */
-function yearOf({ year, century, shortYear }: Found): number {
+/** Two digits mean 1969 to 2068. */
+function yearOf({ year, century, shortYear }: ParsedFields): number {
   if (year !== undefined) return year;
   if (century !== undefined) return century * 100 + (shortYear ?? 0);
   if (shortYear === undefined) return 0;
   return shortYear + (shortYear >= 69 ? 1900 : 2000);
 }
 
-function hourOf({ hour, isHalf, isAfternoon }: Found): number {
+function hourOf({ hour, isHalf, isAfternoon }: ParsedFields): number {
   if (isAfternoon === true && hour < 12) return hour + 12;
   if (isHalf && isAfternoon !== true && hour === 12) return 0;
   return isAfternoon === false && hour === 12 ? 0 : hour;

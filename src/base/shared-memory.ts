@@ -1,0 +1,50 @@
+// Shared memory whose size the garbage collector knows. The engine counts ordinary buffers and collects them when many are unused. It
+// does not count shared ones, since several threads refer to the same, so a thread with few other objects would keep gigabytes of
+// unused ones. Ours have weights: ordinary buffers of the same size that live as long and are counted. Nothing is ever written to
+// those, so they take addresses and no memory.
+
+/** Below this size memory from the process's allocator is cheaper than new pages of the system. */
+const pagedFrom = 1024 * 1024;
+/** Memory that is filled bit by bit gets its weight in steps of this size. */
+const weightStep = 1024 * 1024;
+
+interface Weighed extends SharedArrayBuffer {
+  weights?: ArrayBuffer[];
+  weighedBytes?: number;
+}
+
+/** Memory for bytes that another thread may read; null if the system has none. The caller weighs it. */
+export const sharedMemory = (bytes: number): SharedArrayBuffer | null =>
+  bytes < pagedFrom ? attempt(() => new SharedArrayBuffer(bytes)) : pagedMemory(bytes);
+
+/**
+ * Memory of the system's own pages, which are taken only when they are written to, and return to the system. Memory that cannot grow
+ * comes from the process's allocator, which clears it at once and never returns freed buffers of some size.
+ */
+export const pagedMemory = (bytes: number): SharedArrayBuffer | null =>
+  attempt(() => new SharedArrayBuffer(bytes, { maxByteLength: bytes }));
+
+/**
+ * Lets the collector of this thread count the first `bytes` of the memory, those that were written to. Memory that another thread has
+ * sent is weighed too, because each thread keeps it.
+ */
+export function weigh(memory: SharedArrayBuffer, bytes: number = memory.byteLength): void {
+  const weighed: Weighed = memory;
+  const { weights = [], weighedBytes = 0 } = weighed;
+  if (bytes <= weighedBytes) return;
+  const more = Math.min(Math.max(bytes - weighedBytes, weightStep), memory.byteLength - weighedBytes);
+  // Only a buffer that can grow is not cleared. Without addresses for it the memory is collected later.
+  const weight = attempt(() => new ArrayBuffer(more, { maxByteLength: more }));
+  if (weight !== null) weights.push(weight);
+  weighed.weights = weights;
+  weighed.weighedBytes = weighedBytes + more;
+}
+
+function attempt<T>(allocate: () => T): T | null {
+  try {
+    return allocate();
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

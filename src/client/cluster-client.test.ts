@@ -1,0 +1,125 @@
+// A client of a bucket that is spread over two data services.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect } from 'node:tls';
+import { nodeDataProtocol } from '#base/node-uri.ts';
+import { realClock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import { type DataNode, DataNodes } from '../../test/support/data-nodes.ts';
+import { aNodeAuthority } from '../../test/support/node-authority.ts';
+import { eventually } from '../../test/support/node-process.ts';
+import { BucketClient, type StoreRequest } from './bucket-client.ts';
+import { ClusterBucketClient } from './cluster-bucket-client.ts';
+import { addressOfNode } from './cluster-routes.ts';
+import { DataPortError } from './data-port-error.ts';
+import { vbucketOf } from './document-key.ts';
+import { WireConnection } from './wire-connection.adapter.ts';
+
+/** Id of the collection `orders`. */
+const orders = 8;
+const count = 500;
+const keys = Array.from({ length: count }, (_, n) => `key-${n}`);
+const writing = (key: string, text = `"${key}"`): StoreRequest => ({
+  ...{ kind: 'set', key, value: Buffer.from(text), cas: 0n, expiry: 0 },
+});
+
+const clientOf = (nodes: DataNodes, routes = nodes.routes()): Promise<ClusterBucketClient> =>
+  ClusterBucketClient.openAll({ ...nodes.accessOf(), routes, clock: realClock });
+
+test('reads, writes, counts and positions documents of both nodes as of one', async () => {
+  await using nodes = await DataNodes.start();
+  const client = await clientOf(nodes);
+  const replies = await client.storeMany(
+    orders,
+    keys.map((key) => writing(key)),
+  );
+  assert.ok(replies.every(({ status }) => status === Status.success));
+  const found = await client.getMany(orders, [...keys, 'missing']);
+  assert.equal(found.pop(), Status.keyNotFound);
+  assert.deepEqual(
+    found.map((one) => typeof one === 'object' && one.value.toString()),
+    keys.map((key) => `"${key}"`),
+  );
+  assert.equal(await client.itemCount(orders), count);
+  for (const node of nodes.nodes) {
+    const single = await BucketClient.open(nodes.accessOf(node));
+    assert.ok((await single.itemCount(orders)) > count / 4, 'each node has a share');
+    single.close();
+  }
+  const seqnos = await client.highSeqnos(orders);
+  for (const { token } of replies) assert.ok((seqnos[token?.vb ?? 0] ?? 0) >= (token?.seqno ?? 1));
+  const uuids = await client.uuids();
+  assert.ok(!uuids.includes(0n));
+  const logs = await client.failoverLogs([0, 1, 2, 3]);
+  for (const [vb, [newest]] of logs) assert.equal(newest?.uuid, uuids[vb]);
+  client.close();
+  await assert.rejects(client.getMany(orders, ['key-1']), DataPortError);
+});
+
+test('follows a vbucket to the node that the map names', async () => {
+  await using nodes = await DataNodes.start();
+  const client = await clientOf(nodes);
+  const key = keys.find((one) => vbucketOf(one) % 64 === 1) as string;
+  const histories = await client.histories();
+  await client.storeMany(orders, [writing(key)]);
+  await nodes.move(1, 'a');
+  // Also while only one of the two nodes knows of it.
+  const [reply] = await client.storeMany(orders, [writing(key, '2')]);
+  assert.equal(reply?.status, Status.success);
+  const own = await BucketClient.open(nodes.accessOf());
+  await eventually(async () => assert.equal(typeof (await own.getMany(orders, [key]))[0], 'object'));
+  assert.notEqual(await client.histories(), histories);
+  own.close();
+  client.close();
+});
+
+test('fails for the documents of a node that is down, and not for the others', async () => {
+  await using nodes = await DataNodes.start();
+  const client = await clientOf(nodes);
+  const [here, there] = [0, 1].map((shard) => keys.find((one) => vbucketOf(one) % 64 === shard) as string);
+  await client.storeMany(orders, [writing(here as string), writing(there as string)]);
+  const [, second] = nodes.nodes as [DataNode, DataNode];
+  await second.service.stop();
+  nodes.nodes.pop();
+  await assert.rejects(client.getMany(orders, [here as string, there as string]), DataPortError);
+  await assert.rejects(client.highSeqnos(orders), DataPortError);
+  await assert.rejects(client.itemCount(orders), DataPortError);
+  assert.equal(typeof (await client.getMany(orders, [here as string]))[0], 'object');
+  client.close();
+});
+
+test('a node serves only nodes of its cluster, and no client can log in with their account', async () => {
+  await using nodes = await DataNodes.start();
+  const [first, second] = nodes.nodes as [DataNode, DataNode];
+  const routes = nodes.routes();
+  const address = addressOfNode(routes, second.id);
+  assert.ok(address);
+  const open = async (tls: typeof routes.tls) => {
+    const connection = await WireConnection.open({ ...address, node: { id: second.id, tls } });
+    try {
+      await connection.hello([]);
+      return await connection.selectBucket('b');
+    } finally {
+      connection.close();
+    }
+  };
+  assert.equal(await open(routes.tls), Status.success);
+  // A certificate of the cluster's authority that names no node of it, as of a node that was removed.
+  await assert.rejects(open(await nodes.issue('x')), DataPortError);
+  const stranger = await (await aNodeAuthority())('a');
+  await assert.rejects(open({ ...stranger, authority: routes.tls.authority }), DataPortError);
+  await assert.rejects(open({ ...routes.tls, authority: stranger.authority }), DataPortError);
+  const named = { ...address, node: { id: first.id, tls: routes.tls } };
+  await assert.rejects(WireConnection.open(named), /does not name node a/);
+  const bare = connect({
+    port: second.replicationPort,
+    ALPNProtocols: [nodeDataProtocol],
+    rejectUnauthorized: false,
+  });
+  await new Promise((resolve) => bare.once('close', resolve).on('error', () => {}));
+  for (const password of ['', 'password', 'node certificate']) {
+    const plain = await WireConnection.open(nodes.accessOf(second).address);
+    await assert.rejects(plain.authenticate({ username: '@divan-nodes', password }), /authError/);
+    plain.close();
+  }
+});

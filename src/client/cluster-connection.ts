@@ -1,0 +1,210 @@
+// Sends the requests of one client on a bucket to the nodes that serve their vbuckets, over one connection to each node. A request that
+// a node refuses because the vbucket is elsewhere is sent again, by the newest map, for a few seconds.
+import { deferred } from '#base/deferred.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Frame } from '#wire/frame.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { type BucketClientOptions, openOnBucket } from './bucket-client.ts';
+import { addressOfNode, type ClusterRoutes } from './cluster-routes.ts';
+import { DataPortError, StatusError } from './data-port-error.ts';
+import {
+  type RequestSender,
+  replyOf,
+  type TakeReply,
+  type WireConnection,
+  type WireReply,
+} from './wire-connection.adapter.ts';
+
+export interface ClusterConnectionOptions extends BucketClientOptions {
+  readonly routes: ClusterRoutes;
+  readonly clock: Clock;
+}
+
+/** Pauses before a refused request is sent again: about five seconds in all. */
+const againMs = { first: 10, most: 200 } as const;
+const attemptsMax = 30;
+/** Another node may learn of a new collection later than this one: about a second. */
+const attemptsOfCollection = 10;
+/** A node may learn of a new bucket later than this one. */
+const selectAgain = { times: 20, everyMs: 100 } as const;
+
+export class ClusterConnection implements RequestSender {
+  private readonly options: ClusterConnectionOptions;
+  private readonly lines = new Map<string, NodeLine>();
+  private readonly parked = new Map<TakeReply, Timer>();
+  private hasEnded = false;
+
+  private constructor(options: ClusterConnectionOptions) {
+    this.options = options;
+  }
+
+  /** Connects to this node; to the others with the first request for each. */
+  static async open(options: ClusterConnectionOptions): Promise<ClusterConnection> {
+    const connection = new ClusterConnection(options);
+    await connection.lineTo(options.routes.self).ready;
+    return connection;
+  }
+
+  get isClosed(): boolean {
+    return this.hasEnded;
+  }
+
+  send(request: RequestParts, take: TakeReply): void {
+    this.attempt(request, take, 0);
+  }
+
+  /** Sends to a node whatever the map says. */
+  sendTo(node: string, request: RequestParts, take: TakeReply): void {
+    if (this.hasEnded) take(null);
+    else this.lineTo(node).send(request, take);
+  }
+
+  request(request: RequestParts): Promise<WireReply> {
+    return replyTo((take) => this.send(request, take));
+  }
+
+  async expect(request: RequestParts): Promise<WireReply> {
+    return successOf(request, await this.request(request));
+  }
+
+  async expectOf(node: string, request: RequestParts): Promise<WireReply> {
+    return successOf(request, await replyTo((take) => this.sendTo(node, request, take)));
+  }
+
+  close(): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    for (const line of this.lines.values()) line.close();
+    this.lines.clear();
+    const parked = [...this.parked];
+    this.parked.clear();
+    for (const [take, timer] of parked) {
+      timer.cancel();
+      take(null);
+    }
+  }
+
+  /** Requests without a vbucket concern what every node knows. */
+  private attempt(request: RequestParts, take: TakeReply, attempts: number): void {
+    const { routes, bucket } = this.options;
+    if (this.hasEnded) {
+      take(null);
+      return;
+    }
+    const node = request.vb === undefined ? routes.self : routes.activeOf(bucket, request.vb);
+    if (node === null) {
+      if (attempts >= attemptsMax) take(null);
+      else this.park(request, take, attempts);
+      return;
+    }
+    this.lineTo(node).send(request, (frame) => {
+      if (frame === null || !this.mayTryAgain(frame, node, attempts)) return take(frame);
+      this.park(request, take, attempts);
+      return true;
+    });
+  }
+
+  private mayTryAgain({ vb: status }: Frame, node: string, attempts: number): boolean {
+    if (status === Status.notMyVbucket) return attempts < attemptsMax;
+    const isElsewhere = node !== this.options.routes.self;
+    return isElsewhere && status === Status.unknownCollection && attempts < attemptsOfCollection;
+  }
+
+  private park(request: RequestParts, take: TakeReply, attempts: number): void {
+    const delayMs = Math.min(againMs.first * 2 ** attempts, againMs.most);
+    const timer = this.options.clock.after(delayMs, () => {
+      this.parked.delete(take);
+      this.attempt(request, take, attempts + 1);
+    });
+    this.parked.set(take, timer);
+  }
+
+  private lineTo(node: string): NodeLine {
+    const known = this.lines.get(node);
+    if (known !== undefined && !known.hasEnded) return known;
+    const line = new NodeLine(() => this.connect(node));
+    this.lines.set(node, line);
+    // Without the own node there is nothing that a caller could continue with.
+    if (node === this.options.routes.self) void line.ended.then(() => this.close());
+    return line;
+  }
+
+  private async connect(node: string): Promise<WireConnection> {
+    const { routes, clock, bucket, account } = this.options;
+    if (node === routes.self) return await openOnBucket(this.options);
+    const address = addressOfNode(routes, node);
+    if (address === undefined) throw new DataPortError(`node ${node} left the cluster`);
+    for (let times = 0; ; times++) {
+      try {
+        return await openOnBucket({ address, account, bucket });
+      } catch (error) {
+        const isUnknown =
+          error instanceof StatusError && [Status.noBucket, Status.noAccess].includes(error.status as never);
+        if (!isUnknown || times >= selectAgain.times || this.hasEnded) throw error;
+      }
+      await clock.sleep(selectAgain.everyMs);
+    }
+  }
+}
+
+/** The connection to one node; requests wait until it is open. */
+class NodeLine {
+  readonly ready: Promise<void>;
+  /** Resolves when the connection ended, or could not be opened. */
+  readonly ended: Promise<void>;
+  hasEnded = false;
+  private connection: WireConnection | null = null;
+  private waiting: { request: RequestParts; take: TakeReply }[] = [];
+
+  constructor(connect: () => Promise<WireConnection>) {
+    const opened = connect().then((connection) => this.begin(connection));
+    this.ready = opened.then(() => {});
+    this.ended = opened.then(
+      (connection) => connection.closed.then(() => this.end()),
+      () => this.end(),
+    );
+    this.ready.catch(() => {}); // the requests that wait are answered
+  }
+
+  send(request: RequestParts, take: TakeReply): void {
+    if (this.connection !== null) this.connection.send(request, take);
+    else if (this.hasEnded) take(null);
+    else this.waiting.push({ request, take });
+  }
+
+  close(): void {
+    this.connection?.close();
+    this.end();
+  }
+
+  private begin(connection: WireConnection): WireConnection {
+    if (this.hasEnded) {
+      connection.close();
+      return connection;
+    }
+    this.connection = connection;
+    for (const { request, take } of this.waiting.splice(0)) connection.send(request, take);
+    return connection;
+  }
+
+  private end(): void {
+    this.hasEnded = true;
+    for (const { take } of this.waiting.splice(0)) take(null);
+  }
+}
+
+function replyTo(send: (take: TakeReply) => void): Promise<WireReply> {
+  const reply = deferred<WireReply>();
+  send((frame) => {
+    if (frame === null) reply.reject(new DataPortError('a node of the bucket is not reached'));
+    else reply.resolve(replyOf(frame));
+    return true;
+  });
+  return reply.promise;
+}
+
+function successOf({ opcode }: RequestParts, reply: WireReply): WireReply {
+  if (reply.status === Status.success) return reply;
+  throw new StatusError(opcode, reply.status);
+}

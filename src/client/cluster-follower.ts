@@ -1,0 +1,100 @@
+// Follows the changes of a bucket whose vbuckets are on several nodes: a follower for each node, with the vbuckets that are active there.
+// When the map changes, the followers of the nodes concerned are replaced; streams then continue from the handler's positions.
+import {
+  ChangeFollower,
+  type ChangeFollowerOptions,
+  type ChangesFollower,
+  type FollowerHandler,
+} from './change-follower.ts';
+import { addressOfNode, type ClusterRoutes } from './cluster-routes.ts';
+
+export interface ClusterFollowerOptions extends Omit<ChangeFollowerOptions, 'vbuckets'> {
+  readonly routes: ClusterRoutes;
+  readonly handler: FollowerHandler;
+}
+
+interface Followed {
+  readonly follower: ChangeFollower;
+  readonly vbuckets: readonly number[];
+  /** Of these and the address a change needs another follower. */
+  readonly place: string;
+}
+
+export class ClusterFollower implements ChangesFollower {
+  private readonly options: ClusterFollowerOptions;
+  private readonly byNode = new Map<string, Followed>();
+  private watch: { stop(): void } | null = null;
+  private work: Promise<void> = Promise.resolve();
+  private isPaused = false;
+  private isStopped = false;
+
+  constructor(options: ClusterFollowerOptions) {
+    this.options = options;
+  }
+
+  start(): void {
+    this.watch ??= this.options.routes.onChange(() => this.arrange());
+    this.arrange();
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    this.watch?.stop();
+    await this.work;
+    await Promise.all([...this.byNode.values()].map(({ follower }) => follower.stop()));
+    this.byNode.clear();
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    for (const { follower } of this.byNode.values()) follower.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    for (const { follower } of this.byNode.values()) follower.resume();
+  }
+
+  /** One arrangement at a time: the later one finds what the earlier one left. */
+  private arrange(): void {
+    this.work = this.work.then(() => this.arrangeNow());
+  }
+
+  private async arrangeNow(): Promise<void> {
+    if (this.isStopped) return;
+    const wanted = this.wanted();
+    const ending = [...this.byNode].filter(([node, { place }]) => wanted.get(node)?.place !== place);
+    await Promise.all(
+      ending.map(async ([node, { follower, vbuckets }]) => {
+        this.byNode.delete(node);
+        await follower.stop();
+        // They are current again when another stream has begun.
+        this.options.handler.lost(new Error('the map of the bucket changed'), vbuckets);
+      }),
+    );
+    if (this.isStopped) return;
+    for (const [node, { place, vbuckets }] of wanted)
+      if (!this.byNode.has(node)) this.begin(node, vbuckets, place);
+  }
+
+  private wanted(): Map<string, { vbuckets: number[]; place: string }> {
+    const { routes, bucket } = this.options;
+    const wanted = new Map<string, { vbuckets: number[]; place: string }>();
+    for (const [node, vbuckets] of routes.vbuckets(bucket)) {
+      if (node === null) continue;
+      const { host, port } = routes.node(node) ?? {};
+      wanted.set(node, { vbuckets, place: `${host}:${port} ${vbuckets}` });
+    }
+    return wanted;
+  }
+
+  private begin(node: string, vbuckets: readonly number[], place: string): void {
+    const { routes } = this.options;
+    const address = node === routes.self ? this.options.address : addressOfNode(routes, node);
+    if (address === undefined) return; // a later state brings its address
+    const follower = new ChangeFollower({ ...this.options, address, vbuckets });
+    this.byNode.set(node, { follower, vbuckets, place });
+    if (this.isPaused) follower.pause();
+    follower.start();
+  }
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { MapOutcome, ShardChange } from '#kv/admin.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { FaultyConfigStore, StoreHistory } from '../../../test/support/faulty-config-store.ts';
+import { randomFrom } from '../../../test/support/random.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import { type BucketMap, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
+import { MapWriter } from './map-writer.ts';
+
+const key = mapKey('b');
+
+/** A map of one shard for nodes `one`, `two` and `three`, and the writer of a process of node `one` with boot `first`. */
+async function aWriter(placement: ShardPlacement, bootId = 'first') {
+  const clock = new SimulatedClock();
+  const server = new MemoryConfigStore();
+  const history = await StoreHistory.of(server);
+  const store = new FaultyConfigStore({ server, history, clock, random: randomFrom(1) });
+  const map: BucketMap = { nodes: ['one', 'two', 'three'], shards: [placement] };
+  await server.put(key, map, 0);
+  const writer = new MapWriter({ store, clock, identity: { nodeId: 'one', bootId } });
+  const change = (...changes: ShardChange[]): Promise<MapOutcome> =>
+    clock.until(writer.change({ bucketUuid: 'b', changes }));
+  const stored = async () => (await server.get<BucketMap>(key))?.value.shards[0];
+  return { change, stored, server, store };
+}
+
+const named: ShardPlacement = {
+  epoch: 4,
+  chain: [0, 1],
+  inSync: [
+    [0, 'first'],
+    [1, 'second'],
+  ],
+};
+const serving: ShardPlacement = { ...named, confirmed: 'first' };
+const joinThree: ShardChange = {
+  ...{ shard: 0, epoch: 4 },
+  kind: 'join',
+  member: { node: 'three', boot: 'third' },
+};
+
+describe('MapWriter', () => {
+  it('confirms the epoch in which the map names this process', async () => {
+    const { change, stored } = await aWriter({ ...named, stopped: 3 });
+    const outcome = await change({ shard: 0, epoch: 4, kind: 'confirm' });
+    assert.deepEqual(outcome, {
+      kind: 'done',
+      revision: 2,
+      shards: [
+        {
+          ...{ state: 'active', epoch: 4, replicas: ['two'], active: 'one', confirmed: 'first' },
+          inSync: [
+            { node: 'one', boot: 'first' },
+            { node: 'two', boot: 'second' },
+          ],
+        },
+      ],
+    });
+    assert.deepEqual(await stored(), serving);
+  });
+
+  it('does not confirm for a process whose memory may lack what the in-sync set acknowledged', async () => {
+    const { change, stored } = await aWriter(named, 'after a restart');
+    const { kind } = await change({ shard: 0, epoch: 5, kind: 'confirm' });
+    assert.equal(kind, 'refused');
+    assert.deepEqual(await stored(), named);
+  });
+
+  it('confirms the next epoch after a restart where the in-sync set has no other member', async () => {
+    const alone: ShardPlacement = { epoch: 4, chain: [0, 1], inSync: [[0, 'first']], confirmed: 'first' };
+    const { change, stored } = await aWriter(alone, 'after a restart');
+    assert.equal(
+      (await change({ shard: 0, epoch: 4, kind: 'confirm' })).kind,
+      'refused',
+      'the epoch is taken',
+    );
+    assert.equal((await change({ shard: 0, epoch: 5, kind: 'confirm' })).kind, 'done');
+    assert.deepEqual(await stored(), {
+      ...alone,
+      epoch: 5,
+      confirmed: 'after a restart',
+      inSync: [[0, 'after a restart']],
+    });
+  });
+
+  it('refuses to confirm an epoch that is over, that stopped, or that names another node', async () => {
+    const over = await aWriter(named);
+    assert.equal((await over.change({ shard: 0, epoch: 3, kind: 'confirm' })).kind, 'refused');
+    const stopped = await aWriter({ ...named, stopped: 4 });
+    assert.equal((await stopped.change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
+    const other = await aWriter({ ...named, chain: [1, 0] });
+    assert.equal((await other.change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
+  });
+
+  it('lets members join and leave, and replaces the boot of a member', async () => {
+    const { change, stored } = await aWriter(serving);
+    await change(joinThree);
+    await change({ shard: 0, epoch: 4, kind: 'leave', node: 'two' });
+    await change({ ...joinThree, kind: 'join', member: { node: 'three', boot: 'fourth' } });
+    const inSync = [
+      [0, 'first'],
+      [2, 'fourth'],
+    ];
+    assert.deepEqual(await stored(), { ...serving, inSync });
+  });
+
+  it('changes nothing for an active whose epoch is over or that has not confirmed', async () => {
+    for (const placement of [named, { ...serving, epoch: 5 }, { ...serving, confirmed: 'second' }]) {
+      const { change, stored } = await aWriter(placement);
+      assert.equal((await change(joinThree)).kind, 'refused');
+      assert.deepEqual(await stored(), placement);
+    }
+  });
+
+  it('makes all changes of a request or none', async () => {
+    const { change, stored } = await aWriter(serving);
+    const { kind } = await change(joinThree, { shard: 0, epoch: 3, kind: 'leave', node: 'two' });
+    assert.equal(kind, 'refused');
+    assert.deepEqual(await stored(), serving);
+  });
+
+  it('reports that the active stopped, after which only a later epoch is confirmed', async () => {
+    const { change, stored } = await aWriter(serving);
+    assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop' })).kind, 'done');
+    assert.deepEqual(await stored(), { ...named, stopped: 4 });
+    assert.equal((await change({ shard: 0, epoch: 4, kind: 'confirm' })).kind, 'refused');
+  });
+
+  it('makes a member the active in place of one that restarted', async () => {
+    const { change, stored } = await aWriter(serving, 'after a restart');
+    assert.equal((await change({ shard: 0, epoch: 4, kind: 'stop', successor: 'three' })).kind, 'done');
+    assert.deepEqual(await stored(), { ...named, stopped: 4 }, 'no member');
+    const other = await aWriter(serving, 'after a restart');
+    assert.equal((await other.change({ shard: 0, epoch: 4, kind: 'stop', successor: 'two' })).kind, 'done');
+    assert.deepEqual(await other.stored(), { ...named, epoch: 5, chain: [1, 0], stopped: 4 });
+  });
+
+  it('names another member in place of one that was named and restarted before it confirmed', async () => {
+    for (const before of [{}, { stopped: 3 }]) {
+      const { change, stored } = await aWriter({ ...named, ...before }, 'after a restart');
+      const stop = { shard: 0, epoch: 4, kind: 'stop' } as const;
+      assert.equal((await change({ ...stop, successor: 'three' })).kind, 'refused');
+      assert.equal((await change({ ...stop, successor: 'two' })).kind, 'done');
+      assert.deepEqual(await stored(), { ...named, ...before, epoch: 5, chain: [1, 0] }, 'it has not served');
+    }
+  });
+
+  it('confirms after a restart of all members, and removes the others from the in-sync set', async () => {
+    const { change, stored } = await aWriter(serving, 'after a restart');
+    const confirm = { shard: 0, epoch: 5, kind: 'confirm' } as const;
+    assert.equal((await change({ ...confirm, restarted: ['three'] })).kind, 'refused');
+    assert.equal((await change({ ...confirm, restarted: ['two'] })).kind, 'done');
+    const inSync = [[0, 'after a restart']];
+    assert.deepEqual(await stored(), { ...named, epoch: 5, confirmed: 'after a restart', inSync });
+  });
+
+  it('keeps what others write at the same time', async () => {
+    const { change, server, stored, store } = await aWriter(serving);
+    const put = store.put.bind(store);
+    let isFirst = true;
+    store.put = async (...args) => {
+      const entry = isFirst ? await server.get<BucketMap>(key) : null;
+      isFirst = false;
+      if (entry)
+        await server.put(key, { ...entry.value, nodes: [...entry.value.nodes, 'four'] }, entry.revision);
+      return put(...args);
+    };
+    assert.equal((await change(joinThree)).kind, 'done');
+    assert.equal((await server.get<BucketMap>(key))?.value.nodes.length, 4);
+    assert.equal((await stored())?.inSync?.length, 3);
+  });
+
+  it('reports an unknown outcome, and shows by an empty change what the map holds', async () => {
+    const { change, store } = await aWriter(serving);
+    store.faults = { ...store.faults, lostAnswerPercent: 100 };
+    assert.equal((await change(joinThree)).kind, 'unknown');
+    store.faults = { ...store.faults, lostAnswerPercent: 0 };
+    const outcome = await change();
+    assert.equal(outcome.kind, 'done');
+    assert.equal(outcome.kind === 'done' && outcome.revision, 3, 'the map was written again');
+    assert.equal(outcome.kind === 'done' && outcome.shards[0]?.inSync?.length, 3);
+  });
+});

@@ -1,0 +1,124 @@
+// Makes the changes of a bucket's map that the data service of this node requests, by compare-and-set. A change is made only where
+// the map still names this process as that change requires; what the orchestrator or another active wrote meanwhile is kept.
+import type { MapChange, MapOutcome, ShardChange } from '#kv/admin.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { ConfigStore, Entry } from '#replog/config-store.ts';
+import { type BucketMap, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import { namedShard } from '../topology/named-shard.ts';
+import { wantedShards } from './wanted-shards.ts';
+
+/** The actives of other nodes write the same key. */
+const attemptsMax = 20;
+const pauseMs = 5;
+
+type InSync = readonly (readonly [position: number, boot: string])[];
+
+export class MapWriter {
+  readonly #store: ConfigStore;
+  readonly #identity: NodeIdentity;
+  readonly #clock: Clock;
+
+  constructor(deps: { store: ConfigStore; identity: NodeIdentity; clock: Clock }) {
+    this.#store = deps.store;
+    this.#identity = deps.identity;
+    this.#clock = deps.clock;
+  }
+
+  async change({ bucketUuid, changes }: MapChange): Promise<MapOutcome> {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      if (attempt > 0) await this.#clock.sleep(pauseMs * attempt);
+      const outcome = await this.#attempt(mapKey(bucketUuid), changes);
+      if (outcome !== null) return outcome;
+    }
+    return { kind: 'unknown', reason: 'other nodes changed the map first at every attempt' };
+  }
+
+  /** Null: another write came first. */
+  async #attempt(key: string, changes: readonly ShardChange[]): Promise<MapOutcome | null> {
+    let entry: Entry<BucketMap> | null;
+    try {
+      entry = await this.#store.get<BucketMap>(key);
+      if (entry === null) return { kind: 'unknown', reason: 'the bucket has no map' };
+      const map = this.#changed(entry.value, changes);
+      if (map === null) return this.#outcome('refused', entry.value, entry.revision);
+      const revision = await this.#store.put(key, map, entry.revision);
+      return revision === null ? null : this.#outcome('done', map, revision);
+    } catch (error) {
+      // A later attempt could find the map as this one left it, and could not know whose change that was.
+      return { kind: 'unknown', reason: (error as Error).message };
+    }
+  }
+
+  #outcome(kind: 'done' | 'refused', map: BucketMap, revision: number): MapOutcome {
+    return { kind, revision, shards: wantedShards(map, this.#identity.nodeId) };
+  }
+
+  /** Null where one of the changes does not apply. */
+  #changed(map: BucketMap, changes: readonly ShardChange[]): BucketMap | null {
+    const shards = [...map.shards];
+    for (const change of changes) {
+      const placement = shards[change.shard];
+      const changed = placement && this.#placed(map, placement, change);
+      if (!changed) return null;
+      shards[change.shard] = changed;
+    }
+    return { ...map, shards };
+  }
+
+  #placed(map: BucketMap, placement: ShardPlacement, change: ShardChange): ShardPlacement | null {
+    const { nodes } = map;
+    const { nodeId, bootId } = this.#identity;
+    const own = nodes.indexOf(nodeId);
+    if (own < 0 || placement.chain[0] !== own) return null;
+    if (change.kind === 'confirm') {
+      const restarted = (change.restarted ?? []).map((node) => nodes.indexOf(node));
+      return confirmed(placement, own, bootId, { epoch: change.epoch, restarted });
+    }
+    if (placement.epoch !== change.epoch) return null;
+    if (change.kind === 'stop') {
+      const { confirmed, ...rest } = placement;
+      // One that was named and has not confirmed did not serve: whether the active before it has stopped stays as it is.
+      const stopped = confirmed === undefined ? rest : { ...rest, stopped: change.epoch };
+      const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
+      const isMember = placement.inSync?.some(([position]) => position === successor) ?? false;
+      if (!isMember) return confirmed === undefined ? null : stopped;
+      const goal = map.forward?.chains[change.shard] ?? [];
+      return namedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
+    }
+    if (placement.confirmed !== bootId) return null;
+    const inSync: InSync = placement.inSync ?? [[own, bootId]];
+    if (change.kind === 'join') {
+      const joining = nodes.indexOf(change.member.node);
+      const others = inSync.filter(([position]) => position !== joining);
+      return joining < 0 || joining === own
+        ? null
+        : { ...placement, inSync: [...others, [joining, change.member.boot]] };
+    }
+    const leaving = nodes.indexOf(change.node);
+    return leaving === own
+      ? null
+      : { ...placement, inSync: inSync.filter(([position]) => position !== leaving) };
+  }
+}
+
+/** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
+function confirmed(
+  placement: ShardPlacement,
+  own: number,
+  boot: string,
+  { epoch, restarted }: { epoch: number; restarted: readonly number[] },
+): ShardPlacement | null {
+  const { stopped: _, ...rest } = placement;
+  const inSync: InSync = placement.inSync ?? [[own, boot]];
+  const member = inSync.find(([position]) => position === own);
+  const isOwn = member?.[1] === boot;
+  const isOnlyOne = inSync.every(([position]) => position === own || restarted.includes(position));
+  const isWhole = member !== undefined && (isOwn || isOnlyOne);
+  // Only one boot may confirm an epoch.
+  const isTaken = placement.confirmed !== undefined && placement.confirmed !== boot;
+  const isOver = epoch < placement.epoch || (epoch === placement.epoch && isTaken);
+  const hasStopped = placement.stopped !== undefined && epoch <= placement.stopped;
+  if (!isWhole || isOver || hasStopped) return null;
+  return { ...rest, epoch, confirmed: boot, inSync: isOwn ? inSync : [[own, boot]] };
+}

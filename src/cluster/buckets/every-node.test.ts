@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { aCluster, FakeDataService, memoryCluster } from '../../../test/support/cluster.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { CompactionRequest } from '../config/data-service.ts';
+import type { Peers } from '../peers/peers.ts';
+import { everyNode } from './every-node.ts';
+
+const request: CompactionRequest = { purgeBeforeSeconds: 'all', origin: 'bucket' };
+
+/** Two nodes with documents and one without; `answer` returns the answers of the other nodes. */
+async function threeNodes(answer: (node: string, name: string) => unknown) {
+  const [own] = aCluster().nodes as [NodeState];
+  const named = (uuid: string, membership: NodeState['membership']): NodeState => ({
+    ...{ ...own, uuid, otpNode: `ns_1@${uuid}`, membership },
+  });
+  const nodes = [own, named('b', 'active'), named('c', 'inactiveAdded')];
+  const { view } = await memoryCluster(300, aCluster({ nodes }));
+  const calls: string[] = [];
+  const peers = {
+    ask: async (node: string, name: string) => {
+      calls.push(`${node} ${name}`);
+      return answer(node, name);
+    },
+  } as unknown as Peers;
+  const data = new FakeDataService();
+  return { all: everyNode({ view, nodeId: own.uuid, data, peers }), data, calls };
+}
+
+describe('the data services of all nodes', () => {
+  it('have applied a revision when each node with documents has', async () => {
+    for (const [others, isApplied] of [
+      [true, true],
+      [false, false],
+    ]) {
+      const { all, calls } = await threeNodes(() => others);
+      assert.equal(await all.applied(7, 100), isApplied);
+      assert.deepEqual(calls, ['b applied']);
+    }
+    const lost = await threeNodes(() => Promise.reject(new Error('lost')));
+    assert.equal(await lost.all.applied(7, 100), false);
+    const { all, data } = await threeNodes(() => true);
+    data.hasApplied = false;
+    assert.equal(await all.applied(7, 100), false);
+  });
+
+  it('compact on each of them, and report one that did not', async () => {
+    const { all, calls } = await threeNodes(() => null);
+    await all.compact('uuid', request);
+    await all.cancelCompaction('uuid', 'bucket');
+    assert.deepEqual(calls, ['b compact', 'b cancelCompaction']);
+    const lost = await threeNodes(() => Promise.reject(new Error('lost')));
+    await assert.rejects(
+      lost.all.compact('uuid', request),
+      /Node ns_1@b of the cluster did not execute "compact": lost/,
+    );
+  });
+
+  it('find a random key on another node when this one has none', async () => {
+    const { all, data } = await threeNodes(() => 'theirs');
+    assert.equal(await all.randomKey('b'), 'theirs');
+    data.key = 'own';
+    assert.equal(await all.randomKey('b'), 'own');
+  });
+});

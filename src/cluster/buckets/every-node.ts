@@ -1,0 +1,84 @@
+// The data services of all nodes with documents, as one: a request to any node is executed on each of them.
+import { UnavailableError } from '#base/unavailable-error.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { CompactionOrigin, CompactionRequest, DataService } from '../config/data-service.ts';
+import type { Peers } from '../peers/peers.ts';
+
+export interface EveryNodeDeps {
+  view: ClusterView;
+  nodeId: string;
+  /** The data service of this node. */
+  data: DataService;
+  peers: Peers;
+}
+
+interface AppliedRequest {
+  revision: number;
+  timeoutMs: number;
+}
+
+/** Added to the time that the other node may take to answer. */
+const marginMs = 1_000;
+const askTimeoutMs = 5_000;
+
+/** Lets other nodes use this node's data service. */
+export function answerForData(peers: Peers, data: DataService): void {
+  peers.answer('applied', ({ revision, timeoutMs }: AppliedRequest) => data.applied(revision, timeoutMs));
+  peers.answer('compact', ({ uuid, order }: { uuid: string; order: CompactionRequest }) =>
+    data.compact(uuid, order),
+  );
+  peers.answer('cancelCompaction', ({ uuid, origin }: { uuid: string; origin: CompactionOrigin }) =>
+    data.cancelCompaction(uuid, origin),
+  );
+  peers.answer('randomKey', ({ bucket }: { bucket: string }) => data.randomKey(bucket));
+}
+
+/** The interface of a data service over all nodes with documents. Figures are those of this node. */
+export function everyNode({ view, nodeId, data, peers }: EveryNodeDeps): DataService {
+  const others = () => view.dataNodes.filter(({ uuid }) => uuid !== nodeId);
+  const each = async (name: string, body: unknown): Promise<void> => {
+    const calls = others().map(async ({ uuid, otpNode }) => {
+      try {
+        await peers.ask(uuid, name, body, askTimeoutMs);
+      } catch (error) {
+        const reason = (error as Error).message;
+        throw new UnavailableError(`Node ${otpNode} of the cluster did not execute "${name}": ${reason}`);
+      }
+    });
+    const failed = (await Promise.allSettled(calls)).find((one) => one.status === 'rejected');
+    if (failed) throw failed.reason;
+  };
+  return {
+    async applied(revision, timeoutMs) {
+      const body: AppliedRequest = { revision, timeoutMs };
+      const elsewhere = others().map(({ uuid }) =>
+        peers.ask<boolean>(uuid, 'applied', body, timeoutMs + marginMs).catch(() => false),
+      );
+      const all = await Promise.all([data.applied(revision, timeoutMs), ...elsewhere]);
+      return all.every((isApplied) => isApplied);
+    },
+    caughtUp: (timeoutMs) => data.caughtUp(timeoutMs),
+    refresh: () => data.refresh(),
+    measured: (bucketUuid) => data.measured(bucketUuid),
+    connections: () => data.connections(),
+    metrics: () => data.metrics(),
+    async randomKey(bucket) {
+      const own = view.isActive ? await data.randomKey(bucket) : null;
+      for (const { uuid } of own === null ? others() : []) {
+        const reply = peers.ask<string | null>(uuid, 'randomKey', { bucket }, askTimeoutMs);
+        const key = await reply.catch(() => null);
+        if (key !== null) return key;
+      }
+      return own;
+    },
+    async compact(uuid, request) {
+      if (view.isActive) await data.compact(uuid, request);
+      await each('compact', { uuid, order: request });
+    },
+    async cancelCompaction(uuid, origin) {
+      if (view.isActive) await data.cancelCompaction(uuid, origin);
+      await each('cancelCompaction', { uuid, origin });
+    },
+    onChange: (listener) => data.onChange(listener),
+  };
+}

@@ -1,0 +1,15 @@
+// Whether nodes can leave the maps without the loss of a shard.
+import type { ClusterView } from './cluster-view.ts';
+
+type Read = Pick<ClusterView, 'liveBuckets' | 'map'>;
+
+/** True if these nodes have the only copies of a shard. */
+export const losesShards = (view: Read, nodes: readonly string[]): boolean =>
+  view.liveBuckets().some(({ uuid }) => {
+    const map = view.map(uuid);
+    const leaving = nodes.map((id) => map?.nodes.indexOf(id) ?? -1);
+    return (map?.shards ?? []).some(({ chain }) => {
+      const copies = chain.filter((node) => node >= 0);
+      return copies.length > 0 && copies.every((node) => leaving.includes(node));
+    });
+  });

@@ -1,0 +1,107 @@
+// The index services of all nodes: each has every index, over the documents of all nodes, so that statements of a node scan its files.
+import type { IndexReport, IndexServiceAdmin, IndexState } from '#index/index.contract.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { until } from '../config/until.ts';
+import type { Peers } from '../peers/peers.ts';
+import { type IndexesService, keepsIndexes } from './indexes.service.ts';
+
+export interface IndexNodesDeps {
+  readonly view: ClusterView;
+  readonly nodeId: string;
+  readonly peers: Pick<Peers, 'ask' | 'answer'>;
+  readonly indexes: Pick<IndexesService, 'all' | 'onChange'>;
+  readonly indexAdmin: IndexServiceAdmin;
+  readonly clock: Clock;
+}
+
+/** What is known of an index on one node. */
+export interface IndexOnNode {
+  readonly node: NodeState;
+  readonly state: IndexState;
+  readonly progress: number;
+}
+
+interface ReadyQuestion {
+  readonly ids: readonly string[];
+  readonly timeoutMs: number;
+}
+
+type Known = Pick<IndexReport, 'id' | 'state' | 'progress'>;
+
+/** How long a node waits before it answers that it is not ready, and what the way takes besides. */
+const readyMs = 5_000;
+const marginMs = 2_000;
+const askMs = 2_000;
+/** How long `CREATE INDEX` waits for other nodes at most: a large build goes on after its answer. */
+const elsewhereMs = 120_000;
+/** The configuration reaches a node within this time: an index that it does not know then was dropped. */
+const unknownMs = 2_000;
+
+export class IndexNodes {
+  readonly #deps: IndexNodesDeps;
+
+  constructor(deps: IndexNodesDeps) {
+    this.#deps = deps;
+    const { peers, indexAdmin } = deps;
+    peers.answer('indexesReady', (question: ReadyQuestion) => this.#ready(question));
+    peers.answer('indexStates', async () => {
+      await indexAdmin.refresh();
+      return indexAdmin.reports().map(({ id, state, progress }): Known => ({ id, state, progress }));
+    });
+  }
+
+  /** Resolves when no other node that is reached is building one of these indexes. */
+  async readyElsewhere(ids: readonly string[]): Promise<void> {
+    const { clock, peers } = this.#deps;
+    const endMs = clock.monotonicMs() + elsewhereMs;
+    const question: ReadyQuestion = { ids, timeoutMs: readyMs };
+    await Promise.all(
+      this.#others().map(async ({ uuid }) => {
+        while (clock.monotonicMs() < endMs) {
+          // A node that does not answer must not hold the statement up: it builds when it is back.
+          const asked = peers.ask<boolean>(uuid, 'indexesReady', question, readyMs + marginMs);
+          if (await asked.catch(() => true)) return;
+        }
+      }),
+    );
+  }
+
+  /** By index, the other nodes that have it. */
+  async elsewhere(): Promise<ReadonlyMap<string, readonly IndexOnNode[]>> {
+    const { peers } = this.#deps;
+    const found = await Promise.all(
+      this.#others().map(async (node) => {
+        const known = await peers.ask<Known[]>(node.uuid, 'indexStates', null, askMs).catch(() => []);
+        return known.map(({ id, state, progress }) => ({ id, node, state, progress }));
+      }),
+    );
+    return Map.groupBy(found.flat(), ({ id }) => id);
+  }
+
+  #others(): NodeState[] {
+    const { view, nodeId } = this.#deps;
+    return view.cluster.nodes.filter(
+      (node) => node.uuid !== nodeId && node.membership === 'active' && keepsIndexes(node),
+    );
+  }
+
+  async #ready({ ids, timeoutMs }: ReadyQuestion): Promise<boolean> {
+    const { clock, indexes, indexAdmin } = this.#deps;
+    const startMs = clock.monotonicMs();
+    const changing = {
+      onChange(listener: () => void) {
+        const both = [indexes.onChange(listener), indexAdmin.onChange(listener)];
+        return { stop: () => both.forEach((one) => void one.stop()) };
+      },
+    };
+    const isReady = (id: string): boolean => {
+      const known = indexes.all().find(({ definition }) => definition.id === id);
+      if (known === undefined) return clock.monotonicMs() - startMs > unknownMs;
+      const report = indexAdmin.reports().find((one) => one.id === id);
+      return !known.isBuilt || report?.state === 'online' || report?.state === 'offline';
+    };
+    return await until(changing, () => ids.every(isReady), timeoutMs, clock);
+  }
+}

@@ -1,0 +1,290 @@
+// Adds other nodes to this cluster: asks the node what it is, checks everything that could refuse, writes its entry, hands it the cluster's secrets,
+// and waits until it has started as a member. A join that fails leaves no entry.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import { until } from '../config/until.ts';
+import { nodeAddressOf } from '../peers/inter-node.ts';
+import type { NodeCertificates } from '../peers/node-certificates.ts';
+import type { Peers } from '../peers/peers.ts';
+import { joiningRefusals } from '../refusals/joining.refusals.ts';
+import type { EncryptionLevel } from '../security/security-state.ts';
+import { groupsOf } from '../server-groups/groups.ts';
+import type { AddRequest } from './add-form.ts';
+import { checkEngaged, clockLimits } from './engaged-checks.ts';
+import type { EngagedNode, EngageRequest, JoinNote, NodeMembership } from './join-messages.ts';
+import { freeOtpNode } from './node-names.ts';
+import {
+  type CallRemote,
+  type RemoteAnswer,
+  type RemoteCall,
+  RemoteError,
+  refusedTexts,
+} from './remote-node.ts';
+import { removeNode } from './remove-node.ts';
+import { SealedExchange } from './sealed-exchange.ts';
+import { readTarget, type TargetAddress } from './target-address.ts';
+
+export interface AddingDeps {
+  view: ClusterView;
+  cluster: ClusterStore;
+  identity: NodeIdentity;
+  certificates: NodeCertificates;
+  membership: NodeMembership;
+  peers: Peers;
+  /** Forgets which files a node had. */
+  forgetFiles(nodeId: string): Promise<void>;
+  call: CallRemote;
+  /** Why a port of a host cannot be reached from here; null if it can. */
+  portProblem(host: string, port: number): Promise<string | null>;
+  isLoopback(host: string): boolean;
+  provisioned: () => boolean;
+  security: { readonly encryptionLevel: EncryptionLevel | null };
+  compatibility: number;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+const callTimeoutMs = 15_000;
+/** How long the added node may take to start as a member. */
+const startTimeoutMs = 60_000;
+const pingTimeoutMs = 5_000;
+
+export class AddingService {
+  readonly #deps: AddingDeps;
+  #isBusy = false;
+
+  constructor(deps: AddingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves with the name of the added node. One at a time. */
+  async add(request: AddRequest): Promise<string> {
+    if (!this.#deps.provisioned()) throw joiningRefusals.notProvisioned();
+    this.#checkGroup(request);
+    const { engineProblem } = this.#deps.membership;
+    if (engineProblem !== null) throw joiningRefusals.engine({ reason: engineProblem });
+    if (this.#deps.view.cluster.balance !== undefined) throw joiningRefusals.rebalancing();
+    if (this.#isBusy) throw joiningRefusals.busy();
+    this.#isBusy = true;
+    try {
+      return await this.#add(request);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  #checkGroup({ group }: AddRequest): void {
+    const { view } = this.#deps;
+    if (group !== undefined && !groupsOf(view.cluster).some(({ uuid }) => uuid === group))
+      throw joiningRefusals.unknownGroup({ uuid: group });
+  }
+
+  async #add(request: AddRequest): Promise<string> {
+    const { identity, view, log, security } = this.#deps;
+    const target = readTarget(request.hostname);
+    if ('problem' in target) throw joiningRefusals.prepareFailed({ reason: target.problem });
+    if (security.encryptionLevel === 'strict' && target.scheme === 'http')
+      throw joiningRefusals.plainProhibited();
+    const exchange = new SealedExchange(this.#deps.random);
+    const { answer, engaged, skewMs } = await this.#engage(request, target, exchange);
+    if (engaged.nodeId === identity.nodeId) throw joiningRefusals.itself();
+    if (skewMs > clockLimits.warnMs) log.warn('joining.clock_skew', { node: request.hostname, skewMs });
+    const host = this.#hostOf(engaged, target);
+    checkEngaged({ ...this.#deps, engaged, skewMs, host, services: request.services, buckets: view.buckets });
+    await this.#checkReach(engaged, target);
+    return this.#admit({
+      request,
+      target: { ...target, scheme: answer.scheme },
+      exchange,
+      engaged,
+      host,
+      answer,
+    });
+  }
+
+  async #engage(request: AddRequest, target: TargetAddress, exchange: SealedExchange) {
+    const { clock, view, compatibility } = this.#deps;
+    const sent: EngageRequest = {
+      ...{ clusterUuid: view.cluster.uuid, compatibility, services: request.services },
+      offer: exchange.offer,
+    };
+    const beganMs = clock.wallMs();
+    const answer = await this.#call({ target, ...request, path: '/engageCluster2', content: { json: sent } });
+    const endedMs = clock.wallMs();
+    if (answer.status !== 200) throw joiningRefusals.prepareFailed({ reason: refusalText(answer) });
+    const engaged = engagedOf(answer.body);
+    // The time that the answer needed is not clock skew.
+    const skewMs = Math.max(beganMs - engaged.wallMs, engaged.wallMs - endedMs, 0);
+    return { answer, engaged, skewMs };
+  }
+
+  async #call(call: Omit<RemoteCall, 'timeoutMs'>): Promise<RemoteAnswer> {
+    try {
+      return await this.#deps.call({ ...call, timeoutMs: callTimeoutMs });
+    } catch (error) {
+      if (error instanceof RemoteError) throw joiningRefusals.prepareFailed({ reason: error.message });
+      throw error;
+    }
+  }
+
+  /** The name under which the cluster knows the node; null: only as another one on this machine. */
+  #hostOf({ hostname }: EngagedNode, { host }: TargetAddress): string | null {
+    return hostname ?? (this.#deps.isLoopback(host) ? null : host);
+  }
+
+  async #checkReach({ ports }: EngagedNode, { host }: TargetAddress): Promise<void> {
+    const problem = await this.#deps.portProblem(host, ports.kv);
+    if (problem !== null) throw joiningRefusals.unreachable({ port: ports.kv, host, reason: problem });
+  }
+
+  async #admit(join: {
+    request: AddRequest;
+    target: TargetAddress;
+    exchange: SealedExchange;
+    engaged: EngagedNode;
+    host: string | null;
+    answer: RemoteAnswer;
+  }): Promise<string> {
+    const { certificates, view } = this.#deps;
+    const { request, target, exchange, engaged, host, answer } = join;
+    const { nodeId } = engaged;
+    await certificates.prepare();
+    const credentials = await certificates.issueFor(nodeId);
+    await this.#deps.forgetFiles(nodeId);
+    const otpNode = await this.#addEntry(engaged, request, host, answer.localAddress);
+    try {
+      const note: JoinNote = {
+        clusterUuid: view.cluster.uuid,
+        clusterKey: Buffer.from(this.#deps.membership.clusterKey()).toString('base64'),
+        founder: this.#founder(answer.localAddress),
+        credentials,
+      };
+      const sealed = exchange.seal(engaged.offer, `${request.user}:${request.password}`, note);
+      await this.#complete(request, target, { clusterUuid: note.clusterUuid, sealed });
+      await this.#waitForStart(nodeId);
+      return otpNode;
+    } catch (error) {
+      await removeNode(this.#deps.cluster, nodeId);
+      throw error;
+    }
+  }
+
+  /** Where the node finds the founder: at a name, else at the address of this connection. */
+  #founder(localAddress: string): JoinNote['founder'] {
+    const { view } = this.#deps;
+    const founder = view.cluster.nodes.find(({ uuid }) => uuid === view.cluster.founder) ?? view.self;
+    const { nodeId, port } = nodeAddressOf(founder);
+    return { nodeId, port, host: founder.hostname ?? localAddress };
+  }
+
+  /** Writes the entry, and names this node if its cluster was only known on its machine. */
+  async #addEntry(
+    engaged: EngagedNode,
+    { services, group }: AddRequest,
+    host: string | null,
+    localAddress: string,
+  ): Promise<string> {
+    const { cluster, identity, isLoopback, membership } = this.#deps;
+    const { nodeId, ports, paths, alternate, network } = engaged;
+    let otpNode = '';
+    await cluster.change((before) => {
+      const state = withName(before, identity.nodeId, isLoopback(localAddress) ? null : localAddress);
+      const unnamed = state.nodes.find((node) => node.hostname === null);
+      if (host !== null && unnamed !== undefined)
+        throw joiningRefusals.onlyLoopback({ otpNode: unnamed.otpNode });
+      if (state.nodes.some(({ uuid }) => uuid === nodeId)) throw joiningRefusals.alreadyMember();
+      otpNode = freeOtpNode(state, host ?? '127.0.0.1');
+      const entry: NodeState = {
+        ...{ uuid: nodeId, otpNode, hostname: host, membership: 'inactiveAdded', joining: true },
+        ...{ services: [...services], ports, paths, alternate },
+        ...(network && { network }),
+        ...(group !== undefined && { group }),
+      };
+      return {
+        ...state,
+        ...(membership.isFounder && { founder: identity.nodeId }),
+        left: (state.left ?? []).filter((id) => id !== nodeId),
+        nodes: [...state.nodes, entry],
+      };
+    });
+    return otpNode;
+  }
+
+  async #complete(
+    { user, password }: AddRequest,
+    target: TargetAddress,
+    json: { clusterUuid: string; sealed: string },
+  ): Promise<void> {
+    const call = {
+      target,
+      user,
+      password,
+      path: '/completeJoin',
+      content: { json },
+      timeoutMs: callTimeoutMs,
+    };
+    const answer = await this.#deps.call(call).catch((error: Error) => {
+      throw joiningRefusals.completionFailed({ reason: error.message });
+    });
+    if (answer.status !== 200) throw joiningRefusals.completionFailed({ reason: refusalText(answer) });
+  }
+
+  /** Resolves once the node runs as a member and answers this one. */
+  async #waitForStart(nodeId: string): Promise<void> {
+    const { view, clock, peers } = this.#deps;
+    const hasStarted = (): boolean =>
+      view.cluster.nodes.some(({ uuid, joining }) => uuid === nodeId && joining !== true);
+    if (!(await until(view, hasStarted, startTimeoutMs, clock)))
+      throw joiningRefusals.completionFailed({
+        reason: `The node did not start in ${startTimeoutMs / 1000} s.`,
+      });
+    try {
+      await peers.ask(nodeId, 'ping', null, pingTimeoutMs);
+    } catch (error) {
+      throw joiningRefusals.completionFailed({
+        reason: `The node started, but its port between nodes cannot be reached: ${(error as Error).message}.`,
+      });
+    }
+  }
+
+  /** Removes a node without documents. `Self` is this one. */
+  async eject(sent: string | undefined): Promise<void> {
+    const { view } = this.#deps;
+    if (sent === undefined || sent === '') throw joiningRefusals.ejectWithoutName();
+    const otpNode = sent === 'Self' ? view.self.otpNode : sent;
+    const node = view.cluster.nodes.find((one) => one.otpNode === otpNode);
+    if (node === undefined) throw joiningRefusals.ejectUnknown();
+    await removeNode(this.#deps.cluster, node.uuid, ({ membership }) => {
+      if (membership === 'active') throw joiningRefusals.ejectActive();
+      return true;
+    });
+  }
+}
+
+/** A node without a name of its own gets the address under which the first other node knows it. */
+function withName(state: ClusterState, nodeId: string, address: string | null): ClusterState {
+  const isAlone = state.nodes.length === 1;
+  const name = (node: NodeState): NodeState => {
+    if (node.uuid !== nodeId || node.hostname !== null || !isAlone) return node;
+    return { ...node, hostname: address, otpNode: `ns_1@${address ?? '127.0.0.1'}` };
+  };
+  return { ...state, nodes: state.nodes.map(name) };
+}
+
+const refusalText = (answer: RemoteAnswer): string => refusedTexts(answer).join(' ');
+
+function engagedOf(body: string): EngagedNode {
+  try {
+    const engaged = JSON.parse(body) as EngagedNode;
+    if (typeof engaged.nodeId === 'string' && typeof engaged.offer === 'string') return engaged;
+  } catch {
+    // no JSON: something else answers there
+  }
+  throw joiningRefusals.prepareFailed({ reason: 'The other side is no node of this product.' });
+}

@@ -1,0 +1,55 @@
+// What a node that adds another and the added one send each other.
+import type { NodeCredentials } from '#replog/served/node-connect.adapter.ts';
+import type { AlternateAddresses, NodeNetwork, NodePaths, NodePorts } from '../config/cluster-state.ts';
+
+/** The first call: may this node join? */
+export interface EngageRequest {
+  /** The uuid of the cluster that adds the node. */
+  readonly clusterUuid: string;
+  readonly compatibility: number;
+  readonly services: readonly string[];
+  /** See SealedExchange. */
+  readonly offer: string;
+}
+
+/** What the cluster must know about the node. */
+export interface EngagedNode {
+  readonly nodeId: string;
+  readonly compatibility: number;
+  readonly offer: string;
+  readonly wallMs: number;
+  readonly supportedServices: readonly string[];
+  /** Megabytes that the quotas of its services may take together. */
+  readonly quotaMaxMb: number;
+  readonly ports: NodePorts;
+  readonly paths: NodePaths;
+  /** The name that it was given before; null: it has none. */
+  readonly hostname: string | null;
+  readonly alternate: AlternateAddresses | null;
+  readonly network?: NodeNetwork;
+}
+
+/** The sealed content of the second call: what the node needs to join. */
+export interface JoinNote {
+  readonly clusterUuid: string;
+  /** Base64. */
+  readonly clusterKey: string;
+  readonly founder: { readonly nodeId: string; readonly host: string; readonly port: number };
+  readonly credentials: NodeCredentials;
+}
+
+/** The data folder's part in joining and leaving; the process then starts its parts again. */
+export interface NodeMembership {
+  /** Why a node on this engine joins none and adds none; null if it can. */
+  readonly engineProblem: string | null;
+  /** This node stores the configuration itself. */
+  readonly isFounder: boolean;
+  /** Encrypts the secrets of the configuration. */
+  clusterKey(): Uint8Array;
+  /** Stores the port between nodes at which the founder says that it is now. */
+  founderMoved(port: number): void;
+  /** Stores durably that this node joins, and starts the parts again once requests under way are answered. */
+  join(note: JoinNote): void;
+  /** Stores durably that this node is no longer a member, and starts again as a new node. */
+  leave(): void;
+}

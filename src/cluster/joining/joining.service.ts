@@ -1,0 +1,213 @@
+// This node's side of joining a cluster: it describes itself, checks that it can reach the founder, and stores the join durably before
+// it gives up any of its own state. A request to join another cluster is a call of that cluster's addNode with this node's own address.
+import type { Form } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import { nodeProtocols } from '#replog/served/node-connect.adapter.ts';
+import { ServedConfigLink } from '#replog/served/served-config-link.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import { networkOf } from '../config/node-network.ts';
+import { servicesRun } from '../config/product.ts';
+import type { NodeNet } from '../peers/inter-node.ts';
+import { nodeQuotaMaxMb } from '../provisioning/quotas.ts';
+import { readServices } from '../provisioning/service-names.ts';
+import { joiningRefusals } from '../refusals/joining.refusals.ts';
+import type { EncryptionLevel } from '../security/security-state.ts';
+import type { EngagedNode, EngageRequest, JoinNote, NodeMembership } from './join-messages.ts';
+import { type CallRemote, type RemoteAnswer, RemoteError, refusedTexts } from './remote-node.ts';
+import { SealedExchange } from './sealed-exchange.ts';
+import { readTarget, type TargetAddress } from './target-address.ts';
+
+export interface JoiningDeps {
+  view: ClusterView;
+  identity: NodeIdentity;
+  membership: NodeMembership;
+  net: Pick<NodeNet, 'connect'>;
+  call: CallRemote;
+  provisioned: () => boolean;
+  security: { readonly encryptionLevel: EncryptionLevel | null };
+  memoryBytes: () => number;
+  compatibility: number;
+  clock: Clock;
+  random: Random;
+}
+
+/** A node that a cluster engaged and did not complete is free for another one after this time. */
+const engagedMs = 120_000;
+/** The other cluster's answer comes only after this node has started as a member; `join` does not wait for it. */
+const joinTimeoutMs = 90_000;
+const probeTimeoutMs = 15_000;
+/** A founder that has just made its certificates may not serve them yet. */
+const founderAttempts = 4;
+const founderAgainMs = 500;
+
+interface Engagement {
+  request: EngageRequest;
+  exchange: SealedExchange;
+  untilMs: number;
+}
+
+export class JoiningService {
+  readonly #deps: JoiningDeps;
+  #engagement: Engagement | null = null;
+  #joined = Promise.withResolvers<void>();
+
+  constructor(deps: JoiningDeps) {
+    this.#deps = deps;
+  }
+
+  /** Answers a cluster that would add this node. */
+  engage(body: unknown): EngagedNode {
+    const { view, identity, membership, clock, random, compatibility } = this.#deps;
+    const request = engageRequestOf(body);
+    if (view.cluster.nodes.length > 1) throw joiningRefusals.alreadyMember();
+    if (membership.engineProblem !== null) throw joiningRefusals.invalid([membership.engineProblem]);
+    if (request.compatibility < compatibility) throw joiningRefusals.olderCluster();
+    if (view.self.ports.kv === 0) throw joiningRefusals.starting();
+    const exchange = new SealedExchange(random);
+    this.#engagement = { request, exchange, untilMs: clock.monotonicMs() + engagedMs };
+    const { ports, paths, hostname, alternate, network } = view.self;
+    return {
+      ...{ nodeId: identity.nodeId, compatibility, offer: exchange.offer, wallMs: clock.wallMs() },
+      supportedServices: servicesRun,
+      quotaMaxMb: nodeQuotaMaxMb(this.#deps.memoryBytes()),
+      ...{ ports, paths, hostname, alternate },
+      ...(network && { network: networkOf(view.self) }),
+    };
+  }
+
+  /** Joins. `credentials` are those of the call, `user:password`. */
+  async complete(body: unknown, credentials: string): Promise<void> {
+    const { clusterUuid, sealed } = textsOf(body, ['clusterUuid', 'sealed']);
+    const engagement = this.#engagement;
+    const isLate = engagement !== null && this.#deps.clock.monotonicMs() > engagement.untilMs;
+    if (engagement === null || isLate || engagement.request.clusterUuid !== clusterUuid)
+      throw joiningRefusals.noEngagement();
+    this.#engagement = null;
+    const note = opened(engagement, credentials, sealed as string);
+    await this.#checkFounder(note);
+    this.#deps.membership.join(note);
+    this.#joined.resolve();
+  }
+
+  async #checkFounder({ founder, credentials }: JoinNote): Promise<void> {
+    const { clock, net } = this.#deps;
+    const connect = () => net.connect(founder, credentials, nodeProtocols.store);
+    for (let attempt = 1; ; attempt++) {
+      const link = new ServedConfigLink('the founder', connect);
+      try {
+        await link.head();
+        return;
+      } catch (error) {
+        const reason = `${(error as Error).message} (${founder.host}:${founder.port})`;
+        if (attempt === founderAttempts) throw joiningRefusals.founderUnreachable({ reason });
+      } finally {
+        await link[Symbol.asyncDispose]();
+      }
+      await clock.sleep(founderAgainMs);
+    }
+  }
+
+  /** Asks another cluster to add this node; resolves once this node has stored that it joins. */
+  async join(form: Form): Promise<void> {
+    const { provisioned, view, membership } = this.#deps;
+    if (provisioned() || view.cluster.nodes.length > 1) throw joiningRefusals.joinProvisioned();
+    const { target, user, password, services } = readJoinForm(form);
+    if (membership.engineProblem !== null) throw joiningRefusals.invalid([membership.engineProblem]);
+    const ended = new AbortController();
+    this.#joined = Promise.withResolvers<void>();
+    const added = this.#requestAddition(
+      { target, user, password, services, name: form['newNodeHostname'] },
+      ended.signal,
+    );
+    added.catch(() => {}); // the race below reports it, unless this node has joined before
+    await Promise.race([this.#joined.promise, added]);
+  }
+
+  async #requestAddition(
+    request: {
+      target: TargetAddress;
+      user: string;
+      password: string;
+      services: string;
+      name?: string | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { call } = this.#deps;
+    const { target, user, password, services, name } = request;
+    const common = { target, user, password, signal };
+    try {
+      // The first call shows which scheme the port has, and under which address this node is seen.
+      const probe = await call({
+        ...common,
+        path: '/controller/addNodeV2',
+        content: { form: {} },
+        timeoutMs: probeTimeoutMs,
+      });
+      if (probe.status === 401 || probe.status === 403) throw joiningRefusals.wrongCredentials();
+      const form = { hostname: this.#ownUrl(probe, name), user: '', password: '', services };
+      const known = { ...target, scheme: probe.scheme };
+      const path = '/controller/addNodeV2';
+      const answer = await call({
+        ...common,
+        target: known,
+        path,
+        content: { form },
+        timeoutMs: joinTimeoutMs,
+      });
+      if (answer.status !== 200) throw joiningRefusals.remoteRefused(refusedTexts(answer));
+    } catch (error) {
+      if (error instanceof RemoteError) throw joiningRefusals.joinUnreachable({ reason: error.message });
+      throw error;
+    }
+  }
+
+  #ownUrl({ scheme, localAddress }: RemoteAnswer, name: string | undefined): string {
+    const { ports, hostname } = this.#deps.view.self;
+    const host = name ?? hostname ?? localAddress;
+    const shown = host.includes(':') ? `[${host}]` : host;
+    return `${scheme}://${shown}:${scheme === 'https' ? ports.mgmtSSL : ports.mgmt}`;
+  }
+}
+
+function readJoinForm(form: Form) {
+  const problems = ['user', 'password']
+    .filter((name) => form[name] === undefined)
+    .map((name) => `${name} is missing`);
+  const { clusterMemberHostIp: ip, clusterMemberPort: port } = form;
+  const hostname = form['hostname'] ?? (ip === undefined ? undefined : `http://${ip}:${port ?? ''}`);
+  if (hostname === undefined || hostname === '') problems.unshift('Hostname is required.');
+  const services = form['services'] ?? 'kv';
+  const { problem } = readServices(services);
+  if (problem !== null) problems.push(problem);
+  if (problems.length > 0) throw joiningRefusals.invalid(problems);
+  const target = readTarget(hostname as string);
+  if ('problem' in target) throw joiningRefusals.invalid([target.problem]);
+  return { target, services, user: form['user'] as string, password: form['password'] as string };
+}
+
+function opened({ request, exchange }: Engagement, credentials: string, sealed: string): JoinNote {
+  try {
+    return exchange.open<JoinNote>(request.offer, credentials, sealed);
+  } catch {
+    throw joiningRefusals.malformedCall({ field: 'sealed' });
+  }
+}
+
+function engageRequestOf(body: unknown): EngageRequest {
+  textsOf(body, ['clusterUuid', 'offer']);
+  const request = body as EngageRequest;
+  if (!Number.isInteger(request.compatibility))
+    throw joiningRefusals.malformedCall({ field: 'compatibility' });
+  if (!Array.isArray(request.services)) throw joiningRefusals.malformedCall({ field: 'services' });
+  return request;
+}
+
+function textsOf(body: unknown, names: readonly string[]): Record<string, string | undefined> {
+  const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, string>;
+  const wrong = names.find((name) => typeof fields[name] !== 'string' || fields[name] === '');
+  if (wrong !== undefined) throw joiningRefusals.malformedCall({ field: wrong });
+  return fields;
+}

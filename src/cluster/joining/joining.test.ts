@@ -1,0 +1,282 @@
+// Refusals of calls that add nodes, on two managers in one process. What follows a join that succeeds: test/acceptance/joining.test.ts.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { update } from '#replog/config-store.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { aCluster } from '../../../test/support/cluster.ts';
+import { aManager, type ManagerOptions } from '../../../test/support/manager.ts';
+import { bucketsKey, type ClusterState, clusterKey, noBuckets } from '../config/cluster-state.ts';
+import type { EngagedNode, NodeMembership } from './join-messages.ts';
+import { type CallRemote, type RemoteAnswer, RemoteError } from './remote-node.ts';
+
+const otherId = 'fedcba9876543210fedcba9876543210';
+const add = '/controller/addNode';
+const there = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', password: 'password' };
+
+const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => ({
+  ...{ engineProblem: null, isFounder: true, clusterKey: () => new Uint8Array(32) },
+  ...{ founderMoved: () => {}, join: () => {}, leave: () => {} },
+  ...changes,
+});
+
+const answer = (status: number, body: string): RemoteAnswer => ({
+  ...{ status, body, localAddress: '10.0.0.1', scheme: 'https' },
+});
+
+/** The other node is another manager; `change` alters its answer to the first call. */
+async function aPair(
+  own: ManagerOptions = {},
+  change: (engaged: EngagedNode) => Partial<EngagedNode> = () => ({}),
+) {
+  const calls: string[] = [];
+  const notes: string[] = [];
+  const second = await aManager({
+    ...{ nodeId: otherId, provisioned: false },
+    membership: aMembership({ join: ({ clusterUuid }) => notes.push(clusterUuid) }),
+    net: { connect: () => Promise.reject(new Error('no way')), channelOf: () => assert.fail() },
+  });
+  const callRemote: CallRemote = async ({ path, content, user, password }) => {
+    calls.push(path);
+    const json = 'json' in content ? content.json : undefined;
+    const as = user === '' ? null : `${user}:${password}`;
+    // The node tries several times to reach the founder.
+    const waits = setInterval(() => path === '/completeJoin' && second.clock.advance(500), 1);
+    const { status, text } = await second.request(path, { method: 'POST', json, as });
+    clearInterval(waits);
+    const isEngaged = path === '/engageCluster2' && status === 200;
+    const engaged = isEngaged ? (JSON.parse(text) as EngagedNode) : null;
+    return answer(status, engaged === null ? text : JSON.stringify({ ...engaged, ...change(engaged) }));
+  };
+  const store = own.store ?? new MemoryConfigStore();
+  const first = await aManager({ ...{ membership: aMembership(), callRemote, store }, ...own });
+  const refusal = async (form: Record<string, string>) => {
+    const { status, body } = await first.request(add, { method: 'POST', form });
+    return [status, body];
+  };
+  const nodes = async (): Promise<ClusterState> =>
+    ((await store.get<ClusterState>(clusterKey))?.value ?? assert.fail('no cluster')) as ClusterState;
+  return { first, second, store, calls, notes, refusal, nodes };
+}
+
+describe('addNode', () => {
+  it('refuses wrong parameters without a call', async () => {
+    const { refusal, calls } = await aPair();
+    for (const [form, ...texts] of [
+      [{}, 'Hostname is required.', 'user is missing', 'password is missing'],
+      [{ ...there, hostname: ' ' }, 'Hostname is required.'],
+      [{ ...there, x: '1' }, 'Got unknown parameters: ["x"]'],
+      [{ ...there, user: '' }, 'If a username is not specified, a password must not be supplied.'],
+      [{ ...there, password: '' }, 'A password must be supplied.'],
+      [{ ...there, services: 'kv,x' }, 'Unknown services: ["x"]'],
+      [{ ...there, services: '' }, 'At least one service has to be selected'],
+      [{ ...there, hostname: 'ftp://a' }, 'Prepare join failed. Unsupported protocol ftp'],
+      [
+        { ...there, hostname: '::1' },
+        'Prepare join failed. Malformed URL ::1; if using IPv6, enclose in square brackets',
+      ],
+      [
+        { ...there, hostname: 'a:70000' },
+        'Prepare join failed. Malformed URL a:70000; if using IPv6, enclose in square brackets',
+      ],
+    ] as [Record<string, string>, ...string[]][])
+      assert.deepEqual(await refusal(form), [400, texts], JSON.stringify(form));
+    assert.deepEqual(calls, []);
+  });
+
+  it('refuses what its own cluster does not allow', async () => {
+    const engineProblem = 'It is on NATS.';
+    const onNats = await aPair({ membership: aMembership({ engineProblem }) });
+    assert.deepEqual(await onNats.refusal(there), [400, [`Prepare join failed. ${engineProblem}`]]);
+    const fresh = await aManager({ provisioned: false });
+    const early = await fresh.request(add, { method: 'POST', form: there, as: null });
+    assert.deepEqual(early.body, ['Adding nodes to not provisioned nodes is not allowed.']);
+    const balancing = await aPair();
+    await update<ClusterState>(balancing.store, clusterKey, aCluster(), (state) => ({
+      ...state,
+      balance: { id: 'r', kind: 'rebalance', term: 1, nodes: [], ejected: [], startedMs: 0 },
+    }));
+    const busy = [400, ['Node addition is disallowed while rebalance is in progress']];
+    assert.deepEqual(await balancing.refusal(there), busy);
+  });
+
+  it('refuses plain connections when the encryption level is strict', async () => {
+    const { first, refusal } = await aPair();
+    const post = async (path: string, form: Record<string, string>) =>
+      assert.equal((await first.request(path, { method: 'POST', form })).status, 200, path);
+    await post('/settings/autoFailover', { enabled: 'false' });
+    await post('/node/controller/enableExternalListener', { nodeEncryption: 'on' });
+    await post('/node/controller/setupNetConfig', { nodeEncryption: 'on' });
+    await post('/settings/security', { clusterEncryptionLevel: 'strict' });
+    assert.deepEqual(await refusal({ ...there, hostname: 'http://10.0.0.2:8091' }), [
+      400,
+      ['http is prohibited due to security reasons, please use https'],
+    ]);
+  });
+
+  it('adds one node at a time', async () => {
+    const called = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<RemoteAnswer>();
+    const callRemote: CallRemote = () => {
+      called.resolve();
+      return held.promise;
+    };
+    const { refusal } = await aPair({ callRemote });
+    const first = refusal(there);
+    await called.promise;
+    assert.deepEqual(await refusal(there), [503, ['cannot acquire lock']]);
+    held.resolve(answer(401, ''));
+    const wrong = 'Prepare join failed. Authentication failed. Verify username and password.';
+    assert.deepEqual(await first, [400, [wrong]]);
+  });
+
+  it('repeats why the node cannot be reached or refuses', async () => {
+    for (const [reply, text] of [
+      [new RemoteError('Failed to connect to https://h:1.'), 'Failed to connect to https://h:1.'],
+      [answer(400, '["This","and that"]'), 'This and that'],
+      [answer(404, 'Not found.'), 'Not found.'],
+      [answer(500, ''), 'The node answered with status 500.'],
+      [answer(200, '<html>'), 'The other side is no node of this product.'],
+      [answer(200, '{}'), 'The other side is no node of this product.'],
+    ] as const) {
+      const callRemote = async () => (reply instanceof Error ? Promise.reject(reply) : reply);
+      const { refusal } = await aPair({ callRemote });
+      assert.deepEqual(await refusal(there), [400, [`Prepare join failed. ${text}`]]);
+    }
+  });
+
+  it('refuses a node that does not fit, and changes nothing', async () => {
+    const own = aCluster().nodes[0];
+    for (const [change, text] of [
+      [() => ({ nodeId: own?.uuid ?? '' }), 'Joining node to itself is not allowed.'],
+      [
+        () => ({ compatibility: 458755 }),
+        'Prepare join failed. The node has compatibility version 458755, and this cluster 458753; they may differ by one minor version.',
+      ],
+      [
+        () => ({ supportedServices: ['n1ql'] }),
+        "Node doesn't support requested services: kv. Supported services: n1ql",
+      ],
+      [
+        () => ({ quotaMaxMb: 100 }),
+        'This server does not have sufficient memory to support requested memory quota. Total quota is 1024MB (services: kv), maximum allowed quota for the node is 100MB.',
+      ],
+      [
+        ({ wallMs }: EngagedNode) => ({ wallMs: wallMs - 6_000 }),
+        'Prepare join failed. The clock of the node differs from this one by 6 s; at most 5 s are allowed. Set both clocks, for example by NTP.',
+      ],
+    ] as [(engaged: EngagedNode) => Partial<EngagedNode>, string][]) {
+      const { refusal, nodes } = await aPair({}, change);
+      assert.deepEqual(await refusal({ ...there, user: '', password: '' }), [400, [text]]);
+      assert.equal((await nodes()).nodes.length, 1);
+    }
+  });
+
+  it('refuses a node whose ports cannot be reached', async () => {
+    const { refusal } = await aPair({ portProblem: 'ehostunreach' });
+    assert.deepEqual(await refusal({ ...there, user: '', password: '' }), [
+      400,
+      ['Prepare join failed. Port 11210 of the node cannot be reached at 10.0.0.2: ehostunreach'],
+    ]);
+  });
+
+  it('refuses a name that another node has, and nodes on other machines while a member has a loopback address only', async () => {
+    const store = new MemoryConfigStore();
+    const [own] = aCluster().nodes;
+    const twin = {
+      ...own,
+      uuid: 'twin',
+      otpNode: 'ns_1@10.0.0.2',
+      hostname: '10.0.0.2',
+      membership: 'active',
+    };
+    await store.put(clusterKey, aCluster({ nodes: [own, twin] as ClusterState['nodes'] }), 0);
+    await store.put(bucketsKey, noBuckets(300), 0);
+    const { refusal } = await aPair({ store });
+    const form = { ...there, user: '', password: '' };
+    assert.deepEqual(await refusal(form), [400, ['Node already exists in cluster: ns_1@10.0.0.2']]);
+    const [, texts] = await refusal({ ...form, hostname: 'https://10.0.0.3' });
+    assert.match((texts as string[])[0] ?? '', /The node ns_1@cb.local is known by a loopback address only/);
+  });
+
+  it('leaves nothing in the cluster when the node cannot complete the join', async () => {
+    const { refusal, nodes, calls, notes } = await aPair();
+    const [, texts] = await refusal({ ...there, user: '', password: '' });
+    assert.deepEqual(texts, [
+      'Join completion call failed. The founder of the cluster cannot be reached from this node: no way (10.0.0.1:21150)',
+    ]);
+    const { nodes: present, left } = await nodes();
+    assert.deepEqual([present.map(({ uuid }) => uuid), left], [[aCluster().nodes[0]?.uuid], [otherId]]);
+    assert.deepEqual([calls, notes], [['/engageCluster2', '/completeJoin'], []]);
+  });
+});
+
+describe('a node that is asked to join', () => {
+  const engage = { clusterUuid: 'c', compatibility: 458_753, services: ['kv'], offer: 'o' };
+
+  it('refuses malformed calls by the wrong field', async () => {
+    const { request } = await aManager({ provisioned: false, membership: aMembership() });
+    const texts = async (path: string, json: unknown) =>
+      (await request(path, { method: 'POST', json, as: null })).body;
+    const wrong = (field: string) => [
+      `the call does not have the form of this version: ${field} is missing or wrong`,
+    ];
+    assert.deepEqual(await texts('/engageCluster2', {}), wrong('clusterUuid'));
+    assert.deepEqual(await texts('/engageCluster2', { ...engage, offer: 1 }), wrong('offer'));
+    assert.deepEqual(
+      await texts('/engageCluster2', { ...engage, compatibility: '7' }),
+      wrong('compatibility'),
+    );
+    assert.deepEqual(await texts('/engageCluster2', { ...engage, services: 'kv' }), wrong('services'));
+    assert.deepEqual(await texts('/completeJoin', { clusterUuid: 'c' }), wrong('sealed'));
+    const none = ['no join of this cluster is under way here; call /engageCluster2 first'];
+    assert.deepEqual(await texts('/completeJoin', { clusterUuid: 'c', sealed: 's' }), none);
+    assert.equal((await texts('/engageCluster2', engage)).nodeId.length, 32);
+    assert.deepEqual(await texts('/completeJoin', { clusterUuid: 'other', sealed: 's' }), none);
+    assert.deepEqual(await texts('/completeJoin', { clusterUuid: 'c', sealed: 's' }), wrong('sealed'));
+  });
+
+  it('refuses an older cluster, and every cluster while it is a member of another', async () => {
+    const { request } = await aManager({ provisioned: false, membership: aMembership() });
+    const call = { method: 'POST', json: { ...engage, compatibility: 458_752 }, as: null } as const;
+    assert.deepEqual((await request('/engageCluster2', call)).body, [
+      'Node attempting to join an older cluster. Some of the selected services are not available.',
+    ]);
+    const store = new MemoryConfigStore();
+    const [own] = aCluster().nodes;
+    const nodes = [own, { ...own, uuid: otherId, otpNode: 'n_1@127.0.0.1' }] as ClusterState['nodes'];
+    await store.put(clusterKey, aCluster({ nodes }), 0);
+    await store.put(bucketsKey, noBuckets(300), 0);
+    const member = await aManager({ store, membership: aMembership() });
+    const refused = await member.request('/engageCluster2', { method: 'POST', json: engage });
+    assert.deepEqual(refused.body, ['Node is already part of cluster.']);
+  });
+
+  it('needs credentials once it is provisioned', async () => {
+    const { request } = await aManager({ membership: aMembership() });
+    assert.equal((await request('/engageCluster2', { method: 'POST', json: engage, as: null })).status, 401);
+  });
+
+  it('refuses to join by wrong parameters, when provisioned, and with the reasons of the cluster', async () => {
+    const join = '/node/controller/doJoinCluster';
+    const joined = async (form: Record<string, string>, options: ManagerOptions = {}) => {
+      const given = { provisioned: false, membership: aMembership(), ...options };
+      const as = given.provisioned ? undefined : null;
+      const { request } = await aManager(given);
+      return (await request(join, { method: 'POST', form, ...(as === null && { as }) })).body;
+    };
+    assert.deepEqual(await joined({}), ['Hostname is required.', 'user is missing', 'password is missing']);
+    assert.deepEqual(await joined({ ...there, services: 'x' }), ['Unknown services: ["x"]']);
+    assert.deepEqual(await joined({ ...there, hostname: 'ftp://h' }), ['Unsupported protocol ftp']);
+    assert.deepEqual(await joined(there, { provisioned: true }), [
+      'Node is already provisioned. To join use controller/addNode api of the cluster',
+    ]);
+    const noWay = new RemoteError('Failed to resolve address for "h".');
+    assert.deepEqual(await joined(there, { callRemote: () => Promise.reject(noWay) }), [noWay.message]);
+    assert.deepEqual(await joined(there, { callRemote: async () => answer(401, '') }), [
+      'Authentication failed. Verify username and password.',
+    ]);
+    const old = { clusterMemberHostIp: '10.0.0.2', clusterMemberPort: '8091', user: 'a', password: 'b' };
+    const callRemote = async () => answer(400, '["No","not now"]');
+    assert.deepEqual(await joined(old, { callRemote }), ['No', 'not now']);
+  });
+});

@@ -1,0 +1,50 @@
+// Takes nodes out of the configuration, which proves to them that they may delete what they have.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { withoutMembers } from '../config/removed-nodes.ts';
+
+/** Longer than a node takes that goes on joining after a crash of either side. */
+const abandonMs = 300_000;
+
+/** `may` decides on the newest state, and may throw a refusal. */
+export async function removeNode(
+  cluster: Pick<ClusterStore, 'change'>,
+  nodeId: string,
+  may: (node: NodeState) => boolean = () => true,
+): Promise<void> {
+  await cluster.change((state) => {
+    const node = state.nodes.find(({ uuid }) => uuid === nodeId);
+    if (node === undefined || !may(node)) return state;
+    return withoutMembers(state, [nodeId]);
+  });
+}
+
+/** Gives up the joins of an earlier run of the founder that are still not completed after a while. */
+export class AbandonedJoins {
+  readonly #deps: { view: ClusterView; cluster: Pick<ClusterStore, 'change'>; clock: Clock; log: Log };
+  #timer: Timer | null = null;
+
+  constructor(deps: { view: ClusterView; cluster: Pick<ClusterStore, 'change'>; clock: Clock; log: Log }) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    const isJoining = ({ joining }: NodeState): boolean => joining === true;
+    const late = this.#deps.view.cluster.nodes.filter(isJoining);
+    if (late.length === 0) return;
+    const { clock, cluster, log } = this.#deps;
+    this.#timer = clock.after(abandonMs, () => {
+      const removed = late.map(({ uuid }) => removeNode(cluster, uuid, isJoining));
+      Promise.all(removed).catch(({ message }: Error) =>
+        log.warn('joining.not_removed', { reason: message }),
+      );
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+}

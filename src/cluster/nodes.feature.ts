@@ -1,0 +1,49 @@
+// Creates this node's part in a cluster of several nodes: certificates, connections, and what nodes know of each other.
+import type { AgentDeps } from './agent/agent.ts';
+import { answerForData } from './buckets/every-node.ts';
+import { ClusterStore } from './config/cluster.store.ts';
+import type { ClusterView } from './config/cluster-view.ts';
+import { noMembership, noNet } from './joining/no-membership.ts';
+import { AbandonedJoins } from './joining/remove-node.ts';
+import type { ClusterManagerOptions } from './manager-options.ts';
+import { NodeFigures } from './nodes/node-figures.ts';
+import { NodeSnapshots, type NodeSnapshotsDeps } from './nodes/node-snapshots.ts';
+import { InterNode } from './peers/inter-node.ts';
+import { NodeCertificates } from './peers/node-certificates.ts';
+
+export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
+  const nodeCertificates = new NodeCertificates(options);
+  const interNode = new InterNode({
+    ...{ ...options, view, certificates: nodeCertificates, net: options.net ?? noNet },
+    isFounder: (options.membership ?? noMembership).isFounder,
+  });
+  const { peers } = interNode;
+  peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
+  return {
+    ...{ nodeCertificates, interNode, nodeTls: nodeTlsOf(nodeCertificates) },
+    abandonedJoins: new AbandonedJoins({
+      ...{ ...options, view },
+      cluster: new ClusterStore(options.store, options.identity.nodeId),
+    }),
+    /** Answers requests of other nodes about this node; creates what describes all nodes to clients. */
+    describedBy(parts: Omit<NodeSnapshotsDeps, 'nodeFigures'>) {
+      const nodeFigures = new NodeFigures({
+        ...{ view, nodeId: options.identity.nodeId, clock: options.clock },
+        ask: (nodeId, timeoutMs) => peers.ask(nodeId, 'figures', null, timeoutMs),
+      });
+      const snapshots = new NodeSnapshots({ ...parts, nodeFigures });
+      peers.answer('figures', () => snapshots.own());
+      answerForData(peers, parts.data);
+      return { nodeFigures, snapshots };
+    },
+  };
+}
+
+/** The node's certificate in the form that the data service takes. */
+const nodeTlsOf = (certificates: NodeCertificates): NonNullable<AgentDeps['nodeTls']> => ({
+  onChange: (listener) => certificates.onChange(listener),
+  current() {
+    const own = certificates.own();
+    return own && { certificate: own.cert, key: own.key, authority: own.ca };
+  },
+});

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { update } from '#replog/config-store.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { aCluster } from '../../../test/support/cluster.ts';
+import { planned, reacted, rested } from '../../../test/support/moving-shards.ts';
+import { randomFrom } from '../../../test/support/random.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import { SimulatedNet } from '../../../test/support/simulated-net.ts';
+import {
+  type AutoFailoverSettings,
+  FailoverSettingsService,
+} from '../auto-failover/auto-failover.service.ts';
+import { ClusterStore } from '../config/cluster.store.ts';
+import {
+  type BucketMap,
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  mapKey,
+  mapPrefix,
+  type NodeState,
+} from '../config/cluster-state.ts';
+import { ClusterView } from '../config/cluster-view.ts';
+import { SettingsStore } from '../config/settings.store.ts';
+import { AutoFailover } from './auto-failover.ts';
+import { type Heartbeat, Heartbeats } from './heartbeats.ts';
+import { retryDefaults } from './rebalance-retry.ts';
+import { Rebalancer } from './rebalancer.ts';
+
+const nodeNamed = (id: string): NodeState => ({
+  ...(aCluster().nodes[0] as NodeState),
+  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
+});
+
+/** A cluster whose data services only follow the maps; its first node is the orchestrator. */
+async function cluster(names: string, settings: Partial<AutoFailoverSettings> = {}, replicas = 1) {
+  const clock = new SimulatedClock();
+  const random = randomFrom(7);
+  const store = new MemoryConfigStore();
+  const ids = names.split(' ');
+  await store.put(clusterKey, aCluster({ nodes: ids.map(nodeNamed) }), 0);
+  const record = { uuid: 'b', name: 'b', type: 'native', state: 'ready', replicaNumber: replicas };
+  await store.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: { b: record } }, 0);
+  await store.put(mapKey('b'), rested(planned(names, replicas)), 0);
+  const failoverSettings = new FailoverSettingsService(new SettingsStore(store));
+  await failoverSettings.changeAutoFailover({ timeout: 5, ...settings });
+  const view = new ClusterView(store, ids[0] as string);
+  await view.start();
+  const net = new SimulatedNet<Heartbeat>(clock, random);
+  const disk = new Map<string, number>();
+  const beat = (nodeId: string): Heartbeats => {
+    const heartbeats = new Heartbeats({
+      ...{ nodeId, clock, nodes: () => ids },
+      diskFailsMs: () => (disk.has(nodeId) ? clock.monotonicMs() - (disk.get(nodeId) ?? 0) : 0),
+      send: (to, message) => net.send(nodeId, to, message),
+    });
+    net.attach(nodeId, (from, message) => heartbeats.received(from, message));
+    heartbeats.start();
+    return heartbeats;
+  };
+  const all = new Map(ids.map((id) => [id, beat(id)]));
+  const heartbeats = all.get(ids[0] as string) ?? assert.fail('no node');
+  const reports: string[] = [];
+  const acts = { term: 1 as number | null };
+  const common = { store, view, clock, random: realRandom, log: silentLog, term: () => acts.term };
+  const rebalancer = new Rebalancer({
+    ...common,
+    isDown: (node) => heartbeats.isDown(node),
+    movesPerNode: () => 4,
+    retries: () => retryDefaults,
+    ended: (outcome, plan) => void autoFailover.ended(outcome, plan),
+  });
+  const autoFailover = new AutoFailover({
+    ...{ ...common, heartbeats, settings: failoverSettings },
+    cluster: new ClusterStore(store, ids[0] as string),
+    report: ({ kind, text }) => reports.push(`${kind}: ${text}`),
+    planned: () => rebalancer.wake(),
+  });
+  rebalancer.start();
+  autoFailover.start();
+  const data = async (): Promise<void> => {
+    for (const { key, value, revision } of await store.list<BucketMap>(mapPrefix)) {
+      const next = reacted(value, random, 50);
+      if (!next.shards.every((shard, index) => shard === value.shards[index]))
+        await store.put(key, next, revision);
+    }
+    clock.after(500, () => void data());
+  };
+  clock.after(100, () => void data());
+  const kill = (id: string): void => {
+    all.get(id)?.stop();
+    net.detach(id);
+  };
+  const revive = (id: string): void => {
+    net.attach(id, (from, message) => all.get(id)?.received(from, message));
+    all.get(id)?.start();
+  };
+  const state = async (): Promise<ClusterState> =>
+    ((await store.get<ClusterState>(clusterKey)) ?? assert.fail('no cluster')).value;
+  const failed = async (): Promise<string> =>
+    (await state()).nodes
+      .filter(({ membership }) => membership === 'inactiveFailed')
+      .map(({ uuid }) => uuid)
+      .join(' ');
+  const change = (changes: Partial<ClusterState>) =>
+    update<ClusterState>(store, clusterKey, aCluster(), (before) => ({ ...before, ...changes }));
+  const count = async (): Promise<number> => (await failoverSettings.autoFailover()).count;
+  await clock.run(10_000);
+  return { clock, kill, revive, disk, acts, reports, failed, change, count, failoverSettings, view };
+}
+
+const automatically = (id: string, reason = 'All monitors report node is unhealthy.'): string =>
+  `auto_failover_node: Node ('ns_1@${id}') was automatically failed over. Reason: ${reason}`;
+
+describe('automatic failover', () => {
+  it('fails a dead node over after the timeout, counts it and reports it once', async () => {
+    const { clock, kill, failed, reports, count, view } = await cluster('a b c');
+    kill('c');
+    await clock.run(3_900);
+    assert.equal(await failed(), '', 'the timeout has not passed');
+    await clock.run(2_100);
+    assert.equal(await failed(), 'c');
+    await clock.run(30_000);
+    assert.deepEqual([reports, await count()], [[automatically('c')], 1]);
+    const map = view.map('b') ?? assert.fail('no map');
+    const position = map.nodes.indexOf('c');
+    assert.ok(map.shards.every(({ chain }) => !chain.includes(position)));
+  });
+
+  it('does nothing while it is disabled, on a node that is not the orchestrator, and for a node that comes back', async () => {
+    for (const [settings, term] of [
+      [{ enabled: false }, 1],
+      [{}, null],
+    ] as const) {
+      const { clock, kill, failed, reports, acts } = await cluster('a b c', settings);
+      acts.term = term;
+      kill('c');
+      await clock.run(30_000);
+      assert.deepEqual([await failed(), reports], ['', []]);
+    }
+    const { clock, kill, revive, failed, reports } = await cluster('a b c', { timeout: 20 });
+    for (let round = 0; round < 3; round++) {
+      kill('c');
+      await clock.run(15_000);
+      revive('c');
+      await clock.run(5_000);
+    }
+    assert.deepEqual([await failed(), reports], ['', []]);
+  });
+
+  it('stops at the maximum until the count is reset', async () => {
+    const { clock, kill, failed, reports, failoverSettings } = await cluster('a b c d e', { maxCount: 1 }, 2);
+    kill('e');
+    await clock.run(8_000);
+    kill('d');
+    await clock.run(30_000);
+    assert.equal(await failed(), 'e');
+    const maximum =
+      "auto_failover_maximum_reached: Could not auto-failover more nodes (['ns_1@d']). Maximum number of auto-failover nodes (1) has been reached.";
+    assert.deepEqual(reports, [automatically('e'), maximum]);
+    await failoverSettings.changeAutoFailover({ count: 0 });
+    await clock.run(8_000);
+    assert.equal(await failed(), 'd e');
+  });
+
+  it('fails several nodes over at once that died together', async () => {
+    const { clock, kill, failed, count, reports } = await cluster('a b c d e', { maxCount: 3 }, 2);
+    kill('d');
+    kill('e');
+    await clock.run(7_000);
+    assert.equal(await failed(), 'd e');
+    assert.deepEqual([reports, await count()], [[automatically('d'), automatically('e')], 2]);
+  });
+
+  it('waits when the list of dead nodes changes shortly before the failover', async () => {
+    const { clock, kill, failed, reports } = await cluster('a b c d e', { timeout: 10 });
+    kill('e');
+    await clock.run(5_500);
+    kill('d');
+    await clock.run(4_800);
+    assert.equal(await failed(), '');
+    const changed =
+      "auto_failover_other_nodes_down: Could not auto-failover node ('ns_1@e'). The list of nodes being down has changed.";
+    assert.deepEqual(reports, [changed]);
+  });
+
+  it('reports what forbids it: two nodes, the last copies', async () => {
+    const pair = await cluster('a b');
+    pair.kill('b');
+    await pair.clock.run(20_000);
+    assert.equal(await pair.failed(), '');
+    assert.match(pair.reports.join('\n'), /^auto_failover_node: .*Could not contact majority of servers/);
+    assert.equal(pair.reports.length, 1, 'once');
+    const three = await cluster('a b c', { maxCount: 2 });
+    three.kill('c');
+    await three.clock.run(8_000);
+    assert.equal(await three.failed(), 'c');
+    three.kill('b');
+    await three.clock.run(20_000);
+    assert.equal(await three.failed(), 'c');
+  });
+
+  it('aborts a rebalance if the settings allow it, and else waits for its end', async () => {
+    const plan = { id: 'plan', kind: 'rebalance' as const, term: 1, ejected: [], startedMs: 0 };
+    const stopped = { ...plan, nodes: ['a', 'b'], stopping: { reason: null } };
+    const waiting = await cluster('a b c d', { canAbortRebalance: false });
+    waiting.acts.term = 1;
+    waiting.kill('d');
+    // A later orchestrator's, which this one leaves alone.
+    await waiting.change({ balance: { ...stopped, term: 2 } });
+    await waiting.clock.run(20_000);
+    assert.equal(await waiting.failed(), '');
+    assert.match(waiting.reports.join('\n'), /Rebalance is running\.$/);
+    const aborting = await cluster('a b c d', { canAbortRebalance: true });
+    aborting.kill('d');
+    await aborting.change({ balance: { ...plan, nodes: ['a', 'b', 'c'] } });
+    await aborting.clock.run(30_000);
+    assert.equal(await aborting.failed(), 'd');
+  });
+
+  it('fails a node over whose disk fails for the configured time, if that is on', async () => {
+    for (const diskIssues of [false, true]) {
+      const { clock, disk, failed, reports } = await cluster('a b c', { diskIssues, diskPeriod: 30 });
+      disk.set('c', clock.monotonicMs());
+      await clock.run(28_000);
+      assert.equal(await failed(), '');
+      await clock.run(5_000);
+      assert.equal(await failed(), diskIssues ? 'c' : '');
+      const reason = 'The disk of the node failed for the duration of the auto-failover threshold.';
+      assert.deepEqual(reports, diskIssues ? [automatically('c', reason)] : []);
+    }
+  });
+});

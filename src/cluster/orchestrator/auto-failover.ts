@@ -1,0 +1,211 @@
+// Automatic failover, on the node that is the orchestrator: watches which nodes are down, plans the failover of those that stay so for the
+// configured time, and reports what it did or could not do. The rules are in auto-failover-rules.ts.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { AutoFailoverSettings, FailoverSettings } from '../auto-failover/auto-failover.service.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { NodeState, RebalanceOutcome, RebalancePlan } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { couldNot, decideFailover, failedOver, listChanged, type Notice } from './auto-failover-rules.ts';
+import { failoverPlan } from './failover-plan.ts';
+import { type Heartbeats, silenceMs } from './heartbeats.ts';
+
+const tickMs = 500;
+/** The set of nodes that are down must be the same for this long before any of them is failed over. */
+const sameSetMs = 2_000;
+/** After an attempt the next one waits so long. */
+const againMs = 5_000;
+
+const silent = 'All monitors report node is unhealthy.';
+const diskFails = 'The disk of the node failed for the duration of the auto-failover threshold.';
+
+export interface AutoFailoverDeps {
+  view: Pick<ClusterView, 'cluster' | 'activeNodes' | 'liveBuckets' | 'map'>;
+  cluster: Pick<ClusterStore, 'change'>;
+  heartbeats: Pick<Heartbeats, 'hears' | 'silentMs' | 'diskFailsMs'>;
+  settings: {
+    autoFailover(): Promise<AutoFailoverSettings>;
+    failover(): Promise<FailoverSettings>;
+    changeAutoFailover(changes: Partial<AutoFailoverSettings>): Promise<void>;
+  };
+  /** The term in which this node is the orchestrator; null: it is not. */
+  term: () => number | null;
+  /** Mails the notice and records it as an event. */
+  report: (notice: Notice) => void;
+  /** Called after a plan was written. */
+  planned: () => void;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** A node that may have to be failed over. */
+interface DownNode {
+  readonly node: NodeState;
+  readonly reason: string;
+  /** How much longer than the configured time it is down; negative: until then it has time. */
+  readonly overdueMs: number;
+}
+
+export class AutoFailover {
+  readonly #deps: AutoFailoverDeps;
+  /** What was reported since all nodes were up. */
+  readonly #reported = new Set<string>();
+  #timer: Timer | null = null;
+  #isStopped = false;
+  #down = '';
+  #sameSinceMs = 0;
+  #attemptedMs = -Infinity;
+  #lastCount = 0;
+
+  constructor(deps: AutoFailoverDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#timer?.cancel();
+    this.#timer = this.#deps.clock.after(tickMs, () => void this.#tick());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Counts and reports the end of a plan that was made here. */
+  async ended({ outcome, reason }: RebalanceOutcome, plan: RebalancePlan): Promise<void> {
+    if (plan.automatic === undefined) return;
+    const nodes = this.#deps.view.cluster.nodes.filter(({ uuid }) => plan.failing?.includes(uuid));
+    if (outcome !== 'completed') return this.#report(couldNot(nodes, reason ?? 'Stopped by user.'));
+    for (const node of nodes) this.#report(failedOver(node, plan.automatic));
+    const { settings } = this.#deps;
+    const { count } = await settings.autoFailover();
+    await settings.changeAutoFailover({ count: count + nodes.length });
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      if (this.#deps.term() === null) this.#forget();
+      else await this.#look();
+    } catch (error) {
+      // The configuration cannot be read or written now: no node fails over meanwhile.
+      this.#deps.log.warn('auto_failover.failed', { reason: (error as Error).message });
+    }
+    if (!this.#isStopped) this.start();
+  }
+
+  async #look(): Promise<void> {
+    const { clock, settings, view, heartbeats } = this.#deps;
+    const suspects = view.activeNodes.filter(
+      ({ uuid }) => this.#isSilent(uuid) || heartbeats.diskFailsMs(uuid) > 0,
+    );
+    if (suspects.length === 0) return this.#forget();
+    const current = await settings.autoFailover();
+    if (!current.enabled) return this.#forget();
+    if (current.count < this.#lastCount) this.#reported.clear();
+    this.#lastCount = current.count;
+    const down = suspects.flatMap((node) => this.#judged(node, current) ?? []);
+    this.#noteSet(down);
+    const isSame = clock.monotonicMs() - this.#sameSinceMs >= sameSetMs;
+    if (isSame && clock.monotonicMs() - this.#attemptedMs >= againMs) await this.#act(down, current);
+  }
+
+  /** Null where only the disk fails and that does not count. */
+  #judged(node: NodeState, { timeout, diskIssues, diskPeriod }: AutoFailoverSettings): DownNode | null {
+    const { heartbeats } = this.#deps;
+    if (this.#isSilent(node.uuid))
+      return { node, reason: silent, overdueMs: heartbeats.silentMs(node.uuid) - timeout * 1000 };
+    if (!diskIssues) return null;
+    return { node, reason: diskFails, overdueMs: heartbeats.diskFailsMs(node.uuid) - diskPeriod * 1000 };
+  }
+
+  /** A set that changes shortly before its nodes would fail over may be a fault of the network that spreads. */
+  #noteSet(down: readonly DownNode[]): void {
+    const names = down.map(({ node }) => node.uuid).sort();
+    const known = this.#down === '' ? [] : this.#down.split(' ');
+    if (names.join(' ') === this.#down) return;
+    this.#down = names.join(' ');
+    this.#sameSinceMs = this.#deps.clock.monotonicMs();
+    for (const { node, overdueMs } of down)
+      if (known.includes(node.uuid) && overdueMs > -sameSetMs) this.#report(listChanged(node));
+  }
+
+  async #act(down: readonly DownNode[], { count, maxCount, canAbortRebalance }: AutoFailoverSettings) {
+    const { view, heartbeats, settings, clock } = this.#deps;
+    const ready = down.filter(({ overdueMs }) => overdueMs >= 0);
+    if (ready.length === 0) return;
+    const active = view.activeNodes;
+    const { preserveDurableMutations } = await settings.failover();
+    const { failing, notices } = decideFailover({
+      ...{ active, count, maxCount, preservesDurable: preserveDurableMutations },
+      down: down.map(({ node }) => node.uuid),
+      ready: ready.map(({ node }) => node.uuid),
+      reached: active.filter(({ uuid }) => heartbeats.hears(uuid)).length,
+      buckets: this.#buckets(),
+    });
+    for (const notice of notices) this.#report(notice);
+    if (failing.length === 0) return;
+    this.#attemptedMs = clock.monotonicMs();
+    const [first] = ready.filter(({ node }) => failing.includes(node.uuid));
+    await this.#plan(failing, {
+      ...{ automatic: first?.reason ?? silent, allowUnsafe: !preserveDurableMutations },
+      canAbortRebalance,
+    });
+  }
+
+  async #plan(
+    failing: readonly string[],
+    options: { automatic: string; allowUnsafe: boolean; canAbortRebalance: boolean },
+  ): Promise<void> {
+    const { cluster, clock, random, planned, term } = this.#deps;
+    const { automatic, allowUnsafe } = options;
+    let isHeldUp = false;
+    await cluster.change((state) => {
+      isHeldUp = state.balance !== undefined && !options.canAbortRebalance;
+      const nodes = state.nodes.filter(({ uuid }) => failing.includes(uuid));
+      if (term() === null || nodes.length < failing.length || isHeldUp) return state;
+      if (state.balance !== undefined) {
+        // The next attempt finds that it has ended.
+        this.#attemptedMs = clock.monotonicMs() - againMs + tickMs;
+        const stopping = state.balance.stopping ?? { reason: 'A node fails over automatically.' };
+        return { ...state, balance: { ...state.balance, stopping } };
+      }
+      if (nodes.some(({ membership }) => membership !== 'active')) return state;
+      const startedMs = clock.wallMs();
+      return failoverPlan(state, nodes, {
+        ...{ id: random.uuid(), kind: 'failover', startedMs, allowUnsafe, automatic },
+      });
+    });
+    const { nodes } = this.#deps.view.cluster;
+    if (!isHeldUp) return planned();
+    const held = nodes.filter(({ uuid }) => failing.includes(uuid));
+    this.#report(couldNot(held, 'Rebalance is running.'));
+  }
+
+  /** To all nodes that report to this one. */
+  #isSilent(node: string): boolean {
+    return this.#deps.heartbeats.silentMs(node) >= silenceMs;
+  }
+
+  #buckets() {
+    const { view } = this.#deps;
+    return view.liveBuckets().flatMap(({ uuid, name }) => {
+      const map = view.map(uuid);
+      return map === null ? [] : [{ name, map }];
+    });
+  }
+
+  #report(notice: Notice): void {
+    const key = `${notice.kind} ${notice.text}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
+    this.#deps.report(notice);
+  }
+
+  #forget(): void {
+    this.#reported.clear();
+    this.#down = '';
+  }
+}

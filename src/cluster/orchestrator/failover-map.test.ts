@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { planned, rested } from '../../../test/support/moving-shards.ts';
+import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
+import { type CopyPosition, failoverMap, withoutNodes } from './failover-map.ts';
+
+const at = (epoch: number, seqno: number): CopyPosition => ({ epoch, seqno });
+const unknown = () => null;
+
+/** One shard on nodes a to d, as it is after a failover. */
+function failedOver(
+  shard: ShardPlacement,
+  failed: string,
+  options: { positions?: Record<string, CopyPosition>; allowUnsafe?: boolean } = {},
+) {
+  const map: BucketMap = { nodes: ['a', 'b', 'c', 'd'], shards: [shard] };
+  const { positions, allowUnsafe = false } = options;
+  const position = positions ? (node: string) => positions[node] ?? null : unknown;
+  const result = failoverMap(map, { failed: failed.split(' '), position, allowUnsafe });
+  return { ...result, shard: result.map.shards[0] as ShardPlacement };
+}
+
+const whole: ShardPlacement = {
+  ...{ epoch: 4, chain: [0, 1, 2], confirmed: 'boot a' },
+  inSync: [
+    [0, 'boot a'],
+    [1, 'boot b'],
+    [2, 'boot c'],
+  ],
+};
+
+describe('failover of a map', () => {
+  it('names a member of the in-sync set with the next epoch, and leaves the set as it is', () => {
+    const { shard, unsafe, lost } = failedOver(whole, 'a');
+    const { confirmed: _, ...rest } = whole;
+    assert.deepEqual(shard, { ...rest, epoch: 5, chain: [1, 2, -1] });
+    assert.deepEqual([unsafe, lost], [[], []]);
+  });
+
+  it('names the member that is furthest, by epoch and then by seqno', () => {
+    const positions = { b: at(3, 900), c: at(4, 20) };
+    assert.deepEqual(failedOver(whole, 'a', { positions }).shard.chain, [2, 1, -1]);
+    const even = { b: at(4, 21), c: at(4, 20) };
+    assert.deepEqual(failedOver(whole, 'a', { positions: even }).shard.chain, [1, 2, -1]);
+    assert.deepEqual(failedOver(whole, 'a', { positions: { c: at(1, 1) } }).shard.chain, [2, 1, -1]);
+  });
+
+  it('takes a failed replica out of the chain, and leaves its active and the in-sync set alone', () => {
+    const { shard } = failedOver(whole, 'b');
+    assert.deepEqual(shard, { ...whole, chain: [0, 2, -1] });
+    assert.deepEqual(failedOver(whole, 'd').shard, whole);
+  });
+
+  it('never names a copy that is not in sync, unless that is allowed', () => {
+    const behind: ShardPlacement = { ...whole, inSync: [[0, 'boot a']] };
+    const refused = failedOver(behind, 'a');
+    assert.deepEqual([refused.shard, refused.unsafe], [behind, [0]]);
+    const allowed = failedOver(behind, 'a', { allowUnsafe: true, positions: { c: at(4, 7), b: at(4, 6) } });
+    assert.deepEqual(allowed.shard, { epoch: 5, chain: [2, 1, -1] });
+    assert.deepEqual(allowed.unsafe, [0]);
+    const { inSync: _, ...alone } = whole;
+    assert.deepEqual(failedOver(alone, 'a').unsafe, [0], 'without a set the active alone is in sync');
+  });
+
+  it('leaves a shard without any copy empty', () => {
+    const { shard, lost } = failedOver({ epoch: 2, chain: [0, -1] }, 'a');
+    assert.deepEqual([shard, lost], [{ epoch: 3, chain: [-1, -1] }, [0]]);
+    assert.deepEqual(failedOver(whole, 'a b c').lost, [0]);
+  });
+
+  it('takes part in a move: copies that are on their way may be named, and those of failed nodes are dropped', () => {
+    const moving: ShardPlacement = {
+      ...{ epoch: 4, chain: [0], incoming: [1, 2], successor: 1, confirmed: 'boot a' },
+      inSync: [
+        [0, 'boot a'],
+        [1, 'boot b'],
+      ],
+    };
+    assert.deepEqual(failedOver(moving, 'a').shard, {
+      ...{ epoch: 5, chain: [1], incoming: [2] },
+      inSync: moving.inSync,
+    });
+    const { successor: _, ...rest } = moving;
+    assert.deepEqual(failedOver(moving, 'b').shard, { ...rest, incoming: [2] });
+    assert.deepEqual(failedOver(moving, 'c').shard, { ...moving, incoming: [1] });
+  });
+
+  it('leads a graceful failover to the other nodes of each shard, without new copies', () => {
+    const map = rested(planned('a b c', 1));
+    const goal = withoutNodes(map, ['a']);
+    goal.shards.forEach(({ chain }, index) => {
+      const others = (map.shards[index] as ShardPlacement).chain.filter((node) => map.nodes[node] !== 'a');
+      assert.deepEqual(chain, others.length === 2 ? others : [...others, -1]);
+    });
+  });
+});

@@ -1,0 +1,108 @@
+// What a failover makes of a bucket's map: another member of the in-sync set is named for each shard whose active has failed, and the
+// failed nodes leave all chains.
+import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
+import { paddedChain } from '../topology/vbucket-map.ts';
+
+/** How far a copy of a shard is: later ones keep more of what was never acknowledged as durable. */
+export interface CopyPosition {
+  readonly epoch: number;
+  readonly seqno: number;
+}
+
+export interface FailoverOptions {
+  /** Ids of the failed nodes. */
+  readonly failed: readonly string[];
+  /** The position of a node's copy; null where it is not known. */
+  readonly position: (node: string, shard: number) => CopyPosition | null;
+  /** Names a copy that may lack durable writes where no other is left. */
+  readonly allowUnsafe: boolean;
+}
+
+export interface FailoverMap {
+  readonly map: BucketMap;
+  /** Shards that have a copy, but none of which is sure to hold every durable write; without `allowUnsafe` they are left as they are. */
+  readonly unsafe: readonly number[];
+  /** Shards without any copy: their documents are lost. */
+  readonly lost: readonly number[];
+}
+
+export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverMap {
+  const failed = options.failed.map((id) => map.nodes.indexOf(id)).filter((position) => position >= 0);
+  const unsafe: number[] = [];
+  const lost: number[] = [];
+  const shards = map.shards.map((shard, index) => {
+    const live = liveOf(shard, failed);
+    const active = shard.chain[0] ?? -1;
+    if (!failed.includes(active)) return withChain(shard, live);
+    if (live.length === 0) {
+      lost.push(index);
+      return { epoch: shard.epoch + 1, chain: shard.chain.map(() => -1) };
+    }
+    const heirs = live.filter((node) => isInSync(shard, node));
+    if (heirs.length === 0) unsafe.push(index);
+    if (heirs.length === 0 && !options.allowUnsafe) return shard;
+    const heir = furthest(heirs.length > 0 ? heirs : live, (node) =>
+      options.position(map.nodes[node] ?? '', index),
+    );
+    return named(shard, heir, live, heirs.length > 0);
+  });
+  return { map: { ...map, shards }, unsafe, lost };
+}
+
+/** The map to which a graceful failover leads: each shard stays on its other nodes. */
+export function withoutNodes(map: BucketMap, leaving: readonly string[]): BucketMap {
+  const positions = leaving.map((id) => map.nodes.indexOf(id));
+  const shards = map.shards.map((shard) => ({
+    epoch: shard.epoch,
+    chain: paddedChain(
+      shard.chain.filter((node) => node >= 0 && !positions.includes(node)),
+      shard.chain.length,
+    ),
+  }));
+  return { nodes: map.nodes, shards };
+}
+
+/** Clients see no copies that are on their way, so that these come last. */
+const liveOf = ({ chain, incoming = [] }: ShardPlacement, failed: readonly number[]): number[] =>
+  [...chain, ...incoming].filter((node) => node >= 0 && !failed.includes(node));
+
+/** Only replicas have failed: the active removes them from the in-sync set. */
+function withChain(shard: ShardPlacement, live: readonly number[]): ShardPlacement {
+  const { incoming: before = [], successor, ...rest } = shard;
+  const incoming = before.filter((node) => live.includes(node));
+  const chain = live.filter((node) => !before.includes(node));
+  return {
+    ...rest,
+    chain: paddedChain(chain, shard.chain.length),
+    ...(incoming.length > 0 && { incoming }),
+    ...(successor !== undefined && live.includes(successor) && { successor }),
+  };
+}
+
+function named(
+  shard: ShardPlacement,
+  heir: number,
+  live: readonly number[],
+  isWhole: boolean,
+): ShardPlacement {
+  const { confirmed: _, successor: __, stopped: ___, incoming: ____, inSync, ...rest } = shard;
+  const others = live.filter((node) => node !== heir);
+  const incoming = others.slice(shard.chain.length - 1);
+  return {
+    ...rest,
+    epoch: shard.epoch + 1,
+    chain: paddedChain([heir, ...others], shard.chain.length),
+    ...(incoming.length > 0 && { incoming }),
+    // Naming leaves the in-sync set as it is; a copy that was never in it begins one of its own.
+    ...(isWhole && inSync && { inSync }),
+  };
+}
+
+function furthest(nodes: readonly number[], position: (node: number) => CopyPosition | null): number {
+  const known = nodes.map((node) => ({ node, at: position(node) ?? { epoch: -1, seqno: -1 } }));
+  const [first] = known.sort((a, b) => b.at.epoch - a.at.epoch || b.at.seqno - a.at.seqno);
+  return first?.node ?? -1;
+}
+
+const isInSync = ({ chain, inSync }: ShardPlacement, node: number): boolean =>
+  inSync?.some(([member]) => member === node) ?? chain[0] === node;

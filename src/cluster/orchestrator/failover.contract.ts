@@ -1,0 +1,54 @@
+// Routes of failovers, and of nodes that come back after one.
+import { shape } from '#contract/json-schema.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+
+const pools: Access = { kind: 'permission', permission: 'cluster.pools!write' };
+const common = { method: 'POST', access: pools, bodyKind: 'form' } as const;
+const list = { json: shape.array(shape.any) };
+
+export const FailOver = defineRoute({
+  ...common,
+  id: 'node_failover.start_and_wait',
+  path: '/controller/failOver',
+  repeatable: ['otpNode'],
+  doc: 'Takes nodes that have failed out of the maps of all buckets, and returns when that is done: another copy serves their shards; the documents of a shard without one are lost. `otpNode` may repeat. `allowUnsafe=true` does it where that cannot be proved safe.',
+});
+
+export const StartFailover = defineRoute({
+  ...common,
+  id: 'node_failover.start',
+  path: '/controller/startFailover',
+  repeatable: ['otpNode'],
+  doc: 'The same, but returns at once.',
+});
+
+export const StartGracefulFailover = defineRoute({
+  ...common,
+  id: 'node_failover.start_graceful',
+  path: '/controller/startGracefulFailover',
+  repeatable: ['otpNode'],
+  doc: 'Moves the active shards of running nodes to their copies on other nodes, one after the other and without a failed write, then takes the nodes out of all maps; returns at once. Needs a copy of every shard on other nodes. Progress is in the tasks; `stopRebalance` stops it.',
+});
+
+export const SetRecoveryType = defineRoute({
+  ...common,
+  id: 'node_failover.set_recovery',
+  path: '/controller/setRecoveryType',
+  answer: list,
+  doc: 'Says how a node that was failed over comes back with the next rebalance: `recoveryType` is `full` or `delta`.',
+});
+
+export const ReAddNode = defineRoute({
+  ...common,
+  id: 'node_failover.re_add',
+  path: '/controller/reAddNode',
+  answer: list,
+  doc: 'The same with full recovery.',
+});
+
+export const ReFailOver = defineRoute({
+  ...common,
+  id: 'node_failover.again',
+  path: '/controller/reFailOver',
+  doc: 'A node that was to come back stays failed over.',
+});

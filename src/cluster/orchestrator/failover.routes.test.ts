@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { update } from '#replog/config-store.ts';
+import { aCluster, ownNodeId } from '../../../test/support/cluster.ts';
+import { aManager } from '../../../test/support/manager.ts';
+import {
+  type BucketMap,
+  type ClusterState,
+  clusterKey,
+  mapKey,
+  type NodeState,
+  type ShardPlacement,
+} from '../config/cluster-state.ts';
+
+const nodeNamed = (id: string, changes: Partial<NodeState> = {}): NodeState => ({
+  ...(aCluster().nodes[0] as NodeState),
+  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
+  ...changes,
+});
+
+async function managed(...nodes: NodeState[]) {
+  const { request, manager, store } = await aManager();
+  const change = (next: (state: ClusterState) => ClusterState) =>
+    update<ClusterState>(store, clusterKey, aCluster(), next);
+  await change((state) => ({ ...state, nodes: [...state.nodes, ...nodes] }));
+  const state = async (): Promise<ClusterState> =>
+    ((await store.get<ClusterState>(clusterKey)) ?? assert.fail('no cluster')).value;
+  const call = async (path: string, form: Record<string, string> | [string, string][]) => {
+    const { status, text } = await request(`/controller/${path}`, { form });
+    return [status, text];
+  };
+  return { manager, change, state, call, store, request };
+}
+
+describe('hard failover', () => {
+  it('is refused for no, unknown, inactive and last nodes, in the published words', async (t) => {
+    const query = nodeNamed('query', { services: ['n1ql'] });
+    const added = nodeNamed('added', { membership: 'inactiveAdded' });
+    const { call, state, manager } = await managed(query, added);
+    t.after(() => manager.stop());
+    for (const path of ['failOver', 'startFailover']) {
+      assert.deepEqual(await call(path, {}), [400, 'No server specified.']);
+      assert.deepEqual(await call(path, { otpNode: 'ns_1@x' }), [400, 'Unknown server given: ["ns_1@x"]']);
+      assert.deepEqual(await call(path, { otpNode: 'ns_1@added' }), [400, 'Inactive server given.']);
+      assert.deepEqual(await call(path, { otpNode: 'ns_1@cb.local', allowUnsafe: 'true' }), [
+        400,
+        'Last active node cannot be failed over.',
+      ]);
+      assert.equal((await call(path, { otpNode: 'ns_1@query', allowUnsafe: '1' }))[0], 400);
+    }
+    assert.equal((await state()).balance, undefined);
+  });
+
+  it('needs a majority of the active nodes, and allowUnsafe where two have documents', async (t) => {
+    const { call, state, manager } = await managed(nodeNamed('b'));
+    t.after(() => manager.stop());
+    assert.deepEqual(await call('startFailover', { otpNode: 'ns_1@b' }), [
+      504,
+      'Cannot safely perform a failover at the moment',
+    ]);
+    assert.equal((await state()).balance, undefined);
+    assert.deepEqual(await call('startFailover', { otpNode: 'ns_1@b', allowUnsafe: 'true' }), [200, '']);
+    const { kind, failing, allowUnsafe } = (await state()).balance ?? {};
+    assert.deepEqual([kind, failing, allowUnsafe], ['failover', ['b'], true]);
+    assert.deepEqual(await call('startFailover', { otpNode: 'ns_1@b', allowUnsafe: 'true' }), [
+      503,
+      'Rebalance running.',
+    ]);
+  });
+
+  it('takes several nodes at once', async (t) => {
+    const { call, state, manager } = await managed(nodeNamed('b'), nodeNamed('c'));
+    t.after(() => manager.stop());
+    const both: [string, string][] = [
+      ['otpNode', 'ns_1@b'],
+      ['otpNode', 'ns_1@c'],
+      ['allowUnsafe', 'true'],
+    ];
+    assert.deepEqual(await call('startFailover', both), [200, '']);
+    assert.deepEqual((await state()).balance?.failing, ['b', 'c']);
+  });
+});
+
+describe('graceful failover', () => {
+  const path = 'startGracefulFailover';
+
+  it('is refused for no, unknown, inactive and last nodes, and without the data service', async (t) => {
+    const query = nodeNamed('query', { services: ['n1ql'] });
+    const added = nodeNamed('added', { membership: 'inactiveAdded' });
+    const { call, state, manager } = await managed(query, added);
+    t.after(() => manager.stop());
+    for (const [otpNode, text] of [
+      ['', 'No server specified.'],
+      ['ns_1@x', 'Unknown server given: ["ns_1@x"]'],
+      ['ns_1@added', 'Inactive server given.'],
+      ['ns_1@cb.local', 'Last active node cannot be failed over.'],
+      [
+        'ns_1@query',
+        'Failover cannot be done gracefully for a node without data service. Use hard failover.',
+      ],
+    ])
+      assert.deepEqual(await call(path, { otpNode: otpNode as string }), [400, text]);
+    assert.equal((await state()).balance, undefined);
+  });
+
+  it('is refused where a shard has no other copy, and planned where all have one', async (t) => {
+    const { call, state, manager, store, request } = await managed(nodeNamed('b'));
+    t.after(() => manager.stop());
+    const form = { name: 'x', ramQuota: '100', replicaNumber: '1' };
+    assert.equal((await request('/pools/default/buckets', { form })).status, 202);
+    const [{ uuid }] = (await request('/pools/default/buckets')).body;
+    const possible = async () =>
+      Object.values((await request('/nodeStatuses')).body as Record<string, object>).map(
+        (status) => (status as { gracefulFailoverPossible?: boolean }).gracefulFailoverPossible,
+      );
+    assert.equal((await possible())[0], true);
+    const { value, revision } = (await store.get<BucketMap>(mapKey(uuid))) ?? assert.fail('no map');
+    const [first, ...others] = value.shards as [ShardPlacement, ...ShardPlacement[]];
+    const alone = { ...first, chain: [value.nodes.indexOf('b'), -1] };
+    await store.put(mapKey(uuid), { ...value, shards: [alone, ...others] }, revision);
+    assert.deepEqual(await call(path, { otpNode: 'ns_1@b' }), [
+      400,
+      'Failover cannot be done gracefully (would lose vbuckets).',
+    ]);
+    assert.deepEqual(await call(path, { otpNode: 'ns_1@cb.local' }), [200, '']);
+    const { kind, failing, nodes } = (await state()).balance ?? {};
+    assert.deepEqual([kind, failing, nodes], ['gracefulFailover', [ownNodeId], ['b']]);
+    assert.deepEqual((await state()).counters, { graceful_failover_start: 1 });
+    assert.deepEqual(await call(path, { otpNode: 'ns_1@cb.local' }), [503, 'Rebalance running.']);
+  });
+});
+
+describe('nodes that were failed over', () => {
+  it('are to come back, with a kind of recovery, and may stay failed over', async (t) => {
+    const { call, state, manager } = await managed(nodeNamed('b', { membership: 'inactiveFailed' }));
+    t.after(() => manager.stop());
+    const node = async () => {
+      const { membership, recovery } = (await state()).nodes[1] as NodeState;
+      return [membership, recovery];
+    };
+    const otpNode = 'ns_1@b';
+    assert.deepEqual(await call('setRecoveryType', { otpNode, recoveryType: 'delta' }), [200, '[]']);
+    assert.deepEqual(await node(), ['inactiveAdded', 'delta']);
+    assert.deepEqual(await call('reAddNode', { otpNode }), [200, '[]']);
+    assert.deepEqual(await node(), ['inactiveAdded', 'full']);
+    assert.deepEqual(await call('reFailOver', { otpNode }), [200, '']);
+    assert.deepEqual(await node(), ['inactiveFailed', undefined]);
+    assert.deepEqual(await call('reFailOver', { otpNode }), [400, '']);
+  });
+
+  it('are named rightly, or the call is refused', async (t) => {
+    const { call, manager } = await managed(nodeNamed('b', { membership: 'inactiveAdded' }));
+    t.after(() => manager.stop());
+    const type = '{"recoveryType":"recovery type must be either \'delta\' or \'full\'"}';
+    const node = '{"otpNode":"invalid node name or node can\'t be used for delta recovery"}';
+    for (const [form, body] of [
+      [{ otpNode: 'ns_1@b' }, type],
+      [{ otpNode: 'ns_1@b', recoveryType: 'none' }, type],
+      [{ otpNode: 'ns_1@b', recoveryType: 'full' }, node],
+      [{ otpNode: 'ns_1@cb.local', recoveryType: 'full' }, node],
+      [{ recoveryType: 'full' }, node],
+    ] as const)
+      assert.deepEqual(await call('setRecoveryType', form), [400, body]);
+  });
+});

@@ -1,0 +1,142 @@
+// The rules of failover requests. A failover is written to the configuration as a plan; the orchestrator carries it out.
+import type { Form } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { losesShards } from '../config/only-copies.ts';
+import { until } from '../config/until.ts';
+import { failoverRefusals } from '../refusals/failover.refusals.ts';
+import { failoverPlan } from './failover-plan.ts';
+import { isDataNode } from './members.ts';
+
+/** Another node has to become the orchestrator first where that one has failed. */
+const waitMs = 60_000;
+
+export interface FailoverServiceDeps {
+  view: Pick<ClusterView, 'cluster' | 'onChange' | 'liveBuckets' | 'map'>;
+  cluster: Pick<ClusterStore, 'change'>;
+  orchestration: { wake(): void; hears(node: string): boolean };
+  clock: Clock;
+  random: Random;
+}
+
+export class FailoverService {
+  readonly #deps: FailoverServiceDeps;
+
+  constructor(deps: FailoverServiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves with the id of the plan. */
+  async start(form: Form): Promise<string> {
+    const names = namesIn(form);
+    const allowUnsafe = flagIn(form['allowUnsafe']);
+    const id = this.#deps.random.uuid();
+    await this.#deps.cluster.change((state) => {
+      const failing = chosen(state, names);
+      if (state.balance !== undefined) throw failoverRefusals.rebalancing();
+      if (!allowUnsafe) this.#refuseUnsafe(state, failing);
+      return failoverPlan(state, failing, {
+        id,
+        kind: 'failover',
+        allowUnsafe,
+        startedMs: this.#deps.clock.wallMs(),
+      });
+    });
+    this.#deps.orchestration.wake();
+    return id;
+  }
+
+  async startAndWait(form: Form): Promise<void> {
+    const { view, clock } = this.#deps;
+    const id = await this.start(form);
+    if (!(await until(view, () => view.cluster.lastBalance?.id === id, waitMs, clock)))
+      throw failoverRefusals.failed({ reason: `the failover takes longer than ${waitMs / 1000} seconds` });
+    const { outcome, reason } = view.cluster.lastBalance ?? {};
+    if (outcome !== 'completed') throw failoverRefusals.failed({ reason: reason ?? 'it was stopped' });
+  }
+
+  /** Moves the active shards of running nodes to other nodes first. */
+  async startGracefully(form: Form): Promise<void> {
+    const names = namesIn(form);
+    const { cluster, view, random, clock, orchestration } = this.#deps;
+    const id = random.uuid();
+    await cluster.change((state) => {
+      const failing = chosen(state, names);
+      if (!failing.every(isDataNode)) throw failoverRefusals.noDataService();
+      const ids = failing.map(({ uuid }) => uuid);
+      if (losesShards(view, ids)) throw failoverRefusals.losesShards();
+      if (state.balance !== undefined) throw failoverRefusals.rebalancing();
+      return failoverPlan(state, failing, { id, kind: 'gracefulFailover', startedMs: clock.wallMs() });
+    });
+    orchestration.wake();
+  }
+
+  async setRecovery({ otpNode, recoveryType }: Form): Promise<void> {
+    if (recoveryType !== 'full' && recoveryType !== 'delta') throw failoverRefusals.recoveryType();
+    await this.#deps.cluster.change((state) => {
+      const node = state.nodes.find((one) => one.otpNode === otpNode);
+      if (!node || !canRecover(node)) throw failoverRefusals.recoveryNode();
+      return changed(state, { ...node, membership: 'inactiveAdded', recovery: recoveryType });
+    });
+  }
+
+  async failAgain({ otpNode }: Form): Promise<void> {
+    await this.#deps.cluster.change((state) => {
+      const node = state.nodes.find((one) => one.otpNode === otpNode);
+      if (node?.membership !== 'inactiveAdded' || node.recovery === undefined)
+        throw failoverRefusals.notRecovering();
+      const { recovery: _, ...rest } = node;
+      return changed(state, { ...rest, membership: 'inactiveFailed' });
+    });
+  }
+
+  /** Two data nodes have no third one that could say which of them is cut off. */
+  #refuseUnsafe({ nodes }: ClusterState, failing: readonly NodeState[]): void {
+    const active = nodes.filter(isActive);
+    const reached = active.filter(
+      (node) => !failing.includes(node) && this.#deps.orchestration.hears(node.uuid),
+    );
+    const isMajority = 2 * reached.length > active.length;
+    const isPair = active.filter(isDataNode).length === 2 && failing.some((node) => this.#serves(node));
+    if (!isMajority || isPair) throw failoverRefusals.unsafe();
+  }
+
+  #serves({ uuid }: NodeState): boolean {
+    const { view } = this.#deps;
+    return view.liveBuckets().some((bucket) => view.map(bucket.uuid)?.nodes.includes(uuid));
+  }
+}
+
+function namesIn({ otpNode }: Form): string[] {
+  const names = [...new Set((otpNode ?? '').split('\n').filter((name) => name !== ''))];
+  if (names.length === 0) throw failoverRefusals.noServer();
+  return names;
+}
+
+function chosen(state: ClusterState, names: readonly string[]): NodeState[] {
+  const known = state.nodes.filter(({ otpNode }) => names.includes(otpNode));
+  const unknown = names.filter((name) => !known.some(({ otpNode }) => otpNode === name));
+  if (unknown.length > 0) throw failoverRefusals.unknown({ names: JSON.stringify(unknown) });
+  if (!known.every(isActive)) throw failoverRefusals.inactive();
+  const left = state.nodes.filter((node) => isActive(node) && isDataNode(node) && !known.includes(node));
+  if (left.length === 0) throw failoverRefusals.lastActive();
+  return known;
+}
+
+const isActive = ({ membership }: NodeState): boolean => membership === 'active';
+
+const canRecover = ({ membership, recovery }: NodeState): boolean =>
+  membership === 'inactiveFailed' || (membership === 'inactiveAdded' && recovery !== undefined);
+
+const changed = (state: ClusterState, node: NodeState): ClusterState => ({
+  ...state,
+  nodes: state.nodes.map((one) => (one.uuid === node.uuid ? node : one)),
+});
+
+function flagIn(sent: string | undefined): boolean {
+  if (sent !== undefined && sent !== 'true' && sent !== 'false') throw failoverRefusals.unsafeValue();
+  return sent === 'true';
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { randomFrom } from '../../../test/support/random.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import { calmLink, SimulatedNet } from '../../../test/support/simulated-net.ts';
+import { type Heartbeat, Heartbeats, silenceMs } from './heartbeats.ts';
+
+function nodes(names: string) {
+  const clock = new SimulatedClock();
+  const net = new SimulatedNet<Heartbeat>(clock, randomFrom(1));
+  const members = new Set(names.split(' '));
+  const start = (nodeId: string): Heartbeats => {
+    const heartbeats = new Heartbeats({
+      ...{ nodeId, clock },
+      nodes: () => [...members],
+      send: (to, heartbeat) => net.send(nodeId, to, heartbeat),
+    });
+    net.attach(nodeId, (from, heartbeat) => heartbeats.received(from, heartbeat));
+    heartbeats.start();
+    return heartbeats;
+  };
+  const all = new Map([...members].map((id) => [id, start(id)]));
+  const of = (id: string): Heartbeats => all.get(id) ?? assert.fail(id);
+  const downFor = (id: string): string[] => [...members].filter((other) => of(id).isDown(other));
+  return { clock, net, members, of, downFor };
+}
+
+describe('heartbeats between managers', () => {
+  it('find no node dead while all run', async () => {
+    const { clock, of, downFor } = nodes('a b c');
+    await clock.run(60_000);
+    for (const id of ['a', 'b', 'c']) assert.deepEqual(downFor(id), []);
+    assert.ok(of('a').hears('b') && of('a').hears('a'));
+  });
+
+  it('find a dead node within seconds, and alive again when it is back', async () => {
+    const { clock, net, of, downFor } = nodes('a b c');
+    await clock.run(10_000);
+    of('c').stop();
+    net.detach('c');
+    await clock.run(silenceMs + 3_000);
+    assert.deepEqual([downFor('a'), downFor('b')], [['c'], ['c']]);
+    net.attach('c', (from, heartbeat) => of('c').received(from, heartbeat));
+    of('c').start();
+    await clock.run(3_000);
+    assert.deepEqual([downFor('a'), downFor('b')], [[], []]);
+  });
+
+  it('do not find a node dead that another node still hears', async () => {
+    const { clock, net, of, downFor } = nodes('a b c');
+    await clock.run(10_000);
+    net.cut('c', 'a');
+    await clock.run(20_000);
+    assert.equal(of('a').hears('c'), false);
+    assert.deepEqual(downFor('a'), []);
+    net.cut('c', 'b');
+    await clock.run(silenceMs + 3_000);
+    assert.deepEqual(downFor('a'), ['c']);
+  });
+
+  it('show a node that is cut off all others as dead', async () => {
+    const { clock, net, downFor } = nodes('a b c');
+    await clock.run(10_000);
+    for (const other of ['b', 'c']) {
+      net.cut(other, 'a');
+      net.cut('a', other);
+    }
+    await clock.run(20_000);
+    assert.deepEqual([downFor('a'), downFor('b')], [['b', 'c'], ['a']]);
+  });
+
+  it('stand some lost messages, and are not sent to oneself', async () => {
+    const { clock, net, downFor } = nodes('a b');
+    net.faults = { ...calmLink, lostPercent: 20 };
+    let down = 0;
+    for (let second = 0; second < 100; second++) {
+      await clock.run(1_000);
+      down += downFor('a').length;
+    }
+    assert.ok(down <= 5, `${down}`);
+  });
+
+  it('forget a node that left, and ignore one that is no member', async () => {
+    const { clock, of, members } = nodes('a b');
+    await clock.run(5_000);
+    members.delete('b');
+    await clock.run(20_000);
+    assert.equal(of('a').hears('b'), false);
+    of('a').received('b', { hears: [] });
+    assert.equal(of('a').hears('b'), false);
+  });
+
+  it('call a node dead only after it had time to be heard', () => {
+    const { downFor } = nodes('a b');
+    assert.deepEqual(downFor('a'), []);
+  });
+});

@@ -1,0 +1,185 @@
+// This node's part in the orchestration of its cluster: the lease, heartbeats, and, while this node is the orchestrator, rebalances and
+// automatic failovers.
+// A node that is alone runs none of it.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { AlertSink } from '../alerts/alerts.service.ts';
+import { FailoverSettingsService } from '../auto-failover/auto-failover.service.ts';
+import { ClusterStore } from '../config/cluster.store.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { DataService } from '../config/data-service.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import { SettingsStore } from '../config/settings.store.ts';
+import type { Events } from '../events/events.feature.ts';
+import { internalSettings } from '../internal-settings/internal-settings.ts';
+import type { NodeMembership } from '../joining/join-messages.ts';
+import { AutoFailover } from './auto-failover.ts';
+import { DiskHealth } from './disk-health.ts';
+import { type Heartbeat, Heartbeats } from './heartbeats.ts';
+import { OrchestratorLease } from './orchestrator-lease.ts';
+import { rebalanceEnded } from './rebalance-ended.ts';
+import { RebalanceRetries, retryDefaults, retrySetting } from './rebalance-retry.ts';
+import { Rebalancer } from './rebalancer.ts';
+
+const heartbeatMs = 2_000;
+
+/** Requests between managers. */
+export interface HeartbeatLinks {
+  ask(nodeId: string, name: string, body: unknown, timeoutMs: number): Promise<unknown>;
+  answer<Body>(name: string, answer: (body: Body, from: string) => unknown): void;
+}
+
+export interface OrchestrationDeps {
+  store: ConfigStore;
+  identity: NodeIdentity;
+  view: ClusterView;
+  peers: HeartbeatLinks;
+  events: Events['log'];
+  alerts: AlertSink;
+  data: Pick<DataService, 'measured'>;
+  /** Absent: this node cannot be a member. */
+  membership?: Pick<NodeMembership, 'founderMoved'> | undefined;
+  random: Random;
+  clock: Clock;
+  log: Log;
+}
+
+export class Orchestration {
+  readonly #deps: OrchestrationDeps;
+  readonly #lease: OrchestratorLease;
+  readonly #heartbeats: Heartbeats;
+  readonly #rebalancer: Rebalancer;
+  readonly #autoFailover: AutoFailover;
+  readonly #retries: RebalanceRetries;
+  #watch: { stop(): void } | null = null;
+  #isRunning = false;
+  /** The founder's port in its last heartbeat. */
+  #knownPort: number | null = null;
+
+  constructor(deps: OrchestrationDeps) {
+    this.#deps = deps;
+    const { view, identity, peers } = deps;
+    const isAlone = () => view.cluster.nodes.length === 1;
+    this.#lease = new OrchestratorLease({
+      ...{ ...deps, isAlone },
+      activeNodes: () => view.activeNodes.map(({ uuid }) => uuid),
+      changed: () => this.wake(),
+    });
+    const disk = new DiskHealth(deps);
+    this.#heartbeats = new Heartbeats({
+      ...{ nodeId: identity.nodeId, clock: deps.clock },
+      diskFailsMs: () => disk.failsMs(),
+      nodes: () => view.cluster.nodes.map(({ uuid }) => uuid),
+      // A lost heartbeat is what the other node detects.
+      send: (to, heartbeat) => {
+        const sent = { ...heartbeat, ...this.#founderPort() };
+        peers.ask(to, 'heartbeat', sent, heartbeatMs).catch(() => {});
+      },
+    });
+    peers.answer('heartbeat', (heartbeat: Heartbeat, from) => this.#received(heartbeat, from));
+    this.#rebalancer = new Rebalancer({
+      ...deps,
+      term: () => this.#lease.term,
+      isDown: (node) => this.#heartbeats.isDown(node),
+      ended: (outcome, plan) => {
+        rebalanceEnded(outcome, deps.store, deps.events);
+        // A failover that is not counted permits one more, which an administrator limits by the settings.
+        this.#autoFailover.ended(outcome, plan).catch(() => {});
+      },
+      retries: () => view.setting(retrySetting, retryDefaults),
+      movesPerNode: () => internalSettings(view).rebalanceMovesPerNode,
+    });
+    this.#autoFailover = this.#createAutoFailover();
+    this.#retries = new RebalanceRetries({
+      ...deps,
+      cluster: new ClusterStore(deps.store, identity.nodeId),
+      term: () => this.#lease.term,
+      planned: () => this.wake(),
+    });
+  }
+
+  #received(heartbeat: Heartbeat, from: string): void {
+    this.#heartbeats.received(from, heartbeat);
+    const { founderPort } = heartbeat;
+    const { view, membership } = this.#deps;
+    if (founderPort === undefined || from !== view.cluster.founder || founderPort === this.#knownPort) return;
+    this.#knownPort = founderPort;
+    membership?.founderMoved(founderPort);
+  }
+
+  /** Members find the configuration only there. */
+  #founderPort(): { founderPort?: number } {
+    const { view, identity } = this.#deps;
+    return view.cluster.founder === identity.nodeId ? { founderPort: view.self.ports.distTLS } : {};
+  }
+
+  #createAutoFailover(): AutoFailover {
+    const { identity, store, events, alerts } = this.#deps;
+    return new AutoFailover({
+      ...this.#deps,
+      heartbeats: this.#heartbeats,
+      cluster: new ClusterStore(store, identity.nodeId),
+      settings: new FailoverSettingsService(new SettingsStore(store)),
+      term: () => this.#lease.term,
+      planned: () => this.wake(),
+      report({ kind, text }) {
+        alerts.raise({ kind, text });
+        events.record('auto_failover', { kind, text });
+      },
+    });
+  }
+
+  /** Call when the configuration is read. */
+  start(): void {
+    this.#watch = this.#deps.view.onChange(() => this.#follow());
+    this.#rebalancer.start();
+    this.#follow();
+  }
+
+  stop(): void {
+    this.#watch?.stop();
+    this.#rebalancer.stop();
+    this.#rest();
+  }
+
+  /** Looks soon whether the orchestrator has something to do. */
+  wake(): void {
+    this.#rebalancer.wake();
+  }
+
+  /** Whether this node has heard that one lately. */
+  hears(node: string): boolean {
+    return this.#heartbeats.hears(node);
+  }
+
+  /** The name of the orchestrator's node; null where it is not known. */
+  get orchestrator(): string | null {
+    const { holder } = this.#lease;
+    return this.#deps.view.cluster.nodes.find(({ uuid }) => uuid === holder)?.otpNode ?? null;
+  }
+
+  #follow(): void {
+    const isAlone = this.#deps.view.cluster.nodes.length === 1;
+    if (isAlone) this.#rest();
+    else this.#run();
+  }
+
+  #run(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#lease.start();
+    this.#heartbeats.start();
+    this.#autoFailover.start();
+    this.#retries.start();
+  }
+
+  #rest(): void {
+    this.#isRunning = false;
+    this.#lease.stop();
+    this.#heartbeats.stop();
+    this.#autoFailover.stop();
+    this.#retries.stop();
+  }
+}

@@ -1,0 +1,21 @@
+// What follows a rebalance: its event, and after success automatic failover may act again.
+import type { ConfigStore } from '#replog/config-store.ts';
+import { FailoverSettingsService } from '../auto-failover/auto-failover.service.ts';
+import type { RebalanceOutcome } from '../config/cluster-state.ts';
+import { SettingsStore } from '../config/settings.store.ts';
+import type { Events } from '../events/events.feature.ts';
+
+export function rebalanceEnded(outcome: RebalanceOutcome, store: ConfigStore, events: Events['log']): void {
+  const { kind, reason } = outcome;
+  events.record('rebalance_ended', {
+    ...{ kind, outcome: outcome.outcome },
+    ...(reason !== undefined && { reason: reason.replace(/\.$/, '') }),
+  });
+  if (kind !== 'rebalance' || outcome.outcome !== 'completed') return;
+  const settings = new FailoverSettingsService(new SettingsStore(store));
+  const reset = async (): Promise<void> => {
+    if ((await settings.autoFailover()).count > 0) await settings.changeAutoFailover({ count: 0 });
+  };
+  // The count stays, and an administrator can reset it.
+  reset().catch(() => {});
+}

@@ -1,0 +1,81 @@
+// The running rebalance, and how the last one ended, as clients read them.
+import type { ClusterState, RebalanceKind } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { type Progress, progressOf } from './shard-moves.ts';
+
+type Read = Pick<ClusterView, 'cluster' | 'liveBuckets' | 'map'>;
+
+const nameOf: Record<RebalanceKind, string> = {
+  rebalance: 'Rebalance',
+  gracefulFailover: 'Graceful failover',
+  failover: 'Failover',
+};
+
+export interface RebalanceProgress {
+  /** 0 to 1. */
+  readonly all: number;
+  /** By name of the node. */
+  readonly byNode: Readonly<Record<string, number>>;
+}
+
+/** Null while none runs. */
+export function rebalanceProgress(view: Read): RebalanceProgress | null {
+  const { balance } = view.cluster;
+  if (balance === undefined) return null;
+  const parts = view.liveBuckets().flatMap(({ uuid }) => {
+    const map = view.map(uuid);
+    if (map === null) return [];
+    return [map.forward?.plan.startsWith(balance.id) ? progressOf(map) : null];
+  });
+  const named = view.cluster.nodes.filter(({ uuid }) =>
+    [...balance.nodes, ...balance.ejected].includes(uuid),
+  );
+  const byNode = named.map(({ uuid, otpNode }) => [
+    otpNode,
+    share(parts.map((part) => part?.byNode[uuid] ?? null)),
+  ]);
+  return { all: share(parts.map((part) => part?.all ?? null)), byNode: Object.fromEntries(byNode) };
+}
+
+/** The answer of `/pools/default/rebalanceProgress`. */
+export function progressAnswer(view: Read): Record<string, unknown> {
+  const progress = rebalanceProgress(view);
+  if (progress === null) return { status: 'none', ...failureOf(view.cluster) };
+  const nodes = Object.entries(progress.byNode).map(([name, done]) => [name, { progress: done }]);
+  return { status: 'running', ...Object.fromEntries(nodes) };
+}
+
+/** The entry of `/pools/default/tasks`, which is always there. */
+export function rebalanceTask(view: Read): Record<string, unknown> {
+  const { balance, lastBalance } = view.cluster;
+  const progress = rebalanceProgress(view);
+  const common = { type: 'rebalance', statusIsStale: false, masterRequestTimedOut: false };
+  if (balance === undefined || progress === null)
+    return {
+      ...common,
+      ...(lastBalance && { statusId: lastBalance.id, subtype: lastBalance.kind }),
+      ...{ status: 'notRunning', ...failureOf(view.cluster) },
+    };
+  const nodes = Object.entries(progress.byNode).map(([name, done]) => [name, { progress: 100 * done }]);
+  return {
+    ...common,
+    ...{ statusId: balance.id, subtype: balance.kind, recommendedRefreshPeriod: 0.25, status: 'running' },
+    ...{ progress: 100 * progress.all, perNode: Object.fromEntries(nodes), detailedProgress: {} },
+  };
+}
+
+function failureOf({ lastBalance }: ClusterState): { errorMessage?: string } {
+  if (lastBalance?.outcome !== 'failed') return {};
+  const name = nameOf[lastBalance.kind];
+  return { errorMessage: `${name} failed. See logs for detailed reason. You can try again.` };
+}
+
+/** A bucket whose turn has not come counts as not begun. */
+function share(parts: readonly (Progress | null)[]): number {
+  if (parts.length === 0) return 0;
+  const done = parts.reduce((sum, part) => {
+    if (part === null) return sum;
+    return sum + (part.total === 0 ? 1 : part.done / part.total);
+  }, 0);
+  return done / parts.length;
+}

@@ -1,0 +1,123 @@
+// Tries a failed rebalance again if the settings say so: key `cluster` has its plan and the time of the next attempt, at which the
+// orchestrator starts it. Another rebalance, a failover, a change of the nodes or an administrator cancels it.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type {
+  ClusterState,
+  RebalanceOutcome,
+  RebalancePlan,
+  RebalanceRetry,
+} from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { withCounter } from './counters.ts';
+
+export const retrySetting = 'retryRebalance';
+
+export interface RetrySettings {
+  readonly enabled: boolean;
+  /** Seconds between the failure and the next attempt. */
+  readonly afterTimePeriod: number;
+  readonly maxAttempts: number;
+}
+
+export const retryDefaults: RetrySettings = { enabled: false, afterTimePeriod: 300, maxAttempts: 1 };
+
+const tickMs = 1_000;
+
+/** The cluster after the end of a plan, with the next attempt if one is due. */
+export function withRetry(
+  { retry: _, ...state }: ClusterState,
+  plan: RebalancePlan,
+  outcome: RebalanceOutcome,
+  settings: RetrySettings,
+): ClusterState {
+  const attemptsLeft = plan.attemptsLeft ?? settings.maxAttempts;
+  const isDue = plan.kind === 'rebalance' && outcome.outcome === 'failed' && attemptsLeft > 0;
+  if (!settings.enabled || !isDue) return state;
+  const { id, nodes, ejected } = plan;
+  const dueMs = outcome.endedMs + settings.afterTimePeriod * 1000;
+  return { ...state, retry: { id, nodes, ejected, dueMs, attemptsLeft } };
+}
+
+export interface RebalanceRetriesDeps {
+  view: Pick<ClusterView, 'cluster'>;
+  cluster: Pick<ClusterStore, 'change'>;
+  /** The term in which this node is the orchestrator; null: it is not. */
+  term: () => number | null;
+  /** Called after a plan was written. */
+  planned: () => void;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export class RebalanceRetries {
+  readonly #deps: RebalanceRetriesDeps;
+  #timer: Timer | null = null;
+  #isStopped = false;
+
+  constructor(deps: RebalanceRetriesDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#timer?.cancel();
+    this.#timer = this.#deps.clock.after(tickMs, () => void this.#tick());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  async #tick(): Promise<void> {
+    const { view, clock, term, log } = this.#deps;
+    const { retry, balance } = view.cluster;
+    const isDue = retry !== undefined && balance === undefined && clock.wallMs() >= retry.dueMs;
+    try {
+      if (isDue && term() !== null) await this.#retry(retry);
+    } catch (error) {
+      log.warn('rebalance.retry_failed', { reason: (error as Error).message });
+    }
+    if (!this.#isStopped) this.start();
+  }
+
+  async #retry(due: RebalanceRetry): Promise<void> {
+    const { cluster, clock, random, planned } = this.#deps;
+    await cluster.change((state) => {
+      const { retry, ...rest } = state;
+      if (retry?.id !== due.id || state.balance !== undefined) return state;
+      if (!isSameCluster(state, retry)) return rest;
+      const balance: RebalancePlan = {
+        ...{ id: random.uuid(), kind: 'rebalance', term: 0, attemptsLeft: retry.attemptsLeft - 1 },
+        ...{ nodes: retry.nodes, ejected: retry.ejected, startedMs: clock.wallMs() },
+      };
+      return withCounter({ ...rest, balance }, 'rebalance', 'start');
+    });
+    planned();
+  }
+}
+
+/** It has the nodes of the failed rebalance, and no others. */
+function isSameCluster({ nodes }: ClusterState, retry: RebalanceRetry): boolean {
+  const planned = [...retry.nodes, ...retry.ejected];
+  return nodes.length === planned.length && nodes.every(({ uuid }) => planned.includes(uuid));
+}
+
+/** The answer of `/pools/default/pendingRetryRebalance`. */
+export function pendingRetry({ retry, nodes }: ClusterState, nowMs: number): Record<string, unknown> {
+  if (retry === undefined) return { retry_rebalance: 'not_pending' };
+  const names = (ids: readonly string[]): string[] =>
+    nodes.filter(({ uuid }) => ids.includes(uuid)).map(({ otpNode }) => otpNode);
+  return {
+    ...{ retry_rebalance: 'pending', rebalance_id: retry.id, type: 'rebalance' },
+    attempts_remaining: retry.attemptsLeft,
+    retry_after_secs: Math.max(0, Math.ceil((retry.dueMs - nowMs) / 1000)),
+    known_nodes: names([...retry.nodes, ...retry.ejected]),
+    eject_nodes: names(retry.ejected),
+    delta_recovery_buckets: 'all',
+  };
+}

@@ -1,0 +1,100 @@
+// The rules of rebalance requests. A rebalance is written to the configuration; the orchestrator carries it out.
+import type { Form } from '#contract/route.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import type { ClusterStore } from '../config/cluster.store.ts';
+import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
+import { withCounter } from './counters.ts';
+import { isDataNode } from './members.ts';
+
+export interface RebalanceServiceDeps {
+  cluster: Pick<ClusterStore, 'change'>;
+  /** Wakes the orchestrator of this node. */
+  wake: () => void;
+  clock: Clock;
+  random: Random;
+}
+
+interface Wanted {
+  readonly known: readonly string[];
+  readonly ejected: readonly string[];
+}
+
+export class RebalanceService {
+  readonly #deps: RebalanceServiceDeps;
+
+  constructor(deps: RebalanceServiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Does nothing while a rebalance runs, and in a cluster of one node. */
+  async start(form: Form): Promise<void> {
+    const wanted = { known: namesIn(form['knownNodes']), ejected: namesIn(form['ejectedNodes']) };
+    if (wanted.known.length === 0) throw rebalanceRefusals.noKnownNodes();
+    await this.#deps.cluster.change((state) => {
+      const { staying, leaving } = divided(state, wanted);
+      if (state.balance !== undefined || state.nodes.length === 1) return state;
+      return this.#planned(state, staying, leaving);
+    });
+    this.#deps.wake();
+  }
+
+  /** Does nothing if that rebalance waits for no further attempt. */
+  async cancelRetry(id: string): Promise<void> {
+    await this.#deps.cluster.change((state) => {
+      const { retry, ...rest } = state;
+      return retry?.id === id ? rest : state;
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#deps.cluster.change((state) =>
+      state.balance === undefined || state.balance.stopping
+        ? state
+        : { ...state, balance: { ...state.balance, stopping: { reason: null } } },
+    );
+    this.#deps.wake();
+  }
+
+  #planned(state: ClusterState, staying: readonly NodeState[], leaving: readonly NodeState[]): ClusterState {
+    const ids = (nodes: readonly NodeState[]): string[] => nodes.map(({ uuid }) => uuid);
+    const balance = {
+      ...{ id: this.#deps.random.uuid(), kind: 'rebalance' as const, term: 0 },
+      ...{ nodes: ids(staying), ejected: ids(leaving), startedMs: this.#deps.clock.wallMs() },
+    };
+    const admitted = new Set(ids(staying));
+    const nodes = state.nodes.map((node) => (admitted.has(node.uuid) ? activated(node) : node));
+    const { retry: _, ...rest } = state;
+    return withCounter({ ...rest, nodes, balance }, 'rebalance', 'start');
+  }
+}
+
+/** Nodes that were failed over and have no recovery type leave as well. */
+function divided(
+  state: ClusterState,
+  { known, ejected }: Wanted,
+): Record<'staying' | 'leaving', NodeState[]> {
+  const names = new Set(state.nodes.map(({ otpNode }) => otpNode));
+  const isExact = names.size === new Set(known).size && known.every((name) => names.has(name));
+  if (!isExact || ejected.some((name) => !names.has(name))) throw rebalanceRefusals.mismatch();
+  const leaves = ({ otpNode, membership, recovery }: NodeState): boolean =>
+    ejected.includes(otpNode) || (membership === 'inactiveFailed' && recovery === undefined);
+  const staying = state.nodes.filter((node) => !leaves(node));
+  const leaving = state.nodes.filter(leaves);
+  if (staying.length === 0) throw rebalanceRefusals.noActiveNodes();
+  if (!staying.some(isDataNode)) throw rebalanceRefusals.noDataNodes();
+  const founder = leaving.find(({ uuid }) => uuid === state.founder);
+  if (founder) throw rebalanceRefusals.founder({ otpNode: founder.otpNode });
+  return { staying, leaving };
+}
+
+function activated({ recovery: _, ...node }: NodeState): NodeState {
+  return { ...node, membership: 'active' };
+}
+
+const namesIn = (sent: string | undefined): string[] =>
+  (sent ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import { update } from '#replog/config-store.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import { aCluster } from '../../../test/support/cluster.ts';
+import { FaultyConfigStore, StoreHistory } from '../../../test/support/faulty-config-store.ts';
+import { planned, reacted, rested } from '../../../test/support/moving-shards.ts';
+import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
+import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
+import { ClusterStore } from '../config/cluster.store.ts';
+import {
+  type BucketMap,
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  mapKey,
+  mapPrefix,
+  type NodeState,
+  type RebalanceOutcome,
+  type RebalancePlan,
+} from '../config/cluster-state.ts';
+import { ClusterView } from '../config/cluster-view.ts';
+import { pendingRetry, RebalanceRetries, retryDefaults } from './rebalance-retry.ts';
+import { Rebalancer } from './rebalancer.ts';
+
+const nodeNamed = (id: string): NodeState => ({
+  ...(aCluster().nodes[0] as NodeState),
+  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
+});
+
+const plan = (changes: Partial<RebalancePlan>): RebalancePlan => ({
+  ...{ id: 'plan', kind: 'rebalance', term: 1, nodes: [], ejected: [], startedMs: 0 },
+  ...changes,
+});
+
+const buckets = ['first', 'second'];
+
+/** A cluster whose data services only follow the maps. */
+async function cluster(names: string, on: string, random: Random = randomFrom(5)) {
+  const clock = new SimulatedClock();
+  const server = new MemoryConfigStore();
+  const history = await StoreHistory.of(server);
+  await server.put(clusterKey, aCluster({ nodes: names.split(' ').map(nodeNamed) }), 0);
+  const records = buckets.map((uuid) => [
+    uuid,
+    { uuid, name: uuid, type: 'native', state: 'ready', replicaNumber: 1 },
+  ]);
+  await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: Object.fromEntries(records) }, 0);
+  for (const uuid of buckets) await server.put(mapKey(uuid), rested(planned(on, 1)), 0);
+  const data = async (): Promise<void> => {
+    for (const { key, value, revision } of await server.list<BucketMap>(mapPrefix)) {
+      const next = reacted(value, random, 50);
+      const isSame = next.shards.every((shard, index) => shard === value.shards[index]);
+      if (!isSame) await server.put(key, next, revision);
+    }
+    clock.after(500, () => void data());
+  };
+  clock.after(100, () => void data());
+  const down = new Set<string>();
+  const ended: RebalanceOutcome[] = [];
+  const retrySettings = { ...retryDefaults };
+  const orchestrator = async (initialTerm: number | null) => {
+    const store = new FaultyConfigStore({ server, history, clock, random });
+    const view = new ClusterView(server, names.split(' ')[0] ?? '');
+    await view.start();
+    const acts = { term: initialTerm, store };
+    const rebalancer = new Rebalancer({
+      ...{ store, view, clock, log: silentLog },
+      term: () => acts.term,
+      isDown: (node) => down.has(node),
+      movesPerNode: () => 4,
+      retries: () => retrySettings,
+      ended: (outcome) => ended.push(outcome),
+    });
+    rebalancer.start();
+    const retries = new RebalanceRetries({
+      ...{ view, clock, log: silentLog, random: realRandom },
+      cluster: new ClusterStore(server, ''),
+      term: () => acts.term,
+      planned: () => rebalancer.wake(),
+    });
+    retries.start();
+    return { acts, rebalancer };
+  };
+  const change = (changes: Partial<ClusterState>) =>
+    update<ClusterState>(server, clusterKey, aCluster(), (state) => ({ ...state, ...changes }));
+  const state = async (): Promise<ClusterState> =>
+    ((await server.get<ClusterState>(clusterKey)) ?? assert.fail('no cluster')).value;
+  const map = async (uuid: string): Promise<BucketMap> =>
+    ((await server.get<BucketMap>(mapKey(uuid))) ?? assert.fail('no map')).value;
+  const untilEnded = async (): Promise<void> => {
+    for (let seconds = 0; seconds < 600; seconds++) {
+      if ((await state()).balance === undefined) return;
+      await clock.run(1_000);
+    }
+    assert.fail('the rebalance does not end');
+  };
+  return { clock, server, down, ended, retrySettings, orchestrator, change, state, map, untilEnded };
+}
+
+async function checkMaps(map: (uuid: string) => Promise<BucketMap>, nodes: string[]): Promise<void> {
+  for (const uuid of buckets) {
+    const { nodes: named, shards, forward } = await map(uuid);
+    assert.deepEqual([...named].sort(), nodes);
+    assert.equal(forward, undefined);
+    const actives = nodes.map((id) => shards.filter(({ chain }) => named[chain[0] ?? -1] === id).length);
+    assert.ok(Math.max(...actives) - Math.min(...actives) <= 1, `${actives}`);
+    assert.ok(shards.every(({ incoming, successor }) => !incoming && successor === undefined));
+  }
+}
+
+describe('the rebalancer', () => {
+  it('does nothing without a plan, and nothing on a node that is not the orchestrator', async () => {
+    const { clock, server, orchestrator, change, state } = await cluster('a b', 'a');
+    await orchestrator(1);
+    await clock.run(10_000);
+    await orchestrator(null);
+    const revision = (await server.get(clusterKey))?.revision;
+    assert.equal(revision, 1);
+    await change({ balance: plan({ nodes: ['a', 'b'], term: 2 }) });
+    await clock.run(10_000);
+    assert.notEqual((await state()).balance, undefined, 'a plan of a later orchestrator is left alone');
+  });
+
+  it('moves every bucket to the nodes that stay, and removes the others', async () => {
+    const { orchestrator, change, untilEnded, map, state, ended } = await cluster('a b c', 'a b');
+    await orchestrator(1);
+    await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
+    await untilEnded();
+    await checkMaps(map, ['b', 'c']);
+    const { nodes, left, lastBalance } = await state();
+    assert.deepEqual(
+      nodes.map(({ uuid }) => uuid),
+      ['b', 'c'],
+    );
+    assert.deepEqual([left, lastBalance?.outcome], [['a'], 'completed']);
+    assert.deepEqual(ended, [lastBalance]);
+  });
+
+  it('is continued by the next orchestrator in its term', async () => {
+    const { clock, orchestrator, change, untilEnded, map, state } = await cluster('a b c', 'a');
+    const first = await orchestrator(1);
+    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
+    await clock.run(1_500);
+    assert.notEqual((await map('first')).forward, undefined);
+    first.acts.term = null;
+    await orchestrator(2);
+    await clock.run(500);
+    assert.equal((await state()).balance?.term, 2);
+    await untilEnded();
+    await checkMaps(map, ['a', 'b', 'c']);
+  });
+
+  it('is not disturbed by two orchestrators and a faulty store', async (t) => {
+    const random = aSeed(t);
+    for (let round = 0; round < 5; round++) {
+      const { clock, orchestrator, change, state, map, ended } = await cluster('a b c', 'a b', random);
+      const both = [await orchestrator(1), await orchestrator(2)];
+      for (const { acts } of both)
+        acts.store.faults = {
+          ...{ delayMaxMs: 100, stalePercent: 10, lostRequestPercent: 5 },
+          ...{ lostAnswerPercent: 5, latePercent: 2 },
+        };
+      await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
+      for (let seconds = 0; (await state()).balance !== undefined; seconds++) {
+        assert.ok(seconds < 600, 'it does not end');
+        await clock.run(1_000);
+      }
+      for (const { acts, rebalancer } of both) {
+        acts.term = null;
+        rebalancer.stop();
+      }
+      await clock.run(20_000);
+      for (const uuid of buckets) assert.deepEqual([...(await map(uuid)).nodes].sort(), ['b', 'c']);
+      assert.ok(ended.length <= 1);
+    }
+  });
+
+  it('stops where it is, and leaves the nodes in the cluster', async () => {
+    const { clock, orchestrator, change, untilEnded, map, state } = await cluster('a b c', 'a b');
+    await orchestrator(1);
+    const running = plan({ nodes: ['b', 'c'], ejected: ['a'] });
+    await change({ balance: running });
+    await clock.run(1_500);
+    await change({ balance: { ...running, stopping: { reason: null } } });
+    await untilEnded();
+    const { nodes, lastBalance } = await state();
+    assert.deepEqual([nodes.length, lastBalance?.outcome, lastBalance?.reason], [3, 'stopped', undefined]);
+    const { shards, forward, nodes: named } = await map('first');
+    assert.equal(forward, undefined);
+    assert.ok(named.includes('a'));
+    assert.ok(shards.every(({ incoming, confirmed }) => !incoming && confirmed !== undefined));
+  });
+
+  it('fails with a reason when a node fails', async () => {
+    const { clock, down, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b');
+    await orchestrator(1);
+    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
+    await clock.run(1_000);
+    down.add('c');
+    await untilEnded();
+    const { lastBalance } = await state();
+    assert.deepEqual([lastBalance?.outcome, lastBalance?.reason], ['failed', 'Node ns_1@c does not answer.']);
+    assert.equal((await map('first')).forward, undefined);
+  });
+
+  it('tries a failed rebalance again as often as the settings say', async () => {
+    const { clock, orchestrator, change, down, retrySettings, state, untilEnded, map, ended } = await cluster(
+      'a b c',
+      'a b',
+    );
+    Object.assign(retrySettings, { enabled: true, afterTimePeriod: 60, maxAttempts: 2 });
+    await orchestrator(1);
+    down.add('c');
+    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
+    await untilEnded();
+    const waiting = pendingRetry(await state(), (await state()).retry?.dueMs ?? 0);
+    assert.deepEqual(waiting, {
+      ...{ retry_rebalance: 'pending', rebalance_id: 'plan', type: 'rebalance', attempts_remaining: 2 },
+      ...{ retry_after_secs: 0, known_nodes: ['ns_1@a', 'ns_1@b', 'ns_1@c'], eject_nodes: [] },
+      delta_recovery_buckets: 'all',
+    });
+    await clock.run(100_000);
+    assert.deepEqual([(await state()).retry?.attemptsLeft, ended.length], [1, 2], 'the second attempt');
+    down.delete('c');
+    await clock.run(60_000);
+    await untilEnded();
+    assert.deepEqual(
+      ended.map(({ outcome }) => outcome),
+      ['failed', 'failed', 'completed'],
+    );
+    assert.equal((await state()).retry, undefined);
+    await checkMaps(map, ['a', 'b', 'c']);
+  });
+
+  it('gives up after the last attempt, and tries nothing again in another cluster', async () => {
+    const { clock, orchestrator, change, down, retrySettings, state, ended } = await cluster('a b c', 'a b');
+    Object.assign(retrySettings, { enabled: true, afterTimePeriod: 5, maxAttempts: 1 });
+    await orchestrator(1);
+    down.add('c');
+    await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
+    await clock.run(200_000);
+    assert.deepEqual(
+      [ended.length, (await state()).retry, (await state()).balance],
+      [2, undefined, undefined],
+    );
+    const retry = { id: 'old', nodes: ['a', 'b'], ejected: [], dueMs: 0, attemptsLeft: 1 };
+    await change({ retry });
+    await clock.run(10_000);
+    assert.deepEqual([ended.length, (await state()).retry], [2, undefined]);
+  });
+
+  it('removes a dead node that was failed over', async () => {
+    const { down, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'b c');
+    const { nodes } = await state();
+    const failed = nodes.map((node) =>
+      node.uuid === 'a' ? { ...node, membership: 'inactiveFailed' as const } : node,
+    );
+    down.add('a');
+    await orchestrator(1);
+    await change({ nodes: failed, balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
+    await untilEnded();
+    assert.deepEqual([(await state()).left, (await state()).lastBalance?.outcome], [['a'], 'completed']);
+    await checkMaps(map, ['b', 'c']);
+  });
+
+  it('fails a dead node over: another member of each in-sync set is named', async () => {
+    const { down, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b c');
+    const before = await map('first');
+    down.add('a');
+    await orchestrator(1);
+    await change({ balance: plan({ kind: 'failover', nodes: ['b', 'c'], failing: ['a'] }) });
+    await untilEnded();
+    const { nodes, lastBalance } = await state();
+    assert.deepEqual([lastBalance?.outcome, nodes[0]?.membership], ['completed', 'inactiveFailed']);
+    const after = await map('first');
+    after.shards.forEach(({ chain, epoch }, shard) => {
+      const had = before.shards[shard]?.chain.map((node) => before.nodes[node]);
+      const has = chain.map((node) => after.nodes[node]);
+      assert.deepEqual(has, [...(had ?? []).filter((node) => node !== 'a'), undefined].slice(0, 2));
+      assert.equal(epoch, had?.[0] === 'a' ? 2 : 1);
+    });
+  });
+
+  it('does not fail over to copies that are not in sync, unless that is allowed', async () => {
+    const { server, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b c');
+    const entry = (await server.get<BucketMap>(mapKey('first'))) ?? assert.fail('no map');
+    const alone = entry.value.shards.map((shard) => ({ ...shard, inSync: shard.inSync?.slice(0, 1) ?? [] }));
+    // Its data services do not let the copies join again.
+    await server.put(mapKey('first'), { ...entry.value, shards: alone }, entry.revision);
+    await orchestrator(1);
+    const failing = plan({ kind: 'failover', nodes: ['b', 'c'], failing: ['a'] });
+    await change({ balance: failing });
+    await untilEnded();
+    const { lastBalance, nodes } = await state();
+    assert.equal(nodes[0]?.membership, 'active');
+    assert.match(`${lastBalance?.reason}`, /Shards of the bucket "first" have no other copy/);
+    await change({ balance: { ...failing, id: 'again', allowUnsafe: true } });
+    await untilEnded();
+    assert.ok(!(await map('first')).shards.some(({ chain }) => chain[0] === 0));
+    assert.equal((await state()).nodes[0]?.membership, 'inactiveFailed');
+  });
+
+  it('takes the actives from a node before it is failed over', async () => {
+    const { orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b c');
+    await orchestrator(1);
+    await change({ balance: plan({ kind: 'gracefulFailover', nodes: ['b', 'c'], failing: ['a'] }) });
+    await untilEnded();
+    const { nodes, lastBalance } = await state();
+    assert.deepEqual([lastBalance?.outcome, nodes[0]?.membership], ['completed', 'inactiveFailed']);
+    const { nodes: named, shards } = await map('first');
+    assert.ok(!named.includes('a'));
+    assert.ok(
+      shards.some(({ chain }) => chain[1] === -1),
+      'no copy is filled for it',
+    );
+  });
+});

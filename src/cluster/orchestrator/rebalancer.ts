@@ -1,0 +1,283 @@
+// Carries out the rebalance that key `cluster` holds, on the node that is the orchestrator: bucket by bucket towards a balanced map over
+// the nodes that stay, then the others leave the cluster. Each round reads what is there and takes the steps that are due, so that
+// after a crash, or on another node, the next round goes on.
+import { assert } from '#base/assert.ts';
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { type ConfigStore, type Entry, update } from '#replog/config-store.ts';
+import {
+  type BucketMap,
+  type BucketsState,
+  bucketsKey,
+  type ClusterState,
+  clusterKey,
+  mapKey,
+  type RebalanceOutcome,
+  type RebalancePlan,
+  type ShardPlacement,
+  type StoredBucket,
+} from '../config/cluster-state.ts';
+import { withoutMembers } from '../config/removed-nodes.ts';
+import type { Changing } from '../config/until.ts';
+import { planMap } from '../topology/plan-map.ts';
+import { withCounter } from './counters.ts';
+import { failoverMap, withoutNodes } from './failover-map.ts';
+import { dataNodes } from './members.ts';
+import { type RetrySettings, withRetry } from './rebalance-retry.ts';
+import { advance, endMoves, isResting, startMoves, stopMoves } from './shard-moves.ts';
+
+const roundMs = 250;
+/** A node that does not answer for so long ends the rebalance. */
+const goneMs = 20_000;
+/** A stopped rebalance waits so long for shards that are being handed over. */
+const stopMs = 10_000;
+
+export interface RebalancerDeps {
+  store: ConfigStore;
+  /** The newest configuration that this node has seen. */
+  view: Changing & { readonly cluster: ClusterState };
+  /** The term in which this node is the orchestrator; null: it is not. */
+  term: () => number | null;
+  isDown: (node: string) => boolean;
+  movesPerNode: () => number;
+  retries: () => RetrySettings;
+  /** Called after the end of each plan. */
+  ended: (outcome: RebalanceOutcome, plan: RebalancePlan) => void;
+  clock: Clock;
+  log: Log;
+}
+
+export class Rebalancer {
+  readonly #deps: RebalancerDeps;
+  #watch: { stop(): void } | null = null;
+  #timer: Timer | null = null;
+  #isRunning = false;
+  #isStopped = false;
+  #stoppingSinceMs: number | null = null;
+  readonly #downSinceMs = new Map<string, number>();
+
+  constructor(deps: RebalancerDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#watch = this.#deps.view.onChange(() => this.wake());
+    this.wake();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#watch?.stop();
+    this.#timer?.cancel();
+  }
+
+  /** Looks soon whether there is something to do. */
+  wake(): void {
+    const isDue = this.#deps.view.cluster.balance !== undefined && this.#deps.term() !== null;
+    if (!isDue || this.#isRunning || this.#isStopped) return;
+    this.#isRunning = true;
+    this.#timer = this.#deps.clock.after(0, () => void this.#run());
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log, term } = this.#deps;
+    try {
+      while (!this.#isStopped && term() !== null && (await this.#round())) await clock.sleep(roundMs);
+    } catch (error) {
+      log.warn('rebalance.round_failed', { reason: (error as Error).message });
+      await clock.sleep(roundMs);
+    }
+    this.#isRunning = false;
+    // A plan that came meanwhile is carried out; one of a later orchestrator is still there each time.
+    if (!this.#isStopped) clock.after(roundMs, () => this.wake());
+  }
+
+  /** Takes the steps that are due; false: there is no rebalance that this node may carry out. */
+  async #round(): Promise<boolean> {
+    const cluster = (await this.#deps.store.get<ClusterState>(clusterKey))?.value;
+    const plan = cluster?.balance;
+    if (!cluster || !plan || !(await this.#isOwn(plan))) return false;
+    this.#stoppingSinceMs = plan.stopping ? (this.#stoppingSinceMs ?? this.#deps.clock.monotonicMs()) : null;
+    if (!plan.stopping && plan.kind !== 'failover') {
+      const down = cluster.nodes.find(({ uuid }) => isNeeded(cluster, plan, uuid) && this.#isGone(uuid));
+      if (down !== undefined) return this.#fail(plan, `Node ${down.otpNode} does not answer.`);
+    }
+    const found = await this.#maps();
+    if (found === null) return true;
+    for (const { entry, bucket } of found.maps) {
+      if (!(await this.#carryOn(cluster, plan, bucket, entry))) return true;
+    }
+    return !(await this.#clear(found)) || !(await this.#end(plan));
+  }
+
+  /** A node may be silent for a short time, since its machine is busy or it restarts: the moves wait. */
+  #isGone(node: string): boolean {
+    const now = this.#deps.clock.monotonicMs();
+    if (!this.#deps.isDown(node)) this.#downSinceMs.delete(node);
+    else if (!this.#downSinceMs.has(node)) this.#downSinceMs.set(node, now);
+    return now - (this.#downSinceMs.get(node) ?? now) >= goneMs;
+  }
+
+  /** A plan of an earlier orchestrator becomes this one's; that of a later one is left alone. */
+  async #isOwn(plan: RebalancePlan): Promise<boolean> {
+    const term = this.#deps.term();
+    if (term === null || plan.term > term) return false;
+    if (plan.term < term) await this.#change(plan.id, (found) => ({ ...found, term }));
+    return true;
+  }
+
+  async #fail(plan: RebalancePlan, reason: string): Promise<boolean> {
+    await this.#change(plan.id, (found) => ({ ...found, stopping: found.stopping ?? { reason } }));
+    return true;
+  }
+
+  /** Null when a stale read shows a bucket without its map. */
+  async #maps(): Promise<Maps | null> {
+    const { store } = this.#deps;
+    const buckets = await store.get<BucketsState>(bucketsKey);
+    if (buckets === null) return null;
+    const mapped = Object.values(buckets.value.byUuid).filter(
+      ({ type, state }) => type !== 'cache' && state === 'ready',
+    );
+    const entries = await Promise.all(mapped.map(({ uuid }) => store.get<BucketMap>(mapKey(uuid))));
+    const maps = mapped.flatMap((bucket, index) =>
+      entries[index] ? [{ bucket, entry: entries[index] }] : [],
+    );
+    return maps.length === mapped.length ? { buckets, maps } : null;
+  }
+
+  /** Takes the bucket's next steps; true: it is where it is to be. */
+  async #carryOn(
+    cluster: ClusterState,
+    plan: RebalancePlan,
+    bucket: StoredBucket,
+    entry: Entry<BucketMap>,
+  ): Promise<boolean> {
+    if (plan.kind === 'failover') return this.#failOver(plan, bucket, entry);
+    const map = this.#directed(cluster, plan, bucket, entry.value);
+    const isStart = map.forward?.plan === plan.id && entry.value.forward?.plan !== plan.id;
+    if (isStart && !(await this.#change(plan.id, (found) => found))) return false;
+    const isOver = plan.stopping !== undefined && this.#isOverdue();
+    if (isOver || (map === entry.value && isResting(map))) return true;
+    const next = advance(map, this.#deps.movesPerNode()) ?? map;
+    if (next !== entry.value) await this.#put(entry, next);
+    return false;
+  }
+
+  /** Takes the failed nodes out of the map; true: they are. */
+  async #failOver(plan: RebalancePlan, bucket: StoredBucket, entry: Entry<BucketMap>): Promise<boolean> {
+    const { failing = [], allowUnsafe = false } = plan;
+    const positions = failing.map((id) => entry.value.nodes.indexOf(id));
+    const names = ({ chain, incoming = [] }: ShardPlacement): boolean =>
+      [...chain, ...incoming].some((node) => node >= 0 && positions.includes(node));
+    if (plan.stopping || !entry.value.shards.some(names)) return true;
+    if (!(await this.#change(plan.id, (found) => found))) return false;
+    const { map, unsafe } = failoverMap(entry.value, { failed: failing, position: () => null, allowUnsafe });
+    if (unsafe.length > 0 && !allowUnsafe) await this.#fail(plan, unsafeReason(bucket));
+    else await this.#put(entry, map);
+    return false;
+  }
+
+  /** The map with the goals of this plan; the same one if it has them. */
+  #directed(
+    cluster: ClusterState,
+    plan: RebalancePlan,
+    { replicaNumber }: StoredBucket,
+    map: BucketMap,
+  ): BucketMap {
+    if (plan.stopping) {
+      if (map.forward === undefined || map.forward.plan === stoppedPlan(plan)) return map;
+      const stopped = stopMoves(map);
+      return { ...stopped, forward: { plan: stoppedPlan(plan), chains: stopped.forward?.chains ?? [] } };
+    }
+    if (map.forward?.plan === plan.id) return map;
+    if (plan.failing) return startMoves(map, withoutNodes(map, plan.failing), plan.id);
+    const nodes = dataNodes(cluster).filter(({ id }) => plan.nodes.includes(id));
+    return startMoves(map, planMap({ nodes, replicas: replicaNumber, current: map }), plan.id);
+  }
+
+  #isOverdue(): boolean {
+    return this.#deps.clock.monotonicMs() - (this.#stoppingSinceMs ?? 0) >= stopMs;
+  }
+
+  /**
+   * Removes the goals from the maps. Writes each of them, and the list of buckets, since only that proves that they are as they were read;
+   * false: one is not.
+   */
+  async #clear({ buckets, maps }: Maps): Promise<boolean> {
+    const { store, term } = this.#deps;
+    for (const { entry } of maps) {
+      if (term() === null) return false;
+      if ((await store.put(entry.key, endMoves(entry.value), entry.revision)) === null) return false;
+    }
+    return (await store.put(bucketsKey, buckets.value, buckets.revision)) !== null;
+  }
+
+  /** Another write that came first is seen by the next round. */
+  async #put({ key, revision }: Entry<BucketMap>, map: BucketMap): Promise<void> {
+    if (this.#deps.term() !== null) await this.#deps.store.put(key, map, revision);
+  }
+
+  async #end(plan: RebalancePlan): Promise<boolean> {
+    const { store, clock, ended, term } = this.#deps;
+    const outcome: RebalanceOutcome = {
+      ...{ id: plan.id, kind: plan.kind, endedMs: clock.wallMs() },
+      outcome:
+        plan.stopping === undefined ? 'completed' : plan.stopping.reason === null ? 'stopped' : 'failed',
+      ...(plan.stopping?.reason && { reason: plan.stopping.reason }),
+    };
+    let isEnded = false;
+    await update<ClusterState | null>(store, clusterKey, null, (cluster) => {
+      assert(cluster, 'the cluster key is written at start');
+      isEnded = cluster.balance?.id === plan.id && cluster.balance.term === term();
+      return isEnded
+        ? withRetry(withoutPlan(cluster, outcome), plan, outcome, this.#deps.retries())
+        : cluster;
+    });
+    if (isEnded) ended(outcome, plan);
+    return isEnded;
+  }
+
+  /** False if the rebalance is over. */
+  async #change(id: string, change: (plan: RebalancePlan) => RebalancePlan): Promise<boolean> {
+    let isFound = false;
+    await update<ClusterState | null>(this.#deps.store, clusterKey, null, (cluster) => {
+      assert(cluster, 'the cluster key is written at start');
+      isFound = cluster.balance?.id === id;
+      return cluster.balance && isFound ? { ...cluster, balance: change(cluster.balance) } : cluster;
+    });
+    return isFound;
+  }
+}
+
+interface Maps {
+  readonly buckets: Entry<BucketsState>;
+  readonly maps: readonly { readonly bucket: StoredBucket; readonly entry: Entry<BucketMap> }[];
+}
+
+function withoutPlan({ balance, ...cluster }: ClusterState, outcome: RebalanceOutcome): ClusterState {
+  const isDone = outcome.outcome === 'completed';
+  const failing = isDone ? (balance?.failing ?? []) : [];
+  const staying = withoutMembers(cluster, isDone ? (balance?.ejected ?? []) : []);
+  const nodes = staying.nodes.map((node) =>
+    failing.includes(node.uuid) ? { ...node, membership: 'inactiveFailed' as const } : node,
+  );
+  const ended = { ...staying, nodes, lastBalance: outcome };
+  const { needsRebalance: _, ...whole } = ended;
+  const next = isDone && outcome.kind === 'rebalance' ? whole : ended;
+  return withCounter(next, outcome.kind, endNames[outcome.outcome]);
+}
+
+const endNames = { completed: 'success', stopped: 'stop', failed: 'fail' } as const;
+
+const stoppedPlan = ({ id }: RebalancePlan): string => `${id} stopped`;
+
+/** A node that was failed over leaves without its help. */
+function isNeeded({ nodes }: ClusterState, plan: RebalancePlan, id: string): boolean {
+  const isActive = nodes.some(({ uuid, membership }) => uuid === id && membership === 'active');
+  const handsOver = plan.kind === 'gracefulFailover' && plan.failing?.includes(id);
+  return plan.nodes.includes(id) || handsOver || (isActive && plan.ejected.includes(id));
+}
+
+const unsafeReason = ({ name }: StoredBucket): string =>
+  `Shards of the bucket "${name}" have no other copy that is sure to hold every durable write.`;

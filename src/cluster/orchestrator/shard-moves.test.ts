@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { planned, reacted, rested } from '../../../test/support/moving-shards.ts';
+import { aSeed, type Random } from '../../../test/support/random.ts';
+import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
+import { advance, endMoves, isResting, progressOf, startMoves, stopMoves } from './shard-moves.ts';
+
+/** What holds between any two writes of a map: nothing that is served is lost. */
+function checkStep(before: BucketMap, after: BucketMap): void {
+  after.shards.forEach((shard, index) => {
+    const old = before.shards[index] as ShardPlacement;
+    const [active = -1] = shard.chain;
+    const oldSync = old.inSync?.map(([node]) => node) ?? [old.chain[0]];
+    assert.ok(shard.epoch === old.epoch || shard.epoch === old.epoch + 1, 'epochs rise one by one');
+    if (active !== old.chain[0]) {
+      assert.equal(shard.epoch, old.epoch + 1, 'another active has another epoch');
+      assert.ok(oldSync.includes(active), 'only a member of the in-sync set is named');
+      assert.equal(old.stopped, old.epoch, 'the old active has stopped');
+      assert.equal(shard.confirmed, undefined);
+      assert.deepEqual(shard.inSync, old.inSync, 'naming leaves the in-sync set as it is');
+    }
+    const remaining = shard.inSync?.map(([node]) => node) ?? [active];
+    assert.ok(remaining.includes(active), 'the active is in its in-sync set');
+    const present = shard.chain.filter((node) => node >= 0);
+    const removed = oldSync.filter((node) => !remaining.includes(node as number));
+    if (removed.length > 0) {
+      assert.notEqual(shard.confirmed, undefined, 'nothing is dropped before the confirmation');
+      assert.ok(present.length >= 1);
+    }
+  });
+}
+
+const goals = (map: BucketMap): (string | undefined)[][] =>
+  map.shards.map(({ chain }) => chain.map((node) => map.nodes[node]));
+
+function runToRest(
+  start: BucketMap,
+  random: Random,
+  movesPerNode: number,
+): { map: BucketMap; rounds: number } {
+  let map = start;
+  for (let rounds = 0; rounds < 3_000; rounds++) {
+    if (isResting(map)) return { map: endMoves(map), rounds };
+    const next = advance(map, movesPerNode);
+    if (next) checkStep(map, next);
+    const limit = movesPerNode;
+    checkLimit(next ?? map, limit);
+    map = reacted(next ?? map, random, 40);
+  }
+  return assert.fail('the moves stand still');
+}
+
+function checkLimit({ nodes, shards }: BucketMap, limit: number): void {
+  for (const [node] of nodes.entries()) {
+    const moving = shards.filter(
+      ({ chain, incoming = [], successor }) =>
+        (incoming.length > 0 || successor !== undefined) && [...chain, ...incoming].includes(node),
+    );
+    assert.ok(moving.length <= limit, `${moving.length} moves of node ${node}`);
+  }
+}
+
+describe('moves of shards', () => {
+  it('lead to the planned map, step by step, with the limit of moves for each node', (t) => {
+    const random = aSeed(t);
+    const clusters = ['a', 'a b', 'a b c', 'b c d', 'c d', 'd'];
+    for (let round = 0; round < 12; round++) {
+      const from = rested(planned(clusters[random(clusters.length)] as string, random(3)));
+      const to = clusters[random(clusters.length)] as string;
+      const replicas = random(3);
+      const target = planned(to, replicas, from);
+      const limit = 1 + random(8);
+      const { map } = runToRest(startMoves(from, target, 'plan'), random, limit);
+      assert.deepEqual(goals(map), goals(target), `${from.nodes} to ${to}, ${replicas} replicas`);
+      assert.equal(map.forward, undefined);
+      assert.ok(
+        map.shards.every(({ incoming, successor }) => incoming === undefined && successor === undefined),
+      );
+      assert.ok(
+        map.shards.every(({ inSync, chain }) => inSync?.length === chain.filter((node) => node >= 0).length),
+      );
+    }
+  });
+
+  it('end where the shards are when they are stopped, each with an active that serves', (t) => {
+    const random = aSeed(t);
+    for (let round = 0; round < 12; round++) {
+      let map = startMoves(rested(planned('a b', 1)), planned('b c', 1, rested(planned('a b', 1))), 'plan');
+      for (let steps = random(20); steps > 0; steps--) map = reacted(advance(map, 8) ?? map, random, 40);
+      const stopped = stopMoves(map);
+      const { map: end } = runToRest(stopped, random, 64);
+      assert.ok(
+        end.shards.every(({ confirmed, stopped: at, epoch }) => confirmed !== undefined && at !== epoch),
+      );
+      const moved = goals(end).filter((chain, shard) => chain.join() !== goals(map)[shard]?.join());
+      assert.ok(moved.length <= 8 * 3, `${moved.length} shards went on`);
+    }
+  });
+
+  it('continue for a shard whose active has stopped for its successor already', () => {
+    const from = rested(planned('a', 0));
+    let map = startMoves(from, planned('b', 0, from), 'plan');
+    for (let steps = 0; steps < 2; steps++) map = reacted(advance(map, 1) ?? map, () => 0, 100);
+    const handedOver = map.shards.findIndex(({ stopped, epoch }) => stopped === epoch);
+    assert.notEqual(handedOver, -1);
+    const { map: end } = runToRest(stopMoves(map), () => 0, 1);
+    goals(end).forEach((chain, shard) => {
+      assert.deepEqual(chain, [shard === handedOver ? 'b' : 'a']);
+    });
+    assert.equal(end.shards[handedOver]?.epoch, 2, 'moved once');
+  });
+
+  it('report what is done, in all and by node', () => {
+    const from = rested(planned('a', 0));
+    const map = startMoves(from, planned('a b', 0, from), 'plan');
+    assert.deepEqual(progressOf(map), {
+      all: { done: 32, total: 64 },
+      byNode: { a: { done: 32, total: 64 }, b: { done: 0, total: 32 } },
+    });
+    const { map: end } = runToRest(map, () => 0, 4);
+    assert.deepEqual(progressOf(end).byNode, { a: { done: 32, total: 32 }, b: { done: 32, total: 32 } });
+  });
+
+  it('give a shard that lost all copies to a new node, empty', () => {
+    const lost: BucketMap = {
+      ...rested(planned('a b', 0)),
+      shards: Array.from({ length: 64 }, () => ({ epoch: 5, chain: [-1] })),
+    };
+    const map = advance(startMoves(lost, planned('a b', 0, lost), 'plan'), 64);
+    assert.ok(map?.shards.every(({ epoch, chain, inSync }) => epoch === 6 && chain[0] !== -1 && !inSync));
+  });
+
+  it('wait for the confirmation of the active, and for copies that are not in sync', () => {
+    const from = rested(planned('a b', 1));
+    const { confirmed: _, ...unconfirmed } = from.shards[0] as ShardPlacement;
+    const waiting = { ...from, shards: from.shards.map(() => unconfirmed) };
+    const target = planned('b c', 1, from);
+    assert.equal(advance(startMoves(waiting, target, 'plan'), 64), null);
+    const filling = advance(startMoves(from, target, 'plan'), 64);
+    assert.ok(filling);
+    assert.equal(advance(filling, 64), null, 'copies are filling');
+  });
+
+  it('name another member when an active has stopped by itself', () => {
+    const from = rested(planned('a b', 1));
+    const stopped = from.shards.map((shard, index) => {
+      const { confirmed: _, ...rest } = shard;
+      return index === 0 ? { ...rest, stopped: shard.epoch } : shard;
+    });
+    const map = advance({ ...from, shards: stopped }, 4);
+    const [before, after] = [from.shards[0] as ShardPlacement, map?.shards[0]];
+    assert.deepEqual([after?.epoch, after?.chain], [before.epoch + 1, [...before.chain].reverse()]);
+    assert.equal(map?.shards[1], from.shards[1]);
+  });
+
+  it('name the same active again when it has stopped and no other member is in sync', () => {
+    const from = rested(planned('a b', 1));
+    const [first] = from.shards as [ShardPlacement];
+    const { confirmed: _, ...rest } = first;
+    const alone = { ...rest, stopped: 1, inSync: (first.inSync ?? []).slice(0, 1) };
+    const map = advance({ ...from, shards: [alone, ...from.shards.slice(1)] }, 4);
+    assert.deepEqual([map?.shards[0]?.epoch, map?.shards[0]?.chain], [2, first.chain]);
+  });
+});

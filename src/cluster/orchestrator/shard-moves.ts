@@ -1,0 +1,171 @@
+// The steps of a shard from the nodes that have it to those that are to have it. Each step is one change of the bucket's map after
+// which every shard still has its in-sync set: the newcomer receives a copy that clients do not see, joins the in-sync set, the old
+// active stops, the new one is named with the next epoch and confirms it, and what is left over is dropped. Every step depends only
+// on the map, so that another orchestrator continues from it.
+import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
+import { namedShard, shardMembers } from '../topology/named-shard.ts';
+
+type Chain = readonly number[];
+
+/** The map with the chains of `target` as the goal of its shards, for the plan of this id. */
+export function startMoves(map: BucketMap, target: BucketMap, plan: string): BucketMap {
+  const nodes = [...map.nodes, ...target.nodes.filter((id) => !map.nodes.includes(id))];
+  const positions = target.nodes.map((id) => nodes.indexOf(id));
+  const chains = target.shards.map(({ chain }) => chain.map((position) => positions[position] ?? -1));
+  return { ...map, nodes, forward: { plan, chains } };
+}
+
+/** The map in which shards stay where they are. One whose active has already stopped continues to move, since another node is to serve it. */
+export function stopMoves(map: BucketMap): BucketMap {
+  const chains = map.shards.map((shard, index) => (hasStopped(shard) ? goalOf(map, index) : shard.chain));
+  const shards = map.shards.map((shard) => (hasStopped(shard) ? shard : withoutSuccessor(shard)));
+  return { ...map, shards, forward: { plan: map.forward?.plan ?? '', chains } };
+}
+
+/** The map without a goal, and without nodes that no shard names. */
+export function endMoves({ forward: _, ...map }: BucketMap): BucketMap {
+  const used = new Set(map.shards.flatMap((shard) => [...shardMembers(shard), ...syncedOf(shard)]));
+  const nodes = map.nodes.filter((_, position) => used.has(position));
+  const at = (position: number): number => nodes.indexOf(map.nodes[position] ?? '');
+  return { ...map, nodes, shards: map.shards.map((shard) => renumbered(shard, at)) };
+}
+
+const syncedOf = ({ inSync = [] }: ShardPlacement): number[] => inSync.map(([position]) => position);
+
+function renumbered(shard: ShardPlacement, at: (position: number) => number): ShardPlacement {
+  return {
+    ...shard,
+    chain: shard.chain.map(at),
+    ...(shard.incoming && { incoming: shard.incoming.map(at) }),
+    ...(shard.inSync && { inSync: shard.inSync.map(([position, boot]) => [at(position), boot] as const) }),
+    ...(shard.successor !== undefined && { successor: at(shard.successor) }),
+  };
+}
+
+/** True when every shard is on its planned nodes, and its active serves it. */
+export const isResting = (map: BucketMap): boolean =>
+  map.shards.every((shard, index) => isAtGoal(shard, goalOf(map, index)));
+
+/** The map after all steps that can be taken now; null: there is none. */
+export function advance(map: BucketMap, movesPerNode: number): BucketMap | null {
+  const slots = new Slots(movesPerNode);
+  for (const [index, shard] of map.shards.entries()) {
+    if (isMoving(shard)) slots.take(involved(shard, goalOf(map, index)));
+  }
+  const shards = map.shards.map((shard, index) => {
+    const goal = goalOf(map, index);
+    if (isPlaced(shard, goal)) return shard;
+    if (!isMoving(shard) && !slots.takeIfFree(involved(shard, goal))) return shard;
+    return step(shard, goal);
+  });
+  return shards.every((shard, index) => shard === map.shards[index]) ? null : { ...map, shards };
+}
+
+/** How many of the shards that a node has or is to have are on their planned nodes. */
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+export function progressOf(map: BucketMap): { all: Progress; byNode: Record<string, Progress> } {
+  const shards = map.shards.map((shard, index) => {
+    const goal = goalOf(map, index);
+    return { isDone: isAtGoal(shard, goal), members: new Set([...shardMembers(shard), ...goal]) };
+  });
+  const count = (chosen: typeof shards): Progress => ({
+    done: chosen.filter(({ isDone }) => isDone).length,
+    total: chosen.length,
+  });
+  const byNode = map.nodes.map((id, position) => [
+    id,
+    count(shards.filter(({ members }) => members.has(position))),
+  ]);
+  return { all: count(shards), byNode: Object.fromEntries(byNode) };
+}
+
+/** One step of a shard that is not at its goal; the same shard: it waits for its active, or for a copy. */
+function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
+  const [active = -1] = shard.chain;
+  const [wanted = -1] = goal;
+  if (active < 0) return { epoch: shard.epoch + 1, chain: goal };
+  if (hasStopped(shard)) return namedShard(shard, heirOf(shard, wanted), goal);
+  if (shard.confirmed === undefined) return shard;
+  const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
+  if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
+  const isReady = goal.every((node) => node < 0 || isInSync(shard, node));
+  if (!isReady && !isSame(goal, shard.chain)) return shard;
+  if (active === wanted) return atGoal(shard, goal);
+  return shard.successor === wanted ? shard : { ...shard, successor: wanted };
+}
+
+/**
+ * The member of the in-sync set that serves next: the wanted one, else another than the active, which may have stopped because it was
+ * restarted and has lost what was only in memory.
+ */
+function heirOf(shard: ShardPlacement, wanted: number): number {
+  const [active = -1] = shard.chain;
+  const candidates = [shard.successor ?? wanted, wanted, ...shardMembers(shard)];
+  return candidates.find((node) => node !== active && isInSync(shard, node)) ?? active;
+}
+
+/** Nodes that are left over leave the in-sync set by a change of the active. */
+function atGoal(shard: ShardPlacement, goal: Chain): ShardPlacement {
+  const { incoming: _, successor: __, ...rest } = shard;
+  return { ...rest, chain: goal };
+}
+
+const isAtGoal = (shard: ShardPlacement, goal: Chain): boolean =>
+  isPlaced(shard, goal) && syncedOf(shard).every((node) => goal.includes(node));
+
+/** Its active serves it, and no other node is to have a copy. */
+const isPlaced = (shard: ShardPlacement, goal: Chain): boolean =>
+  isSame(shard.chain, goal) && !isMoving(shard) && !hasStopped(shard) && isServed(shard);
+
+/** A shard that never had another copy needs no confirmation. */
+const isServed = ({ confirmed, inSync }: ShardPlacement): boolean =>
+  confirmed !== undefined || inSync === undefined;
+
+const isMoving = ({ incoming = [], successor }: ShardPlacement): boolean =>
+  incoming.length > 0 || successor !== undefined;
+
+const hasStopped = ({ stopped, epoch }: ShardPlacement): boolean => stopped === epoch;
+
+const goalOf = ({ forward, shards }: BucketMap, index: number): Chain =>
+  forward?.chains[index] ?? shards[index]?.chain ?? [];
+
+const isInSync = ({ chain, inSync }: ShardPlacement, node: number): boolean =>
+  inSync?.some(([position]) => position === node) ?? chain[0] === node;
+
+const involved = (shard: ShardPlacement, goal: Chain): Set<number> =>
+  new Set([...shardMembers(shard), ...goal.filter((node) => node >= 0)]);
+
+const isSame = (a: Chain, b: Chain): boolean =>
+  a.length === b.length && a.every((node, place) => node === b[place]);
+
+function withoutSuccessor({ successor: _, ...rest }: ShardPlacement): ShardPlacement {
+  return rest;
+}
+
+/** How many shards of each node move at once. */
+class Slots {
+  readonly #limit: number;
+  readonly #taken = new Map<number, number>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  take(nodes: Iterable<number>): void {
+    for (const node of nodes) this.#taken.set(node, this.#of(node) + 1);
+  }
+
+  takeIfFree(nodes: ReadonlySet<number>): boolean {
+    if ([...nodes].some((node) => this.#of(node) >= this.#limit)) return false;
+    this.take(nodes);
+    return true;
+  }
+
+  #of(node: number): number {
+    return this.#taken.get(node) ?? 0;
+  }
+}

@@ -1,0 +1,129 @@
+// This node's part in the connections between nodes: its certificate, requests to and from other managers, and on the founder the
+// configuration store that it serves. A node that is alone has none of it until it adds another.
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { Channel } from '#replog/served/channel.ts';
+import {
+  type NodeAddress,
+  type NodeCredentials,
+  type NodeProtocol,
+  nodeProtocols,
+} from '#replog/served/node-connect.adapter.ts';
+import { StoreServer } from '#replog/served/store-server.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import type { NodeCertificates } from './node-certificates.ts';
+import { Peers } from './peers.ts';
+
+/** The way to other nodes. */
+export interface NodeNet {
+  connect(address: NodeAddress, credentials: NodeCredentials, protocol: NodeProtocol): Promise<Channel>;
+  /** The messages of an accepted connection. */
+  channelOf(socket: TLSSocket): Channel;
+}
+
+export interface InterNodeDeps {
+  view: ClusterView;
+  store: ConfigStore;
+  identity: NodeIdentity;
+  certificates: NodeCertificates;
+  net: NodeNet;
+  /** This node stores the configuration of its cluster. */
+  isFounder: boolean;
+  clock: Clock;
+  log: Log;
+}
+
+/** Where other nodes reach the port between nodes. A node without a name is on the same machine. */
+export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress => ({
+  ...{ nodeId: uuid, host: hostname ?? '127.0.0.1', port: ports.distTLS },
+});
+
+/** How long a node that left may still learn from its connections that it did. */
+const closeDelayMs = 1_000;
+
+export class InterNode {
+  readonly peers: Peers;
+  readonly #deps: InterNodeDeps;
+  #server: Promise<StoreServer> | null = null;
+  readonly #channels = new Map<Channel, string>();
+  readonly #leaving = new WeakSet<Channel>();
+  #watch: { stop(): void } | null = null;
+
+  constructor(deps: InterNodeDeps) {
+    this.#deps = deps;
+    this.peers = new Peers({ ...deps, connect: (nodeId) => this.#connect(nodeId) });
+  }
+
+  /** Call when the configuration is read. */
+  start(): void {
+    this.#watch = this.#deps.view.onChange(() => this.#closeLeaving());
+  }
+
+  async stop(): Promise<void> {
+    this.#watch?.stop();
+    this.peers.stop();
+    for (const channel of this.#channels.keys()) channel.close();
+    (await this.#server)?.stop();
+  }
+
+  /** Serves a connection whose certificate names this node. */
+  accept(socket: TLSSocket, nodeId: string, protocol: NodeProtocol): void {
+    const channel = this.#deps.net.channelOf(socket);
+    this.#channels.set(channel, nodeId);
+    socket.once('close', () => this.#channels.delete(channel));
+    if (protocol === nodeProtocols.store) void this.#serveStore(channel, nodeId);
+    else if (this.#isMember(nodeId)) this.peers.serve(channel, nodeId);
+    else channel.close();
+  }
+
+  async #serveStore(channel: Channel, nodeId: string): Promise<void> {
+    const { isFounder, view } = this.#deps;
+    if (!isFounder) {
+      channel.close();
+      return;
+    }
+    const server = await this.#storeServer();
+    if (this.#isMember(nodeId)) server.serve(channel);
+    else if ((view.cluster.left ?? []).includes(nodeId)) server.refuse(channel, 'removed');
+    else server.refuse(channel, 'unknown');
+  }
+
+  #storeServer(): Promise<StoreServer> {
+    this.#server ??= this.#startServer();
+    return this.#server;
+  }
+
+  async #startServer(): Promise<StoreServer> {
+    const { store, view, identity } = this.#deps;
+    const server = new StoreServer({ store, identity: view.cluster.uuid, bootId: identity.bootId });
+    await server.start();
+    return server;
+  }
+
+  #isMember(nodeId: string): boolean {
+    return this.#deps.view.cluster.nodes.some(({ uuid }) => uuid === nodeId);
+  }
+
+  /** Closes the connections of nodes that left the cluster. */
+  #closeLeaving(): void {
+    for (const [channel, nodeId] of this.#channels) {
+      if (this.#isMember(nodeId) || this.#leaving.has(channel)) continue;
+      this.#leaving.add(channel);
+      this.peers.forget(nodeId);
+      this.#deps.clock.after(closeDelayMs, () => channel.close());
+    }
+  }
+
+  async #connect(nodeId: string): Promise<Channel> {
+    const { view, certificates, net } = this.#deps;
+    const node = view.cluster.nodes.find(({ uuid }) => uuid === nodeId);
+    const own = certificates.own();
+    if (node === undefined || own === null)
+      throw new Error(`node ${nodeId} is not in this cluster, or this node has no certificate for it`);
+    return net.connect(nodeAddressOf(node), own, nodeProtocols.manager);
+  }
+}

@@ -1,0 +1,25 @@
+// Refusals of requests about rebalances.
+import { defineRefusals } from '#contract/refusal.ts';
+
+export const rebalanceRefusals = defineRefusals('rebalance', {
+  noKnownNodes: {
+    value: () => ({ empty_known_nodes: 1 }),
+    sample: '{"empty_known_nodes":1}',
+    when: 'knownNodes is missing or empty.',
+  },
+  mismatch: {
+    value: () => ({ mismatch: 1 }),
+    sample: '{"mismatch":1}',
+    when: 'knownNodes are not exactly the nodes of the cluster, or ejectedNodes are not among them.',
+  },
+  noActiveNodes: { as: 'text', text: 'No active nodes left', published: true },
+  noDataNodes: {
+    value: () => ({ noKVNodesLeft: 1 }),
+    sample: '{"noKVNodesLeft":1}',
+    when: 'No node that stays runs the data service.',
+  },
+  founder: {
+    as: 'text',
+    text: 'The node {otpNode} stores the configuration of this cluster and cannot be removed from it.',
+  },
+});

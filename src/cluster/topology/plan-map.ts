@@ -1,0 +1,150 @@
+// Plans which nodes hold which shards of a bucket: balanced, copies in different server groups, and with the fewest copies to fill.
+// Two steps, each solved exactly: first the nodes of every shard, then which of them is the active.
+import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
+import { FlowNetwork } from './cheapest-flow.ts';
+import { paddedChain, shardCount } from './vbucket-map.ts';
+
+/** A node that may hold data. */
+export interface DataNode {
+  readonly id: string;
+  /** Nodes of one server group may fail together. */
+  readonly group: string;
+}
+
+export interface MapPlan {
+  readonly nodes: readonly DataNode[];
+  /** How many copies besides the active are wanted. */
+  readonly replicas: number;
+  /** Null: the bucket is new. */
+  readonly current: BucketMap | null;
+}
+
+/** Costs, the most important first: each weight exceeds the largest possible sum of the smaller ones. */
+const weight = { group: 2 ** 42, balance: 2 ** 28, fill: 2 ** 20, keepActive: 2 ** 12, spread: 1 } as const;
+const spreadMax = 16;
+
+/** The ids of the nodes of one shard, the active first; null where there is none. */
+type Holders = readonly (string | null)[];
+
+/**
+ * Plans the bucket's map. Its `nodes` are the planned ones in their order; epochs are those of the current map.
+ * Actives differ by at most one shard between any two nodes, and so do all copies where server groups allow it. No node holds a shard
+ * twice: with too few nodes, -1 stands for the missing copies.
+ */
+export function planMap({ nodes, replicas, current }: MapPlan): BucketMap {
+  const before = holdersOf(current);
+  const sets = chooseHolders(nodes, Math.min(replicas + 1, nodes.length), before);
+  const actives = chooseActives(nodes, sets, before);
+  const positions = new Map(nodes.map(({ id }, position) => [id, position]));
+  return {
+    nodes: nodes.map(({ id }) => id),
+    shards: sets.map((set, shard) => ({
+      epoch: current?.shards[shard]?.epoch ?? 1,
+      chain: chainOf(positions, set, actives[shard], before[shard] ?? [], replicas + 1),
+    })),
+  };
+}
+
+function holdersOf(map: BucketMap | null): Holders[] {
+  const nameOf = (position: number): string | null => map?.nodes[position] ?? null;
+  return Array.from({ length: shardCount }, (_, shard) => (map?.shards[shard]?.chain ?? []).map(nameOf));
+}
+
+/** The set of nodes of each shard. */
+function chooseHolders(nodes: readonly DataNode[], copies: number, before: readonly Holders[]): string[][] {
+  const network = new FlowNetwork();
+  const [source, sink] = [network.addPoint(), network.addPoint()];
+  const nodePoints = addNodePoints(network, nodes, sink);
+  const groups = groupsOf(nodes);
+  const choices = before.map((holders, shard) => {
+    const wanted = network.addPoint();
+    network.addEdge(source, wanted, copies, 0);
+    return groups.flatMap((members) => {
+      const group = network.addPoint();
+      for (let count = 0; count < copies; count++) network.addEdge(wanted, group, 1, count * weight.group);
+      return members.map(({ id, position }) => {
+        const cost = holdingCost(holders, id) + spreadCost(shard, position);
+        return { id, edge: network.addEdge(group, nodePoints[position] as number, 1, cost) };
+      });
+    });
+  });
+  network.fill(source, sink);
+  return choices.map((of) => of.filter(({ edge }) => network.flow(edge) > 0).map(({ id }) => id));
+}
+
+/** The active of each shard, one of its nodes; undefined where it has none. */
+function chooseActives(
+  nodes: readonly DataNode[],
+  sets: readonly (readonly string[])[],
+  before: readonly Holders[],
+): (string | undefined)[] {
+  const network = new FlowNetwork();
+  const [source, sink] = [network.addPoint(), network.addPoint()];
+  const nodePoints = new Map(
+    addNodePoints(network, nodes, sink).map((point, position) => [nodes[position]?.id, point]),
+  );
+  const choices = sets.map((set, shard) => {
+    const wanted = network.addPoint();
+    network.addEdge(source, wanted, 1, 0);
+    return set.map((id) => {
+      const point = nodePoints.get(id) as number;
+      return { id, edge: network.addEdge(wanted, point, 1, activatingCost(before[shard] ?? [], id)) };
+    });
+  });
+  network.fill(source, sink);
+  return choices.map((of) => of.find(({ edge }) => network.flow(edge) > 0)?.id);
+}
+
+/** Adds a point for each node, from which each further shard costs more than the one before. */
+function addNodePoints(network: FlowNetwork, nodes: readonly DataNode[], sink: number): number[] {
+  return nodes.map(() => {
+    const point = network.addPoint();
+    for (let count = 1; count <= shardCount; count++) network.addEdge(point, sink, 1, count * weight.balance);
+    return point;
+  });
+}
+
+function holdingCost(holders: Holders, id: string): number {
+  const member = holders.indexOf(id);
+  if (member === 0) return 0;
+  return member > 0 ? weight.keepActive : weight.fill;
+}
+
+/** Prefers the present active, then nodes that have a copy: they serve before other copies are filled. */
+function activatingCost(holders: Holders, id: string): number {
+  return Math.min(holdingCost(holders, id), 2 * weight.keepActive);
+}
+
+/** Spreads replicas: otherwise all replicas of a node's shards would be on one other node, which would do all its work after a failover. */
+function spreadCost(shard: number, position: number): number {
+  const mixed = Math.imul((shard + 1) * 0x9e3779b1 + position, 0x85ebca6b);
+  return weight.spread * (((mixed ^ (mixed >>> 13)) >>> 0) % spreadMax);
+}
+
+type Group = readonly { readonly id: string; readonly position: number }[];
+
+function groupsOf(nodes: readonly DataNode[]): Group[] {
+  const members = nodes.map(({ id, group }, position) => ({ id, group, position }));
+  return Object.values(Object.groupBy(members, ({ group }) => group)).map((group) => group ?? []);
+}
+
+/** Copies that stay keep their positions in the chain, unless one of them becomes the active. */
+function chainOf(
+  positions: ReadonlyMap<string, number>,
+  set: readonly string[],
+  active: string | undefined,
+  before: Holders,
+  length: number,
+): ShardPlacement['chain'] {
+  const others = set.filter((id) => id !== active);
+  const replicas: (string | undefined)[] = Array.from({ length: length - 1 }, (_, index) =>
+    others.find((id) => id === before[index + 1]),
+  );
+  const rest = others.filter((id) => !replicas.includes(id));
+  const filled = replicas.map((id) => id ?? rest.shift());
+  const ids = [active, ...filled.filter((id) => id !== undefined)];
+  return paddedChain(
+    ids.map((id) => positions.get(id ?? '') ?? -1),
+    length,
+  );
+}

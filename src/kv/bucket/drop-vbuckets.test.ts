@@ -1,0 +1,90 @@
+// Vbuckets that a node has no longer leave its memory, its disk and its counts.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import type { ShardSpec } from '../admin.ts';
+import { DurabilityLevel } from '../data/documents.ts';
+import { MemoryDisk } from '../disk/memory-engine.ts';
+
+const files = { folder: '/drop', bucketUuid: 'd', incarnation: 1, fileCount: 4 };
+const manifest = {
+  uid: '1',
+  scopes: [
+    {
+      ...{ name: '_default', uid: '0' },
+      collections: [
+        { name: '_default', uid: '0' },
+        { name: 'c', uid: '8' },
+      ],
+    },
+  ],
+};
+const gone = 5;
+const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
+  Array.from({ length: 64 }, (_, shard) => ({
+    ...{ state: shard === gone ? state : 'active', epoch, replicas: [] },
+  }));
+
+async function settled(b: BucketUnderTest): Promise<void> {
+  for (let i = 0; i < 40; i++) {
+    b.tick(25);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const fill = (b: BucketUnderTest, value: string): void => {
+  for (let i = 0; i < 20; i++)
+    for (const vb of [gone, 6])
+      for (const key of [`k${i}`, `8:k${i}`]) assert.equal(b.store(key, { vb, value }), Status.success);
+  for (const vb of [gone, 6]) assert.equal(b.remove('k3', { vb }), Status.success);
+};
+
+const counts = ({ bucket }: BucketUnderTest) => {
+  const { items, vbuckets, collectionItems } = bucket.stats();
+  return { items, active: vbuckets.active.items, collections: Object.entries(collectionItems) };
+};
+
+for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
+  test(`${policy}: a dropped vbucket leaves memory, disk and counts, and can be filled anew`, async () => {
+    const disk = new MemoryDisk();
+    const start = (state: ShardSpec['state'], epoch: number) =>
+      new BucketUnderTest({
+        ...(policy !== 'ephemeral' && { storage: { disk: disk.engine(), files }, evictionPolicy: policy }),
+        ...{ manifest, shards: shards(state, epoch) },
+        rules: {
+          ...{ quotaBytes: 2 ** 28, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
+        },
+      }).start();
+    const b = await start('active', 1);
+    fill(b, 'v'.repeat(3000));
+    await settled(b);
+    // Some of it is not on disk yet.
+    assert.equal(b.store('k4', { vb: gone, value: 'newer' }), Status.success);
+    const before = counts(b);
+    await b.bucket.followShards(shards('dead', 2));
+    const dropping = b.bucket.drop([gone]);
+    await settled(b);
+    await dropping;
+    const { rows } = b.bucket;
+    assert.deepEqual(
+      [rows.highSeqno[gone], rows.items[gone], rows.dirtyCount[gone], rows.epoch[gone]],
+      [0, 0, 0, 2],
+    );
+    assert.deepEqual(counts(b).items, before.items / 2);
+    assert.deepEqual(
+      counts(b).collections,
+      before.collections.map(([id, count]) => [id, count / 2]),
+    );
+    assert.equal(b.find('k1', 6), Status.success);
+    if (policy === 'ephemeral') return;
+    await b.bucket.stop();
+    const again = await start('dead', 2);
+    await settled(again);
+    assert.deepEqual([again.bucket.rows.highSeqno[gone], again.bucket.rows.epoch[gone]], [0, 2]);
+    assert.deepEqual(counts(again), counts(b));
+    await again.bucket.followShards(shards('active', 3));
+    assert.equal(again.find('k1', gone), Status.keyNotFound);
+    assert.equal(again.store('k1', { vb: gone }), Status.success);
+    await again.bucket.stop();
+  });

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DurabilityLevel } from '#kv/data/documents.ts';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
+import { ManualClock } from '../../../../test/support/manual-clock.ts';
+import { VbucketRows } from '../../vbucket/rows.ts';
+import { VbucketProgress } from './progress.ts';
+
+const { majority, majorityAndPersistActive, persistToMajority } = DurabilityLevel;
+
+function aProgress(replicaNumber: number) {
+  const rows = new VbucketRows(2);
+  const progress = new VbucketProgress(rows, new ManualClock(), { replicaNumber });
+  rows.highSeqno.fill(10);
+  return { rows, progress };
+}
+const withB = { others: ['b'], size: 2, isFrozen: false };
+
+describe('VbucketProgress', () => {
+  it('commits at once where no other node is in the in-sync set', () => {
+    const { progress } = aProgress(0);
+    assert.equal(progress.committedSeqno(0), 10);
+    assert.ok(progress.reaches(0, 10, majority));
+    assert.ok(progress.hasMajority(0));
+  });
+
+  it('commits what every member has received', () => {
+    const { progress } = aProgress(2);
+    progress.beginMembers(0, { others: ['b', 'c'], size: 3, isFrozen: false });
+    progress.copied(0, 'b', 9, 0);
+    assert.ok(!progress.reaches(0, 1, majority));
+    progress.copied(0, 'c', 7, 0);
+    progress.copied(0, 'd', 1, 1);
+    assert.ok(progress.reaches(0, 7, majority) && !progress.reaches(0, 8, majority));
+    assert.equal(progress.committedSeqno(1), 10, 'another vbucket has no copies');
+  });
+
+  it('commits nothing while the outcome of a change of the set is unknown, and nothing with too few members', () => {
+    const { progress } = aProgress(1);
+    progress.beginMembers(0, withB);
+    progress.copied(0, 'b', 3, 0);
+    progress.setMembers(0, { ...withB, isFrozen: true });
+    progress.copied(0, 'b', 6, 0);
+    assert.ok(progress.reaches(0, 3, majority) && !progress.reaches(0, 4, majority));
+    progress.setMembers(0, null);
+    assert.ok(!progress.hasMajority(0), 'this node alone is no majority of two');
+  });
+
+  it('waits for a joining member before the configuration lists it, and acknowledges only afterwards', () => {
+    const { progress, rows } = aProgress(1);
+    progress.setMembers(0, { others: ['b'], size: 1, isFrozen: false });
+    rows.highSeqno[0] = 12;
+    assert.equal(progress.committedSeqno(0), 10, 'the committed seqno does not fall');
+    progress.copied(0, 'b', 12, 0);
+    assert.ok(!progress.reaches(0, 12, majority));
+    progress.setMembers(0, withB);
+    assert.ok(progress.reaches(0, 12, majority));
+  });
+
+  it('counts the members that have a write on disk', () => {
+    const { progress, rows } = aProgress(1);
+    progress.beginMembers(0, withB);
+    progress.copied(0, 'b', 10, 4);
+    assert.ok(!progress.reaches(0, 5, majorityAndPersistActive));
+    rows.persistedSeqno[0] = 6;
+    assert.ok(progress.reaches(0, 6, majorityAndPersistActive));
+    assert.ok(progress.reaches(0, 4, persistToMajority) && !progress.reaches(0, 5, persistToMajority));
+  });
+
+  it('counts the active among the members that have a write on disk, since it stays active when all restart', () => {
+    const { progress, rows } = aProgress(2);
+    progress.beginMembers(0, { others: ['b', 'c'], size: 3, isFrozen: false });
+    for (const copy of ['b', 'c']) progress.copied(0, copy, 10, 10);
+    rows.persistedSeqno[0] = 4;
+    assert.ok(progress.reaches(0, 4, persistToMajority) && !progress.reaches(0, 5, persistToMajority));
+  });
+
+  it('refuses durable writes with three copies', () => {
+    const { progress } = aProgress(3);
+    progress.setMembers(0, { others: ['b', 'c', 'd'], size: 4, isFrozen: false });
+    assert.ok(!progress.hasMajority(0));
+  });
+
+  it('forgets what an earlier boot of a copy has received', () => {
+    const { progress } = aProgress(1);
+    progress.copied(0, 'b', 8, 8);
+    progress.forgetCopy(0, 'b');
+    progress.beginMembers(0, withB);
+    assert.ok(!progress.reaches(0, 1, majority));
+  });
+});
+
+describe('a majority write of a bucket with copies', () => {
+  const rules = { quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: 0, replicaNumber: 1 } as const;
+  const durability = majority;
+
+  it('is impossible before a copy is in the in-sync set', async () => {
+    const bucket = await new BucketUnderTest({ rules }).start();
+    assert.equal(bucket.store('k', { durability }), Status.durabilityImpossible);
+    assert.equal(bucket.bucket.documents.highSeqno(0), 0, 'nothing is written');
+  });
+
+  it('is visible once every member has received it', async () => {
+    const bucket = await new BucketUnderTest({ rules }).start();
+    const { progress } = bucket.bucket;
+    progress.setMembers(0, withB);
+    assert.equal(bucket.store('k', { value: 'old' }), Status.success);
+    assert.equal(bucket.result.pending, 0, 'a write without a level waits for nobody');
+    assert.equal(bucket.store('k', { value: 'new', durability }), Status.success);
+    const token = bucket.result.pending;
+    assert.equal(bucket.store('k', { durability }), Status.syncWriteInProgress);
+    assert.equal(bucket.find('k'), Status.success);
+    assert.equal(bucket.value, 'old');
+    progress.copied(0, 'b', 1, 0);
+    assert.equal(bucket.resolved.get(token), undefined);
+    progress.copied(0, 'b', 2, 0);
+    assert.equal(bucket.resolved.get(token), Status.success);
+    assert.equal(bucket.find('k'), Status.success);
+    assert.equal(bucket.value, 'new');
+  });
+
+  it('is answered as ambiguous after its timeout, and becomes visible when it is committed', async () => {
+    const bucket = await new BucketUnderTest({ rules }).start();
+    const { progress } = bucket.bucket;
+    progress.setMembers(0, withB);
+    bucket.store('k', { durability, durabilityTimeoutMs: 100 });
+    bucket.tick(200);
+    assert.deepEqual([...bucket.resolved.values()], [Status.syncWriteAmbiguous]);
+    assert.equal(bucket.find('k'), Status.keyNotFound);
+    progress.copied(0, 'b', 1, 0);
+    assert.equal(bucket.find('k'), Status.success);
+  });
+});

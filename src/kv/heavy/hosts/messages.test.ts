@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { largeMemory } from '../../memory/item-memory.ts';
+import { withBuffers } from './messages.ts';
+
+const megabytes = (): number => process.memoryUsage().external / 1e6;
+
+test('both threads weigh a document that one sends the other', () => {
+  const before = megabytes();
+  const made = largeMemory(2 ** 26);
+  assert.ok(made !== null);
+  assert.ok(megabytes() - before > 50, 'the thread that made it');
+  const sent = structuredClone({ value: new Uint8Array(made, 100, 1000) });
+  const { value } = withBuffers(sent);
+  assert.equal(value.length, 1000);
+  assert.ok(megabytes() - before > 110, 'the thread that received it');
+});

@@ -1,0 +1,29 @@
+// Changes of maps that wait for the manager, which makes them in the cluster's configuration.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { MapChange, MapOutcome, MapRequest } from '../admin.ts';
+
+export class MapRequests {
+  private readonly send: ((request: MapRequest) => void) | null;
+  private readonly waiting = new Map<number, Deferred<MapOutcome>>();
+  private lastId = 0;
+
+  /** Without `send` the outcome of every change is unknown. */
+  constructor(send: ((request: MapRequest) => void) | null) {
+    this.send = send;
+  }
+
+  ask(change: MapChange): Promise<MapOutcome> {
+    if (this.send === null)
+      return Promise.resolve({ kind: 'unknown', reason: 'there is no manager that makes changes' });
+    const id = ++this.lastId;
+    const answer = deferred<MapOutcome>();
+    this.waiting.set(id, answer);
+    this.send({ id, change });
+    return answer.promise;
+  }
+
+  answer(id: number, outcome: MapOutcome): void {
+    this.waiting.get(id)?.resolve(outcome);
+    this.waiting.delete(id);
+  }
+}

@@ -1,0 +1,287 @@
+// A shard that this process serves as its active: feeds its copies, counts who is in its in-sync set, and decides who leaves and joins.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import { CopyFeed, copyKey } from './copy-feed.ts';
+import type { Got, Opened, ShardRef } from './frames.ts';
+import { Handover } from './handover.ts';
+import type { PeerConnections } from './peers.ts';
+
+export interface ActiveShardOptions {
+  ref: ShardRef;
+  rows: readonly number[];
+  spec: ShardSpec;
+  incarnation: number;
+  bucket: Bucket;
+  peers: PeerConnections;
+  self: SyncMember;
+  /** The shard was a copy until now: its members must have what it has before it is served. */
+  tookOver: boolean;
+  clock: Clock;
+  log: Log;
+}
+
+/** A member that answers nothing for so long leaves; one that is asked for what the new active has, sooner. */
+const silentMs = 1_500;
+const behindMs = 2_000;
+const takeOverMs = 500;
+/** A copy that does not answer is asked again, soon where the shard cannot be served before. */
+const openAgainMs = { served: 1_000, waiting: 50 };
+
+interface Fed {
+  readonly feed: CopyFeed;
+  openedMs: number;
+}
+
+export class ActiveShard {
+  private readonly options: ActiveShardOptions;
+  private spec: ShardSpec;
+  private readonly sinceMs: number;
+  private readonly copies = new Map<string, Fed>();
+  /** By node: the vbuckets in which its copy has another history. */
+  private readonly diverged = new Map<string, readonly number[]>();
+  /** What the members must have before the shard is served; null once it is. */
+  private takenOver: ReadonlyMap<number, number> | null = null;
+  /** By member: what the shard had at a time, which the member must have soon after. */
+  private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();
+  /** The change under way. */
+  private change: ShardChange | null = null;
+  private readonly handover: Handover;
+
+  constructor(options: ActiveShardOptions) {
+    this.options = options;
+    this.spec = options.spec;
+    this.sinceMs = options.clock.monotonicMs();
+    const { bucket, rows, tookOver } = options;
+    const { highSeqno } = bucket.rows;
+    // What they reported in an earlier epoch may have been rolled back.
+    for (const member of this.others())
+      for (const row of rows) bucket.progress.forgetCopy(row, copyKey(member));
+    if (tookOver) this.takenOver = new Map(rows.map((row) => [row, highSeqno[row] as number]));
+    for (const row of rows) bucket.progress.beginMembers(row, this.syncSet());
+    this.handover = new Handover(options);
+  }
+
+  get epoch(): number {
+    return this.options.ref.epoch;
+  }
+
+  /** Requests for the shard wait: until it is taken over, or handed over. */
+  get isHurried(): boolean {
+    return this.takenOver !== null || this.handover.isUnderWay;
+  }
+
+  follow(spec: ShardSpec): void {
+    this.spec = spec;
+    this.count();
+  }
+
+  /** Begins to feed the copies whose nodes are connected, and stops to feed others. */
+  feedCopies(): void {
+    const { clock, peers } = this.options;
+    const againMs = this.isHurried ? openAgainMs.waiting : openAgainMs.served;
+    for (const node of [...this.copies.keys()]) if (!this.spec.replicas.includes(node)) this.lost(node);
+    for (const node of this.spec.replicas) {
+      if (peers.bootOf(node) === null) continue;
+      const fed = this.copies.get(node) ?? { feed: this.newFeed(node), openedMs: -Infinity };
+      this.copies.set(node, fed);
+      if (fed.feed.boot !== null || clock.monotonicMs() - fed.openedMs < againMs) continue;
+      fed.openedMs = clock.monotonicMs();
+      fed.feed.open();
+    }
+  }
+
+  received(node: string, message: Opened | Got): void {
+    const feed = this.copies.get(node)?.feed;
+    if (message.kind === 'got') feed?.got(message);
+    else if (message.kind === 'opened') feed?.opened(message);
+    else if (message.kind === 'failed' && feed) this.openLater(node);
+  }
+
+  resume(node: string): void {
+    this.copies.get(node)?.feed.resume();
+  }
+
+  lost(node: string): void {
+    this.copies.get(node)?.feed.close();
+    this.copies.delete(node);
+  }
+
+  /** The copy is asked for its position anew. */
+  private openLater(node: string): void {
+    this.lost(node);
+    this.copies.set(node, { feed: this.newFeed(node), openedMs: this.options.clock.monotonicMs() });
+  }
+
+  /** Has copies filled anew whose history is another, once they are no members. */
+  private emptyDiverged(): void {
+    const { log, peers, ref } = this.options;
+    for (const [node, vbs] of this.diverged) {
+      const isMember = this.others().some((member) => member.node === node);
+      if (isMember || this.change?.kind === 'leave') continue;
+      this.diverged.delete(node);
+      log.info('replication.copy_emptied', {
+        bucket: ref.bucket,
+        shard: ref.shard,
+        node,
+        vbuckets: vbs.length,
+      });
+      peers.send(node, { kind: 'empty', ...ref, vbs });
+      this.openLater(node);
+    }
+  }
+
+  close(): void {
+    this.handover.end();
+    for (const node of [...this.copies.keys()]) this.lost(node);
+    for (const row of this.options.rows) this.options.bucket.progress.setMembers(row, null);
+  }
+
+  /** Serves the shard as long as no other node may serve it. */
+  serve(): void {
+    this.emptyDiverged();
+    this.feedCopies();
+    // Until the outcome of a request to stop is known, the successor may serve already.
+    if (this.change?.kind !== 'stop')
+      this.handover.follow(this.successor() !== null && this.takenOver === null);
+    this.options.bucket.serveUntil(this.options.rows, this.servedUntilMs());
+  }
+
+  servedUntilMs(): number {
+    const { peers } = this.options;
+    if (this.handover.isUnderWay) return 0;
+    if (this.takenOver !== null && !this.haveTakenOver(this.takenOver)) return 0;
+    this.takenOver = null;
+    // Of two nodes only an operator can depose the active.
+    if (peers.count < 2) return Infinity;
+    return Math.min(Infinity, ...this.others().map(({ node }) => peers.servesUntilMs(node)));
+  }
+
+  /** Who is to leave or to join, or to serve from now on; null: nobody now. */
+  wantedChange(): ShardChange | null {
+    const { ref, rows } = this.options;
+    const { shard, epoch } = ref;
+    const members = this.spec.inSync ?? [];
+    const successor = this.successor();
+    if (successor !== null && this.handover.isComplete())
+      return { shard, epoch, kind: 'stop', successor: successor.node };
+    for (const { node, boot } of members) {
+      if (node === this.options.self.node || !this.mustLeave({ node, boot })) continue;
+      if (members.length - 1 < this.options.bucket.progress.majority && !this.isOnDisk()) return null;
+      return { shard, epoch, kind: 'leave', node };
+    }
+    if (this.handover.isUnderWay) return null;
+    for (const [node, { feed }] of this.copies) {
+      const { boot } = feed;
+      if (boot === null || !feed.isFollowing || members.some((member) => member.node === node)) continue;
+      const { progress } = this.options.bucket;
+      if (
+        rows.every(
+          (row) => progress.receivedSeqno(row, copyKey({ node, boot })) >= progress.committedSeqno(row),
+        )
+      )
+        return { shard, epoch, kind: 'join', member: { node, boot } };
+    }
+    return null;
+  }
+
+  /** Until its outcome is known the larger set counts. */
+  changing(change: ShardChange): void {
+    this.change = change;
+    this.count();
+  }
+
+  changed(): void {
+    // A copy that left is asked anew where it is.
+    if (this.change?.kind === 'leave') this.lost(this.change.node);
+    this.change = null;
+    this.count();
+  }
+
+  /** The member to which the shard is to be handed over, if it is connected with the boot that is a member. */
+  private successor(): SyncMember | null {
+    const { peers } = this.options;
+    const member = (this.spec.inSync ?? []).find(({ node }) => node === this.spec.successor);
+    return member !== undefined && peers.bootOf(member.node) === member.boot ? member : null;
+  }
+
+  private count(): void {
+    for (const row of this.options.rows) this.options.bucket.progress.setMembers(row, this.syncSet());
+  }
+
+  private syncSet() {
+    const members = this.spec.inSync ?? [];
+    const leaves = this.change?.kind === 'leave';
+    const isFrozen = leaves && members.length - 1 < this.options.bucket.progress.majority;
+    return { others: this.others().map(copyKey), size: Math.max(1, members.length), isFrozen };
+  }
+
+  /** The other members, of the larger set. */
+  private others(): SyncMember[] {
+    const members = [...(this.spec.inSync ?? [])];
+    if (this.change?.kind === 'join') members.push(this.change.member);
+    return members.filter(({ node }) => node !== this.options.self.node);
+  }
+
+  private mustLeave(member: SyncMember): boolean {
+    const { clock, peers } = this.options;
+    const { node, boot } = member;
+    const now = clock.monotonicMs();
+    const known = peers.bootOf(node);
+    if (known !== null && known !== boot) return true;
+    if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
+    const heardMs = Math.max(peers.answeredMs(node), this.sinceMs);
+    if (now - heardMs > silentMs || this.isBehind(member)) return true;
+    if (this.takenOver === null || now - this.sinceMs < takeOverMs) return false;
+    const { progress } = this.options.bucket;
+    return [...this.takenOver].some(([row, seqno]) => progress.receivedSeqno(row, copyKey(member)) < seqno);
+  }
+
+  /** It has not received within two seconds what the shard had. */
+  private isBehind(member: SyncMember): boolean {
+    const { bucket, clock, rows } = this.options;
+    const key = copyKey(member);
+    const now = clock.monotonicMs();
+    const mark = this.marks.get(key);
+    const has = (row: number, seqno: number): boolean => bucket.progress.receivedSeqno(row, key) >= seqno;
+    if (mark === undefined || rows.every((row, index) => has(row, mark.seqnos[index] as number))) {
+      const seqnos = rows.map((row) => bucket.rows.highSeqno[row] as number);
+      this.marks.set(key, { ms: now, seqnos });
+      return false;
+    }
+    return now - mark.ms > behindMs;
+  }
+
+  private haveTakenOver(seqnos: ReadonlyMap<number, number>): boolean {
+    const { progress } = this.options.bucket;
+    const size = this.spec.inSync?.length ?? 1;
+    const isFew = size < this.options.bucket.progress.majority;
+    for (const [row, seqno] of seqnos)
+      if (progress.committedSeqno(row) < seqno || (isFew && !this.isRowOnDisk(row, seqno))) return false;
+    return true;
+  }
+
+  /** The last copy must not have in memory alone what was acknowledged. */
+  private isOnDisk(): boolean {
+    const { bucket, rows } = this.options;
+    return rows.every((row) =>
+      this.isRowOnDisk(row, Math.max(bucket.progress.committedSeqno(row), this.takenOver?.get(row) ?? 0)),
+    );
+  }
+
+  private isRowOnDisk(row: number, seqno: number): boolean {
+    const { bucket } = this.options;
+    return !bucket.isOnDisk || bucket.progress.seqno(row) >= seqno;
+  }
+
+  private newFeed(node: string): CopyFeed {
+    const { bucket, clock, incarnation, log, peers, ref, rows } = this.options;
+    return new CopyFeed({
+      ...{ node, shard: ref, incarnation, rows, bucket, peers, clock },
+      diverged: (vbs) => this.diverged.set(node, vbs),
+      failed: (reason) =>
+        log.error('replication.copy_refused', { bucket: ref.bucket, shard: ref.shard, node, reason }),
+    });
+  }
+}

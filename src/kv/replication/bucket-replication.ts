@@ -1,0 +1,400 @@
+// The replication of one bucket on this node: which shards this process has confirmed and feeds to copies, who is in their in-sync sets,
+// and which shards are copies that other nodes feed.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
+import { ActiveShard } from './active-shard.ts';
+import { CopyIntake } from './copy-intake.ts';
+import type { CopyBatch, Empty, Open, PeerMessage } from './frames.ts';
+import { beatMs, type PeerConnections, promiseMsMax } from './peers.ts';
+import { ShardDrops } from './shard-drops.ts';
+import { isUnclaimed } from './unclaimed.ts';
+
+export interface BucketReplicationOptions {
+  uuid: string;
+  incarnation: number;
+  bucket: Bucket;
+  self: SyncMember;
+  peers: PeerConnections;
+  change: (change: MapChange) => Promise<MapOutcome>;
+  /** Called when this node serves other shards than before. */
+  changed: () => void;
+  tick: () => void;
+  clock: Clock;
+  log: Log;
+}
+
+/** How often a shard is looked at while requests for it wait. */
+const hurryMs = 5;
+
+interface Intake {
+  readonly node: string;
+  readonly epoch: number;
+  readonly intake: CopyIntake;
+}
+
+export class BucketReplication {
+  private readonly options: BucketReplicationOptions;
+  /** An earlier process of this node may have promised at its end. */
+  private readonly promisedUntilMs: number;
+  private specs: readonly ShardSpec[] = [];
+  private revision = -1;
+  private readonly actives = new Map<number, ActiveShard>();
+  private readonly intakes = new Map<number, Intake>();
+  /** By shard, the active that fed this node last: it may serve as long as this node has promised it, connected or not. */
+  private readonly promisedTo = new Map<number, string>();
+  private readonly drops: ShardDrops;
+  /** The highest epoch of each shard that any message named. */
+  private readonly epochs = new Map<number, number>();
+  private last: Promise<unknown> = Promise.resolve();
+  /** A change of the map is under way. */
+  private isChanging = false;
+  /** The outcome of a change is unknown: the map is written again before anything else. */
+  private isUnsure = false;
+  private timer: Timer;
+  /** Set while requests wait for a shard of this node. */
+  private hurry: Timer | null = null;
+  private isClosed = false;
+
+  constructor(options: BucketReplicationOptions) {
+    this.options = options;
+    this.promisedUntilMs = options.clock.monotonicMs() + promiseMsMax;
+    this.timer = options.clock.after(beatMs, () => this.beat());
+    this.drops = new ShardDrops(options);
+    options.bucket.servedUntilMs = (row) => this.servedUntilMs(row);
+    options.bucket.progress.notifyPersisted((row) => this.persisted(row));
+  }
+
+  get uuid(): string {
+    return this.options.uuid;
+  }
+
+  /** Brings the shards to the states of this map, unless a newer one was seen. */
+  follow(specs: readonly ShardSpec[], revision: number): Promise<void> {
+    const done = this.last.then(() => this.followMap(specs, revision));
+    this.last = done.catch(() => {});
+    return done;
+  }
+
+  received(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
+    this.options.tick();
+    if (message.kind === 'open') this.opened(node, message);
+    else if (message.kind === 'batch') this.take(node, message, body, bytes);
+    else if (message.kind === 'empty') this.empty(node, message);
+    else if (message.kind === 'opened' || message.kind === 'got' || message.kind === 'failed') {
+      const active = this.actives.get(message.shard);
+      if (active?.epoch === message.epoch) active.received(node, message);
+    } else if (message.kind === 'refused') this.see(message.shard, message.epoch);
+  }
+
+  connected(): void {
+    for (const active of this.actives.values()) active.feedCopies();
+  }
+
+  disconnected(node: string): void {
+    for (const active of this.actives.values()) active.lost(node);
+    for (const [shard, { intake, node: from }] of this.intakes) {
+      if (from !== node) continue;
+      intake.close();
+      this.intakes.delete(shard);
+    }
+  }
+
+  hasRoom(node: string): void {
+    for (const active of this.actives.values()) active.resume(node);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.timer.cancel();
+    this.hurry?.cancel();
+    for (const active of this.actives.values()) active.close();
+    for (const { intake } of this.intakes.values()) intake.close();
+    this.actives.clear();
+    this.intakes.clear();
+  }
+
+  private async followMap(specs: readonly ShardSpec[], revision: number): Promise<void> {
+    if (this.isClosed || revision < this.revision) return;
+    this.revision = revision;
+    this.specs = specs;
+    await this.followStates();
+  }
+
+  private async followStates(): Promise<void> {
+    const { bucket, changed } = this.options;
+    const states = this.specs.map((spec, shard) => this.stateOf(spec, shard));
+    for (const [shard, { state }] of states.entries()) {
+      if (state !== 'active') this.retire(shard);
+      if (state === 'dead') this.closeIntake(shard);
+    }
+    for (const [shard, spec] of states.entries()) if (spec.state === 'active') this.begin(shard, spec);
+    if (await bucket.followShards(states)) changed();
+    for (const active of this.actives.values()) active.feedCopies();
+    // What this process has to confirm is confirmed at once.
+    this.options.clock.soon(() => this.act());
+  }
+
+  /** What this node does with the shard: it is active only in an epoch that this process has confirmed. */
+  private stateOf(spec: ShardSpec, shard: number): ShardSpec {
+    const { self } = this.options;
+    const epoch = Math.max(spec.epoch, this.epochOf(shard));
+    const isConfirmed = spec.confirmed === self.boot && epoch === spec.epoch;
+    if (spec.state !== 'active' || isConfirmed || this.isAloneStill(spec, shard)) return { ...spec, epoch };
+    return { ...spec, epoch, state: 'pending' };
+  }
+
+  /** Nobody else has had the shard, since this was the only node or the bucket is new: it is served while this process confirms. */
+  private isAloneStill(spec: ShardSpec, shard: number): boolean {
+    return this.options.bucket.rows.state[shard] === VbucketState.active && isUnclaimed(spec);
+  }
+
+  private begin(shard: number, spec: ShardSpec): void {
+    const known = this.actives.get(shard);
+    if (known?.epoch === spec.epoch) {
+      known.follow(spec);
+      return;
+    }
+    known?.close();
+    this.closeIntake(shard);
+    const { bucket, clock, incarnation, log, peers, self, uuid } = this.options;
+    const { state } = bucket.rows;
+    const rows = this.rowsOf(shard);
+    const isNew = known === undefined && rows.some((row) => state[row] !== VbucketState.active);
+    const ref = { bucket: uuid, shard, epoch: spec.epoch };
+    const made = new ActiveShard({
+      ...{ ref, rows, spec, incarnation, bucket, clock, log, peers, self },
+      tookOver: isNew,
+    });
+    this.actives.set(shard, made);
+  }
+
+  private retire(shard: number): void {
+    this.actives.get(shard)?.close();
+    this.actives.delete(shard);
+  }
+
+  private beat(): void {
+    this.timer = this.options.clock.after(beatMs, () => this.beat());
+    this.act();
+  }
+
+  private act(): void {
+    if (this.isClosed) return;
+    this.options.tick();
+    for (const active of this.actives.values()) active.serve();
+    this.actSoon();
+    if (this.isChanging) return;
+    const changes = this.isUnsure ? [] : this.wantedChanges();
+    // The map is written as it is before anything is removed: that it was read proves nothing.
+    if (changes.length > 0 || this.isUnsure || this.leftovers().length > 0) void this.change(changes);
+  }
+
+  private actSoon(): void {
+    if (this.hurry !== null || ![...this.actives.values()].some(({ isHurried }) => isHurried)) return;
+    this.hurry = this.options.clock.after(hurryMs, () => {
+      this.hurry = null;
+      this.act();
+    });
+  }
+
+  /** Those of one reason go into one write: first what this process confirms, then who leaves and joins. */
+  private wantedChanges(): ShardChange[] {
+    const confirms = this.specs.flatMap((spec, shard) => this.confirmation(spec, shard));
+    if (confirms.length > 0) return confirms;
+    const members: ShardChange[] = [];
+    for (const active of this.actives.values()) {
+      const change = active.wantedChange();
+      if (change !== null) members.push(change);
+    }
+    return members;
+  }
+
+  private confirmation(spec: ShardSpec, shard: number): ShardChange[] {
+    const { clock, peers, self } = this.options;
+    if (spec.state !== 'active' || spec.confirmed === self.boot) return [];
+    const known = Math.max(spec.epoch, this.epochOf(shard));
+    const epoch = spec.confirmed === undefined ? known : Math.max(known, spec.epoch + 1);
+    const members = spec.inSync ?? [];
+    const own = members.find(({ node }) => node === self.node);
+    const isWhole = members.length <= 1 || own?.boot === self.boot;
+    if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
+    if (!isWhole) return this.afterRestart(spec, shard, epoch);
+    const isFree = members.length <= 1 || peers.count < 2 || spec.stopped !== undefined;
+    const untilMs = Math.max(this.promisedUntilMs, peers.promisedUntilMs(this.promisedTo.get(shard)));
+    if (!isFree && clock.monotonicMs() < untilMs) return [];
+    return [{ shard, epoch, kind: 'confirm' }];
+  }
+
+  /**
+   * Another member has all that was acknowledged; the memory of this process may not. Where all others have restarted too, the last
+   * active has on disk all that a level promised to be there: it is among the members that a level with persistence waits for.
+   */
+  private afterRestart(spec: ShardSpec, shard: number, epoch: number): ShardChange[] {
+    const { peers, self } = this.options;
+    const others = (spec.inSync ?? []).filter(({ node }) => node !== self.node);
+    const isUnbroken = ({ boot, node }: SyncMember): boolean => peers.bootOf(node) === boot;
+    const successor = others.find(isUnbroken)?.node;
+    if (successor !== undefined) return [{ shard, epoch: spec.epoch, kind: 'stop', successor }];
+    if (spec.confirmed === undefined) return [];
+    const restarted = others.filter(({ node }) => peers.bootOf(node) !== null).map(({ node }) => node);
+    if (restarted.length < others.length) return [];
+    return [{ shard, epoch, kind: 'confirm', restarted }];
+  }
+
+  private async change(changes: readonly ShardChange[]): Promise<void> {
+    const { bucket, change, log, uuid } = this.options;
+    this.isChanging = true;
+    for (const one of changes) this.actives.get(one.shard)?.changing(one);
+    const confirmed = changes.filter(({ kind }) => kind === 'confirm');
+    for (const { epoch, shard } of confirmed)
+      for (const row of this.rowsOf(shard))
+        bucket.rows.epoch[row] = Math.max(bucket.rows.epoch[row] as number, epoch);
+    // This epoch is on disk before the map has it, so that no lower one is answered after a restart.
+    if (confirmed.length > 0) await bucket.keepStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
+    const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
+    if (outcome === null || this.isClosed) return;
+    this.isUnsure = outcome.kind === 'unknown';
+    try {
+      if (outcome.kind === 'unknown')
+        log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
+      // Before the outcome counts: a shard that has stopped is not served again in between.
+      else await this.follow(outcome.shards, outcome.revision);
+      if (outcome.kind !== 'unknown') for (const active of this.actives.values()) active.changed();
+      if (outcome.kind === 'done') this.dropLeftovers();
+    } finally {
+      this.isChanging = false;
+    }
+  }
+
+  /** A higher epoch than that of the map: what was active here stops at once. */
+  private see(shard: number, epoch: number): void {
+    if (epoch <= this.epochOf(shard)) return;
+    this.epochs.set(shard, epoch);
+    const active = this.actives.get(shard);
+    if (active === undefined || active.epoch >= epoch) return;
+    this.options.bucket.serveUntil(this.rowsOf(shard), 0);
+    this.retire(shard);
+    this.last = this.last.then(() => this.followStates()).catch(() => {});
+  }
+
+  private opened(node: string, { epoch, incarnation, shard }: Open): void {
+    const { bucket, clock, peers, tick, uuid } = this.options;
+    if (incarnation !== this.options.incarnation || this.specs.length === 0) return;
+    const rows = this.rowsOf(shard);
+    const known = this.epochOf(shard);
+    if (epoch < known) {
+      peers.send(node, { kind: 'refused', bucket: uuid, shard, epoch: known, rows: [] });
+      return;
+    }
+    this.see(shard, epoch);
+    const { highSeqno, persistedSeqno, state } = bucket.rows;
+    const isCopy = (row: number): boolean =>
+      state[row] === VbucketState.replica || state[row] === VbucketState.pending;
+    // The copy waits for its own agent: the active asks again.
+    if (rows.length === 0 || !rows.every(isCopy) || this.drops.isUnderWay(shard)) return;
+    for (const row of rows) bucket.rows.epoch[row] = Math.max(bucket.rows.epoch[row] as number, epoch);
+    this.closeIntake(shard);
+    const answer = (vb: number, bytes: number): void => this.report(node, { shard, epoch }, vb, bytes);
+    const intake = new CopyIntake({
+      ...{ applier: bucket.applier, clock, tick, applied: answer },
+      highSeqno: (vb) => highSeqno[vb] as number,
+      failed: (reason) => this.failed(node, shard, reason),
+    });
+    this.intakes.set(shard, { node, epoch, intake });
+    this.promisedTo.set(shard, node);
+    peers.send(node, {
+      ...{ kind: 'opened', bucket: uuid, shard, epoch },
+      rows: rows.map((vb) => ({
+        vb,
+        high: highSeqno[vb] as number,
+        persisted: persistedSeqno[vb] as number,
+        failover: Buffer.from(bucket.history(vb)).toString('base64'),
+      })),
+    });
+  }
+
+  private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
+    const { peers, uuid } = this.options;
+    const known = this.epochOf(batch.shard);
+    const current = this.intakes.get(batch.shard);
+    if (batch.epoch < known)
+      peers.send(node, { kind: 'refused', bucket: uuid, shard: batch.shard, epoch: known, rows: [] });
+    else if (current?.node === node && current.epoch === batch.epoch) current.intake.take(batch, body, bytes);
+  }
+
+  /** The active asks the copy anew where it is. */
+  private failed(node: string, shard: number, reason: string): void {
+    const { log, peers, uuid } = this.options;
+    log.warn('replication.copy_failed', { bucket: uuid, shard, node, reason });
+    const epoch = this.intakes.get(shard)?.epoch ?? 0;
+    this.intakes.delete(shard);
+    peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [] });
+  }
+
+  /** The active has taken this copy out of the in-sync set: nobody counts on what it has. */
+  private empty(node: string, { epoch, shard, vbs }: Empty): void {
+    if (epoch < this.epochOf(shard) || this.actives.has(shard)) return;
+    const rows = this.rowsOf(shard).filter((row) => vbs.includes(row));
+    this.options.log.info('replication.copy_emptied', {
+      bucket: this.uuid,
+      shard,
+      node,
+      vbuckets: rows.length,
+    });
+    this.closeIntake(shard);
+    this.drops.begin(shard, rows);
+  }
+
+  private closeIntake(shard: number): void {
+    this.intakes.get(shard)?.intake.close();
+    this.intakes.delete(shard);
+  }
+
+  private leftovers(): number[] {
+    return this.drops.leftovers(this.specs, this.options.self.node, (shard) => this.rowsOf(shard));
+  }
+
+  private dropLeftovers(): void {
+    for (const shard of this.leftovers()) {
+      this.closeIntake(shard);
+      this.drops.begin(shard, this.rowsOf(shard));
+    }
+  }
+
+  private persisted(row: number): void {
+    const shard = this.intakes.size === 0 ? -1 : row % this.specs.length;
+    const from = this.intakes.get(shard);
+    if (from !== undefined) this.report(from.node, { shard, epoch: from.epoch }, row, 0);
+  }
+
+  /** Tells the active how far the copy is. */
+  private report(node: string, ref: { shard: number; epoch: number }, vb: number, bytes: number): void {
+    const { bucket, peers, uuid } = this.options;
+    const { copy, highSeqno, persistedSeqno } = bucket.rows;
+    peers.send(node, {
+      ...{ kind: 'got', bucket: uuid, ...ref, vb, bytes },
+      received: highSeqno[vb] as number,
+      persisted: persistedSeqno[vb] as number,
+      following: copy[vb] === 0,
+    });
+  }
+
+  private servedUntilMs(row: number): number {
+    return this.actives.get(row % this.specs.length)?.servedUntilMs() ?? Infinity;
+  }
+
+  private epochOf(shard: number): number {
+    const own = this.options.bucket.rows.epoch[shard] as number;
+    return Math.max(own, this.epochs.get(shard) ?? 0);
+  }
+
+  private rowsOf(shard: number): number[] {
+    const { count } = this.options.bucket.rows;
+    const rows: number[] = [];
+    for (let row = shard; row < count; row += this.specs.length) rows.push(row);
+    return rows;
+  }
+}

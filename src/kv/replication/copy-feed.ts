@@ -1,0 +1,137 @@
+// Feeds one copy of a shard whose active is here: asks the copy for its position, and sends each of its vbuckets from that seqno on.
+import type { Clock } from '#ports/clock.ts';
+import type { SyncMember } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+import type { FailoverEntry } from '../data/documents.ts';
+import type { CopyRow, Got, Opened, ShardRef } from './frames.ts';
+import type { PeerConnections } from './peers.ts';
+import { RowFeed } from './row-feed.ts';
+
+export interface CopyFeedOptions {
+  node: string;
+  shard: ShardRef;
+  incarnation: number;
+  rows: readonly number[];
+  bucket: Bucket;
+  peers: PeerConnections;
+  clock: Clock;
+  /** The histories of these vbuckets of the copy cannot be continued. */
+  diverged: (vbs: readonly number[]) => void;
+  /** The copy cannot be fed. */
+  failed: (reason: string) => void;
+}
+
+/** A copy as progress counts it: what an earlier boot of its node received does not count for this one. */
+export const copyKey = ({ node, boot }: SyncMember): string => `${node} ${boot}`;
+
+const uuidBytes = 8;
+const entryBytes = 16;
+
+export class CopyFeed {
+  /** The boot of the copy that answered. */
+  boot: string | null = null;
+  private readonly options: CopyFeedOptions;
+  private readonly feeds = new Map<number, RowFeed>();
+  private readonly following = new Set<number>();
+  /** Vbuckets whose history was sent. */
+  private readonly historySent = new Set<number>();
+  private isClosed = false;
+
+  constructor(options: CopyFeedOptions) {
+    this.options = options;
+  }
+
+  /** Asks the copy for its position in each vbucket. */
+  open(): void {
+    const { incarnation, node, peers, shard } = this.options;
+    peers.send(node, { kind: 'open', ...shard, incarnation });
+  }
+
+  /** All vbuckets of the copy are whole, and were at the end of the feed once. */
+  get isFollowing(): boolean {
+    return this.following.size === this.options.rows.length;
+  }
+
+  opened(message: Opened): void {
+    try {
+      this.begin(message);
+    } catch (error) {
+      this.options.failed((error as Error).message);
+    }
+  }
+
+  private begin({ rows }: Opened): void {
+    const { bucket, node, peers } = this.options;
+    if (this.isClosed || this.boot !== null) return;
+    const boot = peers.bootOf(node);
+    if (boot === null) return;
+    this.boot = boot;
+    const key = copyKey({ node, boot });
+    const diverged: number[] = [];
+    for (const row of rows) {
+      const { vb, high } = row;
+      if (!this.options.rows.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
+      bucket.progress.forgetCopy(vb, key);
+      if (!isContinued(row, bucket.changes.failoverLog(vb), bucket.changes.highSeqno(vb))) diverged.push(vb);
+      else bucket.progress.copied(vb, key, high, row.persisted);
+    }
+    if (diverged.length > 0) {
+      this.options.diverged(diverged);
+      return;
+    }
+    for (const { vb, high } of rows) this.feed(vb, high);
+  }
+
+  got({ vb, received, persisted, following }: Got): void {
+    const { boot } = this;
+    if (this.isClosed || boot === null || !this.feeds.has(vb)) return;
+    if (following) this.following.add(vb);
+    this.options.bucket.progress.copied(vb, copyKey({ node: this.options.node, boot }), received, persisted);
+  }
+
+  resume(): void {
+    for (const feed of this.feeds.values()) feed.resume();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    for (const feed of this.feeds.values()) feed.close();
+    this.feeds.clear();
+  }
+
+  private feed(vb: number, position: number): void {
+    const { bucket, clock, diverged, failed, node, peers, shard } = this.options;
+    const tooOld = (): void => diverged([vb]);
+    const source = bucket.changes;
+    // A copy that has every change is following at once: the feed sends nothing until the next change.
+    if (position === source.highSeqno(vb)) this.following.add(vb);
+    const feed = new RowFeed({
+      ...{ source, vb, position, clock, failed, tooOld },
+      hasRoom: () => peers.mayFeed(node),
+      send: (batch, body) => {
+        const failover = this.historySent.has(vb)
+          ? {}
+          : { failover: Buffer.from(bucket.history(vb)).toString('base64') };
+        this.historySent.add(vb);
+        peers.send(node, { kind: 'batch', ...shard, vb, ...batch, ...failover }, body);
+      },
+    });
+    this.feeds.set(vb, feed);
+    feed.start();
+  }
+}
+
+/** Whether the history of the copy up to its highest seqno is that of the active. */
+function isContinued(
+  { failover, high: copied }: Pick<CopyRow, 'failover' | 'high'>,
+  log: readonly FailoverEntry[],
+  high: number,
+): boolean {
+  if (copied === 0) return true;
+  const newest = Buffer.from(failover, 'base64');
+  if (newest.length < entryBytes) return false;
+  const [hi, lo] = [newest.readUInt32BE(0), newest.readUInt32BE(uuidBytes / 2)];
+  const place = log.findIndex(({ uuidHi, uuidLo }) => uuidHi === hi && uuidLo === lo);
+  if (place < 0) return false;
+  return copied <= (place === 0 ? high : (log[place - 1]?.seqno ?? 0));
+}

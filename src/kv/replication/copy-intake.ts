@@ -1,0 +1,96 @@
+// Applies the batches of one shard's active to the copy on this node, one after the other, waiting for the disk and for memory where it
+// has to, and reports how far the copy is.
+import type { Clock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import type { Applier } from '../bucket/documents/applier.ts';
+import { type CutItem, CutReader } from '../data/cut.ts';
+import { type DocumentResult, notResident } from '../data/documents.ts';
+import { CopyPhase } from '../data/vbucket-state.ts';
+import type { CopyBatch } from './frames.ts';
+
+const retryMs = 20;
+
+export interface CopyIntakeOptions {
+  applier: Applier;
+  clock: Clock;
+  /** Sets the time for what is applied. */
+  tick: () => void;
+  highSeqno: (vb: number) => number;
+  /** Called after each batch, with its size. */
+  applied: (vb: number, bytes: number) => void;
+  /** The batch does not continue what the copy has, or this node has no copy any longer. */
+  failed: (reason: string) => void;
+}
+
+export class CopyIntake {
+  private readonly options: CopyIntakeOptions;
+  private readonly queue: { batch: CopyBatch; body: Buffer; bytes: number }[] = [];
+  private isRunning = false;
+  private isClosed = false;
+
+  constructor(options: CopyIntakeOptions) {
+    this.options = options;
+  }
+
+  /** The sender limits what is on its way, and so what waits here. */
+  take(batch: CopyBatch, body: Buffer, bytes: number): void {
+    this.queue.push({ batch, body, bytes });
+    if (!this.isRunning) void this.run();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.queue.length = 0;
+  }
+
+  private async run(): Promise<void> {
+    this.isRunning = true;
+    for (let next = this.queue.shift(); next !== undefined && !this.isClosed; next = this.queue.shift()) {
+      const status = await this.apply(next.batch, next.body);
+      if (this.isClosed) break;
+      if (status === Status.success) this.options.applied(next.batch.vb, next.bytes);
+      else this.fail(`status ${status} at seqno ${next.batch.start} of vbucket ${next.batch.vb}`);
+    }
+    this.isRunning = false;
+  }
+
+  private fail(reason: string): void {
+    this.close();
+    this.options.failed(reason);
+  }
+
+  private async apply(batch: CopyBatch, body: Buffer): Promise<DocumentResult> {
+    const { applier, highSeqno, tick } = this.options;
+    const { vb, end, live, start, to } = batch;
+    tick();
+    if (batch.failover !== undefined) {
+      const status = applier.takeHistory(vb, Buffer.from(batch.failover, 'base64'));
+      if (status !== Status.success) return status;
+    }
+    const begun = applier.begin(vb, { start, end });
+    if (begun !== Status.success) return begun;
+    const reader = new CutReader(body);
+    while (reader.nextCut()) {
+      while (reader.nextItem()) {
+        if (reader.item.seqno <= highSeqno(vb)) continue;
+        const status = await this.applyItem(vb, reader.item);
+        if (status !== Status.success) return status;
+      }
+    }
+    const advanced = applier.advance(vb, to);
+    return advanced === Status.success && live ? applier.setPhase(vb, CopyPhase.following) : advanced;
+  }
+
+  private async applyItem(vb: number, item: CutItem): Promise<DocumentResult> {
+    const { applier, clock, tick } = this.options;
+    for (;;) {
+      const status = applier.apply(vb, item);
+      if (status === notResident) await new Promise((resolve) => applier.awaitDisk(resolve));
+      else if (status === Status.temporaryFailure || status === Status.outOfMemory)
+        await clock.sleep(retryMs);
+      else return status;
+      if (this.isClosed) return Status.temporaryFailure;
+      tick();
+    }
+  }
+}

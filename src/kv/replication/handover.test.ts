@@ -1,0 +1,139 @@
+// Shards that move between nodes of one process, over simulated time and connections, while clients write.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DurabilityLevel } from '#kv/data/documents.ts';
+import { Status } from '#wire/status.ts';
+import { aSeed } from '../../../test/support/random.ts';
+import {
+  ReplicatedCluster,
+  type ReplicatedNode,
+  shardCount,
+  vbucketCount,
+} from '../../../test/support/replicated-cluster.ts';
+
+const majority = { durability: DurabilityLevel.majority } as const;
+
+/** Writes one document after the other, each until a node takes it, and notes what was acknowledged. */
+class Writer {
+  readonly acknowledged = new Map<string, string>();
+  readonly #nodes: readonly ReplicatedNode[];
+  readonly #cluster: ReplicatedCluster;
+  longestMs = 0;
+  isStopped = false;
+
+  constructor(cluster: ReplicatedCluster, nodes: readonly ReplicatedNode[]) {
+    this.#cluster = cluster;
+    this.#nodes = nodes;
+  }
+
+  async run(): Promise<void> {
+    const { clock, random } = this.#cluster;
+    for (let i = 0; !this.isStopped; i++) {
+      const vb = random(vbucketCount);
+      const key = `k${random(40)}`;
+      const startedMs = clock.monotonicMs();
+      const isDurable = random(2) === 0;
+      while (!(await this.#write(key, vb, `${i}`, isDurable))) await clock.sleep(2);
+      this.longestMs = Math.max(this.longestMs, clock.monotonicMs() - startedMs);
+      this.acknowledged.set(`${vb} ${key}`, `${i}`);
+      await clock.sleep(1);
+    }
+  }
+
+  /** False where it is to be tried again. */
+  async #write(key: string, vb: number, value: string, isDurable: boolean): Promise<boolean> {
+    for (const node of this.#nodes) {
+      const status = node.store(key, vb, { value, ...(isDurable && majority) });
+      if (status === Status.notMyVbucket || status === Status.temporaryFailure) continue;
+      assert.equal(status, Status.success);
+      const token = node.result.pending;
+      while (token > 0 && !node.resolved.has(token)) await this.#cluster.clock.sleep(1);
+      if (token > 0) assert.equal(node.resolved.get(token), Status.success, 'a durable write is resolved');
+      return true;
+    }
+    return false;
+  }
+}
+
+const seqnosOf = ({ bucket }: ReplicatedNode): number[] => [...bucket.rows.highSeqno];
+
+for (const replicas of [0, 1])
+  test(`shards with ${replicas} copies move under load, and no write fails or is lost`, async (t) => {
+    const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], replicas);
+    const { clock, map } = cluster;
+    const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
+    await clock.run(4_000);
+    const writer = new Writer(cluster, nodes);
+    const written = writer.run();
+    await clock.run(500);
+    /** Each shard goes to the next node, and back. */
+    for (const step of [1, 0]) {
+      const chains = Array.from({ length: shardCount }, (_, shard) =>
+        Array.from({ length: replicas + 1 }, (_, place) => (shard + place + step) % 3),
+      );
+      await map.move(chains, `${step}`);
+      await clock.until(map.orchestrate());
+      await clock.run(500);
+      for (let vb = 0; vb < vbucketCount; vb++) {
+        const chain = chains[vb % shardCount] as number[];
+        for (const [place, node] of nodes.entries())
+          assert.equal(
+            node.bucket.documents.isActive(vb),
+            chain[0] === place,
+            `vbucket ${vb} on ${node.name}`,
+          );
+      }
+    }
+    writer.isStopped = true;
+    await clock.until(written);
+    await clock.run(100);
+    assert.ok(writer.acknowledged.size > 100);
+    assert.ok(writer.longestMs < 400, `a write took ${writer.longestMs} ms`);
+    for (const [name, value] of writer.acknowledged) {
+      const [vb, key] = name.split(' ') as [string, string];
+      const chain = Array.from(
+        { length: replicas + 1 },
+        (_, place) => ((Number(vb) % shardCount) + place) % 3,
+      );
+      for (const place of chain)
+        assert.match(String(nodes[place]?.read(key, Number(vb))), new RegExp(`^\\["${value}"`));
+    }
+    for (const [place, { bucket, name }] of nodes.entries())
+      for (let vb = 0; vb < vbucketCount; vb++)
+        if ((place - (vb % shardCount) + 2 * 3 + 3) % 3 > replicas)
+          assert.equal(bucket.rows.highSeqno[vb], 0, `${name} has vbucket ${vb} still`);
+    t.diagnostic(`the longest write took ${writer.longestMs} ms`);
+    assert.ok(nodes.every((node) => seqnosOf(node).some((seqno) => seqno > 0)));
+    for (const node of nodes) node.crash();
+  });
+
+test('a successor that restarts before it has confirmed gives the shard to a member that kept running', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b'], 1);
+  const { clock, map } = cluster;
+  const [a, b] = await Promise.all(['a', 'b'].map((name) => cluster.start(name)));
+  await clock.run(4_000);
+  assert.equal(a?.store('k', 0, { value: 'kept' }), Status.success);
+  await clock.run(50);
+  b?.holdChanges();
+  await map.move(
+    Array.from({ length: shardCount }, () => [1, 0]),
+    'plan',
+  );
+  const moved = map.orchestrate();
+  const shard = async () => (await map.shards())[0];
+  for (let i = 0; (await shard())?.chain[0] !== 1; i++) {
+    assert.ok(i < 1_000, 'the active names its successor');
+    await clock.run(5);
+  }
+  assert.equal((await shard())?.confirmed, undefined);
+  b?.crash();
+  const again = await cluster.start('b', 'b 2');
+  for (let i = 0; (await shard())?.confirmed !== 'a 1'; i++) {
+    assert.ok(i < 1_000, 'the old active serves again');
+    await clock.run(2);
+  }
+  await clock.until(moved);
+  assert.deepEqual([(await shard())?.chain[0], (await shard())?.confirmed], [1, 'b 2']);
+  assert.match(String(again.read('k', 0)), /^\["kept"/);
+  for (const node of [a, again]) node?.crash();
+});

@@ -1,0 +1,54 @@
+// Hands a shard over to another member of its in-sync set: the active accepts and makes nothing more, waits until every member has what
+// it has, and may then report that it has stopped. Where that takes too long it serves again, and tries later.
+import type { Clock } from '#ports/clock.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+
+/** Requests wait no longer than this. */
+const longestMs = 1_000;
+const againMs = 2_000;
+
+export interface HandoverOptions {
+  rows: readonly number[];
+  bucket: Bucket;
+  clock: Clock;
+}
+
+export class Handover {
+  private readonly options: HandoverOptions;
+  private sinceMs: number | null = null;
+  private notBeforeMs = -Infinity;
+
+  constructor(options: HandoverOptions) {
+    this.options = options;
+  }
+
+  get isUnderWay(): boolean {
+    return this.sinceMs !== null;
+  }
+
+  /** Begins or ends it. */
+  follow(isWanted: boolean): void {
+    const { bucket, clock, rows } = this.options;
+    const now = clock.monotonicMs();
+    if (this.sinceMs !== null && (!isWanted || now - this.sinceMs > longestMs)) {
+      this.notBeforeMs = now + againMs;
+      this.end();
+    }
+    if (!isWanted || this.sinceMs !== null || now < this.notBeforeMs) return;
+    this.sinceMs = now;
+    bucket.handOver(rows, true);
+  }
+
+  /** Every member has everything, and no client waits for a durable write. */
+  isComplete(): boolean {
+    const { bucket, rows } = this.options;
+    if (this.sinceMs === null || !bucket.isResolved(rows)) return false;
+    return rows.every((row) => bucket.progress.committedSeqno(row) >= (bucket.rows.highSeqno[row] as number));
+  }
+
+  end(): void {
+    if (this.sinceMs === null) return;
+    this.sinceMs = null;
+    this.options.bucket.handOver(this.options.rows, false);
+  }
+}

@@ -1,0 +1,217 @@
+// The connections of this node to the others, one to each: who is at the other end and with which boot, beats in both directions, and
+// what may be sent.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { PeerSpec, SyncMember } from '../admin.ts';
+import { type Beat, decodeFrame, encodeFrame, type PeerMessage } from './frames.ts';
+import type { Link } from './link.ts';
+
+export const beatMs = 200;
+/** How long a node that answered an active confirms no higher epoch, at most. */
+export const promiseMsMax = 10_000;
+const redialMs = 500;
+/** What may be on its way to one node and not yet applied there. */
+const inFlightMax = 16 * 1024 * 1024;
+
+/** What the parts of this node hear of the others. */
+export interface PeerEvents {
+  connected(node: string): void;
+  disconnected(node: string): void;
+  received(node: string, message: PeerMessage, body: Buffer, bytes: number): void;
+  /** The node takes more again. */
+  hasRoom(node: string): void;
+}
+
+export interface PeersOptions {
+  self: SyncMember;
+  clock: Clock;
+  log: Log;
+  connect: (peer: PeerSpec) => Promise<Link>;
+  events: PeerEvents;
+}
+
+interface Connection {
+  link: Link;
+  boot: string | null;
+  saysPromise: boolean;
+  inFlight: number;
+}
+
+interface Heard {
+  /** The own time in the last beat that the node answered. */
+  answeredMs: number;
+  /** Until then it confirms no higher epoch. */
+  servesUntilMs: number;
+  /** Until then this node confirms no higher epoch than those of the other one. */
+  promisedUntilMs: number;
+}
+
+export class PeerConnections {
+  private readonly options: PeersOptions;
+  /** What this node promises from now on. */
+  promiseMs = promiseMsMax;
+  private specs: readonly PeerSpec[] = [];
+  private readonly connections = new Map<string, Connection>();
+  private readonly heard = new Map<string, Heard>();
+  private readonly dialling = new Set<string>();
+  private timer: Timer;
+
+  constructor(options: PeersOptions) {
+    this.options = options;
+    this.timer = options.clock.after(beatMs, () => this.beat());
+  }
+
+  get count(): number {
+    return this.specs.length;
+  }
+
+  follow(specs: readonly PeerSpec[]): void {
+    this.specs = specs;
+    for (const node of [...this.connections.keys()])
+      if (!specs.some((spec) => spec.node === node))
+        this.connections.get(node)?.link.close('it left the cluster');
+    this.dial();
+  }
+
+  /** A node connected to this one. */
+  accept(link: Link): void {
+    if (this.specs.some(({ node }) => node === link.node)) this.adopt(link);
+    else link.close('no node of the cluster');
+  }
+
+  /** The boot of a connected node, else null. */
+  bootOf(node: string): string | null {
+    return this.connections.get(node)?.boot ?? null;
+  }
+
+  connected(): string[] {
+    return [...this.connections].flatMap(([node, { boot }]) => (boot === null ? [] : [node]));
+  }
+
+  answeredMs(node: string): number {
+    return this.heard.get(node)?.answeredMs ?? -Infinity;
+  }
+
+  /** Until then the node confirms no higher epoch than those of this one. */
+  servesUntilMs(node: string): number {
+    return this.heard.get(node)?.servesUntilMs ?? -Infinity;
+  }
+
+  promisedUntilMs(node: string | undefined): number {
+    return this.heard.get(node ?? '')?.promisedUntilMs ?? -Infinity;
+  }
+
+  mayFeed(node: string): boolean {
+    const connection = this.connections.get(node);
+    return connection !== undefined && connection.boot !== null && connection.inFlight < inFlightMax;
+  }
+
+  send(node: string, message: PeerMessage, body?: Uint8Array): void {
+    const connection = this.connections.get(node);
+    if (connection === undefined) return;
+    const frame = encodeFrame(message, body);
+    if (message.kind === 'batch') connection.inFlight += frame.length;
+    connection.link.send(frame);
+  }
+
+  close(): void {
+    this.timer.cancel();
+    for (const { link } of [...this.connections.values()]) link.close('the node stops');
+  }
+
+  private beat(): void {
+    const { clock } = this.options;
+    this.timer = clock.after(beatMs, () => this.beat());
+    for (const node of this.connected())
+      this.send(node, { kind: 'beat', sentMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+    this.dial();
+  }
+
+  /** Of two nodes that with the smaller id connects, so that there is one connection. */
+  private dial(): void {
+    const { clock, connect, log, self } = this.options;
+    for (const spec of this.specs) {
+      const { node } = spec;
+      if (node < self.node || this.connections.has(node) || this.dialling.has(node)) continue;
+      this.dialling.add(node);
+      connect(spec).then(
+        (link) => {
+          this.dialling.delete(node);
+          this.accept(link);
+        },
+        (error: Error) => {
+          log.debug('replication.unreachable', { node, reason: error.message });
+          clock.after(redialMs, () => this.dialling.delete(node));
+        },
+      );
+    }
+  }
+
+  private adopt(link: Link): void {
+    const { node } = link;
+    this.connections.get(node)?.link.close('it connected again');
+    const connection: Connection = { link, boot: null, saysPromise: false, inFlight: 0 };
+    this.connections.set(node, connection);
+    link.receive({
+      frame: (frame) => this.take(connection, frame),
+      closed: (reason) => this.lose(connection, reason),
+    });
+    link.send(encodeFrame({ kind: 'hello', ...this.options.self, saysPromise: true }));
+  }
+
+  private take(connection: Connection, frame: Buffer): void {
+    const { clock, events } = this.options;
+    const { link } = connection;
+    const { node } = link;
+    if (this.connections.get(node) !== connection) return;
+    try {
+      const { message, body } = decodeFrame(frame);
+      if (message.kind === 'hello') {
+        if (message.node !== node) throw new Error('its certificate names another node');
+        connection.boot = message.boot;
+        connection.saysPromise = message.saysPromise ?? false;
+        events.connected(node);
+      } else if (connection.boot === null) throw new Error('its first message is no hello');
+      else if (message.kind === 'beat') {
+        const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
+        const heard = this.hear(node);
+        heard.promisedUntilMs = Math.max(heard.promisedUntilMs, clock.monotonicMs() + promiseMs);
+        this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
+      } else if (message.kind === 'beaten') this.answered(node, message);
+      else {
+        if (message.kind === 'got') this.release(connection, message.bytes);
+        events.received(node, message, body, frame.length);
+      }
+    } catch (error) {
+      link.close((error as Error).message);
+    }
+  }
+
+  private answered(node: string, { promiseMs = promiseMsMax, sentMs }: Beat): void {
+    const heard = this.hear(node);
+    heard.answeredMs = sentMs;
+    heard.servesUntilMs = Math.max(heard.servesUntilMs, sentMs + promiseMs);
+  }
+
+  private release(connection: Connection, bytes: number): void {
+    const wasFull = connection.inFlight >= inFlightMax;
+    connection.inFlight = Math.max(0, connection.inFlight - bytes);
+    if (wasFull && connection.inFlight < inFlightMax) this.options.events.hasRoom(connection.link.node);
+  }
+
+  private lose(connection: Connection, reason: string): void {
+    const { node } = connection.link;
+    if (this.connections.get(node) !== connection) return;
+    this.connections.delete(node);
+    this.options.log.info('replication.disconnected', { node, reason });
+    this.options.events.disconnected(node);
+  }
+
+  private hear(node: string): Heard {
+    const known = this.heard.get(node) ?? {
+      ...{ answeredMs: -Infinity, servesUntilMs: -Infinity, promisedUntilMs: -Infinity },
+    };
+    this.heard.set(node, known);
+    return known;
+  }
+}

@@ -1,0 +1,207 @@
+// Nodes in one process, over simulated time and connections, with a map that they share.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DurabilityLevel } from '#kv/data/documents.ts';
+import { Status } from '#wire/status.ts';
+import { aSeed } from '../../../test/support/random.ts';
+import {
+  ReplicatedCluster as Cluster,
+  type ReplicatedNode as Node,
+  vbucketCount,
+} from '../../../test/support/replicated-cluster.ts';
+
+const vbs = Array.from({ length: vbucketCount }, (_, vb) => vb);
+const majority = { durability: DurabilityLevel.majority } as const;
+
+/** The node that serves the vbucket. */
+const activeOf = (nodes: readonly Node[], vb: number): Node => {
+  for (const node of nodes) node.tick();
+  const found = nodes.filter((node) => node.bucket.documents.isActive(vb));
+  assert.equal(found.length, 1, `one node serves vbucket ${vb}`);
+  return found[0] as Node;
+};
+
+test('copies get what their active has, follow it, join the set, and majority writes are acknowledged', async (t) => {
+  const cluster = new Cluster(aSeed(t), ['a', 'b']);
+  const { clock, map } = cluster;
+  const a = await cluster.start('a');
+  await clock.run(1_000);
+  const shards = () => map.shards();
+  assert.ok((await shards()).every(({ chain, confirmed }) => (chain[0] === 0) === (confirmed === 'a 1')));
+  for (let i = 0; i < 300; i++)
+    assert.equal(a.store(`k${i}`, [0, 2][i % 2] as number, { value: `v${i}` }), Status.success);
+  assert.equal(a.store('k', 0, majority), Status.durabilityImpossible, 'no copy is in the set');
+  const b = await cluster.start('b');
+  await clock.run(3_000);
+  assert.ok(
+    (await shards()).every(({ inSync }) => inSync?.length === 2),
+    'every copy joined',
+  );
+  const nodes = [a, b];
+  for (const vb of vbs) {
+    const active = activeOf(nodes, vb);
+    assert.equal(active.store('durable', vb, majority), Status.success);
+    const token = active.result.pending;
+    assert.ok(token > 0);
+    assert.equal(active.read('durable', vb), Status.keyNotFound, 'it is not visible yet');
+    await clock.run(50);
+    assert.equal(active.resolved.get(token), Status.success);
+  }
+  a.remove('k0', 0);
+  await clock.run(50);
+  for (let i = 0; i < 300; i++) {
+    const vb = [0, 2][i % 2] as number;
+    assert.equal(b.read(`k${i}`, vb), a.read(`k${i}`, vb));
+  }
+  for (const vb of vbs) assert.equal(b.read('durable', vb), a.read('durable', vb));
+  const [ofA, ofB] = nodes.map((node) => node.bucket.stats().vbuckets);
+  assert.deepEqual([ofA?.active, ofB?.active], [ofB?.replica, ofA?.replica], 'copies are counted apart');
+  assert.equal(ofA?.active.vbuckets, vbucketCount / 2);
+  for (const node of nodes) node.crash();
+});
+
+test('a copy that does not answer leaves the set, and durable writes are impossible until it is back', async (t) => {
+  const cluster = new Cluster(aSeed(t), ['a', 'b']);
+  const { clock, links, map } = cluster;
+  const nodes = [await cluster.start('a'), await cluster.start('b')];
+  await clock.run(3_000);
+  const a = activeOf(nodes, 0);
+  links.cut('a', 'b');
+  links.cut('b', 'a');
+  assert.equal(a.store('k', 0, majority), Status.success);
+  const token = a.result.pending;
+  await clock.run(1_000);
+  assert.equal(a.resolved.get(token), undefined);
+  await clock.run(2_000);
+  assert.equal((await map.shards())[0]?.inSync?.length, 1);
+  assert.equal(a.store('other', 0), Status.success, 'writes without a level go on');
+  assert.equal(a.store('more', 0, majority), Status.durabilityImpossible);
+  assert.equal(a.resolved.get(token), undefined, 'one member is no majority');
+  links.heal();
+  await clock.run(4_000);
+  assert.equal((await map.shards())[0]?.inSync?.length, 2);
+  assert.equal(a.resolved.get(token), Status.success);
+  const b = nodes.find((node) => node !== a) as Node;
+  for (const key of ['k', 'other']) assert.equal(b.read(key, 0), a.read(key, 0));
+  for (const node of nodes) node.crash();
+});
+
+test('the node that is named in place of a dead active serves what the set acknowledged', async (t) => {
+  const cluster = new Cluster(aSeed(t), ['a', 'b', 'c'], 2);
+  const { clock, map } = cluster;
+  const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
+  await clock.run(4_000);
+  const [a, b, c] = nodes as [Node, Node, Node];
+  assert.equal(activeOf(nodes, 0), a);
+  assert.equal(a.store('k', 0, { ...majority, value: 'kept' }), Status.success);
+  const token = a.result.pending;
+  await clock.run(50);
+  assert.equal(a.resolved.get(token), Status.success);
+  const before = a.read('k', 0);
+  a.crash();
+  await map.name(0, 'b');
+  await clock.run(5_000);
+  assert.equal(b.bucket.documents.isActive(0), false, 'the promise to the old active holds');
+  await clock.run(9_000);
+  const [live] = [[b, c]];
+  assert.equal(activeOf(live, 0), b);
+  assert.equal(b.read('k', 0), before);
+  assert.equal(b.store('k', 0, { ...majority, value: 'new' }), Status.success);
+  const next = b.result.pending;
+  await clock.run(100);
+  assert.equal(b.resolved.get(next), Status.success);
+  assert.equal(b.read('k', 0), c.read('k', 0));
+  for (const node of live) node.crash();
+});
+
+test('a shard is served again after all its members restarted, once all of them are back', async (t) => {
+  const names = ['a', 'b', 'c'];
+  const cluster = new Cluster(aSeed(t), names, 2);
+  const { clock, map } = cluster;
+  const first = await Promise.all(names.map((name) => cluster.start(name)));
+  await clock.run(4_000);
+  for (const node of first) node.crash();
+  await clock.run(60_000);
+  const nodes = [await cluster.start('a', 'a 2'), await cluster.start('b', 'b 2')];
+  await clock.run(20_000);
+  assert.equal(nodes[0]?.bucket.documents.isActive(0), false, 'the third member may have more');
+  nodes.push(await cluster.start('c', 'c 2'));
+  await clock.run(20_000);
+  for (const vb of vbs) assert.equal(activeOf(nodes, vb).store('k', vb, majority), Status.success);
+  assert.ok((await map.shards()).every(({ inSync }) => inSync?.length === 3));
+  for (const node of nodes) node.crash();
+});
+
+for (const promiseMs of [10_000, 4_000])
+  test(`an active that is cut off from all others is not replaced within ${promiseMs} ms, and then it is`, async (t) => {
+    const names = ['a', 'b', 'c'];
+    const cluster = new Cluster(aSeed(t), names, 2);
+    const { clock, links, map } = cluster;
+    cluster.promiseMs = promiseMs;
+    const nodes = await Promise.all(names.map((name) => cluster.start(name)));
+    // They started longer ago than a promise lasts.
+    await clock.run(24_000);
+    const [a, b] = nodes as [Node, Node];
+    assert.equal(activeOf(nodes, 0), a);
+    a.cutFromMap();
+    for (const other of ['b', 'c']) {
+      links.cut('a', other);
+      links.cut(other, 'a');
+    }
+    await clock.run(1_000);
+    await map.name(0, 'b');
+    let servedByA = 0;
+    for (let i = 0; i < (promiseMs + 2_000) / 100; i++) {
+      await clock.run(100);
+      for (const node of nodes) node.tick();
+      const active = nodes.filter((node) => node.bucket.documents.isActive(0));
+      assert.ok(active.length <= 1, 'two nodes serve the same vbucket');
+      if (active[0] === a) servedByA++;
+    }
+    assert.ok(servedByA > promiseMs / 200 && servedByA < promiseMs / 100);
+    assert.equal(b.bucket.documents.isActive(0), true);
+    for (const node of nodes) node.crash();
+  });
+
+test('a copy with writes that a failover took back leaves the set, is filled anew, and joins again', async (t) => {
+  const names = ['a', 'b', 'c'];
+  const cluster = new Cluster(aSeed(t), names, 2);
+  const { clock, links, map } = cluster;
+  const nodes = await Promise.all(names.map((name) => cluster.start(name)));
+  await clock.run(4_000);
+  const [a, b, c] = nodes as [Node, Node, Node];
+  assert.equal(activeOf(nodes, 0), a);
+  for (let i = 0; i < 50; i++) a.store(`k${i}`, 0, { value: `${i}` });
+  await clock.run(100);
+  links.cut('a', 'b');
+  a.store('lost', 0);
+  a.remove('k7', 0);
+  await clock.run(20);
+  assert.notEqual(c.read('lost', 0), Status.keyNotFound);
+  assert.equal(b.read('lost', 0), Status.keyNotFound);
+  a.crash();
+  links.heal();
+  await map.name(0, 'b');
+  // The old active may serve until then.
+  await clock.run(9_000);
+  let wasEmpty = false;
+  for (let i = 0; i < 2_000; i++) {
+    await clock.run(2);
+    const isMember = (await map.shards())[0]?.inSync?.some(([position]) => position === 2);
+    const isEmpty = c.bucket.rows.highSeqno[0] === 0;
+    wasEmpty ||= isEmpty;
+    assert.ok(!(isMember && isEmpty), 'it left the set first');
+  }
+  assert.ok(wasEmpty);
+  await clock.run(5_000);
+  assert.equal(activeOf([b, c], 0), b);
+  assert.equal(b.store('k', 0, majority), Status.success);
+  const token = b.result.pending;
+  await clock.run(100);
+  assert.equal(b.resolved.get(token), Status.success);
+  const placement = (await map.shards())[0];
+  assert.deepEqual(placement?.inSync?.map(([position]) => position).toSorted(), [1, 2]);
+  for (const key of ['lost', 'k', 'k7', 'k8']) assert.equal(c.read(key, 0), b.read(key, 0), key);
+  assert.equal(c.bucket.rows.items[0], b.bucket.rows.items[0]);
+  for (const node of [b, c]) node.crash();
+});

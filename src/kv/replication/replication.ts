@@ -1,0 +1,74 @@
+// Replication between the data services of a cluster: passes the messages of other nodes to the buckets they concern.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { KvCluster, MapChange, MapOutcome, PeerTls, SyncMember } from '../admin.ts';
+import { BucketReplication, type BucketReplicationOptions } from './bucket-replication.ts';
+import type { PeerMessage } from './frames.ts';
+import type { LinkHost } from './link.ts';
+import { PeerConnections, promiseMsMax } from './peers.ts';
+
+export interface ReplicationOptions {
+  self: SyncMember;
+  links: LinkHost<PeerTls>;
+  change: (change: MapChange) => Promise<MapOutcome>;
+  tick: () => void;
+  clock: Clock;
+  log: Log;
+}
+
+type BucketPart = Pick<BucketReplicationOptions, 'uuid' | 'incarnation' | 'bucket' | 'changed'>;
+
+export class Replication {
+  private readonly options: ReplicationOptions;
+  private readonly peers: PeerConnections;
+  private readonly buckets = new Map<string, BucketReplication>();
+
+  constructor(options: ReplicationOptions) {
+    this.options = options;
+    const { clock, links, log, self } = options;
+    this.peers = new PeerConnections({
+      ...{ self, clock, log },
+      connect: (peer) => links.connect(peer),
+      events: {
+        connected: () => this.each((bucket) => bucket.connected()),
+        disconnected: (node) => this.each((bucket) => bucket.disconnected(node)),
+        hasRoom: (node) => this.each((bucket) => bucket.hasRoom(node)),
+        received: (node, message, body, bytes) => this.receive(node, message, body, bytes),
+      },
+    });
+    links.accepted = (link) => this.peers.accept(link);
+  }
+
+  follow({ peers, promiseMs = promiseMsMax, tls }: KvCluster): void {
+    this.peers.promiseMs = Math.min(promiseMs, promiseMsMax);
+    if (tls !== null) this.options.links.useTls(tls);
+    this.peers.follow(peers);
+  }
+
+  /** Begins to replicate a bucket; in place of an earlier engine of the same bucket. */
+  add(part: BucketPart): BucketReplication {
+    this.remove(part.uuid);
+    const { change, clock, log, self, tick } = this.options;
+    const made = new BucketReplication({ ...part, self, change, clock, log, tick, peers: this.peers });
+    this.buckets.set(part.uuid, made);
+    return made;
+  }
+
+  remove(uuid: string): void {
+    this.buckets.get(uuid)?.close();
+    this.buckets.delete(uuid);
+  }
+
+  close(): void {
+    for (const uuid of [...this.buckets.keys()]) this.remove(uuid);
+    this.peers.close();
+  }
+
+  private each(act: (bucket: BucketReplication) => void): void {
+    for (const bucket of this.buckets.values()) act(bucket);
+  }
+
+  private receive(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
+    if ('bucket' in message) this.buckets.get(message.bucket)?.received(node, message, body, bytes);
+  }
+}

@@ -1,0 +1,116 @@
+// Sends the changes of one vbucket to one copy: older ones in pages, recent ones from memory, pending durable writes included. A page,
+// or what memory holds, is the state of one moment; where it takes several batches, a later one may move the end of the snapshot.
+import type { Clock } from '#ports/clock.ts';
+import type { ChangeSource, Follower } from '../data/change-source.ts';
+import { CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+
+const batchBytes = 256 * 1024;
+
+export interface RowBatch {
+  readonly start: number;
+  readonly to: number;
+  readonly end: number;
+  readonly live: boolean;
+}
+
+export interface RowFeedOptions {
+  source: ChangeSource;
+  vb: number;
+  /** The copy has everything up to here. */
+  position: number;
+  clock: Clock;
+  /** Whether the connection takes more at present; `resume` is called when it does again. */
+  hasRoom: () => boolean;
+  send: (batch: RowBatch, body: Uint8Array) => void;
+  /** The copy lacks removals that the active has forgotten: it must be filled anew. */
+  tooOld: () => void;
+  /** The copy cannot be continued. */
+  failed: (reason: string) => void;
+}
+
+export class RowFeed implements Follower {
+  position: number;
+  private readonly options: RowFeedOptions;
+  private readonly item = emptyCutItem();
+  private isReading = false;
+  private isScheduled = false;
+  private isClosed = false;
+
+  constructor(options: RowFeedOptions) {
+    this.options = options;
+    this.position = options.position;
+  }
+
+  start(): void {
+    this.options.source.follow(this.options.vb, this);
+    this.changed();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.options.source.unfollow(this.options.vb, this);
+  }
+
+  /** What changes in one turn is one batch. */
+  changed(): void {
+    if (this.isScheduled || this.isClosed) return;
+    this.isScheduled = true;
+    this.options.clock.soon(() => {
+      this.isScheduled = false;
+      this.resume();
+    });
+  }
+
+  resume(): void {
+    const { hasRoom, source, vb } = this.options;
+    while (!this.isClosed && !this.isReading && this.position < source.highSeqno(vb) && hasRoom()) {
+      if (source.remembers(vb, this.position) && this.sendRecent()) continue;
+      void this.sendPage();
+    }
+  }
+
+  /** False when the next change must be read from disk. */
+  private sendRecent(): boolean {
+    const { source, vb } = this.options;
+    const end = source.highSeqno(vb);
+    const start = this.position + 1;
+    const writer = new CutWriter();
+    writer.begin(0);
+    let to = this.position;
+    while (to < end && writer.bytes < batchBytes) {
+      const seqno = source.nextForCopy(vb, to, end, this.item);
+      if (seqno < 0) break;
+      if (seqno > 0) writer.item(this.item);
+      to = seqno === 0 ? end : seqno;
+    }
+    writer.finish(stateOfVbucket(vb));
+    const body = writer.takeAll();
+    if (to < start) return false;
+    this.position = to;
+    this.options.send({ start, to, end, live: to === end }, body);
+    return true;
+  }
+
+  private async sendPage(): Promise<void> {
+    const { failed, send, source, tooOld, vb } = this.options;
+    this.isReading = true;
+    try {
+      const start = this.position + 1;
+      const page = await source.backfillForCopy(vb, this.position);
+      if (this.isClosed) return;
+      if (this.position > 0 && page.purgeSeqno > this.position) {
+        tooOld();
+        return;
+      }
+      // Otherwise what is missing is neither on disk nor in memory yet: a later change calls.
+      if (page.toSeqno < start) return;
+      this.position = page.toSeqno;
+      send({ start, to: page.toSeqno, end: Math.max(page.endSeqno, page.toSeqno), live: false }, page.batch);
+      this.changed();
+    } catch (error) {
+      if (!this.isClosed) failed((error as Error).message);
+    } finally {
+      this.isReading = false;
+    }
+  }
+}

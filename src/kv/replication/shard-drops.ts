@@ -1,0 +1,54 @@
+// Removes vbuckets of shards that this node does not have any longer, or whose copies are filled anew.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { ShardSpec } from '../admin.ts';
+import type { Bucket } from '../bucket/bucket.ts';
+
+const againMs = 5_000;
+
+export class ShardDrops {
+  private readonly options: { uuid: string; bucket: Bucket; clock: Clock; log: Log };
+  /** The shards whose vbuckets are being removed. */
+  private readonly underWay = new Set<number>();
+  private notBeforeMs = -Infinity;
+
+  constructor(options: { uuid: string; bucket: Bucket; clock: Clock; log: Log }) {
+    this.options = options;
+  }
+
+  isUnderWay(shard: number): boolean {
+    return this.underWay.has(shard);
+  }
+
+  /** Shards with documents here that the map gives to other nodes only, and whose removal may begin. */
+  leftovers(
+    specs: readonly ShardSpec[],
+    self: string,
+    rowsOf: (shard: number) => readonly number[],
+  ): number[] {
+    return specs.flatMap(({ inSync = [], state }, shard) => {
+      const isGone = state === 'dead' && !inSync.some(({ node }) => node === self);
+      return isGone && this.isDue(shard, rowsOf(shard)) ? [shard] : [];
+    });
+  }
+
+  private isDue(shard: number, rows: readonly number[]): boolean {
+    const { bucket, clock } = this.options;
+    if (this.underWay.has(shard) || clock.monotonicMs() < this.notBeforeMs) return false;
+    return rows.some((row) => (bucket.rows.highSeqno[row] as number) > 0);
+  }
+
+  /** A failed removal is logged, and is due again later. */
+  begin(shard: number, rows: readonly number[]): void {
+    const { bucket, clock, log, uuid } = this.options;
+    if (this.underWay.has(shard)) return;
+    this.underWay.add(shard);
+    bucket
+      .drop(rows)
+      .catch((error: Error) => {
+        this.notBeforeMs = clock.monotonicMs() + againMs;
+        log.warn('replication.drop_failed', { bucket: uuid, shard, reason: error.message });
+      })
+      .finally(() => this.underWay.delete(shard));
+  }
+}

@@ -1,0 +1,140 @@
+// Connections between the data services of a cluster: both sides show a certificate of the cluster's authority, which names their node.
+import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
+import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
+import type { PeerTls } from '../admin.ts';
+import { FrameSplitter } from './frames.ts';
+import type { Link, LinkAddress, LinkHost } from './link.ts';
+
+const connectMs = 3_000;
+/** Of nodes; those that have not shown a certificate count until they fail to. */
+const connectionsMax = 2_048;
+
+export class TlsLinks implements LinkHost<PeerTls> {
+  accepted: (link: Link) => void = (link) => link.close('this node has no cluster');
+  acceptedClient: (socket: TLSSocket, node: string) => void = (socket) => socket.destroy();
+  private server: Server | null = null;
+  private tls: PeerTls | null = null;
+  private readonly sockets = new Set<TLSSocket>();
+
+  async listen(host: string, port: number): Promise<number> {
+    const server = createServer(
+      {
+        ...{ requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' },
+        ...{ handshakeTimeout: connectMs, ALPNProtocols: [nodeDataProtocol], noDelay: true },
+      },
+      (socket) => this.take(socket),
+    );
+    server.maxConnections = connectionsMax;
+    server.on('tlsClientError', (_, socket) => socket.destroy());
+    this.server = server;
+    if (this.tls !== null) server.setSecureContext(contextOf(this.tls));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, resolve);
+    });
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? address.port : port;
+  }
+
+  useTls(tls: PeerTls): void {
+    const { certificate, key, authority } = this.tls ?? {};
+    if (tls.certificate === certificate && tls.key === key && tls.authority === authority) return;
+    this.tls = tls;
+    this.server?.setSecureContext(contextOf(tls));
+  }
+
+  connect({ host, node, port }: LinkAddress): Promise<Link> {
+    const { tls } = this;
+    if (tls === null) return Promise.reject(new Error('this node has no certificate yet'));
+    const { promise, reject, resolve } = Promise.withResolvers<Link>();
+    const socket = connect({
+      ...{ host, port, ...contextOf(tls), minVersion: 'TLSv1.3', rejectUnauthorized: true },
+      // Nodes are known by their ids; their addresses may change.
+      checkServerIdentity: (_, { subjectaltname }) =>
+        nodeIdIn(subjectaltname) === node
+          ? undefined
+          : new Error(`the certificate does not name node ${node}`),
+    });
+    const fail = (error: Error): void => {
+      socket.destroy();
+      reject(error);
+    };
+    socket.setTimeout(connectMs, () => fail(new Error('no answer in time')));
+    socket.once('error', fail);
+    socket.once('secureConnect', () => {
+      socket.setTimeout(0);
+      resolve(this.linkOf(socket, node));
+    });
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    const { server } = this;
+    this.server = null;
+    const closed = new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
+  }
+
+  private take(socket: TLSSocket): void {
+    const node = nodeIdIn(socket.getPeerX509Certificate()?.subjectAltName);
+    if (node === null) socket.destroy();
+    else if (socket.alpnProtocol === nodeDataProtocol) this.takeClient(socket, node);
+    else this.accepted(this.linkOf(socket, node));
+  }
+
+  private takeClient(socket: TLSSocket, node: string): void {
+    this.sockets.add(socket);
+    socket.once('close', () => this.sockets.delete(socket));
+    this.acceptedClient(socket, node);
+  }
+
+  private linkOf(socket: TLSSocket, node: string): Link {
+    this.sockets.add(socket);
+    socket.once('close', () => this.sockets.delete(socket));
+    return new TlsLink(socket, node);
+  }
+}
+
+class TlsLink implements Link {
+  readonly node: string;
+  private readonly socket: TLSSocket;
+  private reason = 'the connection was closed';
+
+  constructor(socket: TLSSocket, node: string) {
+    this.socket = socket;
+    this.node = node;
+    socket.setNoDelay(true);
+    socket.on('error', (error) => {
+      this.reason = error.message;
+    });
+  }
+
+  get unsentBytes(): number {
+    return this.socket.writableLength;
+  }
+
+  send(frame: Buffer): void {
+    if (!this.socket.destroyed) this.socket.write(frame);
+  }
+
+  receive(handler: { frame(frame: Buffer): void; closed(reason: string): void }): void {
+    const frames = new FrameSplitter();
+    this.socket.on('data', (chunk: Buffer) => {
+      try {
+        for (const frame of frames.push(chunk)) handler.frame(frame);
+      } catch (error) {
+        this.close((error as Error).message);
+      }
+    });
+    this.socket.once('close', () => handler.closed(this.reason));
+    if (this.socket.destroyed) handler.closed(this.reason);
+  }
+
+  close(reason: string): void {
+    this.reason = reason;
+    this.socket.destroy();
+  }
+}
+
+const contextOf = ({ authority, certificate, key }: PeerTls) => ({ ca: authority, cert: certificate, key });

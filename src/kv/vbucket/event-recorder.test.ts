@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Manifest, ShardSpec } from '#kv/admin.ts';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import { SteppedClock } from '../../../test/support/stepped-clock.ts';
+import { CutReader } from '../data/cut.ts';
+import { decodeEvent, isDrop, isEventKey } from '../data/system-events.ts';
+import { VbucketState } from '../data/vbucket-state.ts';
+import { turnLimits } from '../turn-clock.ts';
+import { EventRecorder } from './event-recorder.ts';
+import type { CollectionSpec } from './live-collections.ts';
+import { LiveCollections } from './live-collections.ts';
+import type { ManifestState } from './manifest-state.ts';
+import { Now } from './now.ts';
+import { Vbuckets } from './vbuckets.ts';
+
+const firstId = 8;
+const count = 1_200;
+const last = 63;
+/** Above the number of events that the recorder writes in a turn, because it finishes the step that it has begun. */
+const perTurnMax = 1_024;
+
+/** Collections `from` to `to`. */
+const manifestOf = (uid: string, to: number, from = 0): Manifest => ({
+  uid,
+  scopes: [
+    {
+      name: '_default',
+      uid: '0',
+      collections: [
+        { name: '_default', uid: '0' },
+        ...Array.from({ length: to - from }, (_, i) => ({
+          name: `c${from + i}`,
+          uid: (firstId + from + i).toString(16),
+        })),
+      ],
+    },
+  ],
+});
+
+async function started(): Promise<{ b: BucketUnderTest; clock: SteppedClock }> {
+  const clock = new SteppedClock();
+  return { b: await new BucketUnderTest({ clock }).start(), clock };
+}
+
+async function finish(clock: SteppedClock): Promise<void> {
+  for (let turn = 0; clock.hasDeferred; turn++) {
+    assert.ok(turn < 10_000, 'the events end');
+    await clock.turn();
+  }
+}
+
+async function turning<T>(clock: SteppedClock, result: Promise<T>): Promise<T> {
+  let isDone = false;
+  const end = (): void => void (isDone = true);
+  result.then(end, end);
+  for (let turn = 0; !isDone; turn++) {
+    assert.ok(turn < 10_000, 'the work ends');
+    await clock.turn();
+  }
+  return result;
+}
+
+const seqnos = (b: BucketUnderTest): number[] =>
+  Array.from({ length: last + 1 }, (_, vb) => b.bucket.documents.highSeqno(vb));
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+/** Ids of the collections that exist at the end of a vbucket's history. */
+async function recordedIn(b: BucketUnderTest, clock: SteppedClock, vb: number): Promise<number[]> {
+  const ids = new Set<number>();
+  for (let [after, end] = [0, 1]; after < end; ) {
+    const page = await turning(clock, b.bucket.changes.backfill(vb, after));
+    const reader = new CutReader(page.batch);
+    while (reader.nextCut()) while (reader.nextItem()) note(reader, ids);
+    [after, end] = [page.toSeqno, page.endSeqno];
+  }
+  return [...ids].sort((a, b) => a - b);
+}
+
+function note({ item }: CutReader, ids: Set<number>): void {
+  if (!isEventKey(item.buffer, item.keyStart)) return;
+  const { kind, collectionId } = decodeEvent(item.buffer, item.valueStart, item.valueEnd);
+  if (isDrop(kind)) ids.delete(collectionId);
+  else ids.add(collectionId);
+}
+
+const idsOf = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, i) => firstId + from + i);
+
+test('records the events of 1,200 collections in slices, and those of a vbucket before a client uses it', async () => {
+  const { b, clock } = await started();
+  b.bucket.applyManifest(manifestOf('1', count));
+  assert.ok(sum(seqnos(b)) <= perTurnMax, `${sum(seqnos(b))} in the first turn`);
+  assert.equal(b.store(`${firstId}:k`, { vb: last }), Status.success);
+  assert.equal(b.bucket.documents.highSeqno(last), count + 1);
+  for (let before = sum(seqnos(b)); clock.hasDeferred; before = sum(seqnos(b))) {
+    await clock.turn();
+    assert.ok(sum(seqnos(b)) - before <= perTurnMax, `${sum(seqnos(b)) - before} in a turn`);
+  }
+  assert.deepEqual(
+    seqnos(b),
+    Array.from({ length: last + 1 }, (_, vb) => (vb === last ? count + 1 : count)),
+  );
+});
+
+test('leads every vbucket to the newest of the manifests that came meanwhile', async () => {
+  const { b, clock } = await started();
+  b.bucket.applyManifest(manifestOf('1', count));
+  await clock.turn();
+  b.bucket.applyManifest(manifestOf('2', count, 300));
+  await clock.turn();
+  b.bucket.applyManifest(manifestOf('3', count + 10, 200));
+  await finish(clock);
+  const [first = 0, ...others] = seqnos(b);
+  assert.ok(first > count, 'the first vbucket recorded a part of the first manifest');
+  assert.equal(others.at(-1), count + 300 + 110);
+  for (const vb of [0, 1, 30, last])
+    assert.deepEqual(await recordedIn(b, clock, vb), idsOf(200, count + 10), `vbucket ${vb}`);
+});
+
+test('records nothing more in a vbucket that becomes a copy, and what it lacks when it is active again', async () => {
+  const { b, clock } = await started();
+  const shards = (state: 'active' | 'replica', epoch: number): ShardSpec[] =>
+    Array.from({ length: last + 1 }, (_, shard) => ({
+      state: shard === last ? state : 'active',
+      epoch,
+      replicas: [],
+    }));
+  b.bucket.applyManifest(manifestOf('1', count));
+  await b.bucket.followShards(shards('replica', 2));
+  await finish(clock);
+  assert.deepEqual([...new Set(seqnos(b))], [count, 0]);
+  await b.bucket.followShards(shards('active', 3));
+  await finish(clock);
+  assert.deepEqual(await recordedIn(b, clock, last), idsOf(0, count));
+});
+
+test('a flush in the middle leaves a history of the newest collections only', async () => {
+  const { b, clock } = await started();
+  b.bucket.applyManifest(manifestOf('1', count));
+  await clock.turn();
+  await b.bucket.flush(2);
+  await finish(clock);
+  assert.deepEqual([...new Set(seqnos(b))], [count]);
+});
+
+test('frees the documents of a dropped collection after its drop is recorded', async () => {
+  const { b, clock } = await started();
+  b.bucket.applyManifest(manifestOf('1', count));
+  await finish(clock);
+  for (const vb of [0, last]) b.store(`${firstId}:k`, { vb });
+  b.bucket.applyManifest(manifestOf('2', count, 600));
+  await finish(clock);
+  b.tick(1_000);
+  await finish(clock);
+  assert.equal(b.bucket.stats().items, 0);
+  for (const vb of [0, last]) {
+    const page = await turning(clock, b.bucket.changes.backfill(vb, count + 600));
+    const reader = new CutReader(page.batch);
+    const isEvent: boolean[] = [];
+    while (reader.nextCut())
+      while (reader.nextItem()) isEvent.push(isEventKey(reader.item.buffer, reader.item.keyStart));
+    assert.ok(
+      isEvent.indexOf(false) < 0 || isEvent.indexOf(false) > isEvent.lastIndexOf(true),
+      `vbucket ${vb}`,
+    );
+  }
+});
+
+class CountedVbuckets extends Vbuckets {
+  /** Writes that are left until there is no memory. */
+  room = Infinity;
+  forgotten = 0;
+
+  constructor() {
+    const collections = new LiveCollections();
+    collections.apply([{ id: 0, maxTtl: 0 }] satisfies CollectionSpec[]);
+    super({ count: 64, now: new Now(), collections, hashSeed: 1, persistent: true });
+    this.rows.state.fill(VbucketState.active);
+  }
+
+  override write(...args: Parameters<Vbuckets['write']>): boolean {
+    return this.room-- > 0 && super.write(...args);
+  }
+
+  override forget(...args: Parameters<Vbuckets['forget']>): void {
+    this.forgotten++;
+    super.forget(...args);
+  }
+}
+
+const stateOf = (uid: number, ids: readonly number[]): ManifestState => ({
+  uid,
+  scopes: new Map([[0, '_default']]),
+  collections: new Map([0, ...ids].map((id) => [id, { scopeId: 0, name: `c${id}`, maxTtl: 0 }])),
+});
+
+test('continues where it stopped once there is memory again', async () => {
+  const clock = new SteppedClock();
+  const vbuckets = new CountedVbuckets();
+  const events = new EventRecorder({ vbuckets, clock, persistent: false, onDirty: () => {} });
+  vbuckets.room = 5;
+  events.record([0, 1], stateOf(1, [8, 9, 10]));
+  assert.equal(events.isBehind, true);
+  assert.equal(events.catchUp(0), true);
+  assert.equal(events.catchUp(1), false);
+  vbuckets.room = Infinity;
+  // Vbucket 1 has 8 and 9, and continues with 10.
+  events.record([0, 1], stateOf(2, [9, 11]));
+  clock.advance(1_000);
+  await finish(clock);
+  assert.equal(events.isBehind, false);
+  assert.deepEqual([...vbuckets.rows.highSeqno].slice(0, 3), [3 + 3, 3 + 3, 0]);
+});
+
+test('counts the events that a call must wait for as work of the turn', async () => {
+  const vbuckets = new CountedVbuckets();
+  let workBytes = 0;
+  const spend = (bytes: number): void => void (workBytes += bytes);
+  const clock = new SteppedClock();
+  const events = new EventRecorder({ vbuckets, clock, spend, persistent: false, onDirty: () => {} });
+  events.record([...vbuckets.rows.state.keys()], stateOf(1, idsOf(0, count)));
+  const before = workBytes;
+  assert.equal(events.catchUp(last), true);
+  assert.ok(workBytes - before > turnLimits.workBytes, `${workBytes - before} bytes of work`);
+});
+
+test('removes the events of a commit from memory in slices', async () => {
+  const clock = new SteppedClock();
+  const vbuckets = new CountedVbuckets();
+  const events = new EventRecorder({ vbuckets, clock, persistent: true, onDirty: () => {} });
+  const rows = Array.from({ length: 64 }, (_, row) => row);
+  events.record(rows, stateOf(1, idsOf(0, 100)));
+  await finish(clock);
+  for (const row of rows) events.persisted(row, row === last ? 30 : 100);
+  assert.ok(clock.hasDeferred);
+  for (let before = 0; clock.hasDeferred; before = vbuckets.forgotten) {
+    await clock.turn();
+    assert.ok(vbuckets.forgotten - before <= perTurnMax, `${vbuckets.forgotten - before} in a turn`);
+  }
+  assert.equal(vbuckets.forgotten, 63 * 100 + 30);
+});

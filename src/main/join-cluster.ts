@@ -1,0 +1,102 @@
+// `divan node --join`: makes the new node of this process join a cluster, and rebalances it. Loaded only then.
+import { type RestTarget, rest } from '#client/rest.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { UsageError } from './options.ts';
+import type { OpenedNode, RunningNode } from './running-node.ts';
+import { StartError } from './start-error.ts';
+
+export interface JoinOptions {
+  readonly join?: string | undefined;
+  readonly services: string;
+  readonly bucket: readonly unknown[];
+  readonly init?: string | undefined;
+}
+
+interface Credentials {
+  username: string;
+  password: string;
+}
+
+const joinTimeoutMs = 120_000;
+const pollMs = 500;
+
+/** Throws UsageError for options that a joining node cannot have. */
+export function checkJoinOptions(options: JoinOptions, credentials: Credentials | null): void {
+  if (credentials === null)
+    throw new UsageError('--join needs --username and --password of an administrator of that cluster');
+  if (options.bucket.length > 0 || options.init !== undefined)
+    throw new UsageError(
+      '--bucket and --init are for a new cluster; create buckets in the one that is joined',
+    );
+}
+
+/** Resolves with the node as a member of the cluster. */
+export async function joinCluster(
+  running: RunningNode,
+  options: JoinOptions,
+  own: Pick<RestTarget, 'host' | 'port' | 'localAddress'>,
+  { username, password }: Credentials,
+): Promise<OpenedNode> {
+  const fields = { hostname: options.join as string, user: username, password, services: options.services };
+  const target = { ...own, timeoutMs: joinTimeoutMs };
+  const answer = await rest(target, 'POST', '/node/controller/doJoinCluster', fields);
+  if (answer.status !== 200) throw new StartError(`--join: ${textOf(answer.body)}`);
+  running.becameReady();
+  const opened = await running.restarted();
+  process.stdout.write(`Joined the cluster at ${options.join}\n`);
+  return opened;
+}
+
+/** Rebalances the cluster and prints the progress. Without a rebalance the node is a member that holds no documents. */
+export async function rebalanceIn(own: RestTarget): Promise<void> {
+  const { nodes } = JSON.parse((await rest(own, 'GET', '/pools/default')).body) as {
+    nodes: { otpNode: string }[];
+  };
+  const known = nodes.map(({ otpNode }) => otpNode).join(',');
+  const fields = { knownNodes: known, ejectedNodes: '' };
+  const started = await rest(own, 'POST', '/controller/rebalance', fields);
+  if (started.status !== 200) {
+    process.stdout.write(`The node holds no documents until a rebalance: ${textOf(started.body)}\n`);
+    return;
+  }
+  let shown = '';
+  for (;;) {
+    const progress = JSON.parse(
+      (await rest(own, 'GET', '/pools/default/rebalanceProgress')).body,
+    ) as Progress;
+    if (progress.status !== 'running') return report(progress);
+    const text = percentOf(progress);
+    if (text !== shown) process.stdout.write(`Rebalance: ${text}\n`);
+    shown = text;
+    await realClock.sleep(pollMs);
+  }
+}
+
+interface Progress {
+  status: string;
+  errorMessage?: string;
+  [node: string]: unknown;
+}
+
+function report({ errorMessage }: Progress): void {
+  process.stdout.write(errorMessage === undefined ? 'Rebalance: done\n' : `Rebalance: ${errorMessage}\n`);
+}
+
+function percentOf(progress: Progress): string {
+  const shares = Object.values(progress).flatMap((one) => {
+    const share = (one as { progress?: unknown } | null)?.progress;
+    return typeof share === 'number' ? [share] : [];
+  });
+  const sum = shares.reduce((total, share) => total + share, 0);
+  return `${Math.round((100 * sum) / (shares.length || 1))} %`;
+}
+
+function textOf(body: string): string {
+  try {
+    const value = JSON.parse(body) as unknown;
+    if (Array.isArray(value)) return value.join(' ');
+  } catch {
+    // The answer is text, not JSON.
+  }
+  return body.trim();
+}

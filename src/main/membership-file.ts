@@ -1,0 +1,78 @@
+// What a data folder knows about the cluster that its node joined: the founder, which stores the configuration, the cluster's key, and the
+// node's certificate. Written whole before anything of the node's own is removed, so that a crash at any point leaves either the old node or
+// one that continues to join.
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JoinNote } from '#cluster/joining/join-messages.ts';
+import type { StoreHead } from '#replog/mirror/config-link.ts';
+import { writePrivate } from './private-file.ts';
+import { StartError } from './start-error.ts';
+
+const fileName = 'member.json';
+const seenName = 'store-seen.json';
+
+export interface StoredMembership extends JoinNote {
+  /** `joining`, `leaving`: the node still has to remove its own data. */
+  readonly state: 'joining' | 'member' | 'leaving';
+}
+
+/** What a node loses when it joins or leaves: configuration, documents, indexes, samples, events and certificates. */
+const lost = [
+  ...['buckets', 'index', 'metrics', 'events', 'certificates'],
+  ...['administrator.sealed', 'first-start.pending', seenName],
+];
+
+export class MembershipFile {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  static isMember(folder: string): boolean {
+    return existsSync(join(folder, fileName));
+  }
+
+  /** Null: this node stores its configuration itself. Throws StartError for a damaged file. */
+  read(): StoredMembership | null {
+    if (!MembershipFile.isMember(this.#folder)) return null;
+    try {
+      return JSON.parse(readFileSync(this.#path, 'utf8')) as StoredMembership;
+    } catch (error) {
+      throw new StartError(`the file ${this.#path} cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  write(membership: StoredMembership): void {
+    writePrivate(this.#path, Buffer.from(`${JSON.stringify(membership)}\n`));
+  }
+
+  /** Completes a recorded join or removal. */
+  complete(): void {
+    const noted = this.read();
+    if (noted === null || noted.state === 'member') return;
+    const own = readdirSync(this.#folder).filter((name) => name.startsWith('config.db'));
+    for (const name of [...own, ...lost]) rmSync(join(this.#folder, name), { recursive: true, force: true });
+    if (noted.state === 'joining') this.write({ ...noted, state: 'member' });
+    else rmSync(this.#path);
+  }
+
+  /** The newest state of the configuration that this node has seen. */
+  readonly seen = {
+    load: (): StoreHead | null => {
+      const path = join(this.#folder, seenName);
+      if (!existsSync(path)) return null;
+      try {
+        return JSON.parse(readFileSync(path, 'utf8')) as StoreHead;
+      } catch (error) {
+        throw new StartError(`the file ${path} cannot be read: ${(error as Error).message}`);
+      }
+    },
+    save: (head: StoreHead): void =>
+      writePrivate(join(this.#folder, seenName), Buffer.from(`${JSON.stringify(head)}\n`)),
+  };
+
+  get #path(): string {
+    return join(this.#folder, fileName);
+  }
+}

@@ -1,0 +1,67 @@
+// Opens the configuration of a node that joined a cluster: a mirror of the founder's. Loaded only for such a node. Waits for a founder
+// that cannot be reached; a node that the cluster removed while it was away starts as a new one.
+import type { ClusterState } from '#cluster/config/cluster-state.ts';
+import { clusterKey } from '#cluster/config/cluster-state.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { realRandom } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import { connectToNode, nodeProtocols } from '#replog/served/node-connect.adapter.ts';
+import { ServedConfigLink, StrangerError } from '#replog/served/served-config-link.ts';
+import type { MembershipFile, StoredMembership } from './membership-file.ts';
+import { StartError } from './start-error.ts';
+
+/** Null: the cluster removed this node; the membership file records that. */
+export async function openMemberConfiguration(
+  file: MembershipFile,
+  log: Log,
+): Promise<{ store: ConfigStore; description: string } | null> {
+  let known = file.read() as StoredMembership;
+  const address = (): StoredMembership['founder'] => {
+    known = file.read() ?? known;
+    return known.founder;
+  };
+  const { credentials } = known;
+  const link = new ServedConfigLink('the founder of the cluster', () =>
+    connectToNode(address(), credentials, nodeProtocols.store),
+  );
+  const store = new MirroredConfigStore({
+    ...{ link, seen: file.seen, clock: realClock, random: realRandom },
+    log: log.child('configuration'),
+  });
+  const shown = (): string => `the founder of the cluster at ${address().host}:${address().port}`;
+  try {
+    await store.start((reason) => process.stderr.write(`divan: waiting for ${shown()}: ${reason}\n`));
+    await followFounder(store, file);
+    return { store, description: `stored by ${shown()}` };
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    if (!(error instanceof StrangerError)) throw error;
+    if (error.why === 'removed') return noteRemoval(file);
+    throw new StartError(
+      `${shown()}: ${error.message}, although this node was never removed: was an older data folder of the founder put back?`,
+      { cause: error },
+    );
+  }
+}
+
+function noteRemoval(file: MembershipFile): null {
+  file.write({ ...(file.read() as StoredMembership), state: 'leaving' });
+  return null;
+}
+
+/** Keeps the founder's address for the next start when it changes. */
+async function followFounder(store: ConfigStore, file: MembershipFile): Promise<void> {
+  await store.watch(clusterKey, (key, entry) => {
+    if (key !== clusterKey || entry === null) return;
+    const { nodes, founder: id } = entry.value as ClusterState;
+    const founder = nodes.find(({ uuid }) => uuid === id);
+    const noted = file.read();
+    if (founder === undefined || noted?.state !== 'member') return;
+    const host = founder.hostname ?? noted.founder.host;
+    const port = founder.ports.distTLS;
+    const isSame = noted.founder.nodeId === id && noted.founder.host === host && noted.founder.port === port;
+    if (!isSame) file.write({ ...noted, founder: { nodeId: founder.uuid, host, port } });
+  });
+}

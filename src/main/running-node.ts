@@ -1,0 +1,133 @@
+// The node of this process. When it joins a cluster or leaves one, its parts are stopped, and started again on the configuration that it has
+// then, on the same ports.
+
+import type { NodeIdentity } from '#cluster/config/node-identity.ts';
+import type { JoinNote, NodeMembership } from '#cluster/joining/join-messages.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { isNatsText } from '#replog/nats/nats-servers.ts';
+import { MembershipFile } from './membership-file.ts';
+import type { Node } from './node.ts';
+import type { NodeOptions } from './node-options.ts';
+
+export interface OpenedNode {
+  node: Node;
+  identity: NodeIdentity;
+  /** Where the configuration is; null: in the data folder. */
+  description: string | null;
+}
+
+export interface RunningNodeDeps {
+  options: NodeOptions;
+  /** Opens the configuration and creates the node on it. */
+  open(options: NodeOptions, membership: NodeMembership): Promise<OpenedNode>;
+  /** The raw key of the data folder, which is the cluster's on its founder. */
+  folderKey(): Uint8Array;
+  /** A new start of the parts failed: nothing serves any more. */
+  onLost(reason: Error): void;
+  log: Log;
+}
+
+/** Time for the answer to the call that made this node join; the listeners then drain. */
+const beforeRestartMs = 50;
+
+export class RunningNode {
+  readonly #deps: RunningNodeDeps;
+  readonly #file: MembershipFile;
+  readonly #ready = Promise.withResolvers<void>();
+  #options: NodeOptions;
+  #current: OpenedNode | null = null;
+  #restarting: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(deps: RunningNodeDeps) {
+    this.#deps = deps;
+    this.#options = deps.options;
+    this.#file = new MembershipFile(deps.options['data-dir']);
+  }
+
+  async open(): Promise<OpenedNode> {
+    this.#current = await this.#deps.open(this.#options, this.#membership());
+    return this.#current;
+  }
+
+  /** Call when the first start is complete: a restart that was requested before runs now. */
+  becameReady(): void {
+    this.#ready.resolve();
+  }
+
+  /** Resolves when a requested restart is complete. */
+  async restarted(): Promise<OpenedNode> {
+    await this.#restarting;
+    return this.#current as OpenedNode;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#current?.node.stop();
+  }
+
+  #membership(): NodeMembership {
+    const noted = this.#file.read();
+    const isOnNats = isNatsText(this.#options.engine);
+    return {
+      engineProblem: isOnNats
+        ? 'A node whose configuration is on NATS servers can neither add nodes nor be added in this version.'
+        : null,
+      isFounder: noted === null,
+      clusterKey: () => (noted === null ? this.#deps.folderKey() : Buffer.from(noted.clusterKey, 'base64')),
+      founderMoved: (port: number) => {
+        const membership = this.#file.read();
+        if (membership?.state !== 'member' || membership.founder.port === port) return;
+        this.#file.write({ ...membership, founder: { ...membership.founder, port } });
+        this.#deps.log.info('node.founder_moved', { port });
+      },
+      join: (note: JoinNote) => {
+        this.#file.write({ ...note, state: 'joining' });
+        this.#restartSoon();
+      },
+      leave: () => {
+        const membership = this.#file.read();
+        // The founder itself cannot leave.
+        if (membership?.state !== 'member') return;
+        this.#file.write({ ...membership, state: 'leaving' });
+        this.#restartSoon();
+      },
+    };
+  }
+
+  #restartSoon(): void {
+    this.#restarting ??= this.#restart()
+      .catch((error: Error) => this.#deps.onLost(error))
+      .finally(() => {
+        this.#restarting = null;
+      });
+  }
+
+  async #restart(): Promise<void> {
+    await this.#ready.promise;
+    await realClock.sleep(beforeRestartMs);
+    const before = this.#current?.node;
+    if (before === undefined || this.#isStopped) return;
+    this.#options = { ...this.#options, ...portsOf(before) };
+    await before.stop();
+    if (this.#isStopped) return;
+    const { node } = await this.open();
+    await node.start();
+    await node.endStart();
+    node.startMetrics();
+    this.#deps.log.info('node.restarted', { member: MembershipFile.isMember(this.#options['data-dir']) });
+  }
+}
+
+/** The ports that the node had, as options: the restarted node keeps a free port that the system chose. */
+function portsOf({ ports }: Node): Partial<NodeOptions> {
+  const named = {
+    ...{ 'rest-port': ports.mgmt, 'rest-tls-port': ports.mgmtSSL, 'kv-port': ports.kv },
+    ...{ 'kv-tls-port': ports.kvSSL, 'capi-port': ports.capi, 'capi-tls-port': ports.capiSSL },
+    ...{ 'dist-port': ports.distTCP, 'dist-tls-port': ports.distTLS, 'query-port': ports.n1ql },
+    'replication-port': ports.replication,
+    ...{ 'query-tls-port': ports.n1qlSSL, 'index-port': ports.indexHttp, 'index-tls-port': ports.indexHttps },
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, port]) => port !== undefined));
+}

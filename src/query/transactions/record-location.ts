@@ -1,0 +1,30 @@
+// Parses `atrcollection`: the path of the collection for records.
+import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import type { RecordLocation } from './transaction.ts';
+
+const part = /\s*(?:`((?:[^`]|``)+)`|([^.`\s]+))\s*(\.|$)/y;
+
+/** null without a path. @throws SqlError 17006 */
+export function recordLocationOf(text: string | null): RecordLocation | null {
+  if (text === null || text === '') return null;
+  const parts = partsOf(text.replace(/^\s*default:/, ''));
+  const [bucket = '', scope = '_default', collection = '_default'] = parts;
+  if (parts.length !== 1 && parts.length !== 3)
+    throw sqlError(
+      17006,
+      `Start Transaction statement error: atrcollection ${text} is no path bucket.scope.collection`,
+    );
+  return { bucket, scope, collection, id: null };
+}
+
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  part.lastIndex = 0;
+  for (;;) {
+    const at = part.lastIndex;
+    const found = part.exec(text);
+    if (found === null || found.index !== at) return [];
+    parts.push(found[1]?.replaceAll('``', '`') ?? (found[2] as string));
+    if (found[3] === '') return parts;
+  }
+}

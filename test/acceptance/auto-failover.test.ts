@@ -1,0 +1,101 @@
+// Three processes: one dies and is failed over without a request; its shards are served by the others.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Status } from '#wire/status.ts';
+import { dataClient, get, set } from '../support/data-client.ts';
+import { startMailServer } from '../support/mail-server.ts';
+import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const waitLimitMs = 60_000;
+const majority = Buffer.from([0x11, 1]);
+
+interface Pool {
+  balanced: boolean;
+  nodes: { otpNode: string; hostname: string; clusterMembership: string; replication: number }[];
+}
+
+interface Terse {
+  vBucketServerMap: { vBucketMap: number[][]; serverList: string[] };
+}
+
+const read = async <T>(node: NodeProcess, path: string): Promise<T> =>
+  (await node.request(path)).json() as Promise<T>;
+const portOf = (address: string): string => /:(\d+)$/.exec(address)?.[1] ?? '';
+const unprovisioned = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+
+async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
+  const answer = await node.request(path, 'POST', form);
+  assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
+}
+
+async function joined(first: NodeProcess, others: readonly NodeProcess[]): Promise<void> {
+  for (const { ready } of others)
+    await post(first, '/controller/addNode', { hostname: ready.node.rest, user: '', password: '' });
+  const { nodes } = await read<Pool>(first, '/pools/default');
+  const knownNodes = nodes.map(({ otpNode }) => otpNode).join(',');
+  await post(first, '/controller/rebalance', { knownNodes, ejectedNodes: '' });
+  await eventuallyWithin(waitLimitMs, async () => {
+    const pool = await read<Pool>(first, '/pools/default');
+    assert.ok(pool.balanced && pool.nodes.every(({ clusterMembership }) => clusterMembership === 'active'));
+  });
+}
+
+const name = 'a node that dies is failed over, with a mail, and its shards are written and read elsewhere';
+
+test(name, { timeout: 300_000 }, async (t) => {
+  await using mail = await startMailServer({ plain: true });
+  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
+  await using second = await unprovisioned();
+  await using third = await unprovisioned();
+  await joined(first, [second, third]);
+  await post(first, '/settings/alerts', {
+    ...{ enabled: 'true', recipients: 'a@b', sender: 'c@d', alerts: 'auto_failover_node' },
+    ...{ emailHost: '127.0.0.1', emailPort: `${mail.port}`, emailEncrypt: 'false' },
+  });
+  await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
+  const { serverList, vBucketMap } = (await read<Terse>(first, '/pools/default/b/b')).vBucketServerMap;
+  const indexOf = (node: NodeProcess): number =>
+    serverList.findIndex((address) => portOf(address) === portOf(node.ready.node.kv));
+  const vb = vBucketMap.findIndex(([active, copy]) => active === indexOf(third) && copy === indexOf(second));
+  const client = await dataClient(third, 'b');
+  await eventuallyWithin(waitLimitMs, async () => {
+    const { status } = await client.ask(set('k', 'one', { vb, framing: majority }));
+    assert.equal(status, Status.success);
+  });
+  client.close();
+  const { nodes } = await read<Pool>(first, '/pools/default');
+  const dead = nodes.find(({ hostname }) => portOf(hostname) === portOf(third.ready.node.rest))?.otpNode;
+
+  const successor = await dataClient(second, 'b');
+  // On a busy machine, the shortest timeout could fail over nodes that run.
+  await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '10' });
+  // A copy that a busy machine held back is back in sync: without it the node would have all durable writes alone.
+  await eventuallyWithin(waitLimitMs, async () => {
+    const bucket = await read<Pool>(first, '/pools/default/buckets/b');
+    assert.deepEqual(
+      bucket.nodes.map(({ replication }) => replication),
+      [1, 1, 1],
+    );
+  });
+  const killedMs = performance.now();
+  await third.stop('SIGKILL');
+  await eventuallyWithin(waitLimitMs, async () => {
+    const { status } = await successor.ask(set('after', 'two', { vb }));
+    assert.equal(status, Status.success, await (await first.request('/logs')).text());
+  });
+  t.diagnostic(`first write after ${((performance.now() - killedMs) / 1000).toFixed(1)} s`);
+  const { status, value } = await successor.ask(get('k', { vb }));
+  assert.deepEqual([status, value.toString()], [Status.success, 'one']);
+  successor.close();
+  await eventuallyWithin(waitLimitMs, async () => {
+    const { count } = await read<{ count: number }>(first, '/settings/autoFailover');
+    assert.equal(count, 1);
+  });
+  const pool = await read<Pool>(second, '/pools/default');
+  assert.equal(pool.nodes.find(({ otpNode }) => otpNode === dead)?.clusterMembership, 'inactiveFailed');
+  await eventuallyWithin(waitLimitMs, async () => {
+    const [received] = mail.mails;
+    assert.match(received?.raw ?? '', /Subject: Divan alert: auto_failover_node/);
+    assert.ok(received?.raw.includes(`Node ('${dead}') was automatically failed over. Reason:`));
+  });
+});

@@ -1,0 +1,237 @@
+// Statements on buckets that are spread over three processes, with the official SDK: every node answers for all documents.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Cluster, connect, MutationState } from 'couchbase';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const anyMs = 60_000;
+const startMs = 120_000;
+const count = 400;
+
+interface Answer {
+  status: string;
+  results: unknown[];
+  errors?: { code: number; msg: string; retry?: boolean }[];
+}
+
+async function query(
+  node: NodeProcess,
+  statement: string,
+  more: Record<string, string> = {},
+): Promise<Answer> {
+  const { username, password } = administrator;
+  const response = await fetch(`${node.ready.node.query}/query/service`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${username}:${password}`)}` },
+    body: new URLSearchParams({ statement, ...more }),
+  });
+  return (await response.json()) as Answer;
+}
+
+/** The rows; fails with the errors of the statement. */
+async function rows(
+  node: NodeProcess,
+  statement: string,
+  more: Record<string, string> = {},
+): Promise<unknown[]> {
+  const answer = await query(node, statement, more);
+  assert.deepEqual([statement, answer.errors ?? []], [statement, []]);
+  return answer.results;
+}
+
+const requestPlus = { scan_consistency: 'request_plus' };
+
+interface Pool {
+  balanced: boolean;
+  nodes: { otpNode: string; clusterMembership: string; ports: { direct: number } }[];
+}
+const pool = async (node: NodeProcess): Promise<Pool> =>
+  (await (await node.request('/pools/default')).json()) as Pool;
+
+async function balanced(node: NodeProcess, nodes: number): Promise<void> {
+  await eventuallyWithin(startMs, async () => {
+    const state = await pool(node);
+    assert.deepEqual([state.balanced, state.nodes.length], [true, nodes]);
+  });
+}
+
+async function joined(first: NodeProcess): Promise<NodeProcess> {
+  return await NodeProcess.start({ args: ['--join', first.ready.node.rest], startMs });
+}
+
+async function createBucket(node: NodeProcess, name: string, replicaNumber: string): Promise<void> {
+  const form = { name, ramQuotaMB: '100', replicaNumber };
+  assert.equal((await node.request('/pools/default/buckets', 'POST', form)).status, 202);
+}
+
+async function otpNameOf(node: NodeProcess): Promise<string> {
+  const port = Number(/:(\d+)$/.exec(node.ready.node.kv)?.[1]);
+  const { nodes } = await pool(node);
+  return nodes.find(({ ports }) => ports.direct === port)?.otpNode ?? '';
+}
+
+describe('statements in a cluster of three nodes', { timeout: 540_000 }, () => {
+  let first: NodeProcess;
+  let second: NodeProcess;
+  let third: NodeProcess;
+  let cluster: Cluster;
+  const all = () => [first, second, third];
+
+  before(async () => {
+    first = await NodeProcess.start({ args: ['--memory-quota', '300'], startMs });
+    second = await joined(first);
+    await balanced(first, 2);
+    third = await joined(first);
+    for (const node of all()) await balanced(node, 3);
+    await createBucket(second, 'b', '1');
+    cluster = await connect(`couchbase://${second.ready.node.kv}`, administrator);
+    const collection = cluster.bucket('b').defaultCollection();
+    await eventuallyWithin(anyMs, () =>
+      Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((key) => collection.upsert(key, {}))),
+    );
+    assert.equal((await rows(first, 'DELETE FROM b RETURNING RAW meta().id')).length, 7);
+  });
+
+  after(async () => {
+    await cluster?.close();
+    for (const node of all()) await node?.[Symbol.asyncDispose]();
+  });
+
+  it('writes, counts, scans and reads by key on every node', async () => {
+    const values = Array.from(
+      { length: count },
+      (_, n) => `VALUES ("k${n}", {"n": ${n}, "kind": "${n % 3}"})`,
+    );
+    assert.deepEqual(await rows(first, `INSERT INTO b ${values.join(', ')}`), []);
+    for (const node of all()) {
+      assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b'), [count]);
+      assert.deepEqual(await rows(node, 'SELECT RAW SUM(n) FROM b'), [(count * (count - 1)) / 2]);
+      const keys = JSON.stringify(Array.from({ length: count }, (_, n) => `k${n}`));
+      assert.equal((await rows(node, `SELECT RAW n FROM b USE KEYS ${keys}`)).length, count);
+      assert.deepEqual(await rows(node, 'SELECT RAW n FROM b USE KEYS "k7"'), [7]);
+    }
+    assert.equal((await rows(second, 'UPDATE b SET m = n + 1 WHERE kind = "1" RETURNING RAW m')).length, 133);
+    assert.deepEqual(await rows(third, 'SELECT RAW COUNT(m) FROM b'), [133]);
+    const merged =
+      'MERGE INTO b USING [{"k": "k1"}, {"k": "k2"}, {"k": "k3"}] AS s ON KEY s.k WHEN MATCHED THEN UPDATE SET b.x = 1';
+    await rows(third, merged);
+    assert.deepEqual(await rows(first, 'SELECT RAW COUNT(x) FROM b'), [3]);
+    // Their attributes come in other requests than the bodies.
+    assert.equal((await rows(first, 'SELECT RAW meta().expiration FROM b')).length, count);
+  });
+
+  it('has every index on every node when CREATE INDEX answers, and reads own writes through it', async () => {
+    await rows(first, 'CREATE INDEX by_n ON b(n)');
+    for (const node of all()) {
+      const plan = JSON.stringify(await rows(node, 'EXPLAIN SELECT RAW n FROM b WHERE n >= 0'));
+      assert.match(plan, /IndexScan3.*by_n/);
+      assert.equal((await rows(node, 'SELECT RAW n FROM b WHERE n >= 0', requestPlus)).length, count);
+    }
+    const { indexes } = (await (await first.request('/indexStatus')).json()) as {
+      indexes: { hosts: string[]; status: string }[];
+    };
+    assert.deepEqual(
+      indexes.map(({ hosts, status }) => [hosts.length, status]),
+      [[3, 'Ready']],
+    );
+    const collection = cluster.bucket('b').defaultCollection();
+    for (let round = 0; round < 10; round++) {
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => collection.upsert(`w${n}`, { n: 10_000 + round * 10 + n })),
+      );
+      const statement = `SELECT RAW COUNT(*) FROM b WHERE n >= ${10_000 + round * 10}`;
+      for (const node of all()) assert.deepEqual(await rows(node, statement, requestPlus), [10]);
+      const consistentWith = new MutationState(
+        ...results.map(({ token }) => token).filter((token) => token !== undefined),
+      );
+      const { rows: found } = await cluster.query(statement, { consistentWith });
+      assert.deepEqual(found, [10]);
+    }
+    await rows(second, 'CREATE PRIMARY INDEX ON b WITH {"defer_build": true}');
+    await rows(third, 'BUILD INDEX ON b(`#primary`)');
+    for (const node of all())
+      assert.deepEqual(await rows(node, 'SELECT RAW state FROM system:indexes WHERE name = "#primary"'), [
+        'online',
+      ]);
+    await rows(second, 'DROP PRIMARY INDEX ON b');
+    const { errors } = await query(first, 'CREATE INDEX other ON b(m) WITH {"nodes": ["127.0.0.1:8091"]}');
+    assert.match(errors?.[0]?.msg ?? '', /nodes/);
+  });
+
+  it('mixes documents and statements in transactions', async () => {
+    await cluster.transactions().run(async (attempt) => {
+      const collection = cluster.bucket('b').defaultCollection();
+      const read = await attempt.get(collection, 'k1');
+      await attempt.replace(read, { ...read.content, t: 1 });
+      await attempt.query('UPDATE b USE KEYS ["k2", "k3", "k4", "k5"] SET t = 1');
+      await attempt.query('INSERT INTO b VALUES ("t1", {"t": 1}), ("t2", {"t": 1}), ("t3", {"t": 1})');
+    });
+    for (const node of all())
+      assert.deepEqual(await rows(node, 'SELECT RAW COUNT(t) FROM b', requestPlus), [8]);
+    await assert.rejects(
+      cluster.transactions().run(async (attempt) => {
+        await attempt.query('UPDATE b SET t = 2 WHERE n < 100');
+        throw new Error('no');
+      }),
+    );
+    assert.deepEqual(await rows(first, 'SELECT RAW COUNT(*) FROM b WHERE t = 2'), [0]);
+  });
+
+  it('creates collections and uses them at once, wherever their documents are', async () => {
+    await rows(second, 'CREATE SCOPE b.s');
+    await rows(second, 'CREATE COLLECTION b.s.c');
+    const values = Array.from({ length: 50 }, (_, n) => `VALUES ("k${n}", {"n": ${n}})`);
+    await rows(second, `INSERT INTO b.s.c ${values.join(', ')}`);
+    for (const node of all())
+      await eventuallyWithin(anyMs, async () =>
+        assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b.s.c'), [50]),
+      );
+    await rows(second, 'CREATE INDEX by_n ON b.s.c(n)');
+    for (const node of all())
+      assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b.s.c WHERE n >= 10', requestPlus), [40]);
+  });
+
+  it('refuses to answer in part while a node is down, and has all documents after its failover', async () => {
+    const before = (await rows(first, 'SELECT RAW COUNT(*) FROM b'))[0];
+    const name = await otpNameOf(third);
+    await third.stop('SIGKILL');
+    for (const statement of ['SELECT RAW COUNT(*) FROM b', 'SELECT RAW COUNT(kind) FROM b']) {
+      const { errors, results } = await query(second, statement);
+      assert.deepEqual(
+        [errors?.map(({ code, retry }) => [code, retry]), results ?? []],
+        [[[12008, true]], []],
+      );
+    }
+    const failed = await first.request('/controller/failOver', 'POST', { otpNode: name });
+    assert.equal(failed.status, 200, await failed.text());
+    for (const node of [first, second])
+      await eventuallyWithin(anyMs, async () => {
+        assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b'), [before]);
+        assert.deepEqual(await rows(node, 'SELECT RAW COUNT(n) FROM b WHERE n >= 0', requestPlus), [
+          count + 10,
+        ]);
+      });
+    await rows(first, 'UPSERT INTO b VALUES ("after", {"n": 1})');
+    assert.deepEqual(await rows(second, 'SELECT RAW COUNT(n) FROM b WHERE n >= 0', requestPlus), [
+      count + 11,
+    ]);
+  });
+
+  it('includes a node that joins: new buckets are on it, and it answers for the others', async () => {
+    // Documents that exist cannot move yet.
+    assert.equal((await first.request('/pools/default/buckets/b', 'DELETE')).status, 200);
+    await using fourth = await joined(first);
+    await balanced(fourth, 3);
+    await createBucket(first, 'd', '0');
+    const values = Array.from({ length: 100 }, (_, n) => `VALUES ("k${n}", {"n": ${n}})`);
+    await eventuallyWithin(anyMs, () => rows(fourth, `UPSERT INTO d ${values.join(', ')}`));
+    await rows(second, 'CREATE INDEX by_n ON d(n)');
+    for (const node of [first, second, fourth]) {
+      assert.deepEqual(
+        await rows(node, 'SELECT RAW SUM(n) FROM d USE INDEX (by_n) WHERE n >= 0', requestPlus),
+        [4950],
+      );
+      assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM d'), [100]);
+    }
+  });
+});

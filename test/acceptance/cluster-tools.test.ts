@@ -1,0 +1,148 @@
+// Two processes, with the calls and the forms that the published command-line tool sends: it finds nodes by their addresses in
+// `/pools/default` and groups by their names, follows the links of the answers, and sends groups back as it read them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const anyMs = 120_000;
+
+interface Group {
+  name: string;
+  uri: string;
+  addNodeURI: string;
+  nodes: { hostname: string }[];
+}
+
+interface Groups {
+  uri: string;
+  groups: Group[];
+}
+
+interface Task {
+  type: string;
+  status: string;
+  errorMessage?: string;
+}
+
+class Tool {
+  readonly #node: NodeProcess;
+
+  constructor(node: NodeProcess) {
+    this.#node = node;
+  }
+
+  async read<T>(path: string): Promise<T> {
+    const answer = await this.#node.request(path);
+    assert.equal(answer.status, 200, path);
+    return answer.json() as Promise<T>;
+  }
+
+  /** Success is any 200 or 202. */
+  async post(path: string, form: Record<string, string>): Promise<void> {
+    const answer = await this.#node.request(path, 'POST', form);
+    assert.ok([200, 202].includes(answer.status), `${path}: ${answer.status} ${await answer.text()}`);
+  }
+
+  async send(method: string, path: string, body: string, type: string): Promise<void> {
+    const { username, password } = administrator;
+    const answer = await fetch(`${this.#node.ready.node.rest}${path}`, {
+      ...{ method, body },
+      headers: { authorization: `Basic ${btoa(`${username}:${password}`)}`, 'content-type': type },
+    });
+    assert.equal(answer.status, 200, `${path}: ${await answer.text()}`);
+  }
+
+  async group(name: string): Promise<Group> {
+    const { groups } = await this.read<Groups>('/pools/default/serverGroups');
+    return groups.find((group) => group.name === name) ?? assert.fail(`no group ${name}`);
+  }
+
+  /** The names of the nodes with their memberships. */
+  async nodes(): Promise<[string, string][]> {
+    const { nodes } = await this.read<{ nodes: { otpNode: string; clusterMembership: string }[] }>(
+      '/pools/default',
+    );
+    return nodes.map(({ otpNode, clusterMembership }) => [otpNode, clusterMembership]);
+  }
+
+  async rebalance(ejectedNodes = ''): Promise<void> {
+    const knownNodes = (await this.nodes()).map(([name]) => name).join(',');
+    await this.post('/controller/rebalance', { knownNodes, ejectedNodes });
+    await this.ended();
+  }
+
+  ended(): Promise<void> {
+    return eventuallyWithin(anyMs, async () => {
+      const tasks = await this.read<Task[]>('/pools/default/tasks');
+      const { status, errorMessage } =
+        tasks.find(({ type }) => type === 'rebalance') ?? assert.fail('no task');
+      assert.deepEqual([status, errorMessage], ['notRunning', undefined]);
+    });
+  }
+}
+
+test('the command-line tool adds, groups, fails over, recovers and removes nodes', {
+  timeout: 400_000,
+}, async () => {
+  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
+  await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+  const tool = new Tool(first);
+  const address = new URL(second.ready.node.rest).host;
+
+  // group-manage --create, server-add --group-name
+  await tool.post('/pools/default/serverGroups', { name: 'Rack 2' });
+  const { addNodeURI } = await tool.group('Rack 2');
+  // An unprovisioned node takes any credentials, and the tool requires some.
+  await tool.post(addNodeURI, { hostname: address, services: 'kv', user: 'any', password: 'any' });
+  const [[own = ''] = [], [other = ''] = []] = await tool.nodes();
+  assert.deepEqual(await tool.nodes(), [
+    [own, 'active'],
+    [other, 'inactiveAdded'],
+  ]);
+  assert.deepEqual(
+    (await tool.group('Rack 2')).nodes.map(({ hostname }) => hostname),
+    [address],
+  );
+  await tool.rebalance();
+
+  // group-manage --move-servers, --rename, --delete
+  const read = await tool.read<Groups>('/pools/default/serverGroups');
+  const [to, from] = [read.groups[0] as Group, read.groups[1] as Group];
+  to.nodes.push(...from.nodes.splice(0));
+  await tool.send('PUT', read.uri, JSON.stringify(read), 'application/json');
+  const form = 'application/x-www-form-urlencoded';
+  await tool.send('PUT', (await tool.group('Rack 2')).uri, 'name=Rack+3', form);
+  await tool.send('DELETE', (await tool.group('Rack 3')).uri, 'name=Rack+3', form);
+  assert.equal((await tool.group('Group 1')).nodes.length, 2);
+
+  // setting-rebalance --set, --get, --pending-info, --cancel
+  const retries = { enabled: 'true', afterTimePeriod: '10', maxAttempts: '2' };
+  await tool.post('/settings/retryRebalance', retries);
+  await tool.post('/settings/rebalance', { rebalanceMovesPerNode: '8' });
+  assert.deepEqual(
+    {
+      ...(await tool.read<object>('/settings/retryRebalance')),
+      ...(await tool.read<object>('/settings/rebalance')),
+    },
+    { enabled: true, afterTimePeriod: 10, maxAttempts: 2, rebalanceMovesPerNode: 8 },
+  );
+  assert.deepEqual(await tool.read('/pools/default/pendingRetryRebalance'), {
+    retry_rebalance: 'not_pending',
+  });
+  await tool.post('/controller/cancelRebalanceRetry/none', {});
+
+  // failover, recovery --recovery-type delta
+  await tool.rebalance();
+  await tool.post('/controller/startGracefulFailover', { otpNode: other });
+  await tool.ended();
+  assert.deepEqual((await tool.nodes())[1], [other, 'inactiveFailed']);
+  await tool.post('/controller/setRecoveryType', { otpNode: other, recoveryType: 'delta' });
+  await tool.rebalance();
+  assert.deepEqual((await tool.nodes())[1], [other, 'active']);
+
+  // failover --hard --force, rebalance --server-remove
+  await tool.post('/controller/failOver', { otpNode: other, allowUnsafe: 'true' });
+  assert.deepEqual((await tool.nodes())[1], [other, 'inactiveFailed']);
+  await tool.rebalance(other);
+  assert.deepEqual(await tool.nodes(), [[own, 'active']]);
+});

@@ -1,0 +1,66 @@
+// Two processes: one hands its shards over while the official SDK writes, is failed over, and is recovered into the cluster.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect } from 'couchbase';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const waitLimitMs = 120_000;
+const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'] as const;
+
+async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
+  const answer = await node.request(path, 'POST', form);
+  assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
+}
+
+const ended = (node: NodeProcess, subtype: string): Promise<void> =>
+  eventuallyWithin(waitLimitMs, async () => {
+    const tasks = (await (await node.request('/pools/default/tasks')).json()) as Record<string, unknown>[];
+    const { status, errorMessage, ...task } = tasks.find(({ type }) => type === 'rebalance') ?? {};
+    assert.deepEqual([status, task['subtype'], errorMessage], ['notRunning', subtype, undefined]);
+  });
+
+const members = async (node: NodeProcess): Promise<string[]> => {
+  const { nodes } = (await (await node.request('/pools/default')).json()) as {
+    nodes: { clusterMembership: string }[];
+  };
+  return nodes.map(({ clusterMembership }) => clusterMembership);
+};
+
+test('a graceful failover loses and refuses no write, and a recovery makes the node active again', {
+  timeout: 400_000,
+}, async () => {
+  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
+  await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+  await post(first, '/controller/addNode', { hostname: second.ready.node.rest, user: '', password: '' });
+  const rebalance = () => post(first, '/controller/rebalance', { knownNodes: names.join(',') });
+  await rebalance();
+  await ended(first, 'rebalance');
+  await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
+  const cluster = await connect(`couchbase://${first.ready.node.kv}`, administrator);
+  const collection = cluster.bucket('b').defaultCollection();
+  await eventuallyWithin(waitLimitMs, () => collection.upsert('warm', {}));
+  const written = new Map<string, number>();
+  let isOver = false;
+  const writing = (async () => {
+    for (let i = 0; !isOver; i++) {
+      const key = `key-${i % 500}`;
+      await collection.upsert(key, { i }, { timeout: 20_000 });
+      written.set(key, i);
+    }
+  })();
+  try {
+    await post(first, '/controller/startGracefulFailover', { otpNode: names[1] });
+    await ended(first, 'gracefulFailover');
+    assert.deepEqual(await members(first), ['active', 'inactiveFailed']);
+    await post(first, '/controller/setRecoveryType', { otpNode: names[1], recoveryType: 'full' });
+    await rebalance();
+    await ended(first, 'rebalance');
+    assert.deepEqual(await members(first), ['active', 'active']);
+  } finally {
+    isOver = true;
+    await writing;
+  }
+  assert.ok(written.size > 0);
+  for (const [key, i] of written) assert.equal((await collection.get(key)).content.i, i);
+  await cluster.close();
+});

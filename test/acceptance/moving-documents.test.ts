@@ -1,0 +1,137 @@
+// Buckets with documents move between nodes while the official SDK writes: no write fails, none that was acknowledged is lost, and in the
+// end all copies are equal.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
+import { assertEqualCopies, heldBy } from '../support/cluster-copies.ts';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const waitLimitMs = 120_000;
+const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1', 'n_2@127.0.0.1'];
+
+/** Writes and removes documents with at most one operation per key at a time, and records what was acknowledged. */
+class Load {
+  readonly acknowledged = new Map<string, number | null>();
+  readonly failures: unknown[] = [];
+  isDurable = false;
+  count = 0;
+  longestMs = 0;
+  readonly #collection: Collection;
+  readonly #running: Promise<void>[];
+  #isOver = false;
+
+  constructor(collection: Collection, writers: number) {
+    this.#collection = collection;
+    this.#running = Array.from({ length: writers }, (_, writer) => this.#write(writer, writers));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end();
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#running);
+  }
+
+  async #write(writer: number, writers: number): Promise<void> {
+    for (let i = 0; !this.#isOver; i++) {
+      const key = `key-${writer + writers * (i % 250)}`;
+      const isRemoval = i % 7 === 0 && typeof this.acknowledged.get(key) === 'number';
+      const durabilityLevel = this.isDurable && i % 2 === 0 ? DurabilityLevel.Majority : DurabilityLevel.None;
+      const startedMs = performance.now();
+      try {
+        if (isRemoval) await this.#collection.remove(key, { durabilityLevel, timeout: 10_000 });
+        else await this.#collection.upsert(key, { i }, { durabilityLevel, timeout: 10_000 });
+        this.acknowledged.set(key, isRemoval ? null : i);
+      } catch (error) {
+        this.failures.push(error);
+      }
+      this.count++;
+      this.longestMs = Math.max(this.longestMs, performance.now() - startedMs);
+    }
+  }
+}
+
+const nodeOf = (args: readonly string[]) =>
+  NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv', ...args] });
+
+const add = async (first: NodeProcess, other: NodeProcess): Promise<void> => {
+  const call = { hostname: other.ready.node.rest, user: '', password: '' };
+  assert.equal((await first.request('/controller/addNode', 'POST', call)).status, 200);
+};
+
+async function rebalance(first: NodeProcess, known: readonly string[], ejected: readonly string[] = []) {
+  const form = { knownNodes: known.join(','), ejectedNodes: ejected.join(',') };
+  const answer = await first.request('/controller/rebalance', 'POST', form);
+  assert.deepEqual([answer.status, await answer.text()], [200, '']);
+  await eventuallyWithin(waitLimitMs, async () => {
+    const answers = (await (await first.request('/pools/default/tasks')).json()) as {
+      [field: string]: unknown;
+      type: string;
+    }[];
+    const task = answers.find(({ type }) => type === 'rebalance');
+    assert.equal(task?.['status'], 'notRunning');
+    assert.equal(task?.['errorMessage'], undefined, await (await first.request('/logs')).text());
+  });
+}
+
+async function bucketOn(first: NodeProcess, replicas: number): Promise<Cluster> {
+  const bucket = { name: 'b', ramQuotaMB: '100', replicaNumber: `${replicas}` };
+  assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
+  const cluster = await connect(`couchbase://${first.ready.node.kv}`, administrator);
+  await eventuallyWithin(waitLimitMs, () => cluster.bucket('b').defaultCollection().upsert('warm', {}));
+  return cluster;
+}
+
+/** Fails unless the active vbuckets have the last acknowledged change of each key. */
+function assertAcknowledged(documents: ReadonlyMap<string, string>, load: Load): void {
+  assert.deepEqual(load.failures, []);
+  assert.ok(load.acknowledged.size > 100);
+  for (const [key, i] of load.acknowledged) {
+    const found = documents.get(`\0${key}`);
+    if (i === null) assert.ok(found === undefined || /^\["deletion"/.test(found), `${key}: ${found}`);
+    else assert.match(found ?? 'nothing', new RegExp(`\\{\\\\"i\\\\":${i}\\}`), key);
+  }
+}
+
+const started = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
+
+test('a bucket without copies goes to an added node and back', async (t) => {
+  await using first = await started();
+  await using second = await nodeOf([]);
+  const cluster = await bucketOn(first, 0);
+  await using load = new Load(cluster.bucket('b').defaultCollection(), 4);
+  load.isDurable = true;
+  await add(first, second);
+  await rebalance(first, names.slice(0, 2));
+  assert.equal((await heldBy(second, 'b')).size, 512);
+  assert.equal((await heldBy(first, 'b')).size, 512);
+  await rebalance(first, names.slice(0, 2), names.slice(1, 2));
+  await load.end();
+  await cluster.close();
+  t.diagnostic(`${load.count} writes, the longest took ${Math.round(load.longestMs)} ms`);
+  assertAcknowledged(await assertEqualCopies([first], 'b', 0), load);
+});
+
+test('a bucket with copies goes to a second and a third node, and leaves the second', async (t) => {
+  await using first = await started();
+  await using second = await nodeOf([]);
+  await using third = await nodeOf([]);
+  const cluster = await bucketOn(first, 1);
+  await using load = new Load(cluster.bucket('b').defaultCollection(), 4);
+  await add(first, second);
+  await rebalance(first, names.slice(0, 2));
+  load.isDurable = true;
+  await add(first, third);
+  await rebalance(first, names);
+  await rebalance(first, names, names.slice(1, 2));
+  await load.end();
+  await cluster.close();
+  t.diagnostic(`${load.count} writes, the longest took ${Math.round(load.longestMs)} ms`);
+  let documents: Map<string, string> = new Map();
+  await eventuallyWithin(waitLimitMs, async () => {
+    documents = await assertEqualCopies([first, third], 'b', 1);
+  });
+  assertAcknowledged(documents, load);
+});

@@ -1,0 +1,95 @@
+// Two processes that hold each other's copies: what `majority` acknowledged is on both.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { dataClient, get, set } from '../support/data-client.ts';
+import type { KvConnection } from '../support/kv-connection.ts';
+import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const waitLimitMs = 60_000;
+const names = 'ns_1@127.0.0.1,n_1@127.0.0.1';
+const getReplica = 0x83;
+const majority = Buffer.from([0x11, 1]);
+
+interface Terse {
+  vBucketServerMap: { vBucketMap: number[][]; serverList: string[] };
+}
+
+interface Pool {
+  nodes: { ports: { direct: number; distTLS: number } }[];
+}
+
+async function twoNodes(first: NodeProcess, second: NodeProcess): Promise<void> {
+  const call = { hostname: second.ready.node.rest, user: '', password: '' };
+  assert.equal((await first.request('/controller/addNode', 'POST', call)).status, 200);
+  const known = { knownNodes: names, ejectedNodes: '' };
+  assert.equal((await first.request('/controller/rebalance', 'POST', known)).status, 200);
+  await eventuallyWithin(waitLimitMs, async () => {
+    const pool = (await (await first.request('/pools/default')).json()) as { balanced: boolean };
+    assert.equal(pool.balanced, true);
+  });
+}
+
+const answered = (client: KvConnection, request: RequestParts, expected: Status): Promise<void> =>
+  eventuallyWithin(waitLimitMs, async () => {
+    const { status } = await client.ask(request);
+    assert.equal(status, expected);
+  });
+const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
+
+test('a majority write reaches the copy, is impossible while its node is down, and possible after the restart', async () => {
+  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
+  await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+  await twoNodes(first, second);
+  const bucket = { name: 'c', ramQuotaMB: '100', replicaNumber: '1' };
+  assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
+  const { vBucketServerMap } = (await (await first.request('/pools/default/b/c')).json()) as Terse;
+  const { serverList, vBucketMap } = vBucketServerMap;
+  const firstIndex = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
+  // The active copy of this vbucket is on the founder, which stores the configuration.
+  const vb = vBucketMap.findIndex(([active]) => active === firstIndex);
+  const durable = (name: string): RequestParts => set(name, 'one', { vb, framing: majority });
+  const [client, other] = [await dataClient(first, 'c'), await dataClient(second, 'c')];
+  await answered(client, durable('k'), Status.success);
+  const copied = await other.ask({ ...get('k', { vb }), opcode: getReplica });
+  assert.deepEqual([copied.status, copied.value.toString()], [Status.success, 'one']);
+  other.close();
+
+  const { nodes } = (await (await first.request('/pools/default')).json()) as Pool;
+  const { kv, kvTls, rest, restTls } = second.ready.node;
+  const distTls = nodes.find(({ ports }) => ports.direct === portOf(kv))?.ports.distTLS ?? 0;
+  await second.stop('SIGKILL');
+  await answered(client, durable('without a copy'), Status.durabilityImpossible);
+  assert.equal((await client.ask(set('plain', 'two', { vb }))).status, Status.success);
+  const ports = {
+    rest: portOf(rest),
+    'rest-tls': portOf(restTls),
+    kv: portOf(kv),
+    'kv-tls': portOf(kvTls),
+    'dist-tls': distTls,
+  };
+  await using again = await NodeProcess.start({ dataDir: second.dataDir, ports });
+  await answered(client, durable('back'), Status.success);
+  const back = await dataClient(again, 'c');
+  for (const [name, value] of [
+    ['k', 'one'],
+    ['plain', 'two'],
+    ['back', 'one'],
+  ] as const) {
+    const { status, value: found } = await back.ask({ ...get(name, { vb }), opcode: getReplica });
+    assert.deepEqual([name, status, found.toString()], [name, Status.success, value]);
+  }
+  client.close();
+  back.close();
+});
+
+test('a node starts although another program has the default port for replication', async (t) => {
+  const other = createServer().listen(21_200, '127.0.0.1');
+  t.after(() => other.close());
+  // A node on this machine may have it already.
+  await new Promise((resolve) => other.once('listening', resolve).once('error', resolve));
+  await using node = await NodeProcess.start({ args: ['--services', 'kv'], ports: { replication: 21_200 } });
+  assert.notEqual(node.ready.node.kv, '');
+});

@@ -1,0 +1,183 @@
+// Documents on two nodes: a bucket that is created on either is on both, and clients find each document where it is.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type Collection, connect, DurabilityLevel } from 'couchbase';
+import { dataClient, set } from '../support/data-client.ts';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const waitLimitMs = 60_000;
+/** Joining starts a node twice, and makes certificates. */
+const startMs = 120_000;
+const documents = 10_000;
+const atOnce = 250;
+const notMyVbucket = 0x07;
+
+interface Bucket {
+  basicStats: { itemCount: number };
+  quota: { ram: number; rawRAM: number };
+  nodes: { hostname: string; status: string; interestingStats: { curr_items: number } }[];
+}
+interface Terse {
+  rev: number;
+  vBucketServerMap: { serverList: string[]; vBucketMap: number[][] };
+}
+
+const read = async <T>(node: NodeProcess, path: string): Promise<T> =>
+  (await node.request(path)).json() as Promise<T>;
+
+/** Starts two nodes, and waits until the second one has joined and the cluster is balanced. */
+async function withTwoNodes(run: (first: NodeProcess, second: NodeProcess) => Promise<void>): Promise<void> {
+  await using first = await NodeProcess.start({
+    args: ['--services', 'kv', '--memory-quota', '256'],
+    startMs,
+  });
+  const args = ['--services', 'kv', '--join', first.ready.node.rest];
+  await using second = await NodeProcess.start({ args, startMs });
+  await eventuallyWithin(startMs, async () => {
+    const { balanced, nodes } = await read<{ balanced: boolean; nodes: unknown[] }>(second, '/pools/default');
+    assert.deepEqual([balanced, nodes.length], [true, 2]);
+  });
+  await run(first, second);
+}
+
+/** The ports that a node took, to start it there again. */
+async function portsOf(node: NodeProcess): Promise<Record<string, number>> {
+  const { rest, restTls, kv, kvTls } = node.ready.node;
+  const port = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
+  const { ports } = await read<{ ports: { distTLS: number } }>(node, '/nodes/self');
+  return {
+    ...{ rest: port(rest), 'rest-tls': port(restTls), kv: port(kv), 'kv-tls': port(kvTls) },
+    'dist-tls': ports.distTLS,
+  };
+}
+
+async function inBatches(run: (key: string, number: number) => Promise<unknown>): Promise<void> {
+  for (let from = 0; from < documents; from += atOnce)
+    await Promise.all(Array.from({ length: atOnce }, (_, at) => run(`key-${from + at}`, from + at)));
+}
+
+async function writeAndRead(collection: Collection): Promise<void> {
+  await inBatches((key, number) => collection.upsert(key, { number }));
+  await inBatches(async (key, number) => assert.equal((await collection.get(key)).content.number, number));
+}
+
+describe('a cluster of two nodes', () => {
+  it('spreads a bucket over both, for the official SDK, and flushes and deletes it on both', () =>
+    withTwoNodes(async (first, second) => {
+      const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '0', flushEnabled: '1' };
+      assert.equal((await second.request('/pools/default/buckets', 'POST', form)).status, 202);
+      // It is on both when the call answers.
+      for (const node of [first, second]) assert.equal(readdirSync(join(node.dataDir, 'buckets')).length, 1);
+
+      const { vBucketServerMap } = await read<Terse>(first, '/pools/default/b/b');
+      assert.equal(vBucketServerMap.serverList.length, 2);
+      const onFirst = vBucketServerMap.vBucketMap.filter(([active]) => active === 0);
+      assert.equal(onFirst.length, 512);
+
+      const cluster = await connect(`couchbase://${second.ready.node.kv}`, administrator);
+      try {
+        const bucket = cluster.bucket('b');
+        await writeAndRead(bucket.defaultCollection());
+        await bucket.collections().createScope('inventory');
+        await bucket.collections().createCollection('airline', 'inventory');
+        const airline = bucket.scope('inventory').collection('airline');
+        await eventuallyWithin(waitLimitMs, () =>
+          Promise.all(['a', 'b', 'c', 'd', 'e'].map((key) => airline.upsert(key, {}))),
+        );
+      } finally {
+        await cluster.close();
+      }
+      for (const node of [first, second])
+        await eventuallyWithin(waitLimitMs, async () => {
+          const { basicStats, quota, nodes } = await read<Bucket>(node, '/pools/default/buckets/b');
+          assert.deepEqual([basicStats.itemCount, quota.ram], [documents + 5, 2 * quota.rawRAM]);
+          assert.ok(nodes.every(({ interestingStats }) => interestingStats.curr_items > documents / 3));
+        });
+
+      // Over REST each node answers for all documents.
+      const docs = '/pools/default/buckets/b/docs';
+      for (const node of [first, second]) {
+        for (const key of ['key-1', 'key-2', 'key-3', 'key-4']) {
+          assert.equal((await node.request(`${docs}/${key}`)).status, 200);
+          assert.equal((await node.request(`${docs}/${key}`, 'POST', { value: '{"number":0}' })).status, 200);
+        }
+        const { rows } = await read<{ rows: { id: string }[] }>(node, `${docs}?limit=100&include_docs=false`);
+        const sorted = Array.from({ length: documents }, (_, number) => `key-${number}`).sort();
+        assert.deepEqual(
+          rows.map(({ id }) => id),
+          sorted.slice(0, 100),
+        );
+      }
+
+      // Vbucket 0 is on one of the two; the other one answers with the map.
+      const request = set('k', '1');
+      const clients = await Promise.all([dataClient(first), dataClient(second)]);
+      const replies = await Promise.all(clients.map((client) => client.ask(request)));
+      const refused = replies.find(({ status }) => status === notMyVbucket);
+      assert.ok(refused, 'one of the nodes does not have the vbucket');
+      assert.ok(replies.some(({ status }) => status === 0));
+      assert.deepEqual((JSON.parse(refused.value.toString()) as Terse).vBucketServerMap.serverList.length, 2);
+      for (const client of clients) client.close();
+
+      assert.equal(
+        (await first.request('/pools/default/buckets/b/controller/doFlush', 'POST', {})).status,
+        200,
+      );
+      for (const node of [first, second])
+        await eventuallyWithin(waitLimitMs, async () =>
+          assert.equal((await read<Bucket>(node, '/pools/default/buckets/b')).basicStats.itemCount, 0),
+        );
+      assert.equal((await second.request('/pools/default/buckets/b', 'DELETE')).status, 200);
+      for (const node of [first, second]) assert.deepEqual(readdirSync(join(node.dataDir, 'buckets')), []);
+    }));
+
+  it('keeps copies of a bucket with a replica, for durable writes and reads of the copies', () =>
+    withTwoNodes(async (first, second) => {
+      const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '1' };
+      assert.equal((await second.request('/pools/default/buckets', 'POST', form)).status, 202);
+      const { vBucketServerMap } = await read<Terse>(first, '/pools/default/b/b');
+      assert.ok(vBucketServerMap.vBucketMap.every((row) => row.toSorted().join() === '0,1'));
+      const cluster = await connect(`couchbase://${first.ready.node.kv}`, administrator);
+      try {
+        const collection = cluster.bucket('b').defaultCollection();
+        const durabilityLevel = DurabilityLevel.Majority;
+        await eventuallyWithin(startMs, () => collection.upsert('first', {}, { durabilityLevel }));
+        for (let number = 0; number < 200; number++)
+          await eventuallyWithin(waitLimitMs, () =>
+            collection.upsert(`key-${number}`, { number }, { durabilityLevel }),
+          );
+        const copies = await collection.getAllReplicas('key-7');
+        assert.deepEqual(
+          copies.map(({ content }) => content.number),
+          [7, 7],
+        );
+        // After kill -9 the other node serves what it had, and it takes part in durable writes again.
+        const ports = await portsOf(second);
+        await second.stop('SIGKILL');
+        await using again = await NodeProcess.start({ dataDir: second.dataDir, ports, startMs });
+        for (let number = 0; number < 200; number++) {
+          const { content } = await eventuallyWithin(waitLimitMs, () => collection.get(`key-${number}`));
+          assert.equal(content.number, number);
+        }
+        await eventuallyWithin(startMs, () => collection.upsert('key-1', {}, { durabilityLevel }));
+        assert.ok(again.running);
+      } finally {
+        await cluster.close();
+      }
+    }));
+
+  it('finds the founder again on another port', () =>
+    withTwoNodes(async (first, second) => {
+      await first.stop('SIGKILL');
+      await using again = await NodeProcess.start({ dataDir: first.dataDir, startMs });
+      const group = (name: string) => second.request('/pools/default/serverGroups', 'POST', { name });
+      await eventuallyWithin(startMs, async () => assert.equal((await group('from the member')).status, 200));
+      const { groups } = await read<{ groups: { name: string }[] }>(again, '/pools/default/serverGroups');
+      assert.deepEqual(
+        groups.map(({ name }) => name),
+        ['Group 1', 'from the member'],
+      );
+    }));
+});

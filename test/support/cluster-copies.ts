@@ -1,0 +1,78 @@
+// What the nodes of a cluster have of a bucket, read over change streams, and the comparison of all copies.
+import assert from 'node:assert/strict';
+import { DcpClient } from './dcp-client.ts';
+import { KvConnection } from './kv-connection.ts';
+import { administrator, type NodeProcess } from './node-process.ts';
+
+export interface HeldVbucket {
+  readonly state: 'active' | 'replica';
+  readonly seqno: number;
+  /** By key: everything that copies of a document have in common; tombstones included. */
+  readonly documents: ReadonlyMap<string, string>;
+}
+
+const states = { active: 1, replica: 2 } as const;
+
+async function connected(node: NodeProcess, bucket: string): Promise<KvConnection> {
+  const [host, port] = node.ready.node.kv.split(':');
+  const kv = await KvConnection.open(Number(port), undefined, host);
+  await kv.hello([0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12]);
+  await kv.plain(administrator.username, administrator.password);
+  assert.equal((await kv.select(bucket)).status, 0);
+  return kv;
+}
+
+/** The vbuckets that a node has, by number. */
+export async function heldBy(node: NodeProcess, bucket: string): Promise<Map<number, HeldVbucket>> {
+  const client = await new DcpClient(await connected(node, bucket)).open('compare', 0x01);
+  const held = new Map<number, HeldVbucket>();
+  for (const state of ['active', 'replica'] as const) {
+    const seqnos = await seqnosOf(client, states[state]);
+    // Only vbuckets with changes have a stream to wait for.
+    for (const [vb, seqno] of seqnos) if (seqno > 0) assert.equal((await client.stream(vb)).status, 0);
+    await client.reach([...seqnos].filter(([, seqno]) => seqno > 0));
+    for (const [vb, seqno] of seqnos) held.set(vb, { state, seqno, documents: documentsOf(client, vb) });
+  }
+  client.connection.close();
+  return held;
+}
+
+/** Every vbucket has one active and `replicas` copies, whose documents are equal to those of the active. */
+export async function assertEqualCopies(
+  nodes: readonly NodeProcess[],
+  bucket: string,
+  replicas: number,
+): Promise<Map<string, string>> {
+  const held = await Promise.all(nodes.map((node) => heldBy(node, bucket)));
+  const all = new Map<string, string>();
+  for (let vb = 0; vb < 1024; vb++) {
+    const copies = held.flatMap((one) => one.get(vb) ?? []);
+    const actives = copies.filter(({ state }) => state === 'active');
+    assert.deepEqual([vb, actives.length, copies.length], [vb, 1, replicas + 1]);
+    const [active] = actives;
+    for (const copy of copies) {
+      assert.deepEqual([vb, copy.seqno], [vb, active?.seqno]);
+      assert.deepEqual(copy.documents, active?.documents, `vbucket ${vb}`);
+    }
+    for (const [key, document] of active?.documents ?? []) all.set(key, document);
+  }
+  return all;
+}
+
+async function seqnosOf(client: DcpClient, state: number): Promise<Map<number, number>> {
+  const extras = Buffer.alloc(4);
+  extras.writeUInt32BE(state);
+  const { value } = await client.ask({ opcode: 0x48, extras });
+  const found = new Map<number, number>();
+  for (let at = 0; at < value.length; at += 10)
+    found.set(value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2)));
+  return found;
+}
+
+const documentsOf = (client: DcpClient, vb: number): Map<string, string> =>
+  new Map(
+    [...client.copyOf(vb).documents].map(([key, { cas, datatype, kind, rev, seqno, value }]) => [
+      key,
+      JSON.stringify([kind, seqno, String(cas), rev, datatype, value.toString('latin1')]),
+    ]),
+  );

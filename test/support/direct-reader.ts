@@ -1,0 +1,92 @@
+// Reads documents from one node only, whatever the map says and without waiting for answers: a node that no longer serves a document
+// must not answer what it had.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { vbucketOf } from '#client/document-key.ts';
+import { get } from './data-client.ts';
+import { KvConnection, type Reply } from './kv-connection.ts';
+import type { Operation } from './linearizable.ts';
+import { administrator } from './node-process.ts';
+import type { Random } from './random.ts';
+
+/** Extended errors and collections. */
+const features = [0x07, 0x12];
+const unansweredMax = 1_000;
+const readEveryMs = 15;
+
+export interface DirectReaderOptions {
+  host: string;
+  port: number;
+  bucket: string;
+  keys: readonly string[];
+  random: Random;
+  note: (key: string, read: Operation) => void;
+}
+
+export class DirectReader {
+  private readonly options: DirectReaderOptions;
+  private isRunning = true;
+  private readonly running: Promise<void>;
+
+  constructor(options: DirectReaderOptions) {
+    this.options = options;
+    this.running = this.work();
+  }
+
+  async stop(): Promise<void> {
+    this.isRunning = false;
+    await this.running;
+  }
+
+  private async work(): Promise<void> {
+    while (this.isRunning) {
+      try {
+        await this.readUntilClosed();
+      } catch {
+        // The node does not run, or refuses the connection.
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+
+  private async readUntilClosed(): Promise<void> {
+    const client = await this.open();
+    const unanswered: { key: string; calledMs: number }[] = [];
+    const timer = setInterval(() => {
+      if (unanswered.length === unansweredMax) return;
+      const key = this.options.keys[this.options.random(this.options.keys.length)] as string;
+      unanswered.push({ key, calledMs: performance.now() });
+      client.send(get(key, { vb: vbucketOf(key) }));
+    }, readEveryMs);
+    try {
+      while (this.isRunning) {
+        const reply = await client.next();
+        if (reply === null) return;
+        const read = unanswered.shift();
+        if (read) this.answered(read.key, read.calledMs, reply);
+      }
+    } finally {
+      clearInterval(timer);
+      client.close();
+    }
+  }
+
+  private answered(key: string, calledMs: number, { status, value }: Reply): void {
+    const answeredMs = performance.now();
+    // Other statuses than success and a missing key say nothing about the document.
+    if (status > 1) return;
+    const found = status === 0 ? (JSON.parse(value.toString()) as string) : null;
+    this.options.note(key, { kind: 'read', value: found, calledMs, answeredMs });
+  }
+
+  private async open(): Promise<KvConnection> {
+    const { bucket, host, port } = this.options;
+    const socket = connect({ host, port });
+    await once(socket, 'connect');
+    const client = new KvConnection(socket);
+    await client.hello(features);
+    await client.plain(administrator.username, administrator.password);
+    await client.select(bucket);
+    return client;
+  }
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { prng } from '#base/prng.ts';
+import { isLinearizable, type Operation } from './linearizable.ts';
+
+const write = (calledMs: number, answeredMs: number, value: string): Operation => ({
+  kind: 'write',
+  calledMs,
+  answeredMs,
+  value,
+});
+const read = (calledMs: number, answeredMs: number, value: string | null): Operation => ({
+  kind: 'read',
+  calledMs,
+  answeredMs,
+  value,
+});
+const replace = (calledMs: number, answeredMs: number, expected: string, value: string): Operation => ({
+  kind: 'replace',
+  calledMs,
+  answeredMs,
+  expected,
+  value,
+});
+
+const refused: Readonly<Record<string, readonly Operation[]>> = {
+  'a read of a value before it was written': [read(0, 1, 'a'), write(2, 3, 'a')],
+  'a read of a value that nobody wrote': [write(0, 1, 'a'), read(2, 3, 'b')],
+  'a lost write': [write(0, 1, 'a'), read(2, 3, null)],
+  'a read of an older value than the last write': [write(0, 1, 'a'), write(2, 3, 'b'), read(4, 5, 'a')],
+  'reads that go back in time during a write': [
+    write(0, 1, 'a'),
+    write(2, 9, 'b'),
+    read(3, 4, 'b'),
+    read(5, 6, 'a'),
+  ],
+  'a write without an answer that happens, and then has not happened': [
+    write(0, 1, 'a'),
+    write(2, Infinity, 'b'),
+    read(3, 4, 'b'),
+    read(5, 6, 'a'),
+  ],
+  'two replacements of the same value': [write(0, 1, 'a'), replace(2, 5, 'a', 'b'), replace(2, 5, 'a', 'c')],
+  'two readers that see two writes in different orders': [
+    write(0, 20, 'a'),
+    write(0, 20, 'b'),
+    read(1, 2, 'a'),
+    read(3, 4, 'b'),
+    read(5, 6, 'a'),
+  ],
+};
+
+const accepted: Readonly<Record<string, readonly Operation[]>> = {
+  'writes and reads one after the other': [
+    write(0, 1, 'a'),
+    read(2, 3, 'a'),
+    write(4, 5, 'b'),
+    read(6, 7, 'b'),
+  ],
+  'a read during a write of the old or the new value': [
+    write(0, 1, 'a'),
+    write(2, 9, 'b'),
+    read(3, 4, 'a'),
+    read(5, 6, 'b'),
+  ],
+  'a write without an answer that never happens': [
+    write(0, 1, 'a'),
+    write(2, Infinity, 'b'),
+    read(9, 10, 'a'),
+  ],
+  'a write without an answer that happens late': [
+    write(0, 1, 'a'),
+    write(2, Infinity, 'b'),
+    read(3, 4, 'a'),
+    read(90, 91, 'b'),
+  ],
+  'a replacement of what an unanswered write made': [
+    write(0, 1, 'a'),
+    write(2, Infinity, 'b'),
+    replace(3, 4, 'b', 'c'),
+    read(5, 6, 'c'),
+  ],
+};
+
+describe('linearizability of one register', () => {
+  for (const [what, history] of Object.entries(refused))
+    test(`refuses ${what}`, () => assert.equal(isLinearizable(history), false));
+  for (const [what, history] of Object.entries(accepted))
+    test(`accepts ${what}`, () => assert.equal(isLinearizable(history), true));
+
+  test('throws for a history without an answer', () => {
+    assert.throws(() => isLinearizable([]), /no operation with an answer/);
+    assert.throws(() => isLinearizable([write(0, Infinity, 'a')]), /no operation with an answer/);
+  });
+
+  test('accepts random histories of a real register, and refuses them when one read is changed', () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const history = ofARegister(seed);
+      assert.equal(isLinearizable(history), true, `seed ${seed}`);
+      const at = history.findIndex((operation, index) => index > 100 && operation.kind === 'read');
+      const changed = history.map((operation, index) =>
+        index === at ? { ...operation, value: 'never written' } : operation,
+      );
+      assert.equal(isLinearizable(changed), false, `seed ${seed}, changed`);
+    }
+  });
+});
+
+/** What four clients see of a register whose operations happen somewhere between call and answer; some have no answer. */
+function ofARegister(seed: number): Operation[] {
+  const random = prng(seed);
+  const history: Operation[] = [];
+  let value: string | null = null;
+  const freeMs = [0, 0, 0, 0];
+  for (let happensMs = 1; history.length < 200; happensMs++) {
+    const client = freeMs.findIndex((free) => free < happensMs);
+    if (client < 0) continue;
+    const calledMs = random.below(2) ? (freeMs[client] as number) : happensMs - 0.5;
+    const isLost = random.below(20) === 0;
+    const answeredMs = isLost ? Infinity : happensMs + 0.5 + random.below(4);
+    freeMs[client] = isLost ? happensMs : answeredMs;
+    if (random.below(2) === 0) {
+      value = `v${happensMs}`;
+      history.push(write(calledMs, answeredMs, value));
+    } else if (!isLost) history.push(read(calledMs, answeredMs, value));
+  }
+  return history;
+}

@@ -1,0 +1,44 @@
+// The authority of a test's cluster.
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import {
+  BasicConstraintsExtension,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import type { PeerTls } from '#kv/admin.ts';
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const validity = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 3_600_000) };
+
+/** Signs certificates of nodes, which name them by their ids. */
+export async function aNodeAuthority() {
+  const newKeys = () =>
+    webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+  const keys = await newKeys();
+  const root = await X509CertificateGenerator.createSelfSigned(
+    {
+      ...validity,
+      serialNumber: '01',
+      name: 'CN=cluster',
+      extensions: [new BasicConstraintsExtension(true)],
+      signingAlgorithm: algorithm,
+      keys,
+    },
+    webcrypto,
+  );
+  return async (node: string): Promise<PeerTls> => {
+    const own = await newKeys();
+    const made = await X509CertificateGenerator.create(
+      {
+        ...{ ...validity, serialNumber: '02', subject: 'CN=node', issuer: root.subject },
+        ...{ signingAlgorithm: algorithm, publicKey: own.publicKey, signingKey: keys.privateKey },
+        extensions: [new SubjectAlternativeNameExtension([{ type: 'url', value: `urn:divan:node:${node}` }])],
+      },
+      webcrypto,
+    );
+    const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey)).toString('base64');
+    const key = `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`;
+    return { certificate: made.toString('pem'), key, authority: root.toString('pem') };
+  };
+}

@@ -1,0 +1,159 @@
+// Nodes in one process, over simulated time and connections, with a map that they share: data services without their listeners.
+import { Bucket } from '#kv/bucket/bucket.ts';
+import { DurabilityLevel, emptyItemView } from '#kv/data/documents.ts';
+import type { BucketReplication } from '#kv/replication/bucket-replication.ts';
+import { Replication } from '#kv/replication/replication.ts';
+import { Now } from '#kv/vbucket/now.ts';
+import { silentLog } from '#ports/log.ts';
+import { Status } from '#wire/status.ts';
+import { aRequest, type Change, keyOf } from './a-bucket.ts';
+import { portOf } from './faulty-config-store.ts';
+import type { Random } from './random.ts';
+import { SharedMap } from './shared-map.ts';
+import { SimulatedClock } from './simulated-clock.ts';
+import { SimulatedLinks } from './simulated-links.ts';
+
+export const vbucketCount = 8;
+export const shardCount = 4;
+
+export class ReplicatedCluster {
+  readonly clock = new SimulatedClock();
+  readonly links: SimulatedLinks;
+  readonly map: SharedMap;
+  readonly random: Random;
+  readonly names: readonly string[];
+  readonly replicaNumber: number;
+  promiseMs = 10_000;
+
+  constructor(random: Random, names: readonly string[], replicaNumber = 1) {
+    this.random = random;
+    this.names = names;
+    this.replicaNumber = replicaNumber;
+    this.links = new SimulatedLinks(this.clock, random);
+    const shards = Array.from({ length: shardCount }, (_, shard) => ({
+      epoch: 1,
+      chain: names.map((_, position) => (shard + position) % names.length).slice(0, replicaNumber + 1),
+    }));
+    this.map = new SharedMap(this.clock, { nodes: names, shards });
+  }
+
+  async start(name: string, boot = `${name} 1`): Promise<ReplicatedNode> {
+    const node = new ReplicatedNode(this, name, boot);
+    await node.start();
+    return node;
+  }
+}
+
+export class ReplicatedNode {
+  readonly cluster: ReplicatedCluster;
+  readonly name: string;
+  readonly boot: string;
+  readonly bucket: Bucket;
+  readonly now = new Now();
+  readonly replication: Replication;
+  readonly resolved = new Map<number, Status>();
+  readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
+  readonly view = emptyItemView();
+  #shards: BucketReplication | null = null;
+  #watch: { stop(): void } | null = null;
+  #hasMap = true;
+
+  constructor(cluster: ReplicatedCluster, name: string, boot: string) {
+    const { clock, map, names, random, replicaNumber } = cluster;
+    this.cluster = cluster;
+    this.name = name;
+    this.boot = boot;
+    const rules = { quotaBytes: 2 ** 28, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber };
+    const shards = Array.from(
+      { length: shardCount },
+      () => ({ state: 'dead', epoch: 0, replicas: [] }) as const,
+    );
+    this.bucket = new Bucket({
+      ...{
+        type: 'ephemeral',
+        rules,
+        now: this.now,
+        random: portOf(random),
+        log: silentLog,
+        vbucketCount,
+        shards,
+        clock,
+      },
+    });
+    this.bucket.documents.onResolved = (token, status) => this.resolved.set(token, status);
+    const links = cluster.links.host(name);
+    void links.listen('', 0);
+    this.replication = new Replication({
+      ...{ self: { node: name, boot }, links, clock, log: silentLog, tick: () => this.tick() },
+      change: async (change) =>
+        this.#hasMap
+          ? await map.writer(name, boot).change(change)
+          : { kind: 'unknown', reason: 'it is cut off' },
+    });
+    const peers = names.filter((one) => one !== name).map((node) => ({ node, host: '', port: 1 }));
+    this.replication.follow({ self: { node: name, boot }, peers, tls: null, promiseMs: cluster.promiseMs });
+  }
+
+  async start(): Promise<void> {
+    this.tick();
+    await this.bucket.start();
+    const { bucket, cluster } = this;
+    this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {} });
+    this.#watch = await cluster.map.watch(this.name, (specs, revision) => {
+      this.tick();
+      void this.#shards?.follow(specs, revision);
+    });
+  }
+
+  /** It does not change the map from now on. */
+  holdChanges(): void {
+    this.#hasMap = false;
+  }
+
+  /** It neither sees the map nor changes it from now on. */
+  cutFromMap(): void {
+    this.#watch?.stop();
+    this.#hasMap = false;
+  }
+
+  /** The process ends; its memory is lost. */
+  crash(): void {
+    this.#watch?.stop();
+    this.cluster.links.detach(this.name);
+    this.replication.close();
+  }
+
+  tick(): void {
+    const { clock } = this.cluster;
+    this.now.set(clock.wallMs(), clock.monotonicMs());
+  }
+
+  store(key: string, vb: number, change: Change = {}) {
+    this.tick();
+    return this.bucket.documents.store(aRequest(key, { vb, ...change }), this.result);
+  }
+
+  remove(key: string, vb: number) {
+    this.tick();
+    return this.bucket.documents.remove(aRequest(key, { vb }), this.result);
+  }
+
+  read(key: string, vb: number): string | Status {
+    this.tick();
+    const bytes = keyOf(key);
+    const { documents } = this.bucket;
+    const isActive = documents.isActive(vb);
+    const find = isActive ? documents.findAny.bind(documents) : documents.findReplica.bind(documents);
+    const status = find(vb, bytes, 0, bytes.length, this.view) as Status;
+    if (status !== Status.success) return status;
+    const { buffer, casHi, casLo, deleted, rev, seqno, valueEnd, valueStart } = this.view;
+    return JSON.stringify([
+      buffer.toString('latin1', valueStart, valueEnd),
+      casHi,
+      casLo,
+      rev,
+      seqno,
+      deleted,
+    ]);
+  }
+}

@@ -1,0 +1,73 @@
+// A bucket's map that the nodes of a simulation share: each sees it a little later, and changes it as its agent would.
+
+import { MapWriter } from '#cluster/agent/map-writer.ts';
+import { wantedShards } from '#cluster/agent/wanted-shards.ts';
+import { type BucketMap, mapKey, type ShardPlacement } from '#cluster/config/cluster-state.ts';
+import { advance, isResting, startMoves } from '#cluster/orchestrator/shard-moves.ts';
+import type { ShardSpec } from '#kv/admin.ts';
+import { update } from '#replog/config-store.ts';
+import { MemoryConfigStore } from '#replog/memory-config-store.ts';
+import type { SimulatedClock } from './simulated-clock.ts';
+
+const key = mapKey('b');
+
+export class SharedMap {
+  readonly store = new MemoryConfigStore();
+  readonly #clock: SimulatedClock;
+  readonly #first: BucketMap;
+
+  constructor(clock: SimulatedClock, map: BucketMap) {
+    this.#clock = clock;
+    this.#first = map;
+    void this.store.put(key, map, 0);
+  }
+
+  writer(nodeId: string, bootId: string): MapWriter {
+    return new MapWriter({ store: this.store, clock: this.#clock, identity: { nodeId, bootId } });
+  }
+
+  async shards(): Promise<readonly ShardPlacement[]> {
+    return (await this.store.get<BucketMap>(key))?.value.shards ?? [];
+  }
+
+  /** As the orchestrator names another active: the in-sync set stays as it is. */
+  async name(shard: number, node: string): Promise<void> {
+    await update(this.store, key, this.#first, (map) => {
+      const shards = map.shards.map((placement, index) => {
+        if (index !== shard) return placement;
+        const { confirmed: _, ...rest } = placement;
+        const position = map.nodes.indexOf(node);
+        const chain = [position, ...placement.chain.filter((one) => one !== position)];
+        return { ...rest, epoch: placement.epoch + 1, chain };
+      });
+      return { ...map, shards };
+    });
+  }
+
+  /** Gives the shards the goals of a rebalance. */
+  async move(chains: readonly (readonly number[])[], plan: string): Promise<void> {
+    await update(this.store, key, this.#first, (map) => {
+      const shards = chains.map((chain) => ({ epoch: 1, chain }));
+      return startMoves(map, { nodes: map.nodes, shards }, plan);
+    });
+  }
+
+  /** Takes the due steps of its moves until none is left, as the orchestrator does. */
+  async orchestrate(everyMs = 250, movesPerNode = 4): Promise<void> {
+    for (;;) {
+      const entry = await this.store.get<BucketMap>(key);
+      const next = entry && advance(entry.value, movesPerNode);
+      if (entry && next) await this.store.put(key, next, entry.revision);
+      else if (entry && isResting(entry.value)) return;
+      await this.#clock.sleep(everyMs);
+    }
+  }
+
+  watch(node: string, changed: (specs: readonly ShardSpec[], revision: number) => void) {
+    return this.store.watch(key, (_, entry) => {
+      if (entry === null) return;
+      const specs = wantedShards(entry.value as BucketMap, node);
+      this.#clock.after(1, () => changed(specs, entry.revision));
+    });
+  }
+}
