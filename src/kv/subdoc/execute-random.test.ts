@@ -53,13 +53,18 @@ function pick<T>(random: Random, list: readonly T[]): T {
   return list[random(list.length)] as T;
 }
 
+/** Random bytes may be JSON ("5"), and a node never stores JSON as binary. */
+function aBinaryDocument(value: Buffer): SubdocDocument {
+  return aDocument({ datatype: isJson(value, 0, value.length) ? Datatype.json : 0, value });
+}
+
 function randomDocument(random: Random): SubdocDocument {
   const json = () => JSON.stringify(randomJson(random, 2));
   switch (random(6)) {
     case 0:
       return noDocument;
     case 1:
-      return aDocument({ datatype: 0, value: randomBytes(random, random(20)) });
+      return aBinaryDocument(randomBytes(random, random(20)));
     case 2:
       return aDocumentWithXattrs({ _s: json(), x: json() }, '', { deleted: true });
     case 3:
