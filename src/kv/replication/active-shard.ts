@@ -135,7 +135,9 @@ export class ActiveShard {
   close(): void {
     this.handover.end();
     for (const node of [...this.copies.keys()]) this.lost(node);
-    for (const row of this.options.rows) this.options.bucket.progress.setMembers(row, null);
+    // A write that its members have not received is never acknowledged: another node may serve the shard next.
+    for (const row of this.options.rows)
+      this.options.bucket.progress.setMembers(row, { ...this.syncSet(), isFrozen: true });
   }
 
   /** Serves the shard as long as no other node may serve it. */

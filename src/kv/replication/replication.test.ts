@@ -86,6 +86,35 @@ test('a copy that does not answer leaves the set, and durable writes are impossi
   for (const node of nodes) node.crash();
 });
 
+test('a stop acknowledges no majority write that the members have not received', async (t) => {
+  const cluster = new Cluster(aSeed(t), ['a', 'b']);
+  const nodes = [await cluster.start('a'), await cluster.start('b')];
+  await cluster.clock.run(3_000);
+  const a = activeOf(nodes, 0);
+  cluster.links.cut('a', 'b');
+  assert.equal(a.store('k', 0, majority), Status.success);
+  const before = a.result.pending;
+  a.crash();
+  assert.equal(a.resolved.get(before), undefined);
+  assert.equal(a.store('after', 0, majority), Status.success);
+  assert.ok(a.result.pending > 0, 'it waits for ever');
+  for (const node of nodes) node.crash();
+});
+
+test('an active that hears of a higher epoch answers unconfirmed majority writes as ambiguous', async (t) => {
+  const cluster = new Cluster(aSeed(t), ['a', 'b', 'c'], 2);
+  const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
+  await cluster.clock.run(4_000);
+  const [a] = nodes as [Node];
+  cluster.links.cut('a', 'b');
+  assert.equal(a.store('k', 0, majority), Status.success);
+  const token = a.result.pending;
+  await cluster.map.name(0, 'b');
+  await cluster.clock.run(100);
+  assert.equal(a.resolved.get(token), Status.syncWriteAmbiguous);
+  for (const node of nodes) node.crash();
+});
+
 test('the node that is named in place of a dead active serves what the set acknowledged', async (t) => {
   const cluster = new Cluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, map } = cluster;
