@@ -33,6 +33,8 @@ export class RowFeed implements Follower {
   private readonly options: RowFeedOptions;
   private readonly item = emptyCutItem();
   private isReading = false;
+  /** Something changed since the page that is being read was requested. */
+  private isChanged = false;
   private isScheduled = false;
   private isClosed = false;
 
@@ -53,6 +55,7 @@ export class RowFeed implements Follower {
 
   /** What changes in one turn is one batch. */
   changed(): void {
+    this.isChanged = true;
     if (this.isScheduled || this.isClosed) return;
     this.isScheduled = true;
     this.options.clock.soon(() => {
@@ -94,6 +97,7 @@ export class RowFeed implements Follower {
   private async sendPage(): Promise<void> {
     const { failed, send, source, tooOld, vb } = this.options;
     this.isReading = true;
+    this.isChanged = false;
     try {
       const start = this.position + 1;
       const page = await source.backfillForCopy(vb, this.position);
@@ -102,8 +106,11 @@ export class RowFeed implements Follower {
         tooOld();
         return;
       }
-      // Otherwise what is missing is neither on disk nor in memory yet: a later change calls.
-      if (page.toSeqno < start) return;
+      // What is missing was neither on disk nor in memory: it is there after a change, which may have come while the page was read.
+      if (page.toSeqno < start) {
+        if (this.isChanged) this.changed();
+        return;
+      }
       this.position = page.toSeqno;
       send({ start, to: page.toSeqno, end: Math.max(page.endSeqno, page.toSeqno), live: false }, page.batch);
       this.changed();

@@ -1,0 +1,76 @@
+// The feed of one vbucket, from a source whose pages arrive when the test says so.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { ChangeSource } from '../data/change-source.ts';
+import { CutWriter, stateOfVbucket } from '../data/cut.ts';
+import type { BackfillPage } from '../data/disk-engine.ts';
+import { type RowBatch, RowFeed } from './row-feed.ts';
+
+const vb = 5;
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function aPage(toSeqno: number): BackfillPage {
+  const writer = new CutWriter();
+  writer.begin(0);
+  writer.finish(stateOfVbucket(vb));
+  return { batch: writer.takeAll(), toSeqno, endSeqno: toSeqno, purgeSeqno: 0 };
+}
+
+test('a page is read again when its rows reached the disk while it was read', async () => {
+  const reads: ((page: BackfillPage) => void)[] = [];
+  const source = {
+    follow: () => {},
+    unfollow: () => {},
+    highSeqno: () => 3,
+    remembers: () => false,
+    backfillForCopy: () => new Promise<BackfillPage>((resolve) => reads.push(resolve)),
+  } as Partial<ChangeSource> as ChangeSource;
+  const sent: RowBatch[] = [];
+  const feed = new RowFeed({
+    ...{ source, vb, position: 0, clock: new ManualClock(), hasRoom: () => true },
+    send: (batch) => sent.push(batch),
+    tooOld: () => assert.fail('nothing was purged'),
+    failed: assert.fail,
+  });
+  feed.start();
+  await turn();
+  assert.equal(reads.length, 1);
+  feed.changed();
+  await turn();
+  reads[0]?.(aPage(0));
+  await turn();
+  await turn();
+  assert.equal(reads.length, 2, 'no later change will notify the feed');
+  reads[1]?.(aPage(3));
+  await turn();
+  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: false }]);
+  assert.equal(feed.position, 3);
+  feed.close();
+});
+
+test('a page without new rows is not read again before something changes', async () => {
+  let reads = 0;
+  const source = {
+    follow: () => {},
+    unfollow: () => {},
+    highSeqno: () => 3,
+    remembers: () => false,
+    backfillForCopy: () => {
+      reads++;
+      return Promise.resolve(aPage(0));
+    },
+  } as Partial<ChangeSource> as ChangeSource;
+  const feed = new RowFeed({
+    ...{ source, vb, position: 0, clock: new ManualClock(), hasRoom: () => true },
+    send: () => assert.fail('there is nothing to send'),
+    ...{ tooOld: assert.fail, failed: assert.fail },
+  });
+  feed.start();
+  for (let i = 0; i < 5; i++) await turn();
+  assert.equal(reads, 1);
+  feed.changed();
+  for (let i = 0; i < 5; i++) await turn();
+  assert.equal(reads, 2);
+  feed.close();
+});
