@@ -1,10 +1,10 @@
 // Changes allowlists in the store and sends them to the nodes, whose listeners enforce them. Removes expired entries from the nodes.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { PeriodicTask } from '#ports/periodic-task.ts';
 import { notFound } from '../answers/api-error.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
 import { MergedRuns } from '../merged-runs.ts';
-import { PeriodicTask } from '../periodic-task.ts';
 import type { AllowlistRow, ClusterRow } from '../store/tables.ts';
 import type { EntryRequest } from './allowlist.contract.ts';
 import { type AllowlistStore, hasExpired } from './allowlist.store.ts';

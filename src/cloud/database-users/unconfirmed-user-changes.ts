@@ -2,7 +2,7 @@
 // between. So the cloud sends the stored user to the node twice; by the second time, the late request should have ended.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
-import { PeriodicTask } from '../periodic-task.ts';
+import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { ClusterRow, Store, UnconfirmedUserChangeRow } from '../store/tables.ts';
 
 const checkEveryMs = 2_000;

@@ -1,7 +1,8 @@
 // Checks once a minute for conditions that operators must know: full disks, buckets without memory, failed commits, machines
 // without memory. Raises an alert by mail, in the list of `/pools/default` and among the events.
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../config/data-service.ts';
 import { type System, type SystemFigures, usedShare } from '../nodes/system.ts';
@@ -33,20 +34,21 @@ export class AlertWatch {
   readonly #deps: AlertWatchDeps;
   readonly #counts = new Map<string, Counts>();
   #auditFailures = 0;
-  #timer: Timer | null = null;
-  #isStopped = false;
+  readonly #checks: PeriodicTask;
 
   constructor(deps: AlertWatchDeps) {
     this.#deps = deps;
+    const { clock, log } = deps;
+    const onError = ({ message }: Error) => log.warn('alerts.check_failed', { reason: message });
+    this.#checks = new PeriodicTask({ everyMs: checkEveryMs, clock, onError });
   }
 
   start(): void {
-    this.#timer = this.#deps.clock.after(checkEveryMs, () => void this.#round());
+    this.#checks.start(() => this.check());
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#timer?.cancel();
+    void this.#checks.stop();
   }
 
   /** An event of the audit trail could not be written. */
@@ -65,15 +67,6 @@ export class AlertWatch {
     }
     await this.#checkName();
     list.expire();
-  }
-
-  async #round(): Promise<void> {
-    try {
-      await this.check();
-    } catch (error) {
-      this.#deps.log.warn('alerts.check_failed', { reason: (error as Error).message });
-    }
-    if (!this.#isStopped) this.start();
   }
 
   #checkMachine({ disk, memory }: SystemFigures, bounds: AlertLimits): void {

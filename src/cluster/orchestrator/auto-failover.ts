@@ -1,7 +1,8 @@
 // Automatic failover, on the node that is the orchestrator: watches which nodes are down, plans the failover of those that stay so for the
 // configured time, and reports what it did or could not do. The rules are in auto-failover-rules.ts.
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { Random } from '#ports/random.ts';
 import type { AutoFailoverSettings, FailoverSettings } from '../auto-failover/auto-failover.service.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
@@ -11,7 +12,7 @@ import { couldNot, decideFailover, failedOver, listChanged, type Notice } from '
 import { failoverPlan } from './failover-plan.ts';
 import { type Heartbeats, silenceMs } from './heartbeats.ts';
 
-const tickMs = 500;
+const checkEveryMs = 500;
 /** The set of nodes that are down must be the same for this long before any of them is failed over. */
 const sameSetMs = 2_000;
 /** After an attempt the next one waits so long. */
@@ -52,8 +53,7 @@ export class AutoFailover {
   readonly #deps: AutoFailoverDeps;
   /** What was reported since all nodes were up. */
   readonly #reported = new Set<string>();
-  #timer: Timer | null = null;
-  #isStopped = false;
+  readonly #checks: PeriodicTask;
   #down = '';
   #sameSinceMs = 0;
   #attemptedMs = -Infinity;
@@ -61,17 +61,18 @@ export class AutoFailover {
 
   constructor(deps: AutoFailoverDeps) {
     this.#deps = deps;
+    const { clock, log } = deps;
+    // The configuration cannot be read or written now: no node fails over meanwhile.
+    const onError = ({ message }: Error) => log.warn('auto_failover.failed', { reason: message });
+    this.#checks = new PeriodicTask({ everyMs: checkEveryMs, clock, onError });
   }
 
   start(): void {
-    this.#isStopped = false;
-    this.#timer?.cancel();
-    this.#timer = this.#deps.clock.after(tickMs, () => void this.#tick());
+    this.#checks.start(() => this.#check());
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#timer?.cancel();
+    void this.#checks.stop();
   }
 
   /** Counts and reports the end of a plan that was made here. */
@@ -85,19 +86,9 @@ export class AutoFailover {
     await settings.changeAutoFailover({ count: count + nodes.length });
   }
 
-  async #tick(): Promise<void> {
-    try {
-      if (this.#deps.term() === null) this.#forget();
-      else await this.#look();
-    } catch (error) {
-      // The configuration cannot be read or written now: no node fails over meanwhile.
-      this.#deps.log.warn('auto_failover.failed', { reason: (error as Error).message });
-    }
-    if (!this.#isStopped) this.start();
-  }
-
-  async #look(): Promise<void> {
-    const { clock, settings, view, heartbeats } = this.#deps;
+  async #check(): Promise<void> {
+    const { clock, settings, view, heartbeats, term } = this.#deps;
+    if (term() === null) return this.#forget();
     const suspects = view.activeNodes.filter(
       ({ uuid }) => this.#isSilent(uuid) || heartbeats.diskFailsMs(uuid) > 0,
     );
@@ -168,7 +159,7 @@ export class AutoFailover {
       if (term() === null || nodes.length < failing.length || isHeldUp) return state;
       if (state.balance !== undefined) {
         // The next attempt finds that it has ended.
-        this.#attemptedMs = clock.monotonicMs() - againMs + tickMs;
+        this.#attemptedMs = clock.monotonicMs() - againMs + checkEveryMs;
         const stopping = state.balance.stopping ?? { reason: 'A node fails over automatically.' };
         return { ...state, balance: { ...state.balance, stopping } };
       }

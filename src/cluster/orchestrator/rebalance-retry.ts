@@ -1,7 +1,8 @@
 // Tries a failed rebalance again if the settings say so: key `cluster` has its plan and the time of the next attempt, at which the
 // orchestrator starts it. Another rebalance, a failover, a change of the nodes or an administrator cancels it.
-import type { Clock, Timer } from '#ports/clock.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import { PeriodicTask } from '#ports/periodic-task.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type {
@@ -24,7 +25,7 @@ export interface RetrySettings {
 
 export const retryDefaults: RetrySettings = { enabled: false, afterTimePeriod: 300, maxAttempts: 1 };
 
-const tickMs = 1_000;
+const checkEveryMs = 1_000;
 
 /** The cluster after the end of a plan, with the next attempt if one is due. */
 export function withRetry(
@@ -55,34 +56,28 @@ export interface RebalanceRetriesDeps {
 
 export class RebalanceRetries {
   readonly #deps: RebalanceRetriesDeps;
-  #timer: Timer | null = null;
-  #isStopped = false;
+  readonly #checks: PeriodicTask;
 
   constructor(deps: RebalanceRetriesDeps) {
     this.#deps = deps;
+    const { clock, log } = deps;
+    const onError = ({ message }: Error) => log.warn('rebalance.retry_failed', { reason: message });
+    this.#checks = new PeriodicTask({ everyMs: checkEveryMs, clock, onError });
   }
 
   start(): void {
-    this.#isStopped = false;
-    this.#timer?.cancel();
-    this.#timer = this.#deps.clock.after(tickMs, () => void this.#tick());
+    this.#checks.start(() => this.#check());
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#timer?.cancel();
+    void this.#checks.stop();
   }
 
-  async #tick(): Promise<void> {
-    const { view, clock, term, log } = this.#deps;
+  async #check(): Promise<void> {
+    const { view, clock, term } = this.#deps;
     const { retry, balance } = view.cluster;
     const isDue = retry !== undefined && balance === undefined && clock.wallMs() >= retry.dueMs;
-    try {
-      if (isDue && term() !== null) await this.#retry(retry);
-    } catch (error) {
-      log.warn('rebalance.retry_failed', { reason: (error as Error).message });
-    }
-    if (!this.#isStopped) this.start();
+    if (isDue && term() !== null) await this.#retry(retry);
   }
 
   async #retry(due: RebalanceRetry): Promise<void> {
