@@ -2,7 +2,6 @@
 import { deferred } from '#base/deferred.ts';
 import { GetCollectionId, GetFailoverLog, GetManifest, Stat } from '#wire/commands/bucket.ts';
 import { Add, Delete, Get, Replace, SetDocument } from '#wire/commands/documents.ts';
-import { SelectBucket } from '#wire/commands/session.ts';
 import { SubdocMultiLookup, SubdocMultiMutation } from '#wire/commands/subdocument.ts';
 import { Feature } from '#wire/features.ts';
 import type { Frame } from '#wire/frame.ts';
@@ -109,19 +108,8 @@ export interface StoreReply {
 }
 
 /** A connection that has selected the bucket. */
-export async function openOnBucket(options: BucketClientOptions): Promise<WireConnection> {
-  const { address, account, bucket } = options;
-  const connection = await WireConnection.open(address);
-  try {
-    await connection.hello(features);
-    if (address.node === undefined) await connection.authenticate(account);
-    const status = await connection.selectBucket(bucket);
-    if (status !== Status.success) throw new StatusError(SelectBucket.opcode, status);
-    return connection;
-  } catch (error) {
-    connection.close();
-    throw error;
-  }
+export function openOnBucket({ address, account, bucket }: BucketClientOptions): Promise<WireConnection> {
+  return WireConnection.openOnBucket(address, { features, account, bucket });
 }
 
 export class BucketClient {

@@ -1,7 +1,6 @@
 // One connection of change streams on a bucket: streams are requested by vbucket, their messages go to one handler in order.
 // Flow control acknowledges what the handler has consumed; NOOPs detect a dead peer.
 import { deferred } from '#base/deferred.ts';
-import { SelectBucket } from '#wire/commands/session.ts';
 import {
   DcpBufferAck,
   DcpCloseStream,
@@ -15,7 +14,7 @@ import { Feature } from '#wire/features.ts';
 import { type Frame, Magic } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
 import { Change, type CollectionEvent, eventOf, readSeqno } from './change.ts';
-import { DataPortError, StatusError } from './data-port-error.ts';
+import { DataPortError } from './data-port-error.ts';
 import { failoverEntries } from './seqnos.ts';
 import { type WireAccount, type WireAddress, WireConnection } from './wire-connection.adapter.ts';
 
@@ -120,12 +119,11 @@ export class ChangeConnection {
     const { address } = options;
     // Three missed NOOPs.
     const timeoutMs = Math.max(address.timeoutMs, noopSeconds * 3_000);
-    const connection = await WireConnection.open({ ...address, timeoutMs });
+    const connection = await WireConnection.openOnBucket(
+      { ...address, timeoutMs },
+      { features, account: options.account, bucket: options.bucket },
+    );
     try {
-      await connection.hello(features);
-      if (address.node === undefined) await connection.authenticate(options.account);
-      const status = await connection.selectBucket(options.bucket);
-      if (status !== Status.success) throw new StatusError(SelectBucket.opcode, status);
       const opened = new ChangeConnection(connection, options);
       await opened.begin();
       return opened;

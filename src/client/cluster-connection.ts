@@ -11,6 +11,7 @@ import { DataPortError, StatusError } from './data-port-error.ts';
 import {
   type RequestSender,
   replyOf,
+  successOf,
   type TakeReply,
   type WireConnection,
   type WireReply,
@@ -202,9 +203,4 @@ function replyTo(send: (take: TakeReply) => void): Promise<WireReply> {
     return true;
   });
   return reply.promise;
-}
-
-function successOf({ opcode }: RequestParts, reply: WireReply): WireReply {
-  if (reply.status === Status.success) return reply;
-  throw new StatusError(opcode, reply.status);
 }

@@ -55,6 +55,12 @@ export interface WireAccount {
   password: string;
 }
 
+export interface BucketSession {
+  features: readonly number[];
+  account: WireAccount;
+  bucket: string;
+}
+
 /** A copied reply. */
 export interface WireReply {
   status: number;
@@ -124,6 +130,25 @@ export class WireConnection implements RequestSender {
     return connection;
   }
 
+  /**
+   * Opens a connection, logs in unless certificates of both sides take the place of an account, and selects the bucket.
+   * @throws StatusError noBucket or noAccess when the bucket cannot be selected
+   * @throws DataPortError without a connection
+   */
+  static async openOnBucket(address: WireAddress, session: BucketSession): Promise<WireConnection> {
+    const connection = await WireConnection.open(address);
+    try {
+      await connection.hello(session.features);
+      if (address.node === undefined) await connection.authenticate(session.account);
+      const status = await connection.selectBucket(session.bucket);
+      if (status !== Status.success) throw new StatusError(SelectBucket.opcode, status);
+      return connection;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
   private openPlain({ host, port, localAddress }: WireAddress): Socket {
     const buffer = Buffer.allocUnsafeSlow(receiveBytes);
     return connect({
@@ -188,9 +213,7 @@ export class WireConnection implements RequestSender {
 
   /** Like `request`, but rejects with a StatusError for any status other than success. */
   async expect(request: RequestParts): Promise<WireReply> {
-    const reply = await this.request(request);
-    if (reply.status === Status.success) return reply;
-    throw new StatusError(request.opcode, reply.status);
+    return successOf(request, await this.request(request));
   }
 
   /** @throws DataPortError when the connection ends first */
@@ -291,6 +314,12 @@ export class WireConnection implements RequestSender {
     for (const take of waiting) take(null);
     this.end.resolve(reason);
   }
+}
+
+/** @throws StatusError for any status other than success */
+export function successOf({ opcode }: RequestParts, reply: WireReply): WireReply {
+  if (reply.status === Status.success) return reply;
+  throw new StatusError(opcode, reply.status);
 }
 
 /** Copies a reply out of the receive buffer. */
