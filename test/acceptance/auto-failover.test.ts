@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { dataClient, get, set } from '../support/data-client.ts';
+import { joinNodes } from '../support/join-nodes.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
@@ -10,7 +11,6 @@ const waitLimitMs = 60_000;
 const majority = Buffer.from([0x11, 1]);
 
 interface Pool {
-  balanced: boolean;
   nodes: { otpNode: string; hostname: string; clusterMembership: string; replication: number }[];
 }
 
@@ -28,18 +28,6 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
-async function joined(first: NodeProcess, others: readonly NodeProcess[]): Promise<void> {
-  for (const { ready } of others)
-    await post(first, '/controller/addNode', { hostname: ready.node.rest, user: '', password: '' });
-  const { nodes } = await read<Pool>(first, '/pools/default');
-  const knownNodes = nodes.map(({ otpNode }) => otpNode).join(',');
-  await post(first, '/controller/rebalance', { knownNodes, ejectedNodes: '' });
-  await eventuallyWithin(waitLimitMs, async () => {
-    const pool = await read<Pool>(first, '/pools/default');
-    assert.ok(pool.balanced && pool.nodes.every(({ clusterMembership }) => clusterMembership === 'active'));
-  });
-}
-
 const name = 'a node that dies is failed over, with a mail, and its shards are written and read elsewhere';
 
 test(name, { timeout: 300_000 }, async (t) => {
@@ -47,7 +35,7 @@ test(name, { timeout: 300_000 }, async (t) => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await unprovisioned();
   await using third = await unprovisioned();
-  await joined(first, [second, third]);
+  await joinNodes(first, [second, third]);
   await post(first, '/settings/alerts', {
     ...{ enabled: 'true', recipients: 'a@b', sender: 'c@d', alerts: 'auto_failover_node' },
     ...{ emailHost: '127.0.0.1', emailPort: `${mail.port}`, emailEncrypt: 'false' },

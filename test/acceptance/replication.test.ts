@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { dataClient, get, set } from '../support/data-client.ts';
+import { joinNodes } from '../support/join-nodes.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 60_000;
-const names = 'ns_1@127.0.0.1,n_1@127.0.0.1';
 const getReplica = 0x83;
 const majority = Buffer.from([0x11, 1]);
 
@@ -19,17 +19,6 @@ interface Terse {
 
 interface Pool {
   nodes: { ports: { direct: number; distTLS: number } }[];
-}
-
-async function twoNodes(first: NodeProcess, second: NodeProcess): Promise<void> {
-  const call = { hostname: second.ready.node.rest, user: '', password: '' };
-  assert.equal((await first.request('/controller/addNode', 'POST', call)).status, 200);
-  const known = { knownNodes: names, ejectedNodes: '' };
-  assert.equal((await first.request('/controller/rebalance', 'POST', known)).status, 200);
-  await eventuallyWithin(waitLimitMs, async () => {
-    const pool = (await (await first.request('/pools/default')).json()) as { balanced: boolean };
-    assert.equal(pool.balanced, true);
-  });
 }
 
 const answered = (client: KvConnection, request: RequestParts, expected: Status): Promise<void> =>
@@ -42,7 +31,7 @@ const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1])
 test('a majority write reaches the copy, is impossible while its node is down, and possible after the restart', async () => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
-  await twoNodes(first, second);
+  await joinNodes(first, [second]);
   const bucket = { name: 'c', ramQuotaMB: '100', replicaNumber: '1' };
   assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
   const { vBucketServerMap } = (await (await first.request('/pools/default/b/c')).json()) as Terse;

@@ -1,8 +1,8 @@
 // What the nodes of a cluster have of a bucket, read over change streams, and the comparison of all copies.
 import assert from 'node:assert/strict';
+import { dataClient } from './data-client.ts';
 import { DcpClient } from './dcp-client.ts';
-import { KvConnection } from './kv-connection.ts';
-import { administrator, type NodeProcess } from './node-process.ts';
+import type { NodeProcess } from './node-process.ts';
 
 export interface HeldVbucket {
   readonly state: 'active' | 'replica';
@@ -11,20 +11,12 @@ export interface HeldVbucket {
   readonly documents: ReadonlyMap<string, string>;
 }
 
+const features = [0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12];
 const states = { active: 1, replica: 2 } as const;
-
-async function connected(node: NodeProcess, bucket: string): Promise<KvConnection> {
-  const [host, port] = node.ready.node.kv.split(':');
-  const kv = await KvConnection.open(Number(port), undefined, host);
-  await kv.hello([0x04, 0x06, 0x07, 0x0b, 0x10, 0x11, 0x12]);
-  await kv.plain(administrator.username, administrator.password);
-  assert.equal((await kv.select(bucket)).status, 0);
-  return kv;
-}
 
 /** The vbuckets that a node has, by number. */
 export async function heldBy(node: NodeProcess, bucket: string): Promise<Map<number, HeldVbucket>> {
-  const client = await new DcpClient(await connected(node, bucket)).open('compare', 0x01);
+  const client = await new DcpClient(await dataClient(node, bucket, features)).open('compare', 0x01);
   const held = new Map<number, HeldVbucket>();
   for (const state of ['active', 'replica'] as const) {
     const seqnos = await seqnosOf(client, states[state]);

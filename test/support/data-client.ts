@@ -9,17 +9,31 @@ export const clientFeatures = [
 ];
 
 /** A connection of the administrator, on the bucket. */
-export async function dataClient(
+export function dataClient(
   node: NodeProcess,
   bucket = 'b',
   features: readonly number[] = clientFeatures,
 ): Promise<KvConnection> {
-  const client = await KvConnection.open(Number(node.ready.node.kv.split(':')[1]));
-  await client.hello(features);
-  await client.plain(administrator.username, administrator.password);
-  const { status } = await client.select(bucket);
-  if (status !== 0) throw new Error(`cannot select ${bucket}: status ${status}`);
-  return client;
+  const [host, port] = node.ready.node.kv.split(':');
+  return dataClientAt({ host: host as string, port: Number(port) }, bucket, features);
+}
+
+export async function dataClientAt(
+  { host, port }: { host: string; port: number },
+  bucket: string,
+  features: readonly number[],
+): Promise<KvConnection> {
+  const client = await KvConnection.open(port, undefined, host);
+  try {
+    await client.hello(features);
+    await client.plain(administrator.username, administrator.password);
+    const { status } = await client.select(bucket);
+    if (status !== 0) throw new Error(`cannot select ${bucket}: status ${status}`);
+    return client;
+  } catch (error) {
+    client.close();
+    throw error;
+  }
 }
 
 export const keyOf = (name: string, collection = 0): Buffer =>

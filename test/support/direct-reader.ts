@@ -1,12 +1,9 @@
 // Reads documents from one node only, whatever the map says and without waiting for answers: a node that no longer serves a document
 // must not answer what it had.
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { vbucketOf } from '#client/document-key.ts';
-import { get } from './data-client.ts';
-import { KvConnection, type Reply } from './kv-connection.ts';
+import { dataClientAt, get } from './data-client.ts';
+import type { Reply } from './kv-connection.ts';
 import type { Operation } from './linearizable.ts';
-import { administrator } from './node-process.ts';
 import type { Random } from './random.ts';
 
 /** Extended errors and collections. */
@@ -50,7 +47,7 @@ export class DirectReader {
   }
 
   private async readUntilClosed(): Promise<void> {
-    const client = await this.open();
+    const client = await dataClientAt(this.options, this.options.bucket, features);
     const unanswered: { key: string; calledMs: number }[] = [];
     const timer = setInterval(() => {
       if (unanswered.length === unansweredMax) return;
@@ -77,16 +74,5 @@ export class DirectReader {
     if (status > 1) return;
     const found = status === 0 ? (JSON.parse(value.toString()) as string) : null;
     this.options.note(key, { kind: 'read', value: found, calledMs, answeredMs });
-  }
-
-  private async open(): Promise<KvConnection> {
-    const { bucket, host, port } = this.options;
-    const socket = connect({ host, port });
-    await once(socket, 'connect');
-    const client = new KvConnection(socket);
-    await client.hello(features);
-    await client.plain(administrator.username, administrator.password);
-    await client.select(bucket);
-    return client;
   }
 }

@@ -3,19 +3,18 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { joinNodes } from './join-nodes.ts';
 import { NamespaceNetwork } from './namespace-network.ts';
-import { eventuallyWithin, NodeProcess } from './node-process.ts';
+import { NodeProcess } from './node-process.ts';
 
 export const dataPort = 11210;
 const ports = {
   ...{ rest: 8091, 'rest-tls': 18091, kv: dataPort, 'kv-tls': 11207, 'dist-tls': 21150, replication: 21200 },
 };
 const startMs = 120_000;
-const rebalanceMs = 120_000;
 
 interface Pool {
-  nodes: { otpNode: string; hostname: string; clusterMembership: string }[];
-  balanced: boolean;
+  nodes: { otpNode: string; hostname: string }[];
 }
 
 export class MachineCluster {
@@ -33,7 +32,7 @@ export class MachineCluster {
     const cluster = new MachineCluster(size);
     try {
       await Promise.all(Array.from({ length: size }, (_, at) => cluster.start(at)));
-      await cluster.join();
+      await joinNodes(cluster.node(0), cluster.nodes.slice(1));
       return cluster;
     } catch (error) {
       await cluster[Symbol.asyncDispose]();
@@ -99,19 +98,6 @@ export class MachineCluster {
     await Promise.all(this.nodes.map((node) => node[Symbol.asyncDispose]()));
     this.network[Symbol.dispose]();
     rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  private async join(): Promise<void> {
-    const [first] = this.nodes as [NodeProcess];
-    for (const node of this.nodes.slice(1)) {
-      const call = { hostname: node.ready.node.rest, user: '', password: '' };
-      const answer = await first.request('/controller/addNode', 'POST', call);
-      assert.equal(answer.status, 200, await answer.text());
-    }
-    const knownNodes = (await this.pool(0)).nodes.map(({ otpNode }) => otpNode).join(',');
-    const answer = await first.request('/controller/rebalance', 'POST', { knownNodes, ejectedNodes: '' });
-    assert.equal(answer.status, 200, await answer.text());
-    await eventuallyWithin(rebalanceMs, async () => assert.equal((await this.pool(0)).balanced, true));
   }
 
   private hostname(at: number): string {

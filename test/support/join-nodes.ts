@@ -1,0 +1,30 @@
+// Makes unprovisioned nodes members of the cluster of a provisioned one.
+import assert from 'node:assert/strict';
+import { eventuallyWithin, type NodeProcess } from './node-process.ts';
+
+const rebalanceMs = 120_000;
+
+interface Pool {
+  balanced: boolean;
+  nodes: { otpNode: string; clusterMembership: string }[];
+}
+
+/** Adds the nodes and rebalances; resolves once all nodes are active. */
+export async function joinNodes(first: NodeProcess, others: readonly NodeProcess[]): Promise<void> {
+  for (const { ready } of others)
+    await post(first, '/controller/addNode', { hostname: ready.node.rest, user: '', password: '' });
+  const knownNodes = (await poolOf(first)).nodes.map(({ otpNode }) => otpNode).join(',');
+  await post(first, '/controller/rebalance', { knownNodes, ejectedNodes: '' });
+  await eventuallyWithin(rebalanceMs, async () => {
+    const { balanced, nodes } = await poolOf(first);
+    assert.ok(balanced && nodes.every(({ clusterMembership }) => clusterMembership === 'active'));
+  });
+}
+
+const poolOf = async (node: NodeProcess): Promise<Pool> =>
+  (await (await node.request('/pools/default')).json()) as Pool;
+
+async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
+  const answer = await node.request(path, 'POST', form);
+  assert.equal(answer.status, 200, `${path}: ${await answer.text()}`);
+}
