@@ -1,14 +1,31 @@
 // Connections with the other nodes of the cluster.
 import type { DistPorts } from '#cluster/dist/dist-ports.host.ts';
+import { machinePorts } from '#cluster/hosts/machine.host.ts';
 import type { ClusterManager } from '#cluster/manager.ts';
+import type { MachinePorts } from '#cluster/manager-options.ts';
 import type { NodeNet } from '#cluster/peers/inter-node.ts';
+import { realClock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
 import { connectToNode } from '#replog/served/node-connect.adapter.ts';
 import { TlsChannel } from '#replog/served/tls-channel.adapter.ts';
+import type { NodeOptions } from './node-options.ts';
 
-export const nodeNet: NodeNet = {
-  connect: connectToNode,
-  channelOf: (socket) => new TlsChannel(socket),
-};
+/** The machine, and the way from it to other nodes, which admit a node of the cloud only from its operator's address. */
+export function machineOf(
+  options: NodeOptions,
+  dataFolder: string,
+  log: Log,
+): MachinePorts & { net: NodeNet } {
+  const { host: listenHost, 'operator-address': localAddress } = options;
+  return {
+    ...machinePorts({ dataFolder, listenHost, localAddress, clock: realClock, log }),
+    net: {
+      connect: (address, credentials, protocol) =>
+        connectToNode(address, credentials, protocol, localAddress),
+      channelOf: (socket) => new TlsChannel(socket),
+    },
+  };
+}
 
 /** Serves other nodes once this node has a certificate for them. */
 export function serveNodes(

@@ -74,7 +74,7 @@ export const nodeOptions = {
   },
   'operator-address': {
     kind: kinds.host,
-    doc: 'address that is always admitted; without a client allowlist no other is',
+    doc: 'address that is always admitted, and from which this node connects to other nodes; without a client allowlist no other is admitted',
   },
   username: { kind: kinds.text, doc: 'administrator to provision with on first start (with --password)' },
   password: { kind: kinds.text, doc: 'password of that administrator; better given by environment' },

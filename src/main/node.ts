@@ -7,7 +7,6 @@ import type { NodePorts } from '#cluster/config/cluster-state.ts';
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { DistPorts } from '#cluster/dist/dist-ports.host.ts';
 import { unknownPorts } from '#cluster/first-configuration.ts';
-import { machinePorts } from '#cluster/hosts/machine.host.ts';
 import type { NodeMembership } from '#cluster/joining/join-messages.ts';
 import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
 import type { Listener } from '#http/listener.host.ts';
@@ -22,7 +21,7 @@ import type { FilePlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { nodeNet, serveNodes } from './node-net.ts';
+import { machineOf, serveNodes } from './node-net.ts';
 import { type NodeOptions, nodeOptions } from './node-options.ts';
 import { OpenPorts } from './open-ports.ts';
 import { metricsIn } from './own-metrics.ts';
@@ -193,8 +192,8 @@ export class Node {
   private createManager(dataFolder: string, { secrets, identity, membership }: NodeDeps): ClusterManager {
     const { options, log, kv, store } = this;
     return createClusterManager({
-      ...machinePorts({ dataFolder, listenHost: options.host, clock: realClock, log: log.child('cluster') }),
-      ...{ store, identity, membership, net: nodeNet },
+      ...machineOf(options, dataFolder, log.child('cluster')),
+      ...{ store, identity, membership },
       kv: {
         apply: (desired) => this.apply(desired),
         report: () => kv.report(),

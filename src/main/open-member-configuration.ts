@@ -15,6 +15,7 @@ import { StartError } from './start-error.ts';
 /** Null: the cluster removed this node; the membership file records that. */
 export async function openMemberConfiguration(
   file: MembershipFile,
+  localAddress: string | undefined,
   log: Log,
 ): Promise<{ store: ConfigStore; description: string } | null> {
   let known = file.read() as StoredMembership;
@@ -24,7 +25,7 @@ export async function openMemberConfiguration(
   };
   const { credentials } = known;
   const link = new ServedConfigLink('the founder of the cluster', () =>
-    connectToNode(address(), credentials, nodeProtocols.store),
+    connectToNode(address(), credentials, nodeProtocols.store, localAddress),
   );
   const store = new MirroredConfigStore({
     ...{ link, seen: file.seen, clock: realClock, random: realRandom },

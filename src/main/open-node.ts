@@ -53,7 +53,7 @@ async function configurationOf(
   if (file.read() !== null) {
     if (isNatsText(options.engine)) throw new StartError(memberOnNats(folder));
     const { openMemberConfiguration } = await import('./open-member-configuration.ts');
-    const opened = await openMemberConfiguration(file, log);
+    const opened = await openMemberConfiguration(file, options['operator-address'], log);
     if (opened !== null) return opened;
     file.complete();
     log.warn('node.removed');

@@ -197,7 +197,8 @@ export async function aManager(options: ManagerOptions = {}) {
       physicalPath: async (path) => path.replace(/^\/linked\b/, '/data').replace(/\/$/, ''),
       usableFolder: async (path) => path.startsWith('/ours'),
       families: options.families ?? ['inet'],
-      isLoopback: (name) => name === '127.0.0.1' || name === 'localhost',
+      isLoopback: (name) => name.startsWith('127.') || name === 'localhost',
+      isOwnLoopback: (name) => name === '127.64.0.1',
     },
     certificateFiles: {
       load: async () => ({ authority: null, node: null, names: '' }),

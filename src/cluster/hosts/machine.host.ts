@@ -24,10 +24,12 @@ import { Surroundings } from '../provisioning/adapters/surroundings.adapter.ts';
 export function machinePorts(options: {
   dataFolder: string;
   listenHost: string;
+  /** The address from which this node connects to others; undefined: the system selects one. */
+  localAddress?: string | undefined;
   clock: Clock;
   log: Log;
 }): MachinePorts {
-  const { dataFolder, listenHost, clock, log } = options;
+  const { dataFolder, listenHost, localAddress, clock, log } = options;
   const startedSeconds = Math.round(clock.wallMs() / 1000 - process.uptime());
   return {
     system: new Machine(dataFolder, () => clock.monotonicMs()),
@@ -36,7 +38,7 @@ export function machinePorts(options: {
     inbox: new FolderInbox(join(dataFolder, 'inbox')),
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
-    callRemote,
+    callRemote: (call) => callRemote({ ...call, localAddress }),
     portProblem,
     directoryServer: (trusted) => new LdapServer({ trusted }),
     bundleFiles: new FolderBundles(dataFolder),

@@ -18,8 +18,9 @@ async function withServer(server: Server, run: (port: number) => Promise<void>):
   await run((server.address() as AddressInfo).port).finally(() => server.close());
 }
 
-const call = (address: string, timeoutMs = 5_000) =>
+const call = (address: string, timeoutMs = 5_000, localAddress?: string) =>
   callRemote({
+    ...{ localAddress },
     ...{ target: readTarget(address) as TargetAddress, path: '/x', timeoutMs },
     ...{ user: 'ann', password: 'pw', content: { form: { a: '1' } } },
   });
@@ -41,6 +42,15 @@ describe('calls of another node', () => {
     await withServer(createTlsServer({ cert: certificate, key }, echo), async (port) => {
       for (const address of [`https://127.0.0.1:${port}`, `127.0.0.1:${port}`])
         assert.deepEqual((await call(address)).scheme, 'https');
+    });
+  });
+
+  it('come from the given address', {
+    skip: process.platform !== 'linux' && 'needs addresses beside 127.0.0.1',
+  }, async () => {
+    const caller: RequestListener = ({ socket }, response) => void response.end(socket.remoteAddress);
+    await withServer(createServer(caller), async (port) => {
+      assert.equal((await call(`http://127.0.0.1:${port}`, 5_000, '127.9.8.7')).body, '127.9.8.7');
     });
   });
 

@@ -23,12 +23,13 @@ export async function callRemote(call: RemoteCall): Promise<RemoteAnswer> {
 const noTlsCodes = ['ERR_SSL_WRONG_VERSION_NUMBER', 'EPROTO'];
 
 function attempt(call: RemoteCall, scheme: 'http' | 'https'): Promise<RemoteAnswer> {
-  const { target, path, timeoutMs, signal } = call;
+  const { target, path, timeoutMs, signal, localAddress } = call;
   const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
   const { type, body } = encoded(call.content);
   const options: RequestOptions & { rejectUnauthorized?: boolean } = {
     ...{ host: target.host, port: target.port, method: 'POST', path, agent: false },
     ...(signal && { signal }),
+    ...(localAddress !== undefined && { localAddress }),
     headers: {
       ...{ 'content-type': type, 'content-length': Buffer.byteLength(body) },
       ...(call.user !== '' && { authorization: basic(call.user, call.password) }),

@@ -10,6 +10,8 @@ export interface RemoteCall {
   content: { form: Readonly<Record<string, string>> } | { json: unknown };
   timeoutMs: number;
   signal?: AbortSignal;
+  /** The address to connect from, if the other node admits only that. */
+  localAddress?: string | undefined;
 }
 
 export interface RemoteAnswer {

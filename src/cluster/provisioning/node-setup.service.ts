@@ -16,6 +16,8 @@ export interface NodeSurroundings extends Folders {
   readonly families: readonly Family[];
   /** True for loopback addresses and `localhost`: other machines cannot reach this node by them. */
   isLoopback(hostname: string): boolean;
+  /** True for the one loopback address on which this node listens, unless nodes usually share it: other nodes on this machine find it by that. */
+  isOwnLoopback(hostname: string): boolean;
 }
 
 export interface NodeSetupDeps {
@@ -75,9 +77,10 @@ export class NodeSetupService {
 
   async #storeName(hostname: string): Promise<void> {
     const { surroundings, cluster } = this.#deps;
+    const isName = !surroundings.isLoopback(hostname) || surroundings.isOwnLoopback(hostname);
     await cluster.changeSelf((node) => ({
       ...node,
-      hostname: surroundings.isLoopback(hostname) ? null : hostname,
+      hostname: isName ? hostname : null,
       otpNode: `ns_1@${hostname}`,
     }));
   }

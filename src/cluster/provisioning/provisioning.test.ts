@@ -333,6 +333,17 @@ describe('the node itself', () => {
     assert.match((await send({ index_path: '/database' }))[0], /writable/);
   });
 
+  it('keeps a loopback address as its name only if no other node listens there', async () => {
+    const { request } = await fresh();
+    const nameAfter = async (hostname: string) => {
+      assert.equal((await request('/node/controller/rename', post({ hostname }))).status, 200);
+      return (await request('/nodes/self', { as: null })).body.configuredHostname;
+    };
+    assert.equal(await nameAfter('127.64.0.1'), '127.64.0.1:8091');
+    assert.equal(await nameAfter('127.64.0.2'), '127.0.0.1:8091');
+    assert.equal(await nameAfter('127.0.0.1'), '127.0.0.1:8091');
+  });
+
   it('refuses names that it cannot use', async () => {
     const { request } = await fresh();
     const rename = async (form: Record<string, string>) =>

@@ -24,14 +24,17 @@ export interface NodeCredentials {
 
 const connectMs = 3_000;
 
+/** `localAddress`: the address to connect from, if the other node admits only that. */
 export function connectToNode(
   { nodeId, host, port }: NodeAddress,
   credentials: NodeCredentials,
   protocol: NodeProtocol,
+  localAddress?: string,
 ): Promise<Channel> {
   const { promise, resolve, reject } = Promise.withResolvers<Channel>();
   const socket = connect({
     ...{ host, port, ...credentials, servername: nodeServerName },
+    ...(localAddress !== undefined && { localAddress }),
     ...{ minVersion: 'TLSv1.3', rejectUnauthorized: true, ALPNProtocols: [protocol] },
     checkServerIdentity: (_, { subjectaltname }) =>
       nodeIdIn(subjectaltname) === nodeId ? undefined : new Error(`another node answers at ${host}:${port}`),

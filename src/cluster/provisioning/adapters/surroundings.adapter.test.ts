@@ -55,6 +55,15 @@ test('follows links of the existing part of a path, and keeps the rest as writte
   assert.equal(await surroundings.physicalPath(long), long.slice(0, -1));
 });
 
+test('has a loopback address of its own if it listens on one that nodes do not share', () => {
+  const own = (listenHost: string, name: string) => new Surroundings(listenHost).isOwnLoopback(name);
+  assert.equal(own('127.64.1.2', '127.64.1.2'), true);
+  assert.equal(own('127.64.1.2', '127.64.1.3'), false);
+  assert.equal(own('127.0.0.1', '127.0.0.1'), false);
+  assert.equal(own('0.0.0.0', '127.64.1.2'), false);
+  assert.equal(own('10.0.0.2', '10.0.0.2'), false);
+});
+
 test('refuses the name of a node unless it resolves to an address that the node listens on', async () => {
   const loopback = new Surroundings('127.0.0.1');
   assert.equal(await loopback.nameProblem('127.0.0.1'), null);

@@ -64,6 +64,11 @@ export class Surroundings implements NodeSurroundings {
     return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
   }
 
+  isOwnLoopback(hostname: string): boolean {
+    const isUsual = ['127.0.0.1', '::1', 'localhost'].includes(hostname);
+    return hostname === this.#listenHost && this.isLoopback(hostname) && !isUsual;
+  }
+
   async #listensAt(address: string): Promise<boolean> {
     const own = await resolveName(this.#listenHost);
     if ('problem' in own) return false;
