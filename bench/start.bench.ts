@@ -21,12 +21,12 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   console.log(
     `start to first answered request: median ${times[times.length >> 1]?.toFixed(0)} ms, best ${times[0]?.toFixed(0)} ms, worst ${times.at(-1)?.toFixed(0)} ms (goal 400; an empty Node program: ${bare.toFixed(0)} ms)`,
   );
-  const wait = smoke ? { settleMs: 2000, measureMs: 3000 } : { settleMs: 35_000, measureMs: 30_000 };
+  const wait = smoke ? { idleMs: 2000, measureMs: 3000 } : { idleMs: 35_000, measureMs: 30_000 };
   const oneBucket = ['--bucket', 'b'];
   const [without, withOne, heaps] = await Promise.all([
     idle([], wait),
     idle(oneBucket, wait),
-    threadHeaps(oneBucket, wait.settleMs),
+    threadHeaps(oneBucket, wait.idleMs),
   ]);
   console.log(`idle without a bucket: ${without}`);
   console.log(`idle with one bucket: ${withOne}`);
@@ -74,10 +74,10 @@ async function bareNode(): Promise<number> {
  */
 async function idle(
   args: string[],
-  { settleMs, measureMs }: { settleMs: number; measureMs: number },
+  { idleMs, measureMs }: { idleMs: number; measureMs: number },
 ): Promise<string> {
   await using node = await NodeProcess.start({ args });
-  await new Promise((resolve) => setTimeout(resolve, settleMs));
+  await new Promise((resolve) => setTimeout(resolve, idleMs));
   const before = cpuMs(node.pid);
   await new Promise((resolve) => setTimeout(resolve, measureMs));
   const share = ((cpuMs(node.pid) - before) / measureMs) * 100;

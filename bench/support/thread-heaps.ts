@@ -1,5 +1,5 @@
-// The V8 heap of each thread of a node, from the report that Node writes on a signal. A node that can write it is some MB larger,
-// so its resident memory is measured elsewhere. The report lacks threads that other threads started.
+// The V8 heap of each thread of a node, from the report that Node writes on a signal. The option that makes Node
+// write it costs some MB, so resident memory is measured elsewhere. The report lacks threads that other threads started.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,17 +11,20 @@ interface Report {
   workers: Report[];
 }
 
-export async function threadHeaps(args: string[], settleMs: number): Promise<string> {
+export async function threadHeaps(args: string[], idleMs: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'divan-report-'));
   try {
     const environment = { NODE_OPTIONS: `--report-on-signal --report-directory=${folder}` };
     await using node = await NodeProcess.start({ args, environment });
-    await new Promise((resolve) => setTimeout(resolve, settleMs));
+    await new Promise((resolve) => setTimeout(resolve, idleMs));
     process.kill(node.pid, 'SIGUSR2');
     const main = await eventually(
       () => JSON.parse(readFileSync(join(folder, readdirSync(folder)[0] as string), 'utf8')) as Report,
     );
-    return [`main ${sizes(main)}`, ...main.workers.map((worker) => `data ${sizes(worker)}`)].join(', ');
+    return [
+      `main ${sizes(main)}`,
+      ...main.workers.map((worker) => `thread ${worker.header.threadId} ${sizes(worker)}`),
+    ].join(', ');
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,4 +1,4 @@
-// A client of a bucket whose vbuckets are on several nodes: as of one node, with answers that concern all vbuckets put together.
+// A client of a bucket whose vbuckets are on several nodes: used like a client of one node; answers that concern all vbuckets are merged.
 import type { Clock } from '#ports/clock.ts';
 import { GetAllVbSeqnos } from '#wire/commands/bucket.ts';
 import { Status } from '#wire/status.ts';

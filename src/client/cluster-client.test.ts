@@ -26,7 +26,7 @@ const writing = (key: string, text = `"${key}"`): StoreRequest => ({
 const clientOf = (nodes: DataNodes, routes = nodes.routes()): Promise<ClusterBucketClient> =>
   ClusterBucketClient.openAll({ ...nodes.accessOf(), routes, clock: realClock });
 
-test('reads, writes, counts and positions documents of both nodes as of one', async () => {
+test('reads, writes and counts documents, seqnos and histories of two nodes as if they were one', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
   const replies = await client.storeMany(
@@ -88,7 +88,7 @@ test('fails for the documents of a node that is down, and not for the others', a
   client.close();
 });
 
-test('a node serves only nodes of its cluster, and no client can log in with their account', async () => {
+test('the replication port serves only nodes of the cluster, and no client can log in with their account', async () => {
   await using nodes = await DataNodes.start();
   const [first, second] = nodes.nodes as [DataNode, DataNode];
   const routes = nodes.routes();
@@ -106,9 +106,9 @@ test('a node serves only nodes of its cluster, and no client can log in with the
   assert.equal(await open(routes.tls), Status.success);
   // A certificate of the cluster's authority that names no node of it, as of a node that was removed.
   await assert.rejects(open(await nodes.issue('x')), DataPortError);
-  const stranger = await (await aNodeAuthority())('a');
-  await assert.rejects(open({ ...stranger, authority: routes.tls.authority }), DataPortError);
-  await assert.rejects(open({ ...routes.tls, authority: stranger.authority }), DataPortError);
+  const foreign = await (await aNodeAuthority())('a');
+  await assert.rejects(open({ ...foreign, authority: routes.tls.authority }), DataPortError);
+  await assert.rejects(open({ ...routes.tls, authority: foreign.authority }), DataPortError);
   const named = { ...address, node: { id: first.id, tls: routes.tls } };
   await assert.rejects(WireConnection.open(named), /does not name node a/);
   const bare = connect({

@@ -1,4 +1,4 @@
-// Locks the data folder for one process; another one fails with an error of one line.
+// Locks the data folder for one process; the start of a second one fails with a one-line error.
 import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
 import { StartError } from './start-error.ts';
 

@@ -1,5 +1,5 @@
-// The replies that a bucket may give according to a model of its documents: by the possible states of a document, the statuses of a
-// change, and the following revision.
+// What a bucket may reply according to a model of its documents: the states that a document may be in, the statuses that a change may
+// get in each of them, and the revision after it.
 import { StoreMode } from '#kv/data/documents.ts';
 import { Status } from '#wire/status.ts';
 import type { BucketModel, Doc, Place } from './bucket-model.ts';

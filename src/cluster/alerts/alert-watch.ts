@@ -1,5 +1,5 @@
-// Checks once a minute for conditions that operators must know: full disks, buckets without memory, failed commits, machines
-// without memory. Raises an alert by mail, in the list of `/pools/default` and among the events.
+// Checks once a minute for conditions that operators must know: full disks, buckets and machines short of memory, failed
+// commits. Raises an alert by mail, in the list of `/pools/default` and among the events.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';

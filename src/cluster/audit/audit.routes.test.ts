@@ -124,7 +124,7 @@ describe('the audit log', () => {
       auditEvents.map(({ id }) => id).sort(),
     );
     const known = new Set(manager.routes.map(({ route }) => route.id));
-    const strange = auditEvents.flatMap(({ routes }) => routes.filter((id) => !known.has(id)));
-    assert.deepEqual(strange, []);
+    const unknown = auditEvents.flatMap(({ routes }) => routes.filter((id) => !known.has(id)));
+    assert.deepEqual(unknown, []);
   });
 });

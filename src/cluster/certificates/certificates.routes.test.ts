@@ -218,7 +218,7 @@ test('activates a chain and key of the inbox', async () => {
 test('refuses an invalid chain or key, and keeps the certificate in use', async () => {
   await using node = await aNode();
   using root = new OpensslAuthority('/CN=Root');
-  using stranger = new OpensslAuthority('/CN=Stranger');
+  using foreignAuthority = new OpensslAuthority('/CN=Foreign');
   const { certificate, key } = root.issue('/CN=node', { names });
   const other = root.issue('/CN=other', { names });
   const past = root.issue('/CN=past', { names, fromDays: -9, toDays: -2 });
@@ -234,7 +234,7 @@ test('refuses an invalid chain or key, and keeps the certificate in use', async 
     `Unable to read private key file ${file('pkey.key')}. The file does not exist.`,
   );
   await node.load();
-  const strange = stranger.issue('/CN=node', { names });
+  const foreign = foreignAuthority.issue('/CN=node', { names });
   const bad = 'Incorrectly configured certificate chain. ';
   const cases: [string, string, string][] = [
     [certificate, other.key, "Provided certificate doesn't match provided private key"],
@@ -246,14 +246,14 @@ test('refuses an invalid chain or key, and keeps the certificate in use', async 
     [key, key, `${bad}Invalid certificate type: PrivateKeyInfo`],
     [past.certificate, past.key, `${bad}Error: cert_expired. Certificate: "CN=past"`],
     [
-      strange.certificate,
-      strange.key,
+      foreign.certificate,
+      foreign.key,
       "CA certificate for this chain is not found in the list of trusted CA's",
     ],
     [
-      certificate + stranger.certificate,
+      certificate + foreignAuthority.certificate,
       key,
-      'Certificate "CN=node" is not issued by the next certificate in chain "CN=Stranger"',
+      'Certificate "CN=node" is not issued by the next certificate in chain "CN=Foreign"',
     ],
   ];
   for (const [chain, pkey, text] of cases) {

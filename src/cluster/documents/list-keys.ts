@@ -8,7 +8,7 @@ import { Status } from '#wire/status.ts';
 import { KeyPage } from './key-page.ts';
 import type { Page } from './page-query.ts';
 
-/** The limit for all outstanding replies vbucketsAtOnce. */
+/** The limit of all outstanding replies, from which `vbucketsAtOnce` follows. */
 const repliesBytesMax = 4 << 20;
 /** A key in a reply: two bytes of length, then the key with its collection id. */
 const keyBytesMax = 2 + 255;

@@ -1,5 +1,5 @@
-// Definitions of indexes: names, limits and build requests of a bucket are one invariant, in one key. The index service
-// follows; deletion of a collection or bucket deletes its indexes.
+// Definitions of indexes. Those of a bucket are in one key, so that one compare-and-set checks names and limits and changes them. The
+// index service follows; deletion of a collection or bucket deletes its indexes.
 import type {
   CreateOutcome,
   IndexChange,
@@ -149,14 +149,14 @@ export class IndexesService implements IndexDefinitions {
     const isSpread = this.#deps.view.cluster.nodes.length > 1;
     if (replicas > 0) return isSpread ? onEveryNode('num_replica') : tooFewNodes(replicas);
     if (namesNodes === true && isSpread) return onEveryNode('nodes');
-    const full = this.#fullScope(keyspace);
-    if (full !== null) return full;
+    const scopeRefusal = this.#scopeLimitRefusal(keyspace);
+    if (scopeRefusal !== null) return scopeRefusal;
     const isFull = this.all().length >= indexCountMax;
     return isFull ? `Fails to create index: a node has at most ${indexCountMax} indexes` : null;
   }
 
-  /** The published text, which clients look for. */
-  #fullScope({ bucketUuid, collectionId }: IndexKeyspace): string | null {
+  /** Refuses an index above the limit of its scope, with the published text, which clients compare. */
+  #scopeLimitRefusal({ bucketUuid, collectionId }: IndexKeyspace): string | null {
     const { view } = this.#deps;
     if (!limitsEnforced(view).isOn) return null;
     const idsIn = (scope: ScopeState) => scope.collections.map(({ uid }) => Number.parseInt(uid, 16));
@@ -237,7 +237,7 @@ export class IndexesService implements IndexDefinitions {
   }
 }
 
-/** Statements of a node scan the files of that node. */
+/** A node with the query service keeps indexes too: its statements scan its own files. */
 export const keepsIndexes = ({ services }: Pick<NodeState, 'services'>): boolean =>
   services === null || services.includes('index') || services.includes('n1ql');
 

@@ -182,14 +182,14 @@ describe('addNode', () => {
   it('refuses a name that another node has, and nodes on other machines while a member has a loopback address only', async () => {
     const store = new MemoryConfigStore();
     const [own] = aCluster().nodes;
-    const twin = {
+    const other = {
       ...own,
-      uuid: 'twin',
+      uuid: 'other',
       otpNode: 'ns_1@10.0.0.2',
       hostname: '10.0.0.2',
       membership: 'active',
     };
-    await store.put(clusterKey, aCluster({ nodes: [own, twin] as ClusterState['nodes'] }), 0);
+    await store.put(clusterKey, aCluster({ nodes: [own, other] as ClusterState['nodes'] }), 0);
     await store.put(bucketsKey, noBuckets(300), 0);
     const { refusal } = await aPair({ store });
     const form = { ...there, user: '', password: '' };

@@ -67,19 +67,19 @@ export class Heartbeats {
     this.#heard.set(from, { ...{ atMs, agesMs, diskFailsMs }, hears: new Set(hears) });
   }
 
-  /** Whether this node hears that one. All count as heard until this node has run for that long. */
+  /** Whether this node gets heartbeats of that node. For `silenceMs` after the start of this node all count as heard. */
   hears(node: string): boolean {
     const { nodeId, clock } = this.#deps;
     return node === nodeId || clock.monotonicMs() - this.#lastMs(node) < silenceMs;
   }
 
-  /** Whether neither this node nor any that it hears, hears that one. */
+  /** Whether neither this node nor any node that it hears gets heartbeats of that node. */
   isDown(node: string): boolean {
     if (this.hears(node)) return false;
     return !this.#deps.nodes().some((other) => this.hears(other) && this.#heard.get(other)?.hears.has(node));
   }
 
-  /** How long ago this node, or another node that reported it, heard that one. */
+  /** The time since the last heartbeat of that node to this one, or to another that reported it. */
   silentMs(node: string): number {
     if (node === this.#deps.nodeId) return 0;
     const nowMs = this.#deps.clock.monotonicMs();

@@ -1,7 +1,7 @@
 // Plans which nodes hold which shards of a bucket: balanced, copies in different server groups, and with the fewest copies to fill.
 // Two steps, each solved exactly: first the nodes of every shard, then which of them is the active.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { FlowNetwork } from './cheapest-flow.ts';
+import { FlowNetwork } from './min-cost-flow.ts';
 import { paddedChain, shardCount } from './vbucket-map.ts';
 
 /** A node that may hold data. */
@@ -53,18 +53,18 @@ function holdersOf(map: BucketMap | null): Holders[] {
 /** The set of nodes of each shard. */
 function chooseHolders(nodes: readonly DataNode[], copies: number, before: readonly Holders[]): string[][] {
   const network = new FlowNetwork();
-  const [source, sink] = [network.addPoint(), network.addPoint()];
-  const nodePoints = addNodePoints(network, nodes, sink);
+  const [source, sink] = [network.addVertex(), network.addVertex()];
+  const nodeVertices = addNodeVertices(network, nodes, sink);
   const groups = groupsOf(nodes);
   const choices = before.map((holders, shard) => {
-    const wanted = network.addPoint();
+    const wanted = network.addVertex();
     network.addEdge(source, wanted, copies, 0);
     return groups.flatMap((members) => {
-      const group = network.addPoint();
+      const group = network.addVertex();
       for (let count = 0; count < copies; count++) network.addEdge(wanted, group, 1, count * weight.group);
       return members.map(({ id, position }) => {
         const cost = holdingCost(holders, id) + spreadCost(shard, position);
-        return { id, edge: network.addEdge(group, nodePoints[position] as number, 1, cost) };
+        return { id, edge: network.addEdge(group, nodeVertices[position] as number, 1, cost) };
       });
     });
   });
@@ -79,28 +79,29 @@ function chooseActives(
   before: readonly Holders[],
 ): (string | undefined)[] {
   const network = new FlowNetwork();
-  const [source, sink] = [network.addPoint(), network.addPoint()];
-  const nodePoints = new Map(
-    addNodePoints(network, nodes, sink).map((point, position) => [nodes[position]?.id, point]),
+  const [source, sink] = [network.addVertex(), network.addVertex()];
+  const nodeVertices = new Map(
+    addNodeVertices(network, nodes, sink).map((vertex, position) => [nodes[position]?.id, vertex]),
   );
   const choices = sets.map((set, shard) => {
-    const wanted = network.addPoint();
+    const wanted = network.addVertex();
     network.addEdge(source, wanted, 1, 0);
     return set.map((id) => {
-      const point = nodePoints.get(id) as number;
-      return { id, edge: network.addEdge(wanted, point, 1, activatingCost(before[shard] ?? [], id)) };
+      const vertex = nodeVertices.get(id) as number;
+      return { id, edge: network.addEdge(wanted, vertex, 1, activatingCost(before[shard] ?? [], id)) };
     });
   });
   network.fill(source, sink);
   return choices.map((of) => of.find(({ edge }) => network.flow(edge) > 0)?.id);
 }
 
-/** Adds a point for each node, from which each further shard costs more than the one before. */
-function addNodePoints(network: FlowNetwork, nodes: readonly DataNode[], sink: number): number[] {
+/** Adds a vertex for each node, from which each further shard costs more than the one before. */
+function addNodeVertices(network: FlowNetwork, nodes: readonly DataNode[], sink: number): number[] {
   return nodes.map(() => {
-    const point = network.addPoint();
-    for (let count = 1; count <= shardCount; count++) network.addEdge(point, sink, 1, count * weight.balance);
-    return point;
+    const vertex = network.addVertex();
+    for (let count = 1; count <= shardCount; count++)
+      network.addEdge(vertex, sink, 1, count * weight.balance);
+    return vertex;
   });
 }
 

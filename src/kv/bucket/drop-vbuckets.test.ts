@@ -26,7 +26,7 @@ const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
     ...{ state: shard === gone ? state : 'active', epoch, replicas: [] },
   }));
 
-async function settled(b: BucketUnderTest): Promise<void> {
+async function untilIdle(b: BucketUnderTest): Promise<void> {
   for (let i = 0; i < 40; i++) {
     b.tick(25);
     await new Promise((resolve) => setImmediate(resolve));
@@ -58,13 +58,13 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
       }).start();
     const b = await start('active', 1);
     fill(b, 'v'.repeat(3000));
-    await settled(b);
+    await untilIdle(b);
     // Some of it is not on disk yet.
     assert.equal(b.store('k4', { vb: gone, value: 'newer' }), Status.success);
     const before = counts(b);
     await b.bucket.followShards(shards('dead', 2));
     const dropping = b.bucket.drop([gone]);
-    await settled(b);
+    await untilIdle(b);
     await dropping;
     const { rows } = b.bucket;
     assert.deepEqual(
@@ -80,7 +80,7 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     if (policy === 'ephemeral') return;
     await b.bucket.stop();
     const again = await start('dead', 2);
-    await settled(again);
+    await untilIdle(again);
     assert.deepEqual([again.bucket.rows.highSeqno[gone], again.bucket.rows.epoch[gone]], [0, 2]);
     assert.deepEqual(counts(again), counts(b));
     await again.bucket.followShards(shards('active', 3));

@@ -13,7 +13,7 @@ const redialMs = 500;
 /** What may be on its way to one node and not yet applied there. */
 const inFlightMax = 16 * 1024 * 1024;
 
-/** What the parts of this node hear of the others. */
+/** Events of the connections to the other nodes. */
 export interface PeerEvents {
   connected(node: string): void;
   disconnected(node: string): void;
@@ -37,7 +37,7 @@ interface Connection {
   inFlight: number;
 }
 
-interface Heard {
+interface PeerTimes {
   /** The own time in the last beat that the node answered. */
   answeredMs: number;
   /** Until then it confirms no higher epoch. */
@@ -52,7 +52,7 @@ export class PeerConnections {
   promiseMs = promiseMsMax;
   private specs: readonly PeerSpec[] = [];
   private readonly connections = new Map<string, Connection>();
-  private readonly heard = new Map<string, Heard>();
+  private readonly times = new Map<string, PeerTimes>();
   private readonly dialling = new Set<string>();
   private timer: Timer;
 
@@ -89,16 +89,16 @@ export class PeerConnections {
   }
 
   answeredMs(node: string): number {
-    return this.heard.get(node)?.answeredMs ?? -Infinity;
+    return this.times.get(node)?.answeredMs ?? -Infinity;
   }
 
   /** Until then the node confirms no higher epoch than those of this one. */
   servesUntilMs(node: string): number {
-    return this.heard.get(node)?.servesUntilMs ?? -Infinity;
+    return this.times.get(node)?.servesUntilMs ?? -Infinity;
   }
 
   promisedUntilMs(node: string | undefined): number {
-    return this.heard.get(node ?? '')?.promisedUntilMs ?? -Infinity;
+    return this.times.get(node ?? '')?.promisedUntilMs ?? -Infinity;
   }
 
   mayFeed(node: string): boolean {
@@ -174,8 +174,8 @@ export class PeerConnections {
       } else if (connection.boot === null) throw new Error('its first message is no hello');
       else if (message.kind === 'beat') {
         const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
-        const heard = this.hear(node);
-        heard.promisedUntilMs = Math.max(heard.promisedUntilMs, clock.monotonicMs() + promiseMs);
+        const times = this.timesOf(node);
+        times.promisedUntilMs = Math.max(times.promisedUntilMs, clock.monotonicMs() + promiseMs);
         this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
       } else if (message.kind === 'beaten') this.answered(node, message);
       else {
@@ -188,9 +188,9 @@ export class PeerConnections {
   }
 
   private answered(node: string, { promiseMs = promiseMsMax, sentMs }: Beat): void {
-    const heard = this.hear(node);
-    heard.answeredMs = sentMs;
-    heard.servesUntilMs = Math.max(heard.servesUntilMs, sentMs + promiseMs);
+    const times = this.timesOf(node);
+    times.answeredMs = sentMs;
+    times.servesUntilMs = Math.max(times.servesUntilMs, sentMs + promiseMs);
   }
 
   private release(connection: Connection, bytes: number): void {
@@ -207,11 +207,11 @@ export class PeerConnections {
     this.options.events.disconnected(node);
   }
 
-  private hear(node: string): Heard {
-    const known = this.heard.get(node) ?? {
+  private timesOf(node: string): PeerTimes {
+    const known = this.times.get(node) ?? {
       ...{ answeredMs: -Infinity, servesUntilMs: -Infinity, promisedUntilMs: -Infinity },
     };
-    this.heard.set(node, known);
+    this.times.set(node, known);
     return known;
   }
 }

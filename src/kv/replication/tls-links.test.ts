@@ -31,7 +31,7 @@ test('two nodes know each other by their certificates and exchange frames', asyn
 
 test('a node of another name, or with a certificate of another authority, is not connected', async () => {
   const issue = await aNodeAuthority();
-  const [a, b, stranger] = [new TlsLinks(), new TlsLinks(), new TlsLinks()];
+  const [a, b, foreign] = [new TlsLinks(), new TlsLinks(), new TlsLinks()];
   a.useTls(await issue('a'));
   b.useTls(await issue('b'));
   const theirs = await (await aNodeAuthority())('a');
@@ -39,15 +39,15 @@ test('a node of another name, or with a certificate of another authority, is not
   b.accepted = () => void accepted++;
   const port = await b.listen(host, 0);
   await assert.rejects(a.connect({ host, port, node: 'c' }), /does not name node c/);
-  stranger.useTls(theirs);
-  await assert.rejects(stranger.connect({ host, port, node: 'b' }));
+  foreign.useTls(theirs);
+  await assert.rejects(foreign.connect({ host, port, node: 'b' }));
   // It trusts the node, but the node does not trust it.
-  stranger.useTls({ ...theirs, authority: (await issue('a')).authority });
+  foreign.useTls({ ...theirs, authority: (await issue('a')).authority });
   const refused = Promise.withResolvers<string>();
-  const link = await stranger.connect({ host, port, node: 'b' }).catch(() => null);
+  const link = await foreign.connect({ host, port, node: 'b' }).catch(() => null);
   if (link === null) refused.resolve('refused');
   else link.receive({ frame: () => {}, closed: refused.resolve });
   await refused.promise;
   assert.ok(accepted <= 1, 'only the connection that the first node gave up');
-  await Promise.all([a.close(), b.close(), stranger.close()]);
+  await Promise.all([a.close(), b.close(), foreign.close()]);
 });

@@ -108,7 +108,7 @@ test('streams end as disconnected, and their connections close, when their bucke
   await stuck.until(() => stuck.copyOf(0).endReason === disconnected);
 });
 
-test('a flush ends a stream during its backfill, and its client starts from nothing', async () => {
+test('a flush ends a stream during its backfill, and its client starts from zero', async () => {
   await using service = await startService(plain());
   const kv = await service.ready();
   await storeAll(kv, texts(2000, 1000));
@@ -201,7 +201,7 @@ test('a backfill continues while its file is compacted and written to', async ()
   }
 });
 
-test('only a client that may have missed purged deletions rolls back to nothing', async () => {
+test('only a client that may have missed purged deletions rolls back to zero', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-streams-'));
   try {
     await using service = await startService(plain(), { disk: sqliteEngine(), dataDir });

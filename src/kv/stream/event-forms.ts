@@ -40,5 +40,5 @@ function tableOf(event: SystemEvent): Field[] {
   return [...collection, { bool: event.maxTtl !== 0 }, { u32: secondsOf(event) }, { text: event.name }];
 }
 
-/** A collection whose documents never expire has a maximum time to live of none. */
+/** Clients get 0 also for a collection whose documents never expire, for which `maxTtl` is -1. */
 const secondsOf = ({ maxTtl }: SystemEvent): number => Math.max(maxTtl, 0);

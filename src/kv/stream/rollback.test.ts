@@ -20,12 +20,12 @@ interface Row {
 }
 
 const rows: Row[] = [
-  { title: 'from nothing, without a uuid', uuid: 0, start: 0, expected: -1 },
-  { title: 'from nothing, with a uuid of another history', uuid: 9, start: 0, expected: -1 },
-  { title: 'from nothing, strictly, without a uuid', uuid: 0, start: 0, strict: true, expected: -1 },
-  { title: 'from nothing, strictly, with another uuid', uuid: 9, start: 0, strict: true, expected: 0 },
-  { title: 'from nothing, strictly, with the newest uuid', uuid: 3, start: 0, strict: true, expected: -1 },
-  { title: 'from nothing, though tombstones were purged', uuid: 3, start: 0, purge: 50, expected: -1 },
+  { title: 'from zero, without a uuid', uuid: 0, start: 0, expected: -1 },
+  { title: 'from zero, with a uuid of another history', uuid: 9, start: 0, expected: -1 },
+  { title: 'from zero, strictly, without a uuid', uuid: 0, start: 0, strict: true, expected: -1 },
+  { title: 'from zero, strictly, with another uuid', uuid: 9, start: 0, strict: true, expected: 0 },
+  { title: 'from zero, strictly, with the newest uuid', uuid: 3, start: 0, strict: true, expected: -1 },
+  { title: 'from zero, though tombstones were purged', uuid: 3, start: 0, purge: 50, expected: -1 },
   { title: 'unknown uuid', uuid: 9, start: 10, expected: 0 },
   { title: 'no uuid in the middle', uuid: 0, start: 10, expected: 0 },
   { title: 'newest history, whole snapshot', uuid: 3, start: 250, snap: [201, 250], expected: -1 },

@@ -15,7 +15,7 @@ export interface History {
   highSeqno: number;
   /** Tombstones up to here may be purged; 0 when none are, or the client accepts that. */
   purgeSeqno: number;
-  /** The uuid must be the vbucket's even when the client starts from nothing. */
+  /** The uuid must be the vbucket's even when the client starts from zero. */
   strictUuid: boolean;
 }
 

@@ -288,7 +288,7 @@ test('lets users stream only collections for which they have the privilege', asy
   await partly.until(() => partly.copyOf(0).endReason === 8);
 });
 
-test('ends the streams of a flushed bucket, and makes their clients start from nothing', async () => {
+test('ends the streams of a flushed bucket, and makes their clients start from zero', async () => {
   const desired = plain();
   await using service = await startService(desired);
   const kv = await service.ready();

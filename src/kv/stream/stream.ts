@@ -309,7 +309,7 @@ export class Stream implements Follower {
   private missesTombstones({ purgeSeqno }: BackfillPage): boolean {
     const hasRisen = purgeSeqno > this.purgeSeqno;
     this.purgeSeqno = Math.max(this.purgeSeqno, purgeSeqno);
-    // A client that starts from nothing misses none; purges before the stream began were checked when it was opened.
+    // A client that starts from zero misses none; purges before the stream began were checked when it was opened.
     return hasRisen && !this.options.ignorePurged && this.position > 0 && this.position < purgeSeqno;
   }
 

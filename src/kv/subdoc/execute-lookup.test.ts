@@ -18,7 +18,7 @@ const { xattr, binary } = PathFlag;
 type Spec = [opcode: number, path: string, flags?: number];
 
 /** The overall status, then the value of each operation, or its status if it failed. */
-function looked(
+function lookedUp(
   doc: SubdocDocument,
   specs: Spec[],
   docFlags = 0,
@@ -32,7 +32,13 @@ function looked(
   return [status.toString(16), ...shown];
 }
 
-function lookedSingle(doc: SubdocDocument, opcode: number, path: string, flags = 0, docFlags = 0): string[] {
+function lookedUpSingle(
+  doc: SubdocDocument,
+  opcode: number,
+  path: string,
+  flags = 0,
+  docFlags = 0,
+): string[] {
   const extras = Buffer.from([0, path.length, flags, docFlags]);
   const request = decodeSingle(opcode, extras, Buffer.from(path), { features: allFeatures, hasCas: false });
   assert.ok(typeof request !== 'number', `decoded: ${request}`);
@@ -44,14 +50,14 @@ const tombstone = aDocumentWithXattrs({ _sys: '{"a":1}', user: '2' }, '', { dele
 
 test('returns a result for each operation', () => {
   const doc = aDocument({ value: Buffer.from('{"a": 1, "b":[2,3]}') });
-  assert.deepEqual(looked(doc, [[Op.get, 'a']]), ['0', '1']);
+  assert.deepEqual(lookedUp(doc, [[Op.get, 'a']]), ['0', '1']);
   const specs: Spec[] = [
     [Op.get, 'b[1]'],
     [Op.exists, 'a'],
     [Op.getCount, 'b'],
     [Op.getDoc, ''],
   ];
-  assert.deepEqual(looked(doc, specs), ['0', '3', '', '2', '{"a": 1, "b":[2,3]}']);
+  assert.deepEqual(lookedUp(doc, specs), ['0', '3', '', '2', '{"a": 1, "b":[2,3]}']);
   const failing: Spec[] = [
     [Op.get, 'a'],
     [Op.get, 'x'],
@@ -59,17 +65,17 @@ test('returns a result for each operation', () => {
     [Op.get, 'a..b'],
     [Op.exists, 'x'],
   ];
-  assert.deepEqual(looked(doc, failing), ['cc', '1', 'c0', 'c1', 'c2', 'c0']);
+  assert.deepEqual(lookedUp(doc, failing), ['cc', '1', 'c0', 'c1', 'c2', 'c0']);
 });
 
 test('returns a single-path failure as the overall status', () => {
-  assert.deepEqual(lookedSingle(aDocument(), Op.get, 'a'), ['0', '1']);
-  assert.deepEqual(lookedSingle(aDocument(), Op.get, 'x'), ['c0', '']);
-  assert.deepEqual(lookedSingle(aDocument({ datatype: 0 }), Op.exists, 'a'), ['c6', '']);
-  assert.deepEqual(lookedSingle(noDocument, Op.get, 'a'), ['1']);
-  assert.deepEqual(lookedSingle(tombstone, Op.get, 'user', xattr), ['1']);
-  assert.deepEqual(lookedSingle(tombstone, Op.get, 'user', xattr, DocFlag.accessDeleted), ['cd', '2']);
-  assert.deepEqual(lookedSingle(tombstone, Op.get, 'none', xattr, DocFlag.accessDeleted), ['c0', '']);
+  assert.deepEqual(lookedUpSingle(aDocument(), Op.get, 'a'), ['0', '1']);
+  assert.deepEqual(lookedUpSingle(aDocument(), Op.get, 'x'), ['c0', '']);
+  assert.deepEqual(lookedUpSingle(aDocument({ datatype: 0 }), Op.exists, 'a'), ['c6', '']);
+  assert.deepEqual(lookedUpSingle(noDocument, Op.get, 'a'), ['1']);
+  assert.deepEqual(lookedUpSingle(tombstone, Op.get, 'user', xattr), ['1']);
+  assert.deepEqual(lookedUpSingle(tombstone, Op.get, 'user', xattr, DocFlag.accessDeleted), ['cd', '2']);
+  assert.deepEqual(lookedUpSingle(tombstone, Op.get, 'none', xattr, DocFlag.accessDeleted), ['c0', '']);
 });
 
 test('reports a missing document, and finds tombstones only if requested', () => {
@@ -77,25 +83,28 @@ test('reports a missing document, and finds tombstones only if requested', () =>
     [Op.get, '_sys.a', xattr],
     [Op.get, 'user', xattr],
   ];
-  assert.deepEqual(looked(noDocument, specs, DocFlag.accessDeleted), ['1']);
-  assert.deepEqual(looked(tombstone, specs), ['1']);
-  assert.deepEqual(looked(tombstone, specs, DocFlag.accessDeleted), ['cd', '1', '2']);
+  assert.deepEqual(lookedUp(noDocument, specs, DocFlag.accessDeleted), ['1']);
+  assert.deepEqual(lookedUp(tombstone, specs), ['1']);
+  assert.deepEqual(lookedUp(tombstone, specs, DocFlag.accessDeleted), ['cd', '1', '2']);
   const more: Spec[] = [...specs, [Op.getDoc, ''], [Op.get, 'a']];
-  assert.deepEqual(looked(tombstone, more, DocFlag.accessDeleted), ['d3', '1', '2', 'c0', 'c6']);
-  assert.deepEqual(looked(aDocument(), [[Op.get, 'a']], DocFlag.accessDeleted), ['0', '1']);
+  assert.deepEqual(lookedUp(tombstone, more, DocFlag.accessDeleted), ['d3', '1', '2', 'c0', 'c6']);
+  assert.deepEqual(lookedUp(aDocument(), [[Op.get, 'a']], DocFlag.accessDeleted), ['0', '1']);
 });
 
 test('returns whole bodies of any type, but follows paths only into JSON', () => {
   const raw = aDocument({ datatype: 0, value: Buffer.from([0, 255]) });
-  assert.deepEqual(looked(raw, [[Op.getDoc, '']]), ['0', '\0�']);
+  assert.deepEqual(lookedUp(raw, [[Op.getDoc, '']]), ['0', '\0�']);
   assert.deepEqual(
-    looked(raw, [
+    lookedUp(raw, [
       [Op.getDoc, ''],
       [Op.get, 'a'],
     ]),
     ['cc', '\0�', 'c6'],
   );
-  assert.deepEqual(looked(aDocument({ datatype: 0, value: Buffer.alloc(0) }), [[Op.getDoc, '']]), ['0', '']);
+  assert.deepEqual(lookedUp(aDocument({ datatype: 0, value: Buffer.alloc(0) }), [[Op.getDoc, '']]), [
+    '0',
+    '',
+  ]);
   const both = aDocumentWithXattrs({ x: '{"y":[1]}' }, '[5]');
   const specs: Spec[] = [
     [Op.get, 'x.y[0]', xattr],
@@ -103,7 +112,7 @@ test('returns whole bodies of any type, but follows paths only into JSON', () =>
     [Op.get, '[0]'],
     [Op.getDoc, ''],
   ];
-  assert.deepEqual(looked(both, specs), ['0', '1', '1', '5', '[5]']);
+  assert.deepEqual(lookedUp(both, specs), ['0', '1', '1', '5', '[5]']);
 });
 
 test('reads xattrs by key and path', () => {
@@ -117,18 +126,19 @@ test('reads xattrs by key and path', () => {
     ['n.a', 'c1'],
     ['x.y[', 'c2'],
   ];
-  for (const [path, expected] of rows) assert.equal(looked(doc, [[Op.get, path, xattr]])[1], expected, path);
-  assert.deepEqual(looked(aDocument(), [[Op.exists, 'x', xattr]]), ['cc', 'c0']);
+  for (const [path, expected] of rows)
+    assert.equal(lookedUp(doc, [[Op.get, path, xattr]])[1], expected, path);
+  assert.deepEqual(lookedUp(aDocument(), [[Op.exists, 'x', xattr]]), ['cc', 'c0']);
 });
 
 test('decodes binary xattrs', () => {
   const doc = aDocumentWithXattrs({
     x: '{"b":"cb-content-base64-encoded:AP8=","s":"text","bad":"cb-content-base64-encoded:*"}',
   });
-  assert.deepEqual(looked(doc, [[Op.get, 'x.b', xattr | binary]]), ['0', '\0�']);
-  assert.deepEqual(looked(doc, [[Op.get, 'x.b', xattr]]), ['0', '"cb-content-base64-encoded:AP8="']);
+  assert.deepEqual(lookedUp(doc, [[Op.get, 'x.b', xattr | binary]]), ['0', '\0�']);
+  assert.deepEqual(lookedUp(doc, [[Op.get, 'x.b', xattr]]), ['0', '"cb-content-base64-encoded:AP8="']);
   for (const path of ['x', 'x.s', 'x.bad']) {
-    assert.deepEqual(looked(doc, [[Op.get, path, xattr | binary]]), ['cc', 'd8'], path);
+    assert.deepEqual(lookedUp(doc, [[Op.get, path, xattr | binary]]), ['cc', 'd8'], path);
   }
 });
 
@@ -149,29 +159,29 @@ test('computes $document from the metadata of the document', () => {
     value_crc32c: `0x${sum}`,
     vbucket_uuid: '0xaaaa00000000bbbb',
   };
-  const whole = looked(doc, [[Op.get, '$document', xattr]])[1] as string;
+  const whole = lookedUp(doc, [[Op.get, '$document', xattr]])[1] as string;
   assert.deepEqual(JSON.parse(whole), expected);
   for (const [name, value] of Object.entries(expected)) {
-    assert.deepEqual(looked(doc, [[Op.get, `$document.${name}`, xattr]]), ['0', JSON.stringify(value)]);
+    assert.deepEqual(lookedUp(doc, [[Op.get, `$document.${name}`, xattr]]), ['0', JSON.stringify(value)]);
   }
-  assert.deepEqual(looked(doc, [[Op.get, '$document.unknown', xattr]]), ['cc', 'c0']);
-  assert.deepEqual(looked(doc, [[Op.getCount, '$document', xattr]]), ['0', '11']);
-  assert.equal(looked(aDocument({ datatype: 0 }), [[Op.get, '$document.datatype', xattr]])[1], '["raw"]');
-  const dead = looked(tombstone, [[Op.get, '$document.deleted', xattr]], DocFlag.accessDeleted);
+  assert.deepEqual(lookedUp(doc, [[Op.get, '$document.unknown', xattr]]), ['cc', 'c0']);
+  assert.deepEqual(lookedUp(doc, [[Op.getCount, '$document', xattr]]), ['0', '11']);
+  assert.equal(lookedUp(aDocument({ datatype: 0 }), [[Op.get, '$document.datatype', xattr]])[1], '["raw"]');
+  const dead = lookedUp(tombstone, [[Op.get, '$document.deleted', xattr]], DocFlag.accessDeleted);
   assert.deepEqual(dead, ['cd', 'true']);
 });
 
 test('lists xattr keys in $XTOC, system keys only for users who may read them', () => {
   const doc = aDocumentWithXattrs({ x: '1', _s: '2', y: '3' });
   const toc: Spec[] = [[Op.get, '$XTOC', xattr]];
-  assert.deepEqual(looked(doc, toc), ['0', '["x","_s","y"]']);
-  assert.deepEqual(looked(doc, toc, 0, aContext({ mayReadSystemXattrs: false })), ['0', '["x","y"]']);
-  assert.deepEqual(looked(aDocument(), toc), ['0', '[]']);
+  assert.deepEqual(lookedUp(doc, toc), ['0', '["x","_s","y"]']);
+  assert.deepEqual(lookedUp(doc, toc, 0, aContext({ mayReadSystemXattrs: false })), ['0', '["x","y"]']);
+  assert.deepEqual(lookedUp(aDocument(), toc), ['0', '[]']);
 });
 
 test('returns the clock in $vbucket', () => {
   const hlc = (context: SubdocContext) =>
-    looked(aDocument(), [[Op.get, '$vbucket.HLC', xattr]], 0, context)[1] ?? '';
+    lookedUp(aDocument(), [[Op.get, '$vbucket.HLC', xattr]], 0, context)[1] ?? '';
   assert.deepEqual(JSON.parse(hlc(aContext())), { now: '1700000123', mode: 'real' });
   assert.deepEqual(JSON.parse(hlc(aContext({ hlcMode: 'logical' }))), { now: '1700000123', mode: 'logical' });
 });
@@ -179,9 +189,9 @@ test('returns the clock in $vbucket', () => {
 test('refuses system xattrs to users without the privilege', () => {
   const doc = aDocumentWithXattrs({ x: '1', _s: '2' });
   const context = aContext({ mayReadSystemXattrs: false });
-  assert.deepEqual(looked(doc, [[Op.get, 'x', xattr]], 0, context), ['0', '1']);
+  assert.deepEqual(lookedUp(doc, [[Op.get, 'x', xattr]], 0, context), ['0', '1']);
   assert.deepEqual(
-    looked(
+    lookedUp(
       doc,
       [
         [Op.get, 'x', xattr],
@@ -200,14 +210,14 @@ test('reads documents in shared memory, as buckets store them', () => {
   value.copy(page);
   const doc = aDocument({ datatype: 5, value: page });
   assert.deepEqual(
-    looked(doc, [
+    lookedUp(doc, [
       [Op.getCount, 'x', xattr],
       [Op.get, '$XTOC', xattr],
     ]),
     ['0', '1', '["x"]'],
   );
   assert.deepEqual(
-    looked(doc, [
+    lookedUp(doc, [
       [Op.getDoc, ''],
       [Op.getCount, ''],
     ]),

@@ -115,7 +115,7 @@ function hasEscape(text: Buffer, start: number, end: number): boolean {
   return false;
 }
 
-/** Compares from the end, because neighbouring names often share a prefix; in a loop, because names are too short for a call to pay. */
+/** Compares from the end, because neighbouring names often share a prefix; in a loop, because for short names a call costs more. */
 function isSame(text: Buffer, start: number, end: number, name: Buffer): boolean {
   if (end - start !== name.length) return false;
   for (let i = name.length - 1; i >= 0; i--) if (text[start + i] !== name[i]) return false;

@@ -73,7 +73,7 @@ export class CollectionScan {
     try {
       return { scanner, documents: await scanner.next() };
     } catch (error) {
-      // On the only node, no other one has its documents.
+      // In a cluster of one node, a vbucket that the node no longer serves has no documents anywhere.
       const isGone =
         !this.client.isSpread && error instanceof StatusError && error.status === Status.notMyVbucket;
       if (!isGone) throw error;

@@ -1,5 +1,4 @@
-// The cheapest way to carry units through a network of edges with capacities and costs (successive shortest paths). All costs are
-// integers of at least 0; equal input gives the same answer.
+// Minimum-cost maximum flow by successive shortest paths. All costs are integers of at least 0; equal input gives the same flow.
 
 export class FlowNetwork {
   readonly #outgoing: number[][] = [];
@@ -7,10 +6,10 @@ export class FlowNetwork {
   readonly #target: number[] = [];
   readonly #free: number[] = [];
   readonly #cost: number[] = [];
-  /** For each point, the cost of the cheapest path that was found to it last. */
+  /** For each vertex, the cost of the cheapest path that was found to it last. */
   readonly #potential: number[] = [];
 
-  addPoint(): number {
+  addVertex(): number {
     this.#potential.push(0);
     return this.#outgoing.push([]) - 1;
   }
@@ -22,9 +21,13 @@ export class FlowNetwork {
     return edge;
   }
 
-  /** Carries as many units as fit, at the lowest total cost. */
+  /** Finds the maximum flow of the lowest total cost. */
   fill(source: number, sink: number): void {
-    for (let path = this.#cheapest(source, sink); path !== null; path = this.#cheapest(source, sink)) {
+    for (
+      let path = this.#cheapestPath(source, sink);
+      path !== null;
+      path = this.#cheapestPath(source, sink)
+    ) {
       for (const edge of path) {
         this.#change(edge, -1);
         this.#change(edge ^ 1, 1);
@@ -50,19 +53,19 @@ export class FlowNetwork {
   }
 
   /** The edges of the cheapest path with room, last one first. */
-  #cheapest(source: number, sink: number): number[] | null {
+  #cheapestPath(source: number, sink: number): number[] | null {
     const arrivals = this.#arrivals(source);
     if (arrivals[sink] === -1) return null;
     const path: number[] = [];
-    for (let point = sink; point !== source; ) {
-      const edge = arrivals[point] as number;
+    for (let vertex = sink; vertex !== source; ) {
+      const edge = arrivals[vertex] as number;
       path.push(edge);
-      point = this.#target[edge ^ 1] as number;
+      vertex = this.#target[edge ^ 1] as number;
     }
     return path;
   }
 
-  /** For each point the last edge of the cheapest path to it; -1 where there is none. Adds the costs to `#potential`. */
+  /** For each vertex the last edge of the cheapest path to it; -1 where there is none. Adds the costs to `#potential`. */
   #arrivals(source: number): number[] {
     const costs = this.#outgoing.map(() => Number.POSITIVE_INFINITY);
     const arrivals = this.#outgoing.map(() => -1);
@@ -70,12 +73,12 @@ export class FlowNetwork {
     const waiting = new CostHeap();
     costs[source] = 0;
     waiting.add(source, 0);
-    for (let point = waiting.take(); point !== null; point = waiting.take()) {
-      if (isDone[point]) continue;
-      isDone[point] = true;
-      for (const edge of this.#outgoing[point] as number[]) {
+    for (let vertex = waiting.take(); vertex !== null; vertex = waiting.take()) {
+      if (isDone[vertex]) continue;
+      isDone[vertex] = true;
+      for (const edge of this.#outgoing[vertex] as number[]) {
         const to = this.#target[edge] as number;
-        const cost = (costs[point] as number) + this.#reducedCost(point, to, edge);
+        const cost = (costs[vertex] as number) + this.#reducedCost(vertex, to, edge);
         if (this.#free[edge] === 0 || cost >= (costs[to] as number)) continue;
         costs[to] = cost;
         arrivals[to] = edge;
@@ -91,45 +94,45 @@ export class FlowNetwork {
     return (this.#cost[edge] as number) + (this.#potential[from] as number) - (this.#potential[to] as number);
   }
 
-  /** A point that cannot be reached now is never reached again: all paths begin at the source. */
+  /** A vertex that cannot be reached now is never reached again: all paths begin at the source. */
   #raisePotentials(costs: readonly number[]): void {
-    costs.forEach((cost, point) => {
-      if (Number.isFinite(cost)) this.#potential[point] = (this.#potential[point] as number) + cost;
+    costs.forEach((cost, vertex) => {
+      if (Number.isFinite(cost)) this.#potential[vertex] = (this.#potential[vertex] as number) + cost;
     });
   }
 }
 
-/** Points by cost, cheapest first. A point may be in it more than once. */
+/** Vertices by cost, cheapest first. A vertex may be in the heap more than once. */
 class CostHeap {
-  readonly #points: number[] = [];
+  readonly #vertices: number[] = [];
   readonly #costs: number[] = [];
 
-  add(point: number, cost: number): void {
-    let at = this.#points.length;
+  add(vertex: number, cost: number): void {
+    let at = this.#vertices.length;
     for (; at > 0; at = (at - 1) >> 1) {
       const parent = (at - 1) >> 1;
       if ((this.#costs[parent] as number) <= cost) break;
-      this.#put(at, this.#points[parent] as number, this.#costs[parent] as number);
+      this.#put(at, this.#vertices[parent] as number, this.#costs[parent] as number);
     }
-    this.#put(at, point, cost);
+    this.#put(at, vertex, cost);
   }
 
   take(): number | null {
-    const [first, point, cost] = [this.#points[0], this.#points.pop(), this.#costs.pop()];
-    if (first === undefined || point === undefined || cost === undefined) return null;
-    if (this.#points.length > 0) this.#sink(point, cost);
+    const [first, vertex, cost] = [this.#vertices[0], this.#vertices.pop(), this.#costs.pop()];
+    if (first === undefined || vertex === undefined || cost === undefined) return null;
+    if (this.#vertices.length > 0) this.#sink(vertex, cost);
     return first;
   }
 
-  #sink(point: number, cost: number): void {
+  #sink(vertex: number, cost: number): void {
     let at = 0;
     for (;;) {
       const child = this.#cheaperChild(at);
-      if (child >= this.#points.length || (this.#costs[child] as number) >= cost) break;
-      this.#put(at, this.#points[child] as number, this.#costs[child] as number);
+      if (child >= this.#vertices.length || (this.#costs[child] as number) >= cost) break;
+      this.#put(at, this.#vertices[child] as number, this.#costs[child] as number);
       at = child;
     }
-    this.#put(at, point, cost);
+    this.#put(at, vertex, cost);
   }
 
   #cheaperChild(at: number): number {
@@ -139,8 +142,8 @@ class CostHeap {
       : left;
   }
 
-  #put(at: number, point: number, cost: number): void {
-    this.#points[at] = point;
+  #put(at: number, vertex: number, cost: number): void {
+    this.#vertices[at] = vertex;
     this.#costs[at] = cost;
   }
 }
