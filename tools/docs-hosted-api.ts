@@ -9,10 +9,10 @@ export async function hostedApi(): Promise<string> {
     'What `divan cloud` serves; [the guide](../guides/cloud.md) shows how to use it, `/openapi.json` has every field. Bodies are JSON; refusals',
     'are `{"errorType", "message"}`: 401 without valid credentials, 403 when the token’s role does not permit it, 404 for what is not',
     'there, 413 for a body above 1 MiB, 422 for what is malformed or not possible, 429 with `Retry-After` when a token is used too often,',
-    '500 when the request failed here.\n',
-    'Roles: **all** of organizationOwner, projectOwner, projectViewer and reader (project roles see what is in their project), **read**: the',
-    'same, for what is in a project; **write**: organizationOwner, and projectOwner in its project.\n',
-    'What is in a cluster is served for hosted clusters at the same paths under `/v3`: buckets, allowlist, users, certificate, health.\n',
+    '500 for an internal error.\n',
+    'Roles: **all**: organizationOwner, projectOwner, projectViewer and reader; project roles see only what is in their project. **read**: the',
+    'same roles, for what is in a project. **write**: organizationOwner, and projectOwner in its project.\n',
+    'For hosted clusters, the operations on buckets, allowlist, users, certificate and health have the same paths under `/v3`.\n',
     '| operation | id | roles | query | success | refusals | what it does |',
     '|---|---|---|---|---|---|---|',
     ...operations.map(row),
@@ -38,7 +38,7 @@ function row(operation: Operation): string {
   return `| \`${method} ${path}\` | ${id} | ${rolesOf(operation)} | ${names.join(', ')} | ${Object.keys(replies).join(', ')} | ${[...refusalsOf(operation), 500].join(', ')} | ${doc} |`;
 }
 
-/** In the words above the table. */
+/** In the terms that the text above the table explains. */
 function rolesOf(operation: Operation): string {
   const { access, needs, method } = operation;
   if (access === 'open') return 'none';

@@ -17,7 +17,7 @@ import { AllowlistStore } from './allowlist/allowlist.store.ts';
 import { bucketOperations } from './buckets/buckets.routes.ts';
 import { cloudOperations } from './clouds/clouds.routes.ts';
 import { Capacity } from './clusters/capacity.ts';
-import { ClusterLifeService } from './clusters/cluster-life.service.ts';
+import { ClusterLifecycleService } from './clusters/cluster-lifecycle.service.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
 import { ClustersService } from './clusters/clusters.service.ts';
 import { ReadyClusters } from './clusters/ready-cluster.ts';
@@ -89,7 +89,13 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService(options);
   const capacity = new Capacity(options);
-  const life = new ClusterLifeService({ ...options, operations, nodes, capacity, wake: () => worker.wake() });
+  const lifecycle = new ClusterLifecycleService({
+    ...options,
+    operations,
+    nodes,
+    capacity,
+    wake: () => worker.wake(),
+  });
   const unconfirmed = new UnconfirmedUserChanges(options);
   const databaseUsers = new DatabaseUsersService({ ...options, unconfirmed });
   const ready = new ReadyClusters({ nodes, operations });
@@ -113,8 +119,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...cloudOperations({ ...options, tenantId }),
       ...projectOperations(new ProjectsService(options), tenantId),
       ...memberOperations(store),
-      ...v2ClusterOperations({ ...options, clusters, life, nodes, tenantId }),
-      ...v3ClusterOperations({ ...options, clusters, life, nodes, ready, tenantId }),
+      ...v2ClusterOperations({ ...options, clusters, lifecycle, nodes, tenantId }),
+      ...v3ClusterOperations({ ...options, clusters, lifecycle, nodes, ready, tenantId }),
       ...bucketOperations(ready, databaseUsers),
       ...databaseUserOperations(ready, databaseUsers),
       ...allowlistOperations(ready, allowlist),

@@ -83,8 +83,8 @@ export class QueryPart {
 
   async start(environment: QueryEnvironment): Promise<QueryPorts> {
     const { options, kv } = this.deps;
-    const { port1: ofData, port2: ofQueries } = new MessageChannel();
-    await kv.serveBatches(ofData);
+    const { port1: dataEnd, port2: queryEnd } = new MessageChannel();
+    await kv.serveBatches(dataEnd);
     const started: QueryStart = {
       host: options.host,
       port: options['query-port'],
@@ -94,7 +94,7 @@ export class QueryPart {
       indexFolder: join(options['data-dir'], indexFolder),
       ...environment,
     };
-    return await this.worker.start(started, ofQueries);
+    return await this.worker.start(started, queryEnd);
   }
 
   /** Resolves when the query service knows the buckets and collections of the data service. */

@@ -207,19 +207,19 @@ test('the garbage collector counts the memory of a large frame as its bytes arri
   assert.ok(weightAfter(request.length, bytes / 2) > bytes * 0.85);
 });
 
-test('a reader uses its memory again for frames that had to wait', () => {
+test('a reader reuses its buffers for frames that arrive in pieces', () => {
   const reader = new FrameReader(frameBytesMax);
   const request = encodeRequest({ opcode: 1, extras: Buffer.alloc(8), value: Buffer.alloc(60_000, 7) });
   const chunkBytes = 200_000;
   const count = 20 * Math.ceil(chunkBytes / request.length);
   const stream = Buffer.concat(Array.from({ length: count }, () => request));
   const frame = emptyFrame();
-  const memories = new Set<Buffer>();
+  const buffers = new Set<Buffer>();
   let frames = 0;
   const readNext = (): boolean => {
     if (reader.next(frame) !== FrameResult.whole) return false;
     assert.ok(frame.buffer.subarray(frame.start, frame.end).equals(request));
-    if (frame.buffer !== stream) memories.add(frame.buffer);
+    if (frame.buffer !== stream) buffers.add(frame.buffer);
     frames++;
     return true;
   };
@@ -231,5 +231,5 @@ test('a reader uses its memory again for frames that had to wait', () => {
     reader.keep();
   }
   assert.equal(frames, count);
-  assert.ok(memories.size <= 6, `${memories.size} memories for ${count} frames`);
+  assert.ok(buffers.size <= 6, `${buffers.size} buffers for ${count} frames`);
 });

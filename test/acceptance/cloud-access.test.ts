@@ -106,7 +106,7 @@ test('permits each role its operations, and lists what it may read', async () =>
   );
 });
 
-test('accepts signed requests, and names the wrong part of others', async () => {
+test('accepts signed requests, and names what is wrong in others', async () => {
   await using cloud = await CloudProcess.start();
   const { accessKey, secretKey } = created(cloud, '--role', 'reader');
   const path = '/v2/clouds?perPage=5';

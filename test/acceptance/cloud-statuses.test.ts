@@ -68,7 +68,7 @@ describe('statuses', () => {
   let vpc: string;
   let hosted: string;
   let operation: string;
-  let tokens: Record<'projectOwner' | 'projectViewer' | 'reader' | 'stranger' | 'orphan', string>;
+  let tokens: Record<'projectOwner' | 'projectViewer' | 'reader' | 'otherOwner' | 'orphan', string>;
 
   const project = async (name: string): Promise<string> =>
     (await cloud.request('POST', '/v2/projects', { name })).body.id;
@@ -87,7 +87,7 @@ describe('statuses', () => {
       projectOwner: token('projectOwner', projectId),
       projectViewer: token('projectViewer', projectId),
       reader: created(cloud, '--role', 'reader').token,
-      stranger: token('projectOwner', other),
+      otherOwner: token('projectOwner', other),
       orphan: token('projectOwner', gone),
     };
     await cloud.request('DELETE', `/v2/projects/${gone}`);
@@ -211,8 +211,8 @@ describe('statuses', () => {
     if (one.params?.['id'] !== undefined) {
       const path = pathOf(one).replace(one.params['id'], nobody);
       await refused(404, { path });
-      const ofStranger = (await send(one, { path, token: tokens.stranger })).status;
-      assert.ok([403, 404].includes(ofStranger), one.operation);
+      const ofOtherOwner = (await send(one, { path, token: tokens.otherOwner })).status;
+      assert.ok([403, 404].includes(ofOtherOwner), one.operation);
       const malformed = pathOf(one).replace(one.params['id'], 'x');
       // The only change of a cluster without 422 in the specification.
       const hasNo422 = /^DELETE .*\{username\}$/.test(one.operation);
@@ -281,14 +281,14 @@ describe('statuses', () => {
         if (!path.includes('clusters/{id}') && !JSON.stringify(body ?? '').includes(projectId)) continue;
         for (const given of [body, { unheardOf: 1, projectId }]) {
           const sent = method === 'get' ? undefined : given;
-          const { status } = await cloud.request(method.toUpperCase(), concrete, sent, tokens.stranger);
-          assert.equal(status, 403, `stranger ${method} ${path} ${JSON.stringify(sent)}`);
+          const { status } = await cloud.request(method.toUpperCase(), concrete, sent, tokens.otherOwner);
+          assert.equal(status, 403, `other owner ${method} ${path} ${JSON.stringify(sent)}`);
         }
       }
     }
     for (const list of ['/v2/clusters', '/v3/clusters'])
       assert.equal(
-        (await cloud.request('GET', `${list}?projectId=${projectId}`, undefined, tokens.stranger)).status,
+        (await cloud.request('GET', `${list}?projectId=${projectId}`, undefined, tokens.otherOwner)).status,
         403,
       );
   });

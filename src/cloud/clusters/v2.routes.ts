@@ -3,7 +3,7 @@
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import type { Accepted, ClusterLifeService } from './cluster-life.service.ts';
+import type { Accepted, ClusterLifecycleService } from './cluster-lifecycle.service.ts';
 import { type ClusterNodes, endpointOf } from './cluster-nodes.ts';
 import { type ClusterSpec, nodeCount, type ServerGroup, servicesOf } from './cluster-spec.ts';
 import type { ClustersService } from './clusters.service.ts';
@@ -23,7 +23,7 @@ import {
 
 export interface ClusterRouteParts {
   clusters: ClustersService;
-  life: ClusterLifeService;
+  lifecycle: ClusterLifecycleService;
   nodes: ClusterNodes;
   tenantId: string;
   version: string;
@@ -33,7 +33,7 @@ const defaultInstanceGib = 16;
 
 export function v2ClusterOperations({
   clusters,
-  life,
+  lifecycle,
   nodes,
   tenantId,
   version,
@@ -53,7 +53,7 @@ export function v2ClusterOperations({
         support: supportPackage ?? null,
       };
       return accepted(
-        await life.create({
+        await lifecycle.create({
           environment: 'vpc',
           name,
           projectId,
@@ -71,7 +71,7 @@ export function v2ClusterOperations({
       status: 200,
       body: { status: v2Status[cluster.phase as Phase] },
     })),
-    bind(DeleteCluster, async ({ subject: cluster }) => accepted(await life.delete(cluster))),
+    bind(DeleteCluster, async ({ subject: cluster }) => accepted(await lifecycle.delete(cluster))),
   ];
 }
 

@@ -3,7 +3,7 @@ import { invalid } from '../answers/api-error.ts';
 import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import type { Accepted } from './cluster-life.service.ts';
+import type { Accepted } from './cluster-lifecycle.service.ts';
 import { endpointOf } from './cluster-nodes.ts';
 import type { ClusterSpec } from './cluster-spec.ts';
 import { operationHeader } from './common.ts';
@@ -30,14 +30,14 @@ export interface V3ClusterRouteParts extends ClusterRouteParts {
 }
 
 export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[] {
-  const { clusters, life, tenantId } = parts;
+  const { clusters, lifecycle, tenantId } = parts;
   return [
     bind(V3ListClusters, async ({ caller, query, url }) => {
       const { rows, total } = await clusters.list(caller, query, undefined, ['vpc', 'hosted']);
       const data = { tenantId, items: rows.map(clusterItemReply) };
       return { status: 200, body: { cursor: cursorOf(query, total, url), data } };
     }),
-    bind(V3CreateCluster, async ({ body }) => accepted(await life.create(requestOf(body)))),
+    bind(V3CreateCluster, async ({ body }) => accepted(await lifecycle.create(requestOf(body)))),
     bind(V3ShowCluster, async ({ subject: cluster }) => ({ status: 200, body: await shown(parts, cluster) })),
     bind(V3ShowClusterStatus, async ({ subject: cluster }) => ({
       status: 200,
@@ -56,7 +56,7 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
       await clusters.changeServers(cluster, (present) => changedServers(present, body.servers));
       return { status: 202, headers: { location: `/v3/clusters/${cluster.id}` } };
     }),
-    bind(V3DeleteCluster, async ({ subject: cluster }) => accepted(await life.delete(cluster))),
+    bind(V3DeleteCluster, async ({ subject: cluster }) => accepted(await lifecycle.delete(cluster))),
   ];
 }
 

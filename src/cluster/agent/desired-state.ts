@@ -21,7 +21,7 @@ import { mappedText } from '../topology/vbucket-map.ts';
 import { wantedShards } from './wanted-shards.ts';
 
 const mib = 1024 * 1024;
-/** Where it was never set. */
+/** The timeout of automatic failover while none was set. */
 const autoFailoverSeconds = 120;
 const promiseMsMax = 10_000;
 
@@ -72,7 +72,7 @@ function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { clus
   );
   if (view.cluster.nodes.length < 2) return {};
   const { timeout } = view.setting('autoFailover', { timeout: autoFailoverSeconds });
-  // Another node can serve as soon as the cluster fails one over.
+  // A promise must end before another node can serve instead of this one, which is after the failover timeout.
   const promiseMs = Math.min(timeout * 1000 - 1000, promiseMsMax);
   return { cluster: { self: { node: nodeId, boot: bootId }, peers, tls: nodeTls, promiseMs } };
 }

@@ -40,7 +40,7 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
   for (const bucket of buckets) await bucketsStore.change((state) => withBucket(state, bucket));
   for (const { uuid } of buckets) data.figures.set(uuid, figures(fragmented()));
   const calls: string[] = [];
-  const orders: CompactionRequest[] = [];
+  const requests: CompactionRequest[] = [];
   const warnings: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => void warnings.push([event, fields]) };
   const change = (uuid: string, changes: Partial<MeasuredBucket>) =>
@@ -50,7 +50,7 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
     measured: (uuid: string) => data.measured(uuid),
     compact: async (uuid: string, request: CompactionRequest) => {
       calls.push(`compact ${uuid}`);
-      orders.push(request);
+      requests.push(request);
       change(uuid, { compaction: { origin: request.origin, done: 0, total: 1 } });
     },
     cancelCompaction: async (uuid: string, origin: string) => {
@@ -70,7 +70,7 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
     }
   };
   return {
-    ...{ calls, orders, warnings, compactor, clock, pass },
+    ...{ calls, requests, warnings, compactor, clock, pass },
     change,
     /** Ends the compaction with these figures of the files. */
     end: (uuid: string, freeMb: number) => change(uuid, { ...fragmented(freeMb), compaction: null }),
@@ -133,7 +133,7 @@ describe('auto-compaction', () => {
     await reach(23, 59);
     assert.equal(calls.length, 2);
     await reach(26, 1);
-    assert.deepEqual(calls.slice(2), ['compact uuid-a'], 'it is started again in the next night');
+    assert.deepEqual(calls.slice(2), ['compact uuid-a'], 'it starts again in the next night');
   });
 
   it('continues after its period unless the settings cancel it', async () => {
@@ -198,24 +198,24 @@ describe('auto-compaction', () => {
   });
 
   it('purges tombstones by the current purge interval', async () => {
-    const { orders, pass, end, set, clock, own } = await scheduled([aBucket('a')]);
+    const { requests, pass, end, set, clock, own } = await scheduled([aBucket('a')]);
     await pass(checkEveryMs.idle);
     const secondsAgo = (
       { purgeBeforeSeconds }: CompactionRequest = { purgeBeforeSeconds: 0, origin: 'automatic' },
     ) => Math.round((clock.wallMs() / 1000 - (purgeBeforeSeconds as number)) / 100) * 100;
-    assert.deepEqual([secondsAgo(orders[0]), orders[0]?.origin], [3 * 86_400, 'automatic']);
+    assert.deepEqual([secondsAgo(requests[0]), requests[0]?.origin], [3 * 86_400, 'automatic']);
     await set({ purgeIntervalDays: 7 });
     end('uuid-a', 0);
     await pass(checkEveryMs.idle);
     end('uuid-a', 40);
     await pass(checkEveryMs.idle);
-    assert.equal(secondsAgo(orders[1]), 7 * 86_400);
+    assert.equal(secondsAgo(requests[1]), 7 * 86_400);
     await own('uuid-a', { purgeIntervalDays: 0.5 });
     end('uuid-a', 0);
     await pass(checkEveryMs.idle);
     end('uuid-a', 40);
     await pass(checkEveryMs.idle);
-    assert.equal(secondsAgo(orders[2]), 43_200);
+    assert.equal(secondsAgo(requests[2]), 43_200);
   });
 
   it('purges tombstones of ephemeral buckets, not of caches', async () => {

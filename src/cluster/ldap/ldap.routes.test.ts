@@ -165,7 +165,7 @@ describe('requests on behalf of another user', () => {
 describe('the LDAP settings', () => {
   it('keep every parameter over restarts and refuse each wrong one by its name', async (t) => {
     await using target = await managerTarget();
-    const truth = 'The value must be one of the following: [true,false]';
+    const notBoolean = 'The value must be one of the following: [true,false]';
     const flag = (name: string) => ({
       ...{
         name,
@@ -176,8 +176,8 @@ describe('the LDAP settings', () => {
       },
       ...{
         bad: [
-          ['', truth],
-          ['1', truth],
+          ['', notBoolean],
+          ['1', notBoolean],
         ] as const,
         missing: { reads: false },
       },

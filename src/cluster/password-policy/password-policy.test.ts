@@ -11,7 +11,7 @@ import {
 
 const path = '/settings/passwordPolicy';
 const off = { enforceUppercase: 'false', enforceLowercase: 'false', enforceDigits: 'false' };
-const truth = 'The value must be one of the following: [true,false]';
+const notBoolean = 'The value must be one of the following: [true,false]';
 
 const enforced = (name: string): Parameter => ({
   name,
@@ -19,7 +19,7 @@ const enforced = (name: string): Parameter => ({
     ['true', true],
     ['false', false],
   ],
-  bad: ['1', 'True', 'yes', ''].map((sent) => [sent, truth] as const),
+  bad: ['1', 'True', 'yes', ''].map((sent) => [sent, notBoolean] as const),
   missing: { reads: false },
 });
 

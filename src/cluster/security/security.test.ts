@@ -11,7 +11,7 @@ import {
 import { services } from './security-state.ts';
 
 const path = '/settings/security';
-const truth = "Accepted values are 'true' and 'false'.";
+const notBoolean = "Accepted values are 'true' and 'false'.";
 const gcm128 = 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256';
 const gcm256 = 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384';
 
@@ -25,7 +25,7 @@ const flag = (name: string, reads: boolean): Parameter => ({
     [String(reads), reads],
     [String(!reads), !reads],
   ],
-  bad: ['1', 'True', 'yes', ''].map((sent) => [sent, truth] as const),
+  bad: ['1', 'True', 'yes', ''].map((sent) => [sent, notBoolean] as const),
   missing: { reads: !reads },
   find: at(name),
 });

@@ -1,7 +1,7 @@
 // Parameters of logins through an LDAP server.
 import { type SettingGroup, setting } from './setting.ts';
 
-const truth = '`true`, `false`';
+const boolean = '`true`, `false`';
 
 export const ldapParameters: readonly SettingGroup[] = [
   {
@@ -11,7 +11,7 @@ export const ldapParameters: readonly SettingGroup[] = [
       setting(
         'authenticationEnabled',
         '`false`',
-        truth,
+        boolean,
         'live',
         'acts',
         'passwords of external users are checked by a bind',
@@ -19,7 +19,7 @@ export const ldapParameters: readonly SettingGroup[] = [
       setting(
         'authorizationEnabled',
         '`false`',
-        truth,
+        boolean,
         'live',
         'acts',
         'users get the roles of groups whose `ldap_group_ref` names one of their LDAP groups, also users without a stored account',
@@ -35,13 +35,13 @@ export const ldapParameters: readonly SettingGroup[] = [
       setting(
         'nestedGroupsEnabled',
         '`false`',
-        truth,
+        boolean,
         'live',
         'acts',
         'also finds the groups of groups, by `%D`',
       ),
       setting('nestedGroupsMaxDepth', '10', '1–100', 'live', 'acts'),
-      setting('failOnMaxDepth', '`false`', truth, 'live', 'acts', '`false`: deeper groups are ignored'),
+      setting('failOnMaxDepth', '`false`', boolean, 'live', 'acts', '`false`: deeper groups are ignored'),
       setting(
         'hosts',
         'none',
@@ -55,7 +55,7 @@ export const ldapParameters: readonly SettingGroup[] = [
       setting(
         'serverCertValidation',
         '`true`',
-        truth,
+        boolean,
         'live',
         'acts',
         '`false`: any certificate is accepted',

@@ -3,7 +3,7 @@ import { type ServiceName, services } from '../security/security-state.ts';
 import { type Effect, type Setting, type SettingGroup, setting } from './setting.ts';
 
 const routes = ['security.set'];
-const truth = '`true`, `false`';
+const boolean = '`true`, `false`';
 const versions = '`tlsv1`, `tlsv1.1`, `tlsv1.2`';
 const suites =
   'JSON list of names from `supportedCipherSuites`, the preferred one first, under their IANA or OpenSSL names';
@@ -25,7 +25,7 @@ function ofService(service: ServiceName): Setting[] {
   return [
     setting(`${service}.tlsMinVersion`, 'as for all', all, 'live', effect),
     setting(`${service}.cipherSuites`, 'as for all', suites, 'live', effect),
-    setting(`${service}.honorCipherOrder`, 'as for all', truth, 'live', effect),
+    setting(`${service}.honorCipherOrder`, 'as for all', boolean, 'live', effect),
   ];
 }
 
@@ -34,12 +34,12 @@ export const securitySettings: readonly SettingGroup[] = [
     title: 'TLS and security, for all services',
     routes,
     settings: [
-      setting('disableUIOverHttp', '`false`', truth, 'live', 'acts', 'disables `/ui/`'),
-      setting('disableUIOverHttps', '`false`', truth, 'live', 'acts', 'disables `/ui/`'),
+      setting('disableUIOverHttp', '`false`', boolean, 'live', 'acts', 'disables `/ui/`'),
+      setting('disableUIOverHttps', '`false`', boolean, 'live', 'acts', 'disables `/ui/`'),
       setting(
         'disableWWWAuthenticate',
         '`false`',
-        truth,
+        boolean,
         'live',
         'acts',
         '`true`: responses with 401 have no `WWW-Authenticate` header',
@@ -47,7 +47,7 @@ export const securitySettings: readonly SettingGroup[] = [
       setting('responseHeaders', 'none', 'JSON object with `Strict-Transport-Security`', 'live', 'acts'),
       setting('tlsMinVersion', '`tlsv1.2`', versions, 'live', 'acts', 'open connections keep their version'),
       setting('cipherSuites', '`[]`: the runtime’s own', suites, 'live', 'acts'),
-      setting('honorCipherOrder', '`true`', truth, 'live', 'acts'),
+      setting('honorCipherOrder', '`true`', boolean, 'live', 'acts'),
       setting(
         'clusterEncryptionLevel',
         '`control`, once traffic between nodes is encrypted',

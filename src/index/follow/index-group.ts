@@ -133,7 +133,7 @@ export class IndexGroup implements FollowerHandler {
     this.learnTargets();
   }
 
-  /** All rollbacks of one turn of the event loop are undone together, since each one scans the whole index. */
+  /** Changes that the server rolled back are undone together for all vbuckets of one turn, since that scans the whole index. */
   rollback(vb: number, seqno: number): Promise<void> {
     this.histories++;
     for (const index of this.indexes) index.markUnconfirmed(vb);

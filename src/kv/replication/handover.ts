@@ -1,5 +1,5 @@
-// Hands a shard over to another member of its in-sync set: the active accepts and makes nothing more, waits until every member has what
-// it has, and may then report that it has stopped. Where that takes too long it serves again, and tries later.
+// Hands a shard over to another member of its in-sync set: the active accepts no more writes, waits until every member has all
+// of its changes, and may then report that it has stopped. If that takes too long, it serves again and retries later.
 import type { Clock } from '#ports/clock.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 
@@ -8,6 +8,7 @@ const longestMs = 1_000;
 const againMs = 2_000;
 
 export interface HandoverOptions {
+  /** The vbuckets of the shard. */
   rows: readonly number[];
   bucket: Bucket;
   clock: Clock;
@@ -26,7 +27,7 @@ export class Handover {
     return this.sinceMs !== null;
   }
 
-  /** Begins or ends it. */
+  /** Begins or ends the handover. */
   follow(isWanted: boolean): void {
     const { bucket, clock, rows } = this.options;
     const now = clock.monotonicMs();

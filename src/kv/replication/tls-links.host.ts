@@ -6,7 +6,7 @@ import { FrameSplitter } from './frames.ts';
 import type { Link, LinkAddress, LinkHost } from './link.ts';
 
 const connectMs = 3_000;
-/** Of nodes; those that have not shown a certificate count until they fail to. */
+/** Of nodes, including connections whose certificate is not checked yet. */
 const connectionsMax = 2_048;
 
 export class TlsLinks implements LinkHost<PeerTls> {

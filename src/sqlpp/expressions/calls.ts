@@ -10,7 +10,7 @@ import { type Compiling, type Evaluate, evaluateAll } from './evaluate.ts';
 export function compileCall(node: Call, compiler: Compiling): Evaluate {
   const declaration = functionNamed(node.name);
   if (declaration === undefined) throw sqlError(3000, `Invalid function ${node.name}`);
-  const list = node.arguments.map((argument) => compiler.whole(argument));
+  const list = node.arguments.map((argument) => compiler.compileDeepParsed(argument));
   if (declaration.isSpecial) return (row, context) => context.special(node, evaluateAll(list, row, context));
   const { run } = declaration;
   const memo: Memo = {};

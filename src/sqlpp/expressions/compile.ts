@@ -41,19 +41,19 @@ class Compiler implements Compiling {
     return new Compiler(new Map([...this.variables, ...variables]));
   }
 
-  list(expressions: readonly Expression[]): Evaluate[] {
+  compileAll(expressions: readonly Expression[]): Evaluate[] {
     return expressions.map((expression) => this.compile(expression));
   }
 
   /** Compiles to a parsed result, which can be compared and computed with. */
-  parsed(expression: Expression): Evaluate {
+  compileParsed(expression: Expression): Evaluate {
     const evaluate = this.compile(expression);
     if (!mayBeText(expression)) return evaluate;
     return (row, context) => resolve(evaluate(row, context));
   }
 
   /** Compiles to a result that is parsed completely, with all nested values. */
-  whole(expression: Expression): Evaluate {
+  compileDeepParsed(expression: Expression): Evaluate {
     const evaluate = this.compile(expression);
     if (!mayBeText(expression)) return evaluate;
     return (row, context) => resolveDeep(evaluate(row, context));
@@ -130,7 +130,7 @@ class Compiler implements Compiling {
         return compileCall(node, this);
       case 'user call': {
         const { name } = node;
-        const list = node.arguments.map((item) => this.whole(item));
+        const list = node.arguments.map((item) => this.compileDeepParsed(item));
         return (row, context) => context.userCall(name, evaluateAll(list, row, context));
       }
       case 'subquery':
@@ -149,7 +149,7 @@ class Compiler implements Compiling {
   }
 
   private exists(of: Expression): Evaluate {
-    const evaluate = this.parsed(of);
+    const evaluate = this.compileParsed(of);
     return (row, context) => {
       const value = evaluate(row, context);
       if (Array.isArray(value)) return value.length > 0;
@@ -158,13 +158,13 @@ class Compiler implements Compiling {
   }
 
   private array(items: readonly Expression[]): Evaluate {
-    const list = items.map((item) => this.whole(item));
+    const list = items.map((item) => this.compileDeepParsed(item));
     // A MISSING item becomes null in JSON text.
     return (row, context) => evaluateAll(list, row, context);
   }
 
   private subquery(node: Subquery): Evaluate {
-    const correlation = this.list(node.correlation ?? []);
+    const correlation = this.compileAll(node.correlation ?? []);
     return (row, context) => context.subquery(node, evaluateAll(correlation, row, context));
   }
 }

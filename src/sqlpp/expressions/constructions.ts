@@ -9,7 +9,7 @@ import type { Compiling, Evaluate } from './evaluate.ts';
 export function compileObject(node: ObjectConstruction, compiler: Compiling): Evaluate {
   const members = node.members.map(({ name, value }) => ({
     constant: name.kind === 'constant' && typeof name.value === 'string' ? name.value : undefined,
-    name: compiler.parsed(name),
+    name: compiler.compileParsed(name),
     value: compiler.compile(value),
   }));
   return (row, context) => {
@@ -27,11 +27,11 @@ export function compileObject(node: ObjectConstruction, compiler: Compiling): Ev
 
 export function compileCase(node: Case, compiler: Compiling): Evaluate {
   const whens = node.whens.map(({ when, result }) => ({
-    when: compiler.parsed(when),
+    when: compiler.compileParsed(when),
     result: compiler.compile(result),
   }));
   const otherwise = node.otherwise === undefined ? undefined : compiler.compile(node.otherwise);
-  const of = node.of === undefined ? undefined : compiler.parsed(node.of);
+  const of = node.of === undefined ? undefined : compiler.compileParsed(node.of);
   return (row, context) => {
     const value = of?.(row, context);
     for (const { when, result } of whens) {

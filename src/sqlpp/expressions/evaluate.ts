@@ -16,11 +16,11 @@ export interface Variable {
 
 export interface Compiling {
   compile(expression: Expression): Evaluate;
-  list(expressions: readonly Expression[]): Evaluate[];
+  compileAll(expressions: readonly Expression[]): Evaluate[];
   /** Compiles to a parsed result, which can be compared and computed with. */
-  parsed(expression: Expression): Evaluate;
+  compileParsed(expression: Expression): Evaluate;
   /** Compiles to a result that is parsed completely, with all nested values. */
-  whole(expression: Expression): Evaluate;
+  compileDeepParsed(expression: Expression): Evaluate;
   /** A compiler with more variables in scope. */
   inner(variables: ReadonlyMap<string, Variable>): Compiling;
 }

@@ -20,7 +20,7 @@ export function compileField(node: Field, compiler: Compiling): Evaluate {
       return field(value, text);
     };
   }
-  const nameOf = compiler.parsed(name);
+  const nameOf = compiler.compileParsed(name);
   return (row, context) => {
     const value = of(row, context);
     const text = nameOf(row, context);
@@ -49,7 +49,7 @@ function fieldWithoutCase(value: Value, name: string): Value {
 
 export function compileElement(node: Element, compiler: Compiling): Evaluate {
   const of = compiler.compile(node.of);
-  const index = compiler.parsed(node.index);
+  const index = compiler.compileParsed(node.index);
   return (row, context) => {
     const value = of(row, context);
     const position = index(row, context);
@@ -66,7 +66,7 @@ function item(value: Value, position: number): Value {
 export function compileSlice(node: Slice, compiler: Compiling): Evaluate {
   const of = compiler.compile(node.of);
   const bound = (expression: Expression | undefined): Evaluate | undefined =>
-    expression === undefined ? undefined : compiler.parsed(expression);
+    expression === undefined ? undefined : compiler.compileParsed(expression);
   const startOf = bound(node.start);
   const endOf = bound(node.end);
   return (row, context) => {

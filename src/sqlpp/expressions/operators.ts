@@ -34,18 +34,18 @@ const arithmetic: Readonly<Record<ArithmeticOperator, (a: Value, b: Value) => Va
 
 export function compileArithmetic(node: Arithmetic, compiler: Compiling): Evaluate {
   const operation = arithmetic[node.operator];
-  const left = compiler.parsed(node.left);
-  const right = compiler.parsed(node.right);
+  const left = compiler.compileParsed(node.left);
+  const right = compiler.compileParsed(node.right);
   return (row, context) => operation(left(row, context), right(row, context));
 }
 
 export function compileNegation(node: Negation, compiler: Compiling): Evaluate {
-  const of = compiler.parsed(node.of);
+  const of = compiler.compileParsed(node.of);
   return (row, context) => negate(of(row, context));
 }
 
 export function compileNot(node: Not, compiler: Compiling): Evaluate {
-  const of = compiler.parsed(node.of);
+  const of = compiler.compileParsed(node.of);
   return (row, context) => inverted(of(row, context));
 }
 
@@ -55,7 +55,7 @@ function inverted(value: Value): Value {
 
 /** Short-circuits at the deciding value: false for AND, true for OR. */
 export function compileLogical(node: Logical, compiler: Compiling): Evaluate {
-  const operands = node.operands.map((operand) => compiler.parsed(operand));
+  const operands = node.operands.map((operand) => compiler.compileParsed(operand));
   return node.operator === 'and' ? allOf(operands) : anyOf(operands);
 }
 
@@ -90,8 +90,8 @@ function anyOf(operands: readonly Evaluate[]): Evaluate {
 }
 
 export function compileComparison(node: Comparison, compiler: Compiling): Evaluate {
-  const left = compiler.parsed(node.left);
-  const right = compiler.parsed(node.right);
+  const left = compiler.compileParsed(node.left);
+  const right = compiler.compileParsed(node.right);
   switch (node.operator) {
     case '=':
       return (row, context) => equal(left(row, context), right(row, context));
@@ -116,9 +116,9 @@ function ordered(left: Evaluate, right: Evaluate, decide: (order: number) => boo
 }
 
 export function compileBetween(node: Between, compiler: Compiling): Evaluate {
-  const of = compiler.parsed(node.of);
-  const low = compiler.parsed(node.low);
-  const high = compiler.parsed(node.high);
+  const of = compiler.compileParsed(node.of);
+  const low = compiler.compileParsed(node.low);
+  const high = compiler.compileParsed(node.high);
   return (row, context) => {
     const value = of(row, context);
     const fromLow = compare(value, low(row, context));
@@ -130,9 +130,9 @@ export function compileBetween(node: Between, compiler: Compiling): Evaluate {
 }
 
 export function compileLike(node: Like, compiler: Compiling): Evaluate {
-  const of = compiler.parsed(node.of);
-  const pattern = compiler.parsed(node.pattern);
-  const escape_ = node.escape === undefined ? undefined : compiler.parsed(node.escape);
+  const of = compiler.compileParsed(node.of);
+  const pattern = compiler.compileParsed(node.pattern);
+  const escape_ = node.escape === undefined ? undefined : compiler.compileParsed(node.escape);
   let known:
     | { readonly pattern: string; readonly escape: string; readonly test: (text: string) => boolean }
     | undefined;
@@ -174,7 +174,7 @@ export function compileIs(node: IsTest, compiler: Compiling): Evaluate {
 const hashedFrom = 8;
 
 export function compileMembership(node: Membership, compiler: Compiling): Evaluate {
-  const of = compiler.parsed(node.of);
+  const of = compiler.compileParsed(node.of);
   const list = compiler.compile(node.list);
   const { isNegated, operator } = node;
   const find = operator === 'within' ? isWithin : isStatic(node.list) ? hashed() : isIn;
@@ -254,7 +254,7 @@ function noneOf(items: readonly Value[]): boolean | null | undefined {
 }
 
 export function compileConcatenation(node: Concatenation, compiler: Compiling): Evaluate {
-  const operands = node.operands.map((operand) => compiler.parsed(operand));
+  const operands = node.operands.map((operand) => compiler.compileParsed(operand));
   return (row, context) => {
     let text: string | null = '';
     for (let at = 0; at < operands.length; at++) {

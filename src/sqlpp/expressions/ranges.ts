@@ -101,7 +101,7 @@ function descendantPairs(value: Value): readonly Pair[] | undefined {
 
 export function compileQuantified(node: Quantified, compiler: Compiling): Evaluate {
   const ranges = new Ranges(node.bindings, compiler);
-  const satisfies = ranges.inner.parsed(node.satisfies);
+  const satisfies = ranges.inner.compileParsed(node.satisfies);
   const { quantifier } = node;
   const stopsAt = quantifier === 'any';
   return (row, context) => {
@@ -120,7 +120,7 @@ export function compileQuantified(node: Quantified, compiler: Compiling): Evalua
 export function compileComprehension(node: Comprehension, compiler: Compiling): Evaluate {
   const ranges = new Ranges(node.bindings, compiler);
   const value = ranges.inner.compile(node.value);
-  const when = node.when === undefined ? undefined : ranges.inner.parsed(node.when);
+  const when = node.when === undefined ? undefined : ranges.inner.compileParsed(node.when);
   const isWanted = (row: readonly Value[], context: EvaluationContext): boolean =>
     when === undefined || isTrue(when(row, context));
   switch (node.result) {
@@ -130,7 +130,7 @@ export function compileComprehension(node: Comprehension, compiler: Compiling): 
       return firstOf(ranges, value, isWanted);
     case 'object':
       if (node.name === undefined) throw sqlError(5002, 'OBJECT without a name');
-      return objectOf(ranges, ranges.inner.parsed(node.name), value, isWanted);
+      return objectOf(ranges, ranges.inner.compileParsed(node.name), value, isWanted);
   }
 }
 

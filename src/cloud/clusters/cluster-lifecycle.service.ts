@@ -30,7 +30,7 @@ export interface Accepted {
   readonly operationId: string;
 }
 
-export interface ClusterLifeOptions {
+export interface ClusterLifecycleOptions {
   store: Store;
   operations: OperationsStore;
   nodes: ClusterNodes;
@@ -44,10 +44,10 @@ export interface ClusterLifeOptions {
 
 const timeLimitMs = 120_000;
 
-export class ClusterLifeService {
-  private readonly options: ClusterLifeOptions;
+export class ClusterLifecycleService {
+  private readonly options: ClusterLifecycleOptions;
 
-  constructor(options: ClusterLifeOptions) {
+  constructor(options: ClusterLifecycleOptions) {
     this.options = options;
   }
 
