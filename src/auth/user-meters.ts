@@ -40,6 +40,16 @@ export class UserMeters {
     return [];
   }
 
+  /** Counts bytes of a body whose length was not known before. */
+  received(user: string, bytes: number): void {
+    this.#meterOf(user).ingressBytes += bytes;
+  }
+
+  /** Counts bytes of an answer while it is sent. */
+  sent(user: string, bytes: number): void {
+    this.#meterOf(user).egressBytes += bytes;
+  }
+
   leave(user: string, egressBytes: number): void {
     const meter = this.#meterOf(user);
     meter.running--;

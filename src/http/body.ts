@@ -15,14 +15,21 @@ interface SentBody extends BodySource {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-export async function readBody(route: RouteDefinition, source: SentBody): Promise<unknown> {
+/** `received`: called with the size of each chunk. */
+export async function readBody(
+  route: RouteDefinition,
+  source: SentBody,
+  received: (bytes: number) => void = () => {},
+): Promise<unknown> {
+  if (!readsBody(route)) return undefined;
   const kind = route.bodyKind ?? 'none';
-  if (kind === 'none') return undefined;
-  const bytes = await collect(source, route.bodyLimit ?? defaultLimit(kind));
+  const bytes = await collect(source, route.bodyLimit ?? defaultLimit(kind), received);
   if (kind === 'raw') return bytes;
   if (kind === 'json') return parseJson(bytes);
   return kind === 'anyForm' || isForm(source) ? parseFields(bytes, route.repeatable) : parseForm('');
 }
+
+export const readsBody = ({ bodyKind }: RouteDefinition): boolean => (bodyKind ?? 'none') !== 'none';
 
 const defaultLimit = (kind: BodyKind) => (kind === 'json' ? jsonLimit : formLimit);
 
@@ -61,7 +68,7 @@ function parseJson(bytes: Buffer): unknown {
 }
 
 /** Refuses a body above the limit as soon as its declared or received size exceeds it. */
-async function collect(source: SentBody, limit: number): Promise<Buffer> {
+async function collect(source: SentBody, limit: number, received: (bytes: number) => void): Promise<Buffer> {
   if (Number(source.headers['content-length'] ?? 0) > limit) {
     source.resume();
     throw httpRefusals.bodyTooLarge({ limit });
@@ -69,9 +76,13 @@ async function collect(source: SentBody, limit: number): Promise<Buffer> {
   let size = 0;
   const body = await collectBody(source, (chunkBytes) => {
     size += chunkBytes;
+    received(chunkBytes);
     return size > limit ? 'too large' : null;
   });
-  if (body === 'too large') throw httpRefusals.bodyTooLarge({ limit });
+  if (body === 'too large') {
+    source.on('data', (chunk) => received(chunk.length));
+    throw httpRefusals.bodyTooLarge({ limit });
+  }
   if (body === null) throw new ClientGone();
   return body;
 }

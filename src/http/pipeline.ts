@@ -15,7 +15,7 @@ import type { Log } from '#ports/log.ts';
 import { markAuthenticated } from '#ports/unauthenticated-sockets.ts';
 import { type AccessDecision, AccessGate } from './access.ts';
 import type { Audit } from './audit.ts';
-import { ClientGone, readBody } from './body.ts';
+import { ClientGone, readBody, readsBody } from './body.ts';
 import { contextOf, remoteAddress } from './context.ts';
 import { type Credentials, claimedName, credentialsOf } from './credentials.ts';
 import { crossSiteRefusal } from './cross-site.ts';
@@ -63,6 +63,14 @@ interface Exchange {
   path: string | null;
   user: string;
   caller: Caller | null;
+  /** Absent for callers without limits. */
+  traffic?: Traffic;
+}
+
+/** Counts what a user with limits sends and gets. */
+interface Traffic {
+  received(bytes: number): void;
+  sent(bytes: number): void;
 }
 
 /** The authenticated caller, and whether an administrator existed then. */
@@ -134,7 +142,8 @@ export class Pipeline {
 
   #send(exchange: Exchange, out: ServerResponse, answer: Reply): void {
     const headers = this.#options.hooks.responseHeaders?.() ?? {};
-    const options = { signal: exchange.abort.signal, headers };
+    const sent = exchange.traffic?.sent ?? noCount;
+    const options = { signal: exchange.abort.signal, headers, sent };
     if (answer.kind === 'stream') this.#endWhenAccessChanges(exchange, out);
     try {
       sendReply(out, answer, options);
@@ -197,6 +206,7 @@ export class Pipeline {
     if (crossSite !== null) throw crossSite;
     let admission = await this.#admit(exchange, match);
     if (admission === null) throw this.#unauthenticated(request);
+    this.#limit(exchange, route, admission.caller);
     await this.#checkTarget(exchange, match);
     const sent = await this.#read(exchange, match);
     // The client decides how long its body takes: its account may have changed meanwhile.
@@ -205,21 +215,25 @@ export class Pipeline {
       if (admission === null) throw this.#unauthenticated(request);
     }
     const { caller, provisioned: asOf } = admission;
-    this.#limit(exchange, caller);
     const context = contextOf(request, caller, { provisioned: asOf, signal: exchange.abort.signal });
     return await this.#run(exchange, match, context, sent);
   }
 
-  /** Counts the request of a user with limits until its connection has its answer. */
-  #limit({ request, abort, out }: Exchange, { identity, limits }: Caller): void {
+  /** Counts the request of a user with limits until its connection has its answer, and the bytes of both. */
+  #limit(exchange: Exchange, route: RouteDefinition, { identity: { name }, limits }: Caller): void {
+    const { request, abort } = exchange;
     const own = limits?.clusterManager;
     if (own === undefined || abort.signal.aborted) return;
-    const ingressBytes = Number(request.headers['content-length'] ?? 0);
-    const reached = this.#meters.enter(identity.name, own, ingressBytes);
+    const declaredBytes = request.headers['content-length'];
+    const reached = this.#meters.enter(name, own, Number(declaredBytes ?? 0));
     if (reached.length > 0) throw generalRefusals.limitsExceeded({ limits: reached.join(',') });
-    abort.signal.addEventListener('abort', () => {
-      this.#meters.leave(identity.name, Number(out.getHeader('Content-Length') ?? 0));
-    });
+    abort.signal.addEventListener('abort', () => this.#meters.leave(name, 0));
+    const received = (bytes: number) => {
+      if (declaredBytes === undefined) this.#meters.received(name, bytes);
+    };
+    exchange.traffic = { received, sent: (bytes) => this.#meters.sent(name, bytes) };
+    // A body that the route ignores is received all the same.
+    if (!readsBody(route)) request.on('data', (chunk: Buffer) => received(chunk.length));
   }
 
   /** Null without usable credentials. */
@@ -274,8 +288,8 @@ export class Pipeline {
     if (query['uuid'] !== hooks.clusterUuid()) throw httpRefusals.otherCluster();
   }
 
-  async #read({ request, target }: Exchange, { bound: { route } }: Match): Promise<Sent> {
-    const raw = await readBody(route, request);
+  async #read({ request, target, traffic }: Exchange, { bound: { route } }: Match): Promise<Sent> {
+    const raw = await readBody(route, request, traffic?.received);
     const query = route.query ? await validate(route.query, target.query) : (target.query as Form);
     return { raw, query, body: route.body ? await validate(route.body, raw) : raw };
   }

@@ -14,18 +14,21 @@ const standardHeaders = {
   'X-XSS-Protection': '1; mode=block',
 };
 
-export function sendReply(
-  out: ServerResponse,
-  answer: Reply,
-  options: { signal: AbortSignal; headers: Readonly<Record<string, string>> },
-): void {
+export interface SendOptions {
+  readonly signal: AbortSignal;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Called with the size of each part of the body. */
+  readonly sent: (bytes: number) => void;
+}
+
+export function sendReply(out: ServerResponse, answer: Reply, options: SendOptions): void {
   setHeaders(out, { ...standardHeaders, ...options.headers });
   if (answer.kind === 'stream') {
-    sendStream(out, answer.source, options.signal);
+    sendStream(out, answer.source, options);
     return;
   }
   if (answer.kind === 'forwarded') {
-    sendForwarded(out, answer);
+    sendForwarded(out, answer, options);
     return;
   }
   const { type, body } = wholeBody(answer);
@@ -33,6 +36,7 @@ export function sendReply(
   if (type !== null) out.setHeader('Content-Type', type);
   setHeaders(out, answer.headers ?? {});
   if (answer.status !== 204) out.setHeader('Content-Length', body.length);
+  if (out.req.method !== 'HEAD') options.sent(body.length);
   out.end(body);
 }
 
@@ -58,21 +62,22 @@ function wholeBody(answer: Exclude<Reply, { kind: 'stream' | 'forwarded' }>): {
 function sendForwarded(
   out: ServerResponse,
   { status, headers, source }: Extract<Reply, { kind: 'forwarded' }>,
+  { sent }: SendOptions,
 ): void {
   out.statusCode = status;
   setHeaders(out, headers);
-  pipeline(Readable.from(source, { objectMode: false }), out, () => out.destroy());
+  pipeline(Readable.from(counted(source, sent), { objectMode: false }), out, () => out.destroy());
 }
 
 function sendStream(
   out: ServerResponse,
   source: (signal: AbortSignal) => AsyncIterable<unknown>,
-  signal: AbortSignal,
+  { signal, sent }: SendOptions,
 ): void {
   out.setHeader('Content-Type', 'application/json; charset=utf-8');
   if (out.req.method === 'HEAD') return void out.end();
   // A failing source can only truncate the answer: its beginning has been sent.
-  pipeline(streamBody(source(signal), signal), out, () => out.destroy());
+  pipeline(streamBody(counted(lines(source(signal), signal), sent)), out, () => out.destroy());
 }
 
 const bufferBytes = 64 << 10;
@@ -81,8 +86,8 @@ const bufferBytes = 64 << 10;
  * Each value as JSON and four newlines. Values are taken from the source only as fast as the client reads them, so that a slow
  * reader costs one buffer and not a growing one.
  */
-function streamBody(source: AsyncIterable<unknown>, signal: AbortSignal): Readable {
-  return Readable.from(lines(source, signal), { objectMode: false, highWaterMark: bufferBytes });
+function streamBody(values: AsyncIterable<Uint8Array>): Readable {
+  return Readable.from(values, { objectMode: false, highWaterMark: bufferBytes });
 }
 
 async function* lines(source: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -94,5 +99,15 @@ async function* lines(source: AsyncIterable<unknown>, signal: AbortSignal): Asyn
   } catch (error) {
     // A source may reject with the signal's reason; any other rejection is a failure.
     if (!signal.aborted) throw error;
+  }
+}
+
+async function* counted(
+  source: AsyncIterable<Uint8Array>,
+  sent: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) {
+    sent(chunk.byteLength);
+    yield chunk;
   }
 }
