@@ -15,9 +15,13 @@ export interface RestTarget {
   localAddress?: string | undefined;
   /** Idle timeout of the connection. */
   timeoutMs?: number | undefined;
+  /** The largest body of an answer. */
+  answerBytesMax?: number;
 }
 
 const timeoutMsDefault = 30_000;
+/** More than any node answers with all its buckets, scopes and users. */
+const answerBytesMaxDefault = 64 << 20;
 
 export type RestFields = Readonly<Record<string, string | number | boolean>>;
 
@@ -53,7 +57,13 @@ export function rest(
   outgoing.on('error', reject);
   outgoing.on('response', (response) => {
     const chunks: Buffer[] = [];
-    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const bytesMax = target.answerBytesMax ?? answerBytesMaxDefault;
+    let bytes = 0;
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= bytesMax) chunks.push(chunk);
+      else response.destroy(new Error(`${method} ${path}: the answer is larger than ${bytesMax} bytes`));
+    });
     response.on('error', reject);
     response.on('end', () =>
       resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
