@@ -31,7 +31,7 @@ export function createMetrics({
 }): Metrics {
   const registry = new MetricsRegistry({ log });
   const store = new TimeSeriesStore({ files, clock, log });
-  const sampler = new Sampler({ registry, sink: store, clock });
+  const sampler = new Sampler({ registry, sink: store, clock, log });
   let opened: Promise<void> | null = null;
   return {
     registry,

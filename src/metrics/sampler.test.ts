@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog } from '#ports/log.ts';
+import { type Log, silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MetricsRegistry } from './registry.ts';
 import { Sampler } from './sampler.ts';
@@ -8,7 +8,7 @@ import { Sampler } from './sampler.ts';
 const startMs = 1_000_000_000;
 
 /** `work` returns the number of operations so far. */
-function aSampler(work: () => number) {
+function aSampler(work: () => number, log: Log = silentLog) {
   const clock = new ManualClock(startMs);
   const registry = new MetricsRegistry({ log: silentLog });
   registry.add('data', {
@@ -17,7 +17,7 @@ function aSampler(work: () => number) {
   const seconds: { recent: number[]; stored: number[] } = { recent: [], stored: [] };
   const note = (list: number[]) => (timeMs: number) => void list.push((timeMs - startMs) / 1000);
   const sink = { append: note(seconds.stored), appendRecent: note(seconds.recent) };
-  const sampler = new Sampler({ registry, sink, clock });
+  const sampler = new Sampler({ registry, sink, clock, log });
   sampler.start();
   const pass = async (count: number) => {
     for (let second = 0; second < count; second++) {
@@ -25,7 +25,7 @@ function aSampler(work: () => number) {
       for (let turn = 0; turn < 10; turn++) await Promise.resolve();
     }
   };
-  return { sampler, seconds, pass };
+  return { sampler, seconds, sink, pass };
 }
 
 test('samples each second while clients work, and stores every tenth sample', async () => {
@@ -57,4 +57,21 @@ test('samples each second again once clients work or read metrics', async () => 
   done = 6;
   await pass(11);
   assert.deepEqual(seconds.recent.slice(-3), [90, 100, 101]);
+});
+
+test('goes on after samples that could not be kept, and logs the first', async () => {
+  const logged: string[] = [];
+  const error = (event: string, fields?: object) => void logged.push(`${event} ${JSON.stringify(fields)}`);
+  let done = 0;
+  const { seconds, sink, pass } = aSampler(() => done++, { ...silentLog, error });
+  const { append, appendRecent } = sink;
+  const fail = () => {
+    throw new Error('full');
+  };
+  Object.assign(sink, { append: fail, appendRecent: fail });
+  await pass(12);
+  Object.assign(sink, { append, appendRecent });
+  await pass(9);
+  assert.deepEqual(seconds, { recent: [13, 14, 15, 16, 17, 18, 19, 20, 21], stored: [13, 20] });
+  assert.deepEqual(logged, ['metrics.sampleFailed {"reason":"Error: full"}']);
 });

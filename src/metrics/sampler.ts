@@ -1,6 +1,7 @@
 // Collects samples every second while clients work or read recent metrics, else every tenth second. Every tenth second's
-// samples go to the store; all go to the in-memory series of the last minutes.
+// samples go to the store; all go to the in-memory series of the last minutes. A sample that fails is left out and logged.
 import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
 import { flatten, type MetricsRegistry } from './registry.ts';
 import type { FlatSample } from './sample.ts';
 
@@ -19,10 +20,19 @@ export interface SampleSink {
   appendRecent(timeMs: number, samples: Iterable<FlatSample>): void;
 }
 
+interface SamplerOptions {
+  registry: MetricsRegistry;
+  sink: SampleSink;
+  clock: Clock;
+  log: Log;
+}
+
 export class Sampler {
   readonly #registry: MetricsRegistry;
   readonly #sink: SampleSink;
   readonly #clock: Clock;
+  readonly #log: Log;
+  #isFailing = false;
   #timer: Timer | null = null;
   #isStopped = false;
   #isCollecting = false;
@@ -31,10 +41,11 @@ export class Sampler {
   #isBusy = true;
   #lastStored = 0;
 
-  constructor({ registry, sink, clock }: { registry: MetricsRegistry; sink: SampleSink; clock: Clock }) {
+  constructor({ registry, sink, clock, log }: SamplerOptions) {
     this.#registry = registry;
     this.#sink = sink;
     this.#clock = clock;
+    this.#log = log;
   }
 
   start(): void {
@@ -61,15 +72,25 @@ export class Sampler {
     const second = Math.floor(nowMs / stepMs);
     const timeMs = nowMs - second * stepMs <= toleratedMs ? second * stepMs : nowMs;
     this.#isCollecting = true;
-    const samples = [...flatten(await this.#registry.collect())];
+    try {
+      const samples = [...flatten(await this.#registry.collect())];
+      if (!this.#isStopped) this.#keep(timeMs, second, samples);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#log.error('metrics.sampleFailed', { reason: String(error) });
+      this.#isFailing = true;
+    }
     this.#isCollecting = false;
-    if (this.#isStopped) return;
+    if (!this.#isStopped) this.start();
+  }
+
+  #keep(timeMs: number, second: number, samples: readonly FlatSample[]): void {
     this.#noteActivity(samples);
     this.#sink.appendRecent(timeMs, samples);
     const stored = Math.floor(second / storedEvery);
-    if (stored !== this.#lastStored) this.#sink.append(timeMs, samples);
+    const isNew = stored !== this.#lastStored;
     this.#lastStored = stored;
-    this.start();
+    if (isNew) this.#sink.append(timeMs, samples);
   }
 
   #noteActivity(samples: readonly FlatSample[]): void {
