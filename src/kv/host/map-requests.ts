@@ -2,6 +2,9 @@
 import { type Deferred, deferred } from '#base/deferred.ts';
 import type { MapChange, MapOutcome, MapRequest } from '../admin.ts';
 
+/** A bucket has one at a time; those of buckets that were closed meanwhile remain until the manager answers. */
+export const mapRequestsMax = 1_000;
+
 export class MapRequests {
   private readonly send: ((request: MapRequest) => void) | null;
   private readonly waiting = new Map<number, Deferred<MapOutcome>>();
@@ -15,6 +18,8 @@ export class MapRequests {
   ask(change: MapChange): Promise<MapOutcome> {
     if (this.send === null)
       return Promise.resolve({ kind: 'unknown', reason: 'there is no manager that makes changes' });
+    if (this.waiting.size >= mapRequestsMax)
+      return Promise.resolve({ kind: 'unknown', reason: `${mapRequestsMax} changes wait for the manager` });
     const id = ++this.lastId;
     const answer = deferred<MapOutcome>();
     this.waiting.set(id, answer);
