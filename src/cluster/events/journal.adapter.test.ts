@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
+  fstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -49,6 +50,41 @@ describe('a journal in a folder', () => {
     const next = aJournal(t, folder);
     next.append('b');
     assert.deepEqual(await linesOf(next), ['a', 'b']);
+  });
+
+  it('syncs a line that was written during a sync, also in a file that is full or closed', (t) => {
+    const syncs: { fd: number; done: () => void }[] = [];
+    const folder = aFolder(t);
+    const journal = new FolderJournal(folder, 'events', bounds, undefined, (fd, done) => {
+      syncs.push({ fd, done: () => done(null) });
+    });
+    const next = () => {
+      const sync = syncs.shift();
+      assert.ok(sync, 'no sync is running');
+      // Throws if the file is closed.
+      fstatSync(sync.fd);
+      sync.done();
+      return sync.fd;
+    };
+    journal.append('a');
+    journal.append('b');
+    assert.equal(syncs.length, 1);
+    const first = next();
+    assert.equal(next(), first);
+    assert.equal(syncs.length, 0);
+
+    journal.append('c');
+    journal.append('d');
+    journal.append('x'.repeat(bounds.segmentBytes));
+    const [full, second] = [next(), next()];
+    assert.notEqual(second, full);
+    assert.equal(next(), full);
+    assert.throws(() => fstatSync(full), { code: 'EBADF' });
+
+    journal.append('y'.repeat(bounds.segmentBytes));
+    journal.close();
+    const closed = next();
+    assert.throws(() => fstatSync(closed), { code: 'EBADF' });
   });
 
   it('continues with a new line after a truncated one', async (t) => {

@@ -1,5 +1,5 @@
 // A journal in numbered files of a folder. Every line is written to the operating system before `append` returns, so that it
-// survives the end of the process; syncs to disk follow, one at a time.
+// survives the end of the process; syncs to disk follow, one at a time, until every line is synced.
 import {
   closeSync,
   fdatasync,
@@ -28,7 +28,15 @@ interface OpenFile {
   fd: number;
   number: number;
   bytes: number;
+  isSyncing: boolean;
+  /** Lines were written since the running sync began. */
+  isAhead: boolean;
+  /** To be closed after the last sync. */
+  isRetired: boolean;
 }
+
+/** As `fdatasync` of Node. */
+type Sync = (fd: number, done: (error: Error | null) => void) => void;
 
 export class FolderJournal implements Journal {
   readonly #folder: string;
@@ -38,18 +46,20 @@ export class FolderJournal implements Journal {
   /** Damaged lines that were reported already. */
   readonly #damaged = new Set<string>();
   #file: OpenFile | null = null;
-  #syncing = false;
+  readonly #fdatasync: Sync;
 
   constructor(
     folder: string,
     name: string,
     bounds: JournalBounds,
     onDamage: (damage: JournalDamage) => void = () => {},
+    sync: Sync = fdatasync,
   ) {
     this.#folder = folder;
     this.#name = name;
     this.#bounds = bounds;
     this.#onDamage = onDamage;
+    this.#fdatasync = sync;
   }
 
   append(line: string): void {
@@ -98,8 +108,10 @@ export class FolderJournal implements Journal {
   }
 
   close(): void {
-    if (this.#file !== null) closeSync(this.#file.fd);
+    const file = this.#file;
     this.#file = null;
+    if (file?.isSyncing) file.isRetired = true;
+    else if (file) closeSync(file.fd);
   }
 
   #fileFor(bytes: number): OpenFile {
@@ -116,7 +128,8 @@ export class FolderJournal implements Journal {
   #open(number: number): OpenFile {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const fd = openSync(this.#path(number), 'a+', 0o600);
-    const file = { fd, number, bytes: fstatSync(fd).size };
+    const { size: bytes } = fstatSync(fd);
+    const file = { fd, number, bytes, isSyncing: false, isAhead: false, isRetired: false };
     if (file.bytes > 0 && !endsLine(file)) file.bytes += writeSync(fd, '\n');
     return file;
   }
@@ -126,11 +139,14 @@ export class FolderJournal implements Journal {
   }
 
   #sync(file: OpenFile): void {
-    if (this.#syncing) return;
-    this.#syncing = true;
+    file.isAhead = file.isSyncing;
+    if (file.isSyncing) return;
+    file.isSyncing = true;
     // A failed sync is not reported: the operating system has the line, as `append` promises.
-    fdatasync(file.fd, () => {
-      this.#syncing = false;
+    this.#fdatasync(file.fd, () => {
+      file.isSyncing = false;
+      if (file.isAhead) this.#sync(file);
+      else if (file.isRetired) closeSync(file.fd);
     });
   }
 
