@@ -1,6 +1,5 @@
-// Writes the initial configuration of a new node, and updates the node's own entry at each start.
+// Writes the initial configuration of a new node.
 import type { ConfigStore } from '#replog/config-store.ts';
-import { ClusterStore } from './config/cluster.store.ts';
 import {
   bucketsKey,
   type ClusterState,
@@ -10,8 +9,6 @@ import {
   noBuckets,
 } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
-import { limitedToFamilies, networkOf } from './config/node-network.ts';
-import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
 import { defaultQuotasMb } from './provisioning/quotas.ts';
 
 interface Options {
@@ -19,7 +16,6 @@ interface Options {
   identity: NodeIdentity;
   dataFolder: string;
   memoryBytes: () => number;
-  surroundings: Pick<NodeSurroundings, 'families'>;
 }
 
 /** The ports of a node's entry before it listens. */
@@ -56,27 +52,3 @@ function firstNode({ identity, dataFolder }: Options): NodeState {
     alternate: null,
   };
 }
-
-/** Writes only differences, because every write makes clients fetch a new configuration. */
-export async function updateOwnEntry(options: Options, ports: NodePorts): Promise<void> {
-  const { store, identity, dataFolder, surroundings } = options;
-  const { nodeId } = identity;
-  const network = (node: NodeState) => limitedToFamilies(networkOf(node), surroundings.families);
-  const { nodes } = (await store.get<ClusterState>(clusterKey))?.value ?? { nodes: [] };
-  const stored = nodes.find(({ uuid }) => uuid === nodeId);
-  const isUpToDate =
-    stored?.paths.data === dataFolder &&
-    stored.joining !== true &&
-    samePorts(stored.ports, ports) &&
-    network(stored) === networkOf(stored);
-  if (isUpToDate) return;
-  await new ClusterStore(store, nodeId).changeSelf(({ joining: _done, ...node }) => ({
-    ...node,
-    ports,
-    paths: { ...node.paths, data: dataFolder },
-    network: network(node),
-  }));
-}
-
-const samePorts = (a: NodePorts, b: NodePorts): boolean =>
-  (Object.keys({ ...a, ...b }) as (keyof NodePorts)[]).every((name) => a[name] === b[name]);

@@ -41,7 +41,7 @@ import { SettingsStore } from './config/settings.store.ts';
 import { WatchedSetting } from './config/watched-setting.ts';
 import { Listening } from './encryption/listening.ts';
 import { createEvents, type Events } from './events/events.feature.ts';
-import { updateOwnEntry, writeFirstConfiguration } from './first-configuration.ts';
+import { writeFirstConfiguration } from './first-configuration.ts';
 import { FunctionsService } from './functions/functions.service.ts';
 import { IndexNodes } from './indexes/index-nodes.ts';
 import { indexServiceRoutes } from './indexes/index-service.routes.ts';
@@ -59,6 +59,7 @@ import { nodeNames } from './nodes/node-record.ts';
 import { nodesOf } from './nodes.feature.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { Orchestration } from './orchestrator/orchestration.ts';
+import { OwnEntry } from './own-entry.ts';
 import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
 import type { InterNode } from './peers/inter-node.ts';
 import type { NodeCertificates } from './peers/node-certificates.ts';
@@ -213,9 +214,7 @@ function createFeatures(options: ClusterManagerOptions) {
   const between = nodesOf(options, view);
   const { interNode, nodeCertificates } = between;
   view.whenRemoved(() => options.membership?.leave());
-  const listening = new Listening({
-    ...{ view, security: security.service, nodeCertificates },
-  });
+  const listening = new Listening({ view, security: security.service, nodeCertificates });
   const data = new Agent({
     ...{ ...options, view, listening, clients },
     users: users.identities,
@@ -232,11 +231,7 @@ function createFeatures(options: ClusterManagerOptions) {
     failed: () => alertWatch.auditFailed(),
   });
   const events = createEvents({
-    ...options,
-    view,
-    data,
-    isUser,
-    auditLog,
+    ...{ ...options, view, data, isUser, auditLog },
     onNotStored: () => alertWatch.auditFailed(),
   });
   const alerts = new AlertsService({
@@ -340,6 +335,7 @@ function lifecycle(
   const { view, policy, users, certificates, security, clients, data, events, compactor } = features;
   const { alerts, alertWatch } = features;
   const { ready } = certificates;
+  const ownEntry = new OwnEntry(options);
   /** Each watches keys of the configuration from its start to its stop. */
   const followers = [
     users,
@@ -364,7 +360,7 @@ function lifecycle(
       ready.promise.then(() => certificates.expiry.start(), ready.reject);
     },
     async start(ports) {
-      await updateOwnEntry(options, ports);
+      await ownEntry.start(ports);
       data.start();
       features.indexes.follow();
       features.orchestration.start();
@@ -375,6 +371,7 @@ function lifecycle(
     },
     applied: (timeoutMs) => data.applied(view.latestRevision(), timeoutMs),
     async stop() {
+      ownEntry.stop();
       features.abandonedJoins.stop();
       alertWatch.stop();
       await features.logCollection.cancel();

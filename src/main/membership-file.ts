@@ -10,6 +10,8 @@ import { StartError } from './start-error.ts';
 
 const fileName = 'member.json';
 const seenName = 'store-seen.json';
+const configurationName = 'config.db';
+const copyName = 'config-copy.db';
 
 export interface StoredMembership extends JoinNote {
   /** `joining`, `leaving`: the node still has to remove its own data. */
@@ -51,7 +53,9 @@ export class MembershipFile {
   complete(): void {
     const noted = this.read();
     if (noted === null || noted.state === 'member') return;
-    const own = readdirSync(this.#folder).filter((name) => name.startsWith('config.db'));
+    const isOwn = (name: string): boolean =>
+      [configurationName, copyName].some((own) => name.startsWith(own));
+    const own = readdirSync(this.#folder).filter(isOwn);
     for (const name of [...own, ...lost]) rmSync(join(this.#folder, name), { recursive: true, force: true });
     if (noted.state === 'joining') this.write({ ...noted, state: 'member' });
     else rmSync(this.#path);
@@ -71,6 +75,11 @@ export class MembershipFile {
     save: (head: StoreHead): void =>
       writePrivate(join(this.#folder, seenName), Buffer.from(`${JSON.stringify(head)}\n`)),
   };
+
+  /** Where this node keeps a copy of the whole configuration. */
+  get copyPath(): string {
+    return join(this.#folder, copyName);
+  }
 
   get #path(): string {
     return join(this.#folder, fileName);

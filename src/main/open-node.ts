@@ -42,7 +42,7 @@ export async function openNode(
     lock: held.place,
     onLost: (reason) => lost(new Error('the data service ended', { cause: reason })),
   });
-  return { node, identity, description };
+  return { node, identity, description, store };
 }
 
 async function configurationOf(

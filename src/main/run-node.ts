@@ -8,6 +8,7 @@ import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { DataFolder } from './data-folder.ts';
 import { DiskReserve } from './disk-reserve.ts';
@@ -90,9 +91,20 @@ async function startNode(
     if (credentials !== null && !isJoining) opened.node.manager.reserveFor(credentials);
     await opened.node.start();
     if (isJoining && credentials !== null) opened = await joined(running, opened.node, options, credentials);
-    const { node, identity, description } = opened;
+    const { node, identity, description, store } = opened;
     const isGenerated = wanted === null;
-    const readying = { node, identity, options, folder, plan, credentials, isGenerated, companion, log };
+    const readying = {
+      node,
+      identity,
+      store,
+      options,
+      folder,
+      plan,
+      credentials,
+      isGenerated,
+      companion,
+      log,
+    };
     await becomeReady({ ...readying, configuration: description });
     reserve.keep();
     if (!isJoining) node.startMetrics();
@@ -179,6 +191,7 @@ const generated = (): Credentials => ({
 interface Readying {
   node: Node;
   identity: NodeIdentity;
+  store: ConfigStore;
   options: NodeOptions;
   folder: DataFolder;
   plan: InitPlan;
@@ -205,7 +218,7 @@ async function becomeReady(readying: Readying): Promise<void> {
       folder.path,
     );
   }
-  await checkReady(node, options['operator-address']);
+  await checkReady(node, options['operator-address'], readying.store);
   const login = await stillValid(node, options['operator-address'], credentials);
   if (login === 'refused' && !isGenerated) throw new StartError(wrongLogin(options));
   const ready = readyFile(node, login === 'refused' ? null : login);
@@ -312,14 +325,20 @@ async function checkCredentials(target: RestTarget): Promise<void> {
   );
 }
 
-async function checkReady(node: Node, localAddress: string | undefined): Promise<void> {
+async function checkReady(
+  node: Node,
+  localAddress: string | undefined,
+  { problem = null }: ConfigStore,
+): Promise<void> {
   if (!(await node.applied()))
     throw new StartError('the data service did not apply its configuration in time');
   const account = node.manager.authority.provisioned() ? await makeOwnAccount('@divan-ready') : null;
   await node.setOwnAccounts(account === null ? [] : [account.spec]);
   const { readable } = await node.health();
   const target = { host: node.localHost, restPort: node.ports.mgmt, kvPort: node.ports.kv, localAddress };
-  await untilReady({ ...target, account, buckets: readable }, realClock);
+  // Without the store no shard of a restarted node can confirm its epoch: documents wait for it.
+  const buckets = problem === null ? readable : [];
+  await untilReady({ ...target, account, buckets }, realClock);
 }
 
 /** The credentials if they are still valid; `refused` if their password or name was changed, null if there are none. */

@@ -5,6 +5,7 @@ import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import type { JoinNote, NodeMembership } from '#cluster/joining/join-messages.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { MembershipFile } from './membership-file.ts';
 import type { Node } from './node.ts';
@@ -15,6 +16,7 @@ export interface OpenedNode {
   identity: NodeIdentity;
   /** Where the configuration is; null: in the data folder. */
   description: string | null;
+  store: ConfigStore;
 }
 
 export interface RunningNodeDeps {

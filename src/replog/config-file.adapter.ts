@@ -58,6 +58,9 @@ export function openConfigFile(path: string): { database: DatabaseSync; state: S
 }
 
 export const putState = `update store set revision = ?, sum = ?, in_use = ?, checksum = ? where id = 1`;
+export const putEntry = `insert into entry(key, value, revision, checksum) values (?, ?, ?, ?) on conflict(key)
+  do update set value = excluded.value, revision = excluded.revision, checksum = excluded.checksum`;
+export const deleteEntry = 'delete from entry where key = ?';
 export const boundState = (state: StoreRow): number[] => [
   state.revision,
   state.sum,
@@ -162,7 +165,7 @@ function checkJson({ key, value }: EntryRow): void {
   }
 }
 
-const entries = (database: DatabaseSync): EntryRow[] =>
+export const entries = (database: DatabaseSync): EntryRow[] =>
   database.prepare('select * from entry order by key').all() as unknown as EntryRow[];
 
 function storeRow(database: DatabaseSync): StoreRow & { checksum: number } {

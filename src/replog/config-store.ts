@@ -52,6 +52,8 @@ export interface ConfigStore {
   watch(prefix: string, changed: (key: string, entry: Entry | null) => void): Promise<{ stop(): void }>;
   /** The revision of the newest change in the store. */
   revision(): number;
+  /** Why nothing can be changed now, where others store it; null, or absent: it can. */
+  readonly problem?: string | null;
   /** The clock and random numbers of a simulation, for pauses between attempts; absent: the real ones. */
   readonly pace?: { readonly clock: Clock; readonly random: Random };
   [Symbol.asyncDispose](): Promise<void>;

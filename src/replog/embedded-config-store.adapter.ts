@@ -9,9 +9,11 @@ import {
   addChecksum,
   boundState,
   checkEntry,
+  deleteEntry,
   type EntryRow,
   entryChecksum,
   openConfigFile,
+  putEntry,
   putState,
   type StoreRow,
 } from './config-file.adapter.ts';
@@ -211,10 +213,7 @@ function prepare(database: DatabaseSync) {
     putState: statement(putState),
     get: statement('select key, value, revision, checksum from entry where key = ?'),
     list: statement('select key, value, revision, checksum from entry where key >= ? order by key'),
-    put: statement(
-      `insert into entry(key, value, revision, checksum) values (?, ?, ?, ?) on conflict(key)
-       do update set value = excluded.value, revision = excluded.revision, checksum = excluded.checksum`,
-    ),
-    delete: statement('delete from entry where key = ?'),
+    put: statement(putEntry),
+    delete: statement(deleteEntry),
   };
 }

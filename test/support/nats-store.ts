@@ -3,7 +3,8 @@ import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { StoreHead } from '#replog/mirror/config-link.ts';
-import { MirroredConfigStore, type SeenState } from '#replog/mirror/mirrored-config-store.ts';
+import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import type { SeenState } from '#replog/mirror/saved-state.ts';
 import { NatsConfigLink, type NatsLinkOptions } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
 

@@ -99,7 +99,8 @@ export class InterNode {
 
   async #startServer(): Promise<StoreServer> {
     const { store, view, identity } = this.#deps;
-    const server = new StoreServer({ store, identity: view.cluster.uuid, bootId: identity.bootId });
+    const term = { epoch: view.revisionEpoch, founder: identity.nodeId };
+    const server = new StoreServer({ store, identity: view.cluster.uuid, term, bootId: identity.bootId });
     await server.start();
     return server;
   }

@@ -17,6 +17,26 @@ export interface StoreHead {
   readonly identity: string;
   /** The revision of the newest change. */
   readonly revision: number;
+  /** Rises when another node takes the store over without the one that had it. Absent: 1. */
+  readonly epoch?: number;
+  /** The node that stores it; absent where no single node does, and in what older versions wrote. */
+  readonly founder?: string;
+}
+
+/** The records of a store at one revision, or those that changed up to it. */
+export interface StoreContent {
+  readonly revision: number;
+  readonly records: readonly StoredRecord[];
+}
+
+/** Who stores the configuration, and since which epoch. */
+export type StoreTerm = Pick<StoreHead, 'epoch' | 'founder'>;
+
+/** Whether the first is of a later founder. Of two that took over in the same epoch, all nodes follow the one with the lower id. */
+export function supersedes(later: StoreTerm, earlier: StoreTerm): boolean {
+  const { epoch = 1, founder } = later;
+  if (epoch !== (earlier.epoch ?? 1)) return epoch > (earlier.epoch ?? 1);
+  return founder !== undefined && earlier.founder !== undefined && founder < earlier.founder;
 }
 
 export interface RecordFeed {

@@ -9,14 +9,16 @@ import { within } from '#ports/within.ts';
 import type { ConfigStore, Entry } from '../config-store.ts';
 import { WatchList } from '../watch-list.ts';
 import { ConditionalWriter } from './conditional-writer.ts';
-import { type ConfigLink, FinalError, type StoredRecord, type StoreHead } from './config-link.ts';
+import {
+  type ConfigLink,
+  FinalError,
+  type StoreContent,
+  type StoredRecord,
+  type StoreHead,
+  supersedes,
+} from './config-link.ts';
 import { Records, WentBackError } from './records.ts';
-
-/** The newest state that this node saw, over restarts. */
-export interface SeenState {
-  load(): StoreHead | null;
-  save(head: StoreHead): void;
-}
+import { SavedState, type SeenState, type StoreCopy } from './saved-state.ts';
 
 export interface MirroredStoreOptions {
   link: ConfigLink;
@@ -26,6 +28,8 @@ export interface MirroredStoreOptions {
   log: Log;
   /** How long a change waits for a connection or an election, counted from the beginning of the outage. */
   changeWaitMs?: number;
+  /** Where the records are stored, and what was found there at the start; `found` null: nothing that can be trusted. */
+  copy?: { readonly file: StoreCopy; readonly found: StoreContent | null };
 }
 
 const requestMs = 3_000;
@@ -38,13 +42,11 @@ const pauseMaxMs = 5_000;
 const defaultChangeWaitMs = 10_000;
 /** How long a change of this node waits for its record in the feed. */
 const ownChangeMs = 2_000;
-/** Delay before the newest revision is saved, so that many changes cost one write. */
-const saveMs = 1_000;
 
 export class MirroredConfigStore implements ConfigStore {
   readonly pace: { clock: Clock; random: Random };
   readonly #link: ConfigLink;
-  readonly #seen: SeenState;
+  readonly #saved: SavedState;
   readonly #log: Log;
   readonly #records: Records;
   readonly #changeWaitMs: number;
@@ -53,24 +55,39 @@ export class MirroredConfigStore implements ConfigStore {
   readonly #stopping = new AbortController();
   /** Called after each change, and when the state of the connection changes. */
   readonly #wakes = new Set<() => void>();
-  #identity: string | null;
+  /** The store that this node follows; its revision is that of the records. Null: none yet. */
+  #followed: StoreHead | null;
+  /** The records of the copy are there from the start. */
+  readonly #hasCopy: boolean;
+  /** Another member is about to take the store over: nothing is read from the founder of before. */
+  #isFenced = false;
+  #following: { stop(): void } | null = null;
+  #resting = new AbortController();
   /** Null: the mirror follows the store. */
   #problem: string | null = 'not connected yet';
   #problemSinceMs: number;
   #running: Promise<void> = Promise.resolve();
-  #saving: { cancel(): void } | null = null;
+  #isStarted = false;
   #started = Promise.withResolvers<void>();
 
-  constructor({ link, seen, clock, random, log, changeWaitMs = defaultChangeWaitMs }: MirroredStoreOptions) {
+  constructor(options: MirroredStoreOptions) {
+    const { link, seen, clock, random, log, copy, changeWaitMs = defaultChangeWaitMs } = options;
     const head = seen.load();
     this.#link = link;
-    this.#seen = seen;
     this.#log = log;
     this.#changeWaitMs = changeWaitMs;
     this.pace = { clock, random };
     this.#problemSinceMs = clock.monotonicMs();
-    this.#identity = head?.identity ?? null;
+    this.#followed = head;
     this.#records = new Records(head?.revision ?? 0);
+    const found = head === null ? null : (copy?.found ?? null);
+    this.#hasCopy = found !== null;
+    for (const record of found?.records ?? []) this.#records.take(record);
+    this.#records.revision = Math.max(this.#records.revision, found?.revision ?? 0);
+    this.#saved = new SavedState({
+      ...{ seen, copy: copy?.file ?? null, clock, log, head: () => this.head },
+      record: (key) => this.#records.get(key),
+    });
     this.#writer = new ConditionalWriter({
       ...{ link, clock, random, requestMs },
       known: (key) => this.#records.get(key),
@@ -79,7 +96,8 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   /**
-   * Resolves once the mirror has the whole store; waits for servers that cannot be reached, and calls `waiting` with the reason.
+   * Resolves once the mirror has the whole store; waits for servers that cannot be reached, and calls `waiting` with the reason. With a
+   * copy it does not wait for them.
    * @throws FinalError
    */
   async start(waiting: (reason: string) => void = () => {}): Promise<void> {
@@ -90,6 +108,32 @@ export class MirroredConfigStore implements ConfigStore {
   /** Why changes cannot be made now; null if they can. */
   get problem(): string | null {
     return this.#problem;
+  }
+
+  /** The store that this node follows, at the revision that it has seen; null: none yet. */
+  get head(): StoreHead | null {
+    return this.#followed && { ...this.#followed, revision: this.#records.revision };
+  }
+
+  /** All records that were not deleted. */
+  get state(): StoreContent {
+    return { revision: this.#records.revision, records: this.#records.list('') };
+  }
+
+  /** Reads nothing more from the present founder until `release`, except after another one took over. */
+  fence(): void {
+    this.#isFenced = true;
+    this.#following?.stop();
+  }
+
+  release(): void {
+    this.#isFenced = false;
+    this.retry();
+  }
+
+  /** Tries to connect now. */
+  retry(): void {
+    this.#resting.abort(new Error('tries again'));
   }
 
   async get<T>(key: string): Promise<Entry<T> | null> {
@@ -125,7 +169,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#started.promise.catch(() => {});
     await this.#link[Symbol.asyncDispose]();
     await this.#running;
-    if (this.#saving !== null) this.#save();
+    this.#saved.close();
   }
 
   /** Null when another write came first. Resolves once the mirror shows what decided it. */
@@ -154,7 +198,7 @@ export class MirroredConfigStore implements ConfigStore {
 
   #take(record: StoredRecord): void {
     if (!this.#records.take(record)) return;
-    this.#saveSoon();
+    this.#saved.changed(record.key);
     this.#watchers.notify(record.key, entryOf(record));
     this.#wake();
   }
@@ -179,7 +223,7 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   async #run(waiting: (reason: string) => void): Promise<void> {
-    const { clock, random } = this.pace;
+    const { random } = this.pace;
     let pauseMs = pauseMinMs;
     while (!this.#stopping.signal.aborted) {
       const reason = await this.#follow(() => {
@@ -189,10 +233,25 @@ export class MirroredConfigStore implements ConfigStore {
       if (this.#problem !== reason.message) waiting(reason.message);
       this.#fail(reason.message);
       if (reason instanceof FinalError) this.#started.reject(reason);
+      else if (this.#hasCopy) this.#startFromCopy();
       const restMs = pauseMs * (0.5 + fraction(random) / 2);
-      await clock.sleep(restMs, this.#stopping.signal).catch(() => {});
+      await this.#rest(restMs);
       pauseMs = Math.min(2 * pauseMs, pauseMaxMs);
     }
+  }
+
+  /** Changes are refused at once: the outage began before the start. */
+  #startFromCopy(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#problemSinceMs -= this.#changeWaitMs;
+    this.#started.resolve();
+  }
+
+  async #rest(restMs: number): Promise<void> {
+    this.#resting = new AbortController();
+    const ended = AbortSignal.any([this.#stopping.signal, this.#resting.signal]);
+    await this.pace.clock.sleep(restMs, ended).catch(() => {});
   }
 
   #fail(reason: string): void {
@@ -206,7 +265,6 @@ export class MirroredConfigStore implements ConfigStore {
 
   /** Connects, takes the whole state over, and follows the changes. Resolves with the reason why it ended. */
   async #follow(ready: () => void): Promise<Error> {
-    let following: { stop(): void } | null = null;
     try {
       const head = await within(this.pace.clock, requestMs, this.#link.head());
       this.#checkHead(head);
@@ -214,7 +272,7 @@ export class MirroredConfigStore implements ConfigStore {
       const whole = Promise.withResolvers<void>();
       whole.promise.catch(() => {}); // awaited below
       let state: Map<string, StoredRecord> | null = new Map();
-      following = await within(
+      this.#following = await within(
         this.pace.clock,
         requestMs,
         this.#link.follow({
@@ -227,7 +285,9 @@ export class MirroredConfigStore implements ConfigStore {
         }),
       );
       await within(this.pace.clock, resyncMs, whole.promise);
-      await this.#checkState(state, head);
+      this.#checkHead(head);
+      if (this.#isSuccessor(head)) this.#records.prepareFor(state, head.revision);
+      else await this.#checkState(state, head);
       const records = [...state.values()].sort((a, b) => a.revision - b.revision);
       state = null;
       for (const record of records) this.#take(record);
@@ -237,29 +297,44 @@ export class MirroredConfigStore implements ConfigStore {
     } catch (error) {
       return error as Error;
     } finally {
-      following?.stop();
+      this.#following?.stop();
+      this.#following = null;
     }
   }
 
   #setFollowed(head: StoreHead): void {
-    const isNew = this.#identity === null;
-    this.#identity = head.identity;
+    const isNew = this.#followed === null || this.#isSuccessor(head);
+    this.#followed = head;
+    this.#isFenced = false;
     this.#records.revision = Math.max(this.#records.revision, head.revision);
-    if (isNew) this.#save();
-    else this.#saveSoon();
+    if (isNew) this.#saved.now();
+    else this.#saved.soon();
     if (this.#problem !== 'not connected yet')
       this.#log.info('configuration.reached', { store: this.#link.name, revision: head.revision });
     this.#problem = null;
+    this.#isStarted = true;
     this.#started.resolve();
     this.#wake();
   }
 
-  #checkHead({ identity, revision }: StoreHead, known = this.#records.revision): void {
-    if (this.#identity !== null && identity !== this.#identity)
+  #checkHead(head: StoreHead, known = this.#records.revision): void {
+    const { identity, revision, epoch = 1 } = head;
+    const followed = this.#followed;
+    if (followed !== null && identity !== followed.identity)
       throw new FinalError(
-        `it is another store than before: it is named ${identity}, and this node used ${this.#identity}`,
+        `it is another store than before: it is named ${identity}, and this node used ${followed.identity}`,
       );
+    if (this.#isSuccessor(head)) return;
+    if (followed !== null && supersedes(followed, head))
+      throw new WentBackError(
+        `another founder took it over in epoch ${followed.epoch}, and it is of ${epoch}`,
+      );
+    if (this.#isFenced) throw new Error('another member of the cluster is taking the configuration over');
     if (revision < known) throw new WentBackError(`its newest revision is ${revision}, and was ${known}`);
+  }
+
+  #isSuccessor(head: StoreHead): boolean {
+    return this.#followed !== null && supersedes(head, this.#followed);
   }
 
   async #checkState(state: Map<string, StoredRecord>, head: StoreHead): Promise<void> {
@@ -310,21 +385,6 @@ export class MirroredConfigStore implements ConfigStore {
     this.#stopping.signal.removeEventListener('abort', stop);
     timer.cancel();
     return this.#stopping.signal.aborted ? 'it is closed' : reason;
-  }
-
-  #saveSoon(): void {
-    this.#saving ??= this.pace.clock.after(saveMs, () => this.#save());
-  }
-
-  #save(): void {
-    this.#saving?.cancel();
-    this.#saving = null;
-    if (this.#identity === null) return;
-    try {
-      this.#seen.save({ identity: this.#identity, revision: this.#records.revision });
-    } catch (error) {
-      this.#log.warn('configuration.seen_not_kept', { reason: (error as Error).message });
-    }
   }
 }
 

@@ -35,6 +35,14 @@ export class Records {
     this.#byKey.delete(key);
   }
 
+  /** Makes the state of a founder that took over acceptable as a whole: what it lacks is deleted, and nothing here counts as newer. */
+  prepareFor(state: Map<string, StoredRecord>, revision: number): void {
+    for (const { key } of this.missingFrom(state))
+      state.set(key, { key, json: null, revision, writes: null });
+    for (const { key, revision: taken } of state.values())
+      if ((this.#byKey.get(key)?.revision ?? 0) >= taken) this.#byKey.delete(key);
+  }
+
   /** Records that the given state of the store does not contain. */
   missingFrom(state: ReadonlyMap<string, StoredRecord>): StoredRecord[] {
     return [...this.#byKey.values()].filter(({ key }) => !state.has(key));

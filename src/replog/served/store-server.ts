@@ -2,7 +2,7 @@
 // writes of each key since its start, so that a node whose answer was lost learns the outcome of its write.
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ConfigStore, Entry } from '../config-store.ts';
-import type { StoredRecord } from '../mirror/config-link.ts';
+import type { StoredRecord, StoreTerm } from '../mirror/config-link.ts';
 import type { Channel, FounderReply, FounderRequest, Stranger } from './channel.ts';
 
 export interface StoreServerOptions {
@@ -10,6 +10,8 @@ export interface StoreServerOptions {
   store: ConfigStore;
   /** The id of the store. */
   identity: string;
+  /** Who stores it, and since which epoch. */
+  term?: StoreTerm;
   /** New at each start. */
   bootId: string;
 }
@@ -104,8 +106,8 @@ export class StoreServer {
   }
 
   #head() {
-    const { store, identity, bootId } = this.#options;
-    return { identity, revision: store.revision(), memory: bootId };
+    const { store, identity, bootId, term } = this.#options;
+    return { identity, revision: store.revision(), memory: bootId, ...term };
   }
 
   async #follow(send: (reply: FounderReply) => void, id: number): Promise<{ stop(): void }> {

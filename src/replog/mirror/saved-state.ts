@@ -1,0 +1,82 @@
+// What a mirror stores on disk, a second after it changed so that many changes cost one write: the newest state seen, and a copy of all records.
+import type { Clock, Timer } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import type { StoreContent, StoredRecord, StoreHead } from './config-link.ts';
+
+/** The newest state that this node saw, over restarts. */
+export interface SeenState {
+  load(): StoreHead | null;
+  save(head: StoreHead): void;
+}
+
+/** The whole store as this node last saw it, on its disk. */
+export interface StoreCopy {
+  /** Writes changed records, durably. */
+  save(changed: StoreContent): void;
+  close(): void;
+}
+
+export interface SavedStateDeps {
+  seen: SeenState;
+  copy: StoreCopy | null;
+  /** Null: nothing was seen yet. */
+  head: () => StoreHead | null;
+  record: (key: string) => StoredRecord | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+const saveMs = 1_000;
+
+export class SavedState {
+  readonly #deps: SavedStateDeps;
+  /** Keys whose records are not in the copy yet. */
+  readonly #unsaved = new Set<string>();
+  #timer: Timer | null = null;
+
+  constructor(deps: SavedStateDeps) {
+    this.#deps = deps;
+  }
+
+  changed(key: string): void {
+    if (this.#deps.copy !== null) this.#unsaved.add(key);
+    this.soon();
+  }
+
+  soon(): void {
+    this.#timer ??= this.#deps.clock.after(saveMs, () => this.now());
+  }
+
+  /** The copy first: one that is older than the newest state seen is never used. */
+  now(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const head = this.#deps.head();
+    if (head === null) return;
+    const { seen, log } = this.#deps;
+    try {
+      this.#saveCopy(head);
+      seen.save(head);
+    } catch (error) {
+      log.warn('configuration.seen_not_kept', { reason: (error as Error).message });
+    }
+  }
+
+  close(): void {
+    if (this.#timer !== null) this.now();
+    try {
+      this.#deps.copy?.close();
+    } catch (error) {
+      this.#deps.log.warn('configuration.seen_not_kept', { reason: (error as Error).message });
+    }
+  }
+
+  #saveCopy({ revision }: StoreHead): void {
+    const { copy, record } = this.#deps;
+    if (copy === null) return;
+    const keys = [...this.#unsaved];
+    const deleted = (key: string): StoredRecord => ({ key, json: null, revision, writes: null });
+    copy.save({ revision, records: keys.map((key) => record(key) ?? deleted(key)) });
+    for (const key of keys) this.#unsaved.delete(key);
+  }
+}
