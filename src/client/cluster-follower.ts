@@ -33,8 +33,8 @@ export class ClusterFollower implements ChangesFollower {
   }
 
   start(): void {
-    this.watch ??= this.options.routes.onChange(() => this.arrange());
-    this.arrange();
+    this.watch ??= this.options.routes.onChange(() => this.updateFollowers());
+    this.updateFollowers();
   }
 
   async stop(): Promise<void> {
@@ -55,12 +55,12 @@ export class ClusterFollower implements ChangesFollower {
     for (const { follower } of this.byNode.values()) follower.resume();
   }
 
-  /** One arrangement at a time: the later one finds what the earlier one left. */
-  private arrange(): void {
-    this.work = this.work.then(() => this.arrangeNow());
+  /** One change of the followers at a time, in order. */
+  private updateFollowers(): void {
+    this.work = this.work.then(() => this.updateFollowersNow());
   }
 
-  private async arrangeNow(): Promise<void> {
+  private async updateFollowersNow(): Promise<void> {
     if (this.isStopped) return;
     const wanted = this.wanted();
     const ending = [...this.byNode].filter(([node, { place }]) => wanted.get(node)?.place !== place);

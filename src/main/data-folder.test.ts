@@ -11,9 +11,9 @@ test('stores the administrator of `divan up` encrypted, in a file that only its 
   const path = join(parent, 'data');
   const administrator = { username: 'Administrator', password: 'made-up-password' };
   const folder = DataFolder.open(path, realRandom);
-  assert.equal(folder.madeAdministrator(), null);
+  assert.equal(folder.generatedAdministrator(), null);
   folder.keepAdministrator(administrator);
-  assert.deepEqual(DataFolder.open(path, realRandom).madeAdministrator(), administrator);
+  assert.deepEqual(DataFolder.open(path, realRandom).generatedAdministrator(), administrator);
   for (const file of ['secret.key', 'administrator.sealed']) {
     assert.equal(statSync(join(path, file)).mode & 0o777, 0o600);
     assert.ok(!readFileSync(join(path, file), 'latin1').includes(administrator.password));

@@ -127,7 +127,7 @@ export class DataFolder {
   }
 
   /** The administrator that `divan up` created on first start, if any. */
-  madeAdministrator(): { username: string; password: string } | null {
+  generatedAdministrator(): { username: string; password: string } | null {
     const path = join(this.path, passwordFile);
     if (!existsSync(path)) return null;
     return JSON.parse(this.secrets().open(purpose, readFileSync(path, 'utf8'))) as {

@@ -86,7 +86,7 @@ async function startNode(
     held.release();
   });
   try {
-    const credentials = wanted ?? folder.madeAdministrator() ?? (makePassword ? generated() : null);
+    const credentials = wanted ?? folder.generatedAdministrator() ?? (makePassword ? generated() : null);
     // The port opens before the administrator is set: no other client may set one meanwhile.
     if (credentials !== null && !isJoining) opened.node.manager.reserveFor(credentials);
     await opened.node.start();

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { created, operator } from '../support/cloud-operator.ts';
+import { createToken, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 
 async function aProject(cloud: CloudProcess, name: string): Promise<string> {
@@ -15,10 +15,10 @@ test('permits each role its operations, and lists what it may read', async () =>
   await using cloud = await CloudProcess.start();
   const [mine, other] = [await aProject(cloud, 'mine'), await aProject(cloud, 'other')];
   const tokens = {
-    organizationOwner: created(cloud, '--role', 'organizationOwner').token,
-    projectOwner: created(cloud, '--role', 'projectOwner', '--project', mine).token,
-    projectViewer: created(cloud, '--role', 'projectViewer', '--project', mine).token,
-    reader: created(cloud, '--role', 'reader').token,
+    organizationOwner: createToken(cloud, '--role', 'organizationOwner').token,
+    projectOwner: createToken(cloud, '--role', 'projectOwner', '--project', mine).token,
+    projectViewer: createToken(cloud, '--role', 'projectViewer', '--project', mine).token,
+    reader: createToken(cloud, '--role', 'reader').token,
   };
   const cluster = (projectId: string) => ({
     name: 'x',
@@ -108,7 +108,7 @@ test('permits each role its operations, and lists what it may read', async () =>
 
 test('accepts signed requests, and names what is wrong in others', async () => {
   await using cloud = await CloudProcess.start();
-  const { accessKey, secretKey } = created(cloud, '--role', 'reader');
+  const { accessKey, secretKey } = createToken(cloud, '--role', 'reader');
   const path = '/v2/clouds?perPage=5';
   const now = Math.floor(Date.now() / 1000);
   const send = async (change: {
@@ -153,7 +153,7 @@ test('accepts signed requests, and names what is wrong in others', async () => {
 
 test('accepts a token until it is revoked, and the start token until the next start', async () => {
   await using cloud = await CloudProcess.start();
-  const { id, token } = created(cloud, '--role', 'reader', '--expires', '1h');
+  const { id, token } = createToken(cloud, '--role', 'reader', '--expires', '1h');
   assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
   const listed = operator(cloud, 'token', 'list');
   assert.match(listed.stdout, new RegExp(id));
@@ -171,7 +171,7 @@ test('applies changes of operators from the next request on, despite cached answ
   await using cloud = await CloudProcess.start();
   const clouds = async (): Promise<string[]> =>
     (await cloud.request('GET', '/v2/clouds')).body.data.map(({ name }: { name: string }) => name);
-  const { token, id } = created(cloud, '--role', 'reader');
+  const { token, id } = createToken(cloud, '--role', 'reader');
   for (let i = 0; i < 20; i++) {
     assert.deepEqual(await clouds(), ['local']);
     assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 200);
@@ -181,7 +181,7 @@ test('applies changes of operators from the next request on, despite cached answ
   assert.deepEqual(await clouds(), ['east', 'local']);
   assert.equal(operator(cloud, 'token', 'revoke', id).status, 0);
   assert.equal((await cloud.request('GET', '/v2/clouds', undefined, token)).status, 401);
-  const { token: another } = created(cloud, '--role', 'reader');
+  const { token: another } = createToken(cloud, '--role', 'reader');
   assert.equal((await cloud.request('GET', '/v2/clouds', undefined, another)).status, 200);
 });
 

@@ -7,7 +7,7 @@ import { createApi } from '#cloud/http/api.ts';
 import { silentLog } from '#ports/log.ts';
 import { aCluster } from '../support/cloud-cluster.ts';
 import type { CloudDescription } from '../support/cloud-description.ts';
-import { created } from '../support/cloud-operator.ts';
+import { createToken } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { printedSeed } from '../support/seed.ts';
 
@@ -135,7 +135,7 @@ describe('hostile requests', () => {
       `/v2/clusters?projectId=${upper.projectId}&cloudId=${upper.cloudId}`,
     );
     assert.equal(listed.body.cursor.pages.totalItems, 1);
-    const owner = created(cloud, '--role', 'projectOwner', '--project', projectId);
+    const owner = createToken(cloud, '--role', 'projectOwner', '--project', projectId);
     const made = await cloud.request('POST', '/v2/clusters', { name: 'upper', ...upper }, owner.token);
     assert.equal(made.status, 202, JSON.stringify(made.body));
     const { body } = await cloud.request('GET', made.headers.get('location') as string);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { aCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
-import { created, operator } from '../support/cloud-operator.ts';
+import { createToken, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { cloudSuite } from '../support/cloud-suite.ts';
 import { needs } from '../support/needs.ts';
@@ -93,7 +93,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     const status = async (token: string): Promise<number> =>
       (await other.request('GET', '/v2/clouds', undefined, token)).status;
     for (let i = 0; i < 3; i++) {
-      const { token, id } = created(one, '--role', 'reader', ...args);
+      const { token, id } = createToken(one, '--role', 'reader', ...args);
       assert.deepEqual([await status(token), await status(token)], [200, 200]);
       if (i === 0) assert.equal(operator(one, 'token', 'revoke', id, ...args).status, 0);
       else await client.query('update tokens set revoked_at = 1 where id = $1', [id]);

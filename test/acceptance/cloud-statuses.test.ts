@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { aCluster, hostedCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
-import { created } from '../support/cloud-operator.ts';
+import { createToken } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 
 /** The statuses of the specification without 500. */
@@ -82,11 +82,11 @@ describe('statuses', () => {
     operation = made.headers.get('divan-operation')?.split('/').at(-1) as string;
     hosted = (await untilStatus(cloud, location, 'healthy')).id;
     const [other, gone] = [await project('other'), await project('gone')];
-    const token = (role: string, of: string) => created(cloud, '--role', role, '--project', of).token;
+    const token = (role: string, of: string) => createToken(cloud, '--role', role, '--project', of).token;
     tokens = {
       projectOwner: token('projectOwner', projectId),
       projectViewer: token('projectViewer', projectId),
-      reader: created(cloud, '--role', 'reader').token,
+      reader: createToken(cloud, '--role', 'reader').token,
       otherOwner: token('projectOwner', other),
       orphan: token('projectOwner', gone),
     };

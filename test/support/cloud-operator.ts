@@ -12,7 +12,7 @@ export function operator(cloud: { dataDir: string }, ...words: string[]) {
 }
 
 /** Creates a token by the operator's command. */
-export function created(cloud: { dataDir: string }, ...words: string[]) {
+export function createToken(cloud: { dataDir: string }, ...words: string[]) {
   const { stdout, stderr, status } = operator(cloud, 'token', 'create', '--json', ...words);
   assert.equal(status, 0, stderr);
   return JSON.parse(stdout) as { id: string; token: string; accessKey: string; secretKey: string };

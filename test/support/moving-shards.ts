@@ -6,8 +6,8 @@ import type { Random } from './random.ts';
 const named = (names: string) => names.split(' ').map((id) => ({ id, group: 'Group 1' }));
 const bootOf = (node: string): string => `boot of ${node}`;
 
-/** The map once no change is due: each active is confirmed, all copies are in sync. */
-export function rested(map: BucketMap): BucketMap {
+/** The map when no shard moves: each active is confirmed, all copies are in sync. */
+export function stable(map: BucketMap): BucketMap {
   const shards = map.shards.map(({ epoch, chain }) => ({
     ...{ epoch, chain, confirmed: bootOf(map.nodes[chain[0] as number] as string) },
     inSync: chain

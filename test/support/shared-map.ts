@@ -3,7 +3,7 @@
 import { MapWriter } from '#cluster/agent/map-writer.ts';
 import { wantedShards } from '#cluster/agent/wanted-shards.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '#cluster/config/cluster-state.ts';
-import { advance, isResting, startMoves } from '#cluster/orchestrator/shard-moves.ts';
+import { advance, isComplete, startMoves } from '#cluster/orchestrator/shard-moves.ts';
 import type { ShardSpec } from '#kv/admin.ts';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
@@ -58,7 +58,7 @@ export class SharedMap {
       const entry = await this.store.get<BucketMap>(key);
       const next = entry && advance(entry.value, movesPerNode);
       if (entry && next) await this.store.put(key, next, entry.revision);
-      else if (entry && isResting(entry.value)) return;
+      else if (entry && isComplete(entry.value)) return;
       await this.#clock.sleep(everyMs);
     }
   }

@@ -3,7 +3,7 @@
 
 import type { RestFields, RestReply } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
-import { InTurn } from '#ports/in-turn.ts';
+import { KeyedQueue } from '#ports/keyed-queue.ts';
 import type { Random } from '#ports/random.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
 import { type ClusterSpec, servicesOf } from '../clusters/cluster-spec.ts';
@@ -43,7 +43,7 @@ export interface DatabaseUsersOptions {
 export class DatabaseUsersService {
   private readonly options: DatabaseUsersOptions;
   /** One change per user at a time, so that the node's last state equals the store's. */
-  private readonly changesByUser = new InTurn();
+  private readonly changesByUser = new KeyedQueue();
 
   constructor(options: DatabaseUsersOptions) {
     this.options = options;

@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import { namedShard } from '../topology/named-shard.ts';
+import { promotedShard } from '../topology/promoted-shard.ts';
 import { wantedShards } from './wanted-shards.ts';
 
 /** The actives of other nodes write the same key. */
@@ -78,13 +78,13 @@ export class MapWriter {
     if (placement.epoch !== change.epoch) return null;
     if (change.kind === 'stop') {
       const { confirmed, ...rest } = placement;
-      // One that was named and has not confirmed did not serve: whether the active before it has stopped stays as it is.
+      // An active that has not confirmed its promotion has not served: whether the one before it has stopped stays as it is.
       const stopped = confirmed === undefined ? rest : { ...rest, stopped: change.epoch };
       const successor = change.successor === undefined ? -1 : nodes.indexOf(change.successor);
       const isMember = placement.inSync?.some(([position]) => position === successor) ?? false;
       if (!isMember) return confirmed === undefined ? null : stopped;
       const goal = map.forward?.chains[change.shard] ?? [];
-      return namedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
+      return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
     const inSync: InSync = placement.inSync ?? [[own, bootId]];

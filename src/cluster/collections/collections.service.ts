@@ -2,7 +2,7 @@
 
 import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Clock } from '#ports/clock.ts';
-import { InTurn } from '#ports/in-turn.ts';
+import { KeyedQueue } from '#ports/keyed-queue.ts';
 import { type ChangeOptions, type ConfigStore, update } from '#replog/config-store.ts';
 import {
   freshManifest,
@@ -34,7 +34,7 @@ export interface CollectionsDeps {
 export class CollectionsService {
   readonly #deps: CollectionsDeps;
   /** Runs changes one at a time: each manifest has its own key, but the limits apply to all of them together. */
-  readonly #changes = new InTurn();
+  readonly #changes = new KeyedQueue();
 
   constructor(deps: CollectionsDeps) {
     this.#deps = deps;

@@ -15,8 +15,8 @@ export function metricsRoutes({ registry, view }: MetricsRoutesDeps): BoundRoute
   return [
     bind(contract.GetMetrics, async (_, { headers }) => {
       const samples = await registry.collect();
-      const isOpen = String(headers['accept'] ?? '').includes('application/openmetrics-text');
-      const [text, type] = isOpen
+      const isOpenMetrics = String(headers['accept'] ?? '').includes('application/openmetrics-text');
+      const [text, type] = isOpenMetrics
         ? [openMetricsText(samples), openMetricsType]
         : [prometheusText(samples), prometheusType];
       return reply.text(text, 200, { 'Content-Type': type });

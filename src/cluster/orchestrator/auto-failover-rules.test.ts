@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aCluster } from '../../../test/support/cluster.ts';
-import { planned, rested } from '../../../test/support/moving-shards.ts';
+import { planned, stable } from '../../../test/support/moving-shards.ts';
 import type { BucketMap, NodeState } from '../config/cluster-state.ts';
 import { decideFailover, type FailoverSituation } from './auto-failover-rules.ts';
 
@@ -24,7 +24,7 @@ function decided(names: string, changes: Partial<FailoverSituation> = {}) {
 }
 
 const bucket = (names: string, replicas: number, change = (map: BucketMap) => map) => ({
-  buckets: [{ name: 'b', map: change(rested(planned(names, replicas))) }],
+  buckets: [{ name: 'b', map: change(stable(planned(names, replicas))) }],
 });
 
 describe('the rules of automatic failover', () => {

@@ -15,7 +15,7 @@ export interface FailoverSituation {
   readonly active: readonly NodeState[];
   /** Ids of the active nodes that do not answer or whose disk fails. */
   readonly down: readonly string[];
-  /** Ids of those of them that have been so for the whole time that the settings say. */
+  /** Ids of the nodes that have been down for the time that the settings require. */
   readonly ready: readonly string[];
   /** How many of the active nodes the orchestrator hears, itself included. */
   readonly reached: number;

@@ -5,7 +5,7 @@ import { realRandom } from '#ports/random.ts';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster } from '../../../test/support/cluster.ts';
-import { planned, reacted, rested } from '../../../test/support/moving-shards.ts';
+import { planned, reacted, stable } from '../../../test/support/moving-shards.ts';
 import { randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { SimulatedNet } from '../../../test/support/simulated-net.ts';
@@ -44,7 +44,7 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
   await store.put(clusterKey, aCluster({ nodes: ids.map(nodeNamed) }), 0);
   const record = { uuid: 'b', name: 'b', type: 'native', state: 'ready', replicaNumber: replicas };
   await store.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: { b: record } }, 0);
-  await store.put(mapKey('b'), rested(planned(names, replicas)), 0);
+  await store.put(mapKey('b'), stable(planned(names, replicas)), 0);
   const failoverSettings = new FailoverSettingsService(new SettingsStore(store));
   await failoverSettings.changeAutoFailover({ timeout: 5, ...settings });
   const view = new ClusterView(store, ids[0] as string);

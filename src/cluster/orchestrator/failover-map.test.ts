@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { planned, rested } from '../../../test/support/moving-shards.ts';
+import { planned, stable } from '../../../test/support/moving-shards.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { type CopyPosition, failoverMap, withoutNodes } from './failover-map.ts';
 
@@ -30,14 +30,14 @@ const whole: ShardPlacement = {
 };
 
 describe('failover of a map', () => {
-  it('names a member of the in-sync set with the next epoch, and leaves the set as it is', () => {
+  it('promotes a member of the in-sync set with the next epoch, and leaves the set as it is', () => {
     const { shard, unsafe, lost } = failedOver(whole, 'a');
     const { confirmed: _, ...rest } = whole;
     assert.deepEqual(shard, { ...rest, epoch: 5, chain: [1, 2, -1] });
     assert.deepEqual([unsafe, lost], [[], []]);
   });
 
-  it('names the member that is furthest, by epoch and then by seqno', () => {
+  it('promotes the member that is furthest, by epoch and then by seqno', () => {
     const positions = { b: at(3, 900), c: at(4, 20) };
     assert.deepEqual(failedOver(whole, 'a', { positions }).shard.chain, [2, 1, -1]);
     const even = { b: at(4, 21), c: at(4, 20) };
@@ -51,7 +51,7 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(whole, 'd').shard, whole);
   });
 
-  it('never names a copy that is not in sync, unless that is allowed', () => {
+  it('never promotes a copy that is not in sync, unless that is allowed', () => {
     const behind: ShardPlacement = { ...whole, inSync: [[0, 'boot a']] };
     const refused = failedOver(behind, 'a');
     assert.deepEqual([refused.shard, refused.unsafe], [behind, [0]]);
@@ -68,7 +68,7 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(whole, 'a b c').lost, [0]);
   });
 
-  it('takes part in a move: copies that are on their way may be named, and those of failed nodes are dropped', () => {
+  it('during a move: incoming copies may be promoted, and those of failed nodes are dropped', () => {
     const moving: ShardPlacement = {
       ...{ epoch: 4, chain: [0], incoming: [1, 2], successor: 1, confirmed: 'boot a' },
       inSync: [
@@ -85,8 +85,8 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(moving, 'c').shard, { ...moving, incoming: [1] });
   });
 
-  it('leads a graceful failover to the other nodes of each shard, without new copies', () => {
-    const map = rested(planned('a b c', 1));
+  it('a graceful failover leaves each shard on its other nodes, without new copies', () => {
+    const map = stable(planned('a b c', 1));
     const goal = withoutNodes(map, ['a']);
     goal.shards.forEach(({ chain }, index) => {
       const others = (map.shards[index] as ShardPlacement).chain.filter((node) => map.nodes[node] !== 'a');

@@ -1,9 +1,9 @@
-// What a failover makes of a bucket's map: another member of the in-sync set is named for each shard whose active has failed, and the
-// failed nodes leave all chains.
+// A bucket's map after a failover: for each shard whose active has failed another member of the in-sync set is promoted, and the failed
+// nodes leave all chains.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 import { paddedChain } from '../topology/vbucket-map.ts';
 
-/** How far a copy of a shard is: later ones keep more of what was never acknowledged as durable. */
+/** How far a copy of a shard is. The furthest one loses the fewest of the writes that were not durable. */
 export interface CopyPosition {
   readonly epoch: number;
   readonly seqno: number;
@@ -14,7 +14,7 @@ export interface FailoverOptions {
   readonly failed: readonly string[];
   /** The position of a node's copy; null where it is not known. */
   readonly position: (node: string, shard: number) => CopyPosition | null;
-  /** Names a copy that may lack durable writes where no other is left. */
+  /** Promotes a copy that may lack durable writes where no other is left. */
   readonly allowUnsafe: boolean;
 }
 
@@ -38,13 +38,13 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
       lost.push(index);
       return { epoch: shard.epoch + 1, chain: shard.chain.map(() => -1) };
     }
-    const heirs = live.filter((node) => isInSync(shard, node));
-    if (heirs.length === 0) unsafe.push(index);
-    if (heirs.length === 0 && !options.allowUnsafe) return shard;
-    const heir = furthest(heirs.length > 0 ? heirs : live, (node) =>
-      options.position(map.nodes[node] ?? '', index),
+    const inSync = live.filter((node) => isInSync(shard, node));
+    if (inSync.length === 0) unsafe.push(index);
+    if (inSync.length === 0 && !options.allowUnsafe) return shard;
+    const node = furthest(inSync.length > 0 ? inSync : live, (candidate) =>
+      options.position(map.nodes[candidate] ?? '', index),
     );
-    return named(shard, heir, live, heirs.length > 0);
+    return promoted(shard, node, live, inSync.length > 0);
   });
   return { map: { ...map, shards }, unsafe, lost };
 }
@@ -62,7 +62,7 @@ export function withoutNodes(map: BucketMap, leaving: readonly string[]): Bucket
   return { nodes: map.nodes, shards };
 }
 
-/** Clients see no copies that are on their way, so that these come last. */
+/** Incoming copies come last: clients do not know them, and they may be incomplete. */
 const liveOf = ({ chain, incoming = [] }: ShardPlacement, failed: readonly number[]): number[] =>
   [...chain, ...incoming].filter((node) => node >= 0 && !failed.includes(node));
 
@@ -79,21 +79,21 @@ function withChain(shard: ShardPlacement, live: readonly number[]): ShardPlaceme
   };
 }
 
-function named(
+function promoted(
   shard: ShardPlacement,
-  heir: number,
+  active: number,
   live: readonly number[],
   isWhole: boolean,
 ): ShardPlacement {
   const { confirmed: _, successor: __, stopped: ___, incoming: ____, inSync, ...rest } = shard;
-  const others = live.filter((node) => node !== heir);
+  const others = live.filter((node) => node !== active);
   const incoming = others.slice(shard.chain.length - 1);
   return {
     ...rest,
     epoch: shard.epoch + 1,
-    chain: paddedChain([heir, ...others], shard.chain.length),
+    chain: paddedChain([active, ...others], shard.chain.length),
     ...(incoming.length > 0 && { incoming }),
-    // Naming leaves the in-sync set as it is; a copy that was never in it begins one of its own.
+    // A member of the in-sync set keeps the set; a copy outside of it begins a new one.
     ...(isWhole && inSync && { inSync }),
   };
 }

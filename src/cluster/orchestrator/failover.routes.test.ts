@@ -148,7 +148,7 @@ describe('nodes that were failed over', () => {
     assert.deepEqual(await call('reFailOver', { otpNode }), [400, '']);
   });
 
-  it('are named rightly, or the call is refused', async (t) => {
+  it('must have a valid name, or the call is refused', async (t) => {
     const { call, manager } = await managed(nodeNamed('b', { membership: 'inactiveAdded' }));
     t.after(() => manager.stop());
     const type = '{"recoveryType":"recovery type must be either \'delta\' or \'full\'"}';

@@ -11,7 +11,7 @@ import { failoverRefusals } from '../refusals/failover.refusals.ts';
 import { failoverPlan } from './failover-plan.ts';
 import { isDataNode } from './members.ts';
 
-/** Another node has to become the orchestrator first where that one has failed. */
+/** If the failed node is the orchestrator, another node must become it first. */
 const waitMs = 60_000;
 
 export interface FailoverServiceDeps {
@@ -93,7 +93,7 @@ export class FailoverService {
     });
   }
 
-  /** Two data nodes have no third one that could say which of them is cut off. */
+  /** Of two data nodes neither can know whether the other is down or cut off. */
   #refuseUnsafe({ nodes }: ClusterState, failing: readonly NodeState[]): void {
     const active = nodes.filter(isActive);
     const reached = active.filter(

@@ -72,7 +72,7 @@ export class Orchestration {
       ...{ nodeId: identity.nodeId, clock: deps.clock },
       diskFailsMs: () => disk.failsMs(),
       nodes: () => view.cluster.nodes.map(({ uuid }) => uuid),
-      // A lost heartbeat is what the other node detects.
+      // Errors are ignored: the other node detects missing heartbeats.
       send: (to, heartbeat) => {
         const sent = { ...heartbeat, ...this.#founderPort() };
         peers.ask(to, 'heartbeat', sent, heartbeatMs).catch(() => {});
@@ -85,7 +85,7 @@ export class Orchestration {
       isDown: (node) => this.#heartbeats.isDown(node),
       ended: (outcome, plan) => {
         rebalanceEnded(outcome, deps.store, deps.events);
-        // A failover that is not counted permits one more, which an administrator limits by the settings.
+        // If the count cannot be written, the cluster may do one automatic failover more than the settings permit.
         this.#autoFailover.ended(outcome, plan).catch(() => {});
       },
       retries: () => view.setting(retrySetting, retryDefaults),
@@ -109,7 +109,7 @@ export class Orchestration {
     membership?.founderMoved(founderPort);
   }
 
-  /** Members find the configuration only there. */
+  /** The founder's heartbeats name the port at which it serves the configuration. */
   #founderPort(): { founderPort?: number } {
     const { view, identity } = this.#deps;
     return view.cluster.founder === identity.nodeId ? { founderPort: view.self.ports.distTLS } : {};
@@ -141,15 +141,15 @@ export class Orchestration {
   stop(): void {
     this.#watch?.stop();
     this.#rebalancer.stop();
-    this.#rest();
+    this.#pause();
   }
 
-  /** Looks soon whether the orchestrator has something to do. */
+  /** Makes the orchestrator check for work now. */
   wake(): void {
     this.#rebalancer.wake();
   }
 
-  /** Whether this node has heard that one lately. */
+  /** Whether this node recently got a heartbeat of that node. */
   hears(node: string): boolean {
     return this.#heartbeats.hears(node);
   }
@@ -162,7 +162,7 @@ export class Orchestration {
 
   #follow(): void {
     const isAlone = this.#deps.view.cluster.nodes.length === 1;
-    if (isAlone) this.#rest();
+    if (isAlone) this.#pause();
     else this.#run();
   }
 
@@ -175,7 +175,7 @@ export class Orchestration {
     this.#retries.start();
   }
 
-  #rest(): void {
+  #pause(): void {
     this.#isRunning = false;
     this.#lease.stop();
     this.#heartbeats.stop();

@@ -41,7 +41,7 @@ interface Seen {
 export class OrchestratorLease {
   readonly #deps: LeaseDeps;
   #seen: Seen | null = null;
-  /** When the write was sent that made, or kept, this node the orchestrator. */
+  /** When this node sent its last successful write of the key. */
   #heldSinceMs: number | null = null;
   #term: number | null = null;
   #timer: Timer | null = null;

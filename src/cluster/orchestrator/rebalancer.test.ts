@@ -6,7 +6,7 @@ import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import { aCluster } from '../../../test/support/cluster.ts';
 import { FaultyConfigStore, StoreHistory } from '../../../test/support/faulty-config-store.ts';
-import { planned, reacted, rested } from '../../../test/support/moving-shards.ts';
+import { planned, reacted, stable } from '../../../test/support/moving-shards.ts';
 import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
@@ -48,7 +48,7 @@ async function cluster(names: string, on: string, random: Random = randomFrom(5)
     { uuid, name: uuid, type: 'native', state: 'ready', replicaNumber: 1 },
   ]);
   await server.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: Object.fromEntries(records) }, 0);
-  for (const uuid of buckets) await server.put(mapKey(uuid), rested(planned(on, 1)), 0);
+  for (const uuid of buckets) await server.put(mapKey(uuid), stable(planned(on, 1)), 0);
   const data = async (): Promise<void> => {
     for (const { key, value, revision } of await server.list<BucketMap>(mapPrefix)) {
       const next = reacted(value, random, 50);
@@ -266,7 +266,7 @@ describe('the rebalancer', () => {
     await checkMaps(map, ['b', 'c']);
   });
 
-  it('fails a dead node over: another member of each in-sync set is named', async () => {
+  it('fails a dead node over: another member of each in-sync set is promoted', async () => {
     const { down, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b c');
     const before = await map('first');
     down.add('a');

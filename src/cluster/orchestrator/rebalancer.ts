@@ -24,7 +24,7 @@ import { withCounter } from './counters.ts';
 import { failoverMap, withoutNodes } from './failover-map.ts';
 import { dataNodes } from './members.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
-import { advance, endMoves, isResting, startMoves, stopMoves } from './shard-moves.ts';
+import { advance, endMoves, isComplete, startMoves, stopMoves } from './shard-moves.ts';
 
 const roundMs = 250;
 /** A node that does not answer for so long ends the rebalance. */
@@ -71,7 +71,7 @@ export class Rebalancer {
     this.#timer?.cancel();
   }
 
-  /** Looks soon whether there is something to do. */
+  /** Starts the rebalance that the configuration requests, if there is one and none runs. */
   wake(): void {
     const isDue = this.#deps.view.cluster.balance !== undefined && this.#deps.term() !== null;
     if (!isDue || this.#isRunning || this.#isStopped) return;
@@ -88,7 +88,7 @@ export class Rebalancer {
       await clock.sleep(roundMs);
     }
     this.#isRunning = false;
-    // A plan that came meanwhile is carried out; one of a later orchestrator is still there each time.
+    // A plan that was written meanwhile is carried out; one that belongs to a later orchestrator is only looked up.
     if (!this.#isStopped) clock.after(roundMs, () => this.wake());
   }
 
@@ -105,7 +105,7 @@ export class Rebalancer {
     const found = await this.#maps();
     if (found === null) return true;
     for (const { entry, bucket } of found.maps) {
-      if (!(await this.#carryOn(cluster, plan, bucket, entry))) return true;
+      if (!(await this.#moveShards(cluster, plan, bucket, entry))) return true;
     }
     return !(await this.#clear(found)) || !(await this.#end(plan));
   }
@@ -146,8 +146,8 @@ export class Rebalancer {
     return maps.length === mapped.length ? { buckets, maps } : null;
   }
 
-  /** Takes the bucket's next steps; true: it is where it is to be. */
-  async #carryOn(
+  /** Takes the next steps of the bucket; true: all its shards are on their planned nodes. */
+  async #moveShards(
     cluster: ClusterState,
     plan: RebalancePlan,
     bucket: StoredBucket,
@@ -158,13 +158,13 @@ export class Rebalancer {
     const isStart = map.forward?.plan === plan.id && entry.value.forward?.plan !== plan.id;
     if (isStart && !(await this.#change(plan.id, (found) => found))) return false;
     const isOver = plan.stopping !== undefined && this.#isOverdue();
-    if (isOver || (map === entry.value && isResting(map))) return true;
+    if (isOver || (map === entry.value && isComplete(map))) return true;
     const next = advance(map, this.#deps.movesPerNode()) ?? map;
     if (next !== entry.value) await this.#put(entry, next);
     return false;
   }
 
-  /** Takes the failed nodes out of the map; true: they are. */
+  /** Removes the failed nodes from the map; true: the map has none of them. */
   async #failOver(plan: RebalancePlan, bucket: StoredBucket, entry: Entry<BucketMap>): Promise<boolean> {
     const { failing = [], allowUnsafe = false } = plan;
     const positions = failing.map((id) => entry.value.nodes.indexOf(id));
@@ -201,8 +201,8 @@ export class Rebalancer {
   }
 
   /**
-   * Removes the goals from the maps. Writes each of them, and the list of buckets, since only that proves that they are as they were read;
-   * false: one is not.
+   * Removes the goals from the maps. Writes each map and the list of buckets, because reads may be stale and only a write proves that
+   * they were not changed; false: one was.
    */
   async #clear({ buckets, maps }: Maps): Promise<boolean> {
     const { store, term } = this.#deps;
@@ -213,7 +213,7 @@ export class Rebalancer {
     return (await store.put(bucketsKey, buckets.value, buckets.revision)) !== null;
   }
 
-  /** Another write that came first is seen by the next round. */
+  /** If another write came first, the next round reads it. */
   async #put({ key, revision }: Entry<BucketMap>, map: BucketMap): Promise<void> {
     if (this.#deps.term() !== null) await this.#deps.store.put(key, map, revision);
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { planned, reacted, rested } from '../../../test/support/moving-shards.ts';
+import { planned, reacted, stable } from '../../../test/support/moving-shards.ts';
 import { aSeed, type Random } from '../../../test/support/random.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { advance, endMoves, isResting, progressOf, startMoves, stopMoves } from './shard-moves.ts';
+import { advance, endMoves, isComplete, progressOf, startMoves, stopMoves } from './shard-moves.ts';
 
 /** What holds between any two writes of a map: nothing that is served is lost. */
 function checkStep(before: BucketMap, after: BucketMap): void {
@@ -14,10 +14,10 @@ function checkStep(before: BucketMap, after: BucketMap): void {
     assert.ok(shard.epoch === old.epoch || shard.epoch === old.epoch + 1, 'epochs rise one by one');
     if (active !== old.chain[0]) {
       assert.equal(shard.epoch, old.epoch + 1, 'another active has another epoch');
-      assert.ok(oldSync.includes(active), 'only a member of the in-sync set is named');
+      assert.ok(oldSync.includes(active), 'only a member of the in-sync set is promoted');
       assert.equal(old.stopped, old.epoch, 'the old active has stopped');
       assert.equal(shard.confirmed, undefined);
-      assert.deepEqual(shard.inSync, old.inSync, 'naming leaves the in-sync set as it is');
+      assert.deepEqual(shard.inSync, old.inSync, 'a promotion leaves the in-sync set as it is');
     }
     const remaining = shard.inSync?.map(([node]) => node) ?? [active];
     assert.ok(remaining.includes(active), 'the active is in its in-sync set');
@@ -40,7 +40,7 @@ function runToRest(
 ): { map: BucketMap; rounds: number } {
   let map = start;
   for (let rounds = 0; rounds < 3_000; rounds++) {
-    if (isResting(map)) return { map: endMoves(map), rounds };
+    if (isComplete(map)) return { map: endMoves(map), rounds };
     const next = advance(map, movesPerNode);
     if (next) checkStep(map, next);
     const limit = movesPerNode;
@@ -65,7 +65,7 @@ describe('moves of shards', () => {
     const random = aSeed(t);
     const clusters = ['a', 'a b', 'a b c', 'b c d', 'c d', 'd'];
     for (let round = 0; round < 12; round++) {
-      const from = rested(planned(clusters[random(clusters.length)] as string, random(3)));
+      const from = stable(planned(clusters[random(clusters.length)] as string, random(3)));
       const to = clusters[random(clusters.length)] as string;
       const replicas = random(3);
       const target = planned(to, replicas, from);
@@ -85,7 +85,7 @@ describe('moves of shards', () => {
   it('end where the shards are when they are stopped, each with an active that serves', (t) => {
     const random = aSeed(t);
     for (let round = 0; round < 12; round++) {
-      let map = startMoves(rested(planned('a b', 1)), planned('b c', 1, rested(planned('a b', 1))), 'plan');
+      let map = startMoves(stable(planned('a b', 1)), planned('b c', 1, stable(planned('a b', 1))), 'plan');
       for (let steps = random(20); steps > 0; steps--) map = reacted(advance(map, 8) ?? map, random, 40);
       const stopped = stopMoves(map);
       const { map: end } = runToRest(stopped, random, 64);
@@ -98,7 +98,7 @@ describe('moves of shards', () => {
   });
 
   it('continue for a shard whose active has stopped for its successor already', () => {
-    const from = rested(planned('a', 0));
+    const from = stable(planned('a', 0));
     let map = startMoves(from, planned('b', 0, from), 'plan');
     for (let steps = 0; steps < 2; steps++) map = reacted(advance(map, 1) ?? map, () => 0, 100);
     const handedOver = map.shards.findIndex(({ stopped, epoch }) => stopped === epoch);
@@ -111,7 +111,7 @@ describe('moves of shards', () => {
   });
 
   it('report what is done, in all and by node', () => {
-    const from = rested(planned('a', 0));
+    const from = stable(planned('a', 0));
     const map = startMoves(from, planned('a b', 0, from), 'plan');
     assert.deepEqual(progressOf(map), {
       all: { done: 32, total: 64 },
@@ -123,7 +123,7 @@ describe('moves of shards', () => {
 
   it('give a shard that lost all copies to a new node, empty', () => {
     const lost: BucketMap = {
-      ...rested(planned('a b', 0)),
+      ...stable(planned('a b', 0)),
       shards: Array.from({ length: 64 }, () => ({ epoch: 5, chain: [-1] })),
     };
     const map = advance(startMoves(lost, planned('a b', 0, lost), 'plan'), 64);
@@ -131,7 +131,7 @@ describe('moves of shards', () => {
   });
 
   it('wait for the confirmation of the active, and for copies that are not in sync', () => {
-    const from = rested(planned('a b', 1));
+    const from = stable(planned('a b', 1));
     const { confirmed: _, ...unconfirmed } = from.shards[0] as ShardPlacement;
     const waiting = { ...from, shards: from.shards.map(() => unconfirmed) };
     const target = planned('b c', 1, from);
@@ -142,7 +142,7 @@ describe('moves of shards', () => {
   });
 
   it('name another member when an active has stopped by itself', () => {
-    const from = rested(planned('a b', 1));
+    const from = stable(planned('a b', 1));
     const stopped = from.shards.map((shard, index) => {
       const { confirmed: _, ...rest } = shard;
       return index === 0 ? { ...rest, stopped: shard.epoch } : shard;
@@ -154,7 +154,7 @@ describe('moves of shards', () => {
   });
 
   it('name the same active again when it has stopped and no other member is in sync', () => {
-    const from = rested(planned('a b', 1));
+    const from = stable(planned('a b', 1));
     const [first] = from.shards as [ShardPlacement];
     const { confirmed: _, ...rest } = first;
     const alone = { ...rest, stopped: 1, inSync: (first.inSync ?? []).slice(0, 1) };

@@ -1,9 +1,9 @@
-// The steps of a shard from the nodes that have it to those that are to have it. Each step is one change of the bucket's map after
-// which every shard still has its in-sync set: the newcomer receives a copy that clients do not see, joins the in-sync set, the old
-// active stops, the new one is named with the next epoch and confirms it, and what is left over is dropped. Every step depends only
-// on the map, so that another orchestrator continues from it.
+// The steps that move a shard to its planned nodes. Each step is one change of the bucket's map after which every shard still has its
+// in-sync set: the new node receives a copy that clients do not see and joins the in-sync set, the old active stops, the new one is
+// promoted and confirms its epoch, and copies that are not planned are dropped. Every step depends only on the map, so that another
+// orchestrator can continue from it.
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
-import { namedShard, shardMembers } from '../topology/named-shard.ts';
+import { promotedShard, shardMembers } from '../topology/promoted-shard.ts';
 
 type Chain = readonly number[];
 
@@ -22,7 +22,7 @@ export function stopMoves(map: BucketMap): BucketMap {
   return { ...map, shards, forward: { plan: map.forward?.plan ?? '', chains } };
 }
 
-/** The map without a goal, and without nodes that no shard names. */
+/** The map without a goal, and without nodes that no shard refers to. */
 export function endMoves({ forward: _, ...map }: BucketMap): BucketMap {
   const used = new Set(map.shards.flatMap((shard) => [...shardMembers(shard), ...syncedOf(shard)]));
   const nodes = map.nodes.filter((_, position) => used.has(position));
@@ -43,7 +43,7 @@ function renumbered(shard: ShardPlacement, at: (position: number) => number): Sh
 }
 
 /** True when every shard is on its planned nodes, and its active serves it. */
-export const isResting = (map: BucketMap): boolean =>
+export const isComplete = (map: BucketMap): boolean =>
   map.shards.every((shard, index) => isAtGoal(shard, goalOf(map, index)));
 
 /** The map after all steps that can be taken now; null: there is none. */
@@ -88,7 +88,7 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
   const [active = -1] = shard.chain;
   const [wanted = -1] = goal;
   if (active < 0) return { epoch: shard.epoch + 1, chain: goal };
-  if (hasStopped(shard)) return namedShard(shard, heirOf(shard, wanted), goal);
+  if (hasStopped(shard)) return promotedShard(shard, nextActive(shard, wanted), goal);
   if (shard.confirmed === undefined) return shard;
   const missing = goal.filter((node) => node >= 0 && !shardMembers(shard).includes(node));
   if (missing.length > 0) return { ...shard, incoming: [...(shard.incoming ?? []), ...missing] };
@@ -102,13 +102,13 @@ function step(shard: ShardPlacement, goal: Chain): ShardPlacement {
  * The member of the in-sync set that serves next: the wanted one, else another than the active, which may have stopped because it was
  * restarted and has lost what was only in memory.
  */
-function heirOf(shard: ShardPlacement, wanted: number): number {
+function nextActive(shard: ShardPlacement, wanted: number): number {
   const [active = -1] = shard.chain;
   const candidates = [shard.successor ?? wanted, wanted, ...shardMembers(shard)];
   return candidates.find((node) => node !== active && isInSync(shard, node)) ?? active;
 }
 
-/** Nodes that are left over leave the in-sync set by a change of the active. */
+/** The active then removes the other nodes from the in-sync set. */
 function atGoal(shard: ShardPlacement, goal: Chain): ShardPlacement {
   const { incoming: _, successor: __, ...rest } = shard;
   return { ...rest, chain: goal };

@@ -1,7 +1,7 @@
 // Turns a new node into a cluster of one: services, memory, the first administrator.
 
 import type { Form } from '#contract/route.ts';
-import { InTurn } from '#ports/in-turn.ts';
+import { KeyedQueue } from '#ports/keyed-queue.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -62,7 +62,7 @@ const clusterInitFields = [
 
 export class ProvisioningService {
   readonly #deps: ProvisioningDeps;
-  readonly #initializing = new InTurn();
+  readonly #initializing = new KeyedQueue();
 
   constructor(deps: ProvisioningDeps) {
     this.#deps = deps;

@@ -46,7 +46,7 @@ const counts = ({ bucket }: BucketUnderTest) => {
 };
 
 for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
-  test(`${policy}: a dropped vbucket leaves memory, disk and counts, and can be filled anew`, async () => {
+  test(`${policy}: a dropped vbucket leaves memory, disk and counts, and can be rebuilt`, async () => {
     const disk = new MemoryDisk();
     const start = (state: ShardSpec['state'], epoch: number) =>
       new BucketUnderTest({

@@ -1,4 +1,4 @@
-// Removes vbuckets from memory and from disk: this node has them no longer, or is to be filled anew from their active.
+// Removes vbuckets from memory and from disk: this node has them no longer, or they are rebuilt from their active.
 import { type BucketFiles, type DiskEngine, fileOf } from '../data/disk-engine.ts';
 import type { BucketParts } from './bucket-parts.ts';
 

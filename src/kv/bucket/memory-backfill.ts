@@ -14,7 +14,7 @@ const pageTargetBytes = 128 * 1024;
 /** Entries of the list that one page visits: their documents may have changed since. */
 const entriesPerPage = 2_048;
 /** Slots of the key index that one step visits. */
-const homesPerStep = 512;
+const slotsPerStep = 512;
 /** Entries that one step sorts. */
 const runLength = 8_192;
 /** Limits of the lists that are kept for other streams: vbuckets, and entries of twelve bytes. A dropped list is made again when needed. */
@@ -127,7 +127,7 @@ export class MemoryBackfill {
       if ((state & Bit.hasPending) !== 0 && this.withPending)
         add(items.seqno(items.word(address, Word.lockOrPending)), hash);
     });
-    while (!walk.slice(homesPerStep)) yield;
+    while (!walk.slice(slotsPerStep)) yield;
     if (hashes.length > 0) runs.push(runOf(keys, hashes, from));
     const entries = runs.reduce((sum, { hashes }) => sum + hashes.length, 0);
     return { from, upTo, runs, entries, overtaken };

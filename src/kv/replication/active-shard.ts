@@ -1,4 +1,4 @@
-// A shard that this process serves as its active: feeds its copies, counts who is in its in-sync set, and decides who leaves and joins.
+// A shard that this process serves as its active: feeds its copies, follows its in-sync set, and decides which nodes leave and join it.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
@@ -10,23 +10,26 @@ import type { PeerConnections } from './peers.ts';
 
 export interface ActiveShardOptions {
   ref: ShardRef;
+  /** The vbuckets of the shard. */
   rows: readonly number[];
   spec: ShardSpec;
   incarnation: number;
   bucket: Bucket;
   peers: PeerConnections;
   self: SyncMember;
-  /** The shard was a copy until now: its members must have what it has before it is served. */
+  /** The shard was a copy until now: its members must have all of its changes before it is served. */
   tookOver: boolean;
   clock: Clock;
   log: Log;
 }
 
-/** A member that answers nothing for so long leaves; one that is asked for what the new active has, sooner. */
+/** A member that answers nothing for this long is removed from the in-sync set. */
 const silentMs = 1_500;
+/** So is a member that has not received within this time what the shard had before. */
 const behindMs = 2_000;
+/** And a member that lacks changes of a new active for this long, since the shard is not served meanwhile. */
 const takeOverMs = 500;
-/** A copy that does not answer is asked again, soon where the shard cannot be served before. */
+/** Pauses before a copy that does not answer is asked again; `waiting`: requests wait for the shard. */
 const openAgainMs = { served: 1_000, waiting: 50 };
 
 interface Fed {
@@ -41,9 +44,9 @@ export class ActiveShard {
   private readonly copies = new Map<string, Fed>();
   /** By node: the vbuckets in which its copy has another history. */
   private readonly diverged = new Map<string, readonly number[]>();
-  /** What the members must have before the shard is served; null once it is. */
+  /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
   private takenOver: ReadonlyMap<number, number> | null = null;
-  /** By member: what the shard had at a time, which the member must have soon after. */
+  /** By member: the seqnos of the shard at a time, which the member must have received `behindMs` later. */
   private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();
   /** The change under way. */
   private change: ShardChange | null = null;
@@ -67,20 +70,20 @@ export class ActiveShard {
     return this.options.ref.epoch;
   }
 
-  /** Requests for the shard wait: until it is taken over, or handed over. */
-  get isHurried(): boolean {
+  /** Requests for the shard wait until it is taken over or handed over. */
+  get holdsRequests(): boolean {
     return this.takenOver !== null || this.handover.isUnderWay;
   }
 
   follow(spec: ShardSpec): void {
     this.spec = spec;
-    this.count();
+    this.updateMembers();
   }
 
-  /** Begins to feed the copies whose nodes are connected, and stops to feed others. */
+  /** Starts to feed the copies of connected nodes, and stops feeding copies that the map does not have. */
   feedCopies(): void {
     const { clock, peers } = this.options;
-    const againMs = this.isHurried ? openAgainMs.waiting : openAgainMs.served;
+    const againMs = this.holdsRequests ? openAgainMs.waiting : openAgainMs.served;
     for (const node of [...this.copies.keys()]) if (!this.spec.replicas.includes(node)) this.lost(node);
     for (const node of this.spec.replicas) {
       if (peers.bootOf(node) === null) continue;
@@ -108,13 +111,13 @@ export class ActiveShard {
     this.copies.delete(node);
   }
 
-  /** The copy is asked for its position anew. */
+  /** Asks the copy for its position again, after a pause. */
   private openLater(node: string): void {
     this.lost(node);
     this.copies.set(node, { feed: this.newFeed(node), openedMs: this.options.clock.monotonicMs() });
   }
 
-  /** Has copies filled anew whose history is another, once they are no members. */
+  /** Empties copies with another history once they have left the in-sync set, so that they are rebuilt. */
   private emptyDiverged(): void {
     const { log, peers, ref } = this.options;
     for (const [node, vbs] of this.diverged) {
@@ -155,12 +158,12 @@ export class ActiveShard {
     if (this.handover.isUnderWay) return 0;
     if (this.takenOver !== null && !this.haveTakenOver(this.takenOver)) return 0;
     this.takenOver = null;
-    // Of two nodes only an operator can depose the active.
+    // In a cluster of two nodes only an operator can fail the active over.
     if (peers.count < 2) return Infinity;
     return Math.min(Infinity, ...this.others().map(({ node }) => peers.servesUntilMs(node)));
   }
 
-  /** Who is to leave or to join, or to serve from now on; null: nobody now. */
+  /** The change of the in-sync set or of the active that is due; null: none. */
   wantedChange(): ShardChange | null {
     const { ref, rows } = this.options;
     const { shard, epoch } = ref;
@@ -188,17 +191,17 @@ export class ActiveShard {
     return null;
   }
 
-  /** Until its outcome is known the larger set counts. */
+  /** Until the outcome of the change is known, the larger set counts. */
   changing(change: ShardChange): void {
     this.change = change;
-    this.count();
+    this.updateMembers();
   }
 
   changed(): void {
-    // A copy that left is asked anew where it is.
+    // A copy that left is asked for its position again.
     if (this.change?.kind === 'leave') this.lost(this.change.node);
     this.change = null;
-    this.count();
+    this.updateMembers();
   }
 
   /** The member to which the shard is to be handed over, if it is connected with the boot that is a member. */
@@ -208,7 +211,7 @@ export class ActiveShard {
     return member !== undefined && peers.bootOf(member.node) === member.boot ? member : null;
   }
 
-  private count(): void {
+  private updateMembers(): void {
     for (const row of this.options.rows) this.options.bucket.progress.setMembers(row, this.syncSet());
   }
 
@@ -233,14 +236,14 @@ export class ActiveShard {
     const known = peers.bootOf(node);
     if (known !== null && known !== boot) return true;
     if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
-    const heardMs = Math.max(peers.answeredMs(node), this.sinceMs);
-    if (now - heardMs > silentMs || this.isBehind(member)) return true;
+    const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
+    if (now - answeredMs > silentMs || this.isBehind(member)) return true;
     if (this.takenOver === null || now - this.sinceMs < takeOverMs) return false;
     const { progress } = this.options.bucket;
     return [...this.takenOver].some(([row, seqno]) => progress.receivedSeqno(row, copyKey(member)) < seqno);
   }
 
-  /** It has not received within two seconds what the shard had. */
+  /** The member has not received what the shard had `behindMs` ago. */
   private isBehind(member: SyncMember): boolean {
     const { bucket, clock, rows } = this.options;
     const key = copyKey(member);
@@ -264,7 +267,7 @@ export class ActiveShard {
     return true;
   }
 
-  /** The last copy must not have in memory alone what was acknowledged. */
+  /** What was acknowledged must be on disk before the in-sync set gets smaller than a majority. */
   private isOnDisk(): boolean {
     const { bucket, rows } = this.options;
     return rows.every((row) =>

@@ -1,5 +1,5 @@
-// The replication of one bucket on this node: which shards this process has confirmed and feeds to copies, who is in their in-sync sets,
-// and which shards are copies that other nodes feed.
+// The replication of one bucket on this node: the shards that this process serves and feeds to copies, their in-sync sets, and the
+// shards that are copies, which other nodes feed.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
@@ -26,8 +26,8 @@ export interface BucketReplicationOptions {
   log: Log;
 }
 
-/** How often a shard is looked at while requests for it wait. */
-const hurryMs = 5;
+/** The pause between checks of the shards while requests wait for one of them. */
+const waitingCheckMs = 5;
 
 interface Intake {
   readonly node: string;
@@ -37,13 +37,13 @@ interface Intake {
 
 export class BucketReplication {
   private readonly options: BucketReplicationOptions;
-  /** An earlier process of this node may have promised at its end. */
+  /** Until then, promises that an earlier process of this node made may be valid. */
   private readonly promisedUntilMs: number;
   private specs: readonly ShardSpec[] = [];
   private revision = -1;
   private readonly actives = new Map<number, ActiveShard>();
   private readonly intakes = new Map<number, Intake>();
-  /** By shard, the active that fed this node last: it may serve as long as this node has promised it, connected or not. */
+  /** By shard, the active that fed this node last: it may serve until this node's promise ends, connected or not. */
   private readonly promisedTo = new Map<number, string>();
   private readonly drops: ShardDrops;
   /** The highest epoch of each shard that any message named. */
@@ -52,10 +52,10 @@ export class BucketReplication {
   /** A change of the map is under way. */
   private isChanging = false;
   /** The outcome of a change is unknown: the map is written again before anything else. */
-  private isUnsure = false;
+  private isMapUnknown = false;
   private timer: Timer;
   /** Set while requests wait for a shard of this node. */
-  private hurry: Timer | null = null;
+  private soonTimer: Timer | null = null;
   private isClosed = false;
 
   constructor(options: BucketReplicationOptions) {
@@ -109,7 +109,7 @@ export class BucketReplication {
   close(): void {
     this.isClosed = true;
     this.timer.cancel();
-    this.hurry?.cancel();
+    this.soonTimer?.cancel();
     for (const active of this.actives.values()) active.close();
     for (const { intake } of this.intakes.values()) intake.close();
     this.actives.clear();
@@ -133,7 +133,7 @@ export class BucketReplication {
     for (const [shard, spec] of states.entries()) if (spec.state === 'active') this.begin(shard, spec);
     if (await bucket.followShards(states)) changed();
     for (const active of this.actives.values()) active.feedCopies();
-    // What this process has to confirm is confirmed at once.
+    // Confirmations do not wait for the next beat.
     this.options.clock.soon(() => this.act());
   }
 
@@ -146,7 +146,7 @@ export class BucketReplication {
     return { ...spec, epoch, state: 'pending' };
   }
 
-  /** Nobody else has had the shard, since this was the only node or the bucket is new: it is served while this process confirms. */
+  /** No other node has served the shard, since this was the only node or the bucket is new: it is served while this process confirms. */
   private isAloneStill(spec: ShardSpec, shard: number): boolean {
     return this.options.bucket.rows.state[shard] === VbucketState.active && isUnclaimed(spec);
   }
@@ -187,20 +187,20 @@ export class BucketReplication {
     for (const active of this.actives.values()) active.serve();
     this.actSoon();
     if (this.isChanging) return;
-    const changes = this.isUnsure ? [] : this.wantedChanges();
-    // The map is written as it is before anything is removed: that it was read proves nothing.
-    if (changes.length > 0 || this.isUnsure || this.leftovers().length > 0) void this.change(changes);
+    const changes = this.isMapUnknown ? [] : this.wantedChanges();
+    // Before anything is removed the map is written as it is, because a read may be stale.
+    if (changes.length > 0 || this.isMapUnknown || this.leftovers().length > 0) void this.change(changes);
   }
 
   private actSoon(): void {
-    if (this.hurry !== null || ![...this.actives.values()].some(({ isHurried }) => isHurried)) return;
-    this.hurry = this.options.clock.after(hurryMs, () => {
-      this.hurry = null;
+    if (this.soonTimer !== null || ![...this.actives.values()].some((one) => one.holdsRequests)) return;
+    this.soonTimer = this.options.clock.after(waitingCheckMs, () => {
+      this.soonTimer = null;
       this.act();
     });
   }
 
-  /** Those of one reason go into one write: first what this process confirms, then who leaves and joins. */
+  /** The changes of one write of the map: confirmations of this process, or else changes of in-sync sets and actives. */
   private wantedChanges(): ShardChange[] {
     const confirms = this.specs.flatMap((spec, shard) => this.confirmation(spec, shard));
     if (confirms.length > 0) return confirms;
@@ -229,14 +229,14 @@ export class BucketReplication {
   }
 
   /**
-   * Another member has all that was acknowledged; the memory of this process may not. Where all others have restarted too, the last
-   * active has on disk all that a level promised to be there: it is among the members that a level with persistence waits for.
+   * This process may have lost acknowledged writes that were only in memory, so a member that did not restart becomes active. If all
+   * others have restarted too, the last active continues: its disk has every write that was acknowledged as persisted.
    */
   private afterRestart(spec: ShardSpec, shard: number, epoch: number): ShardChange[] {
     const { peers, self } = this.options;
     const others = (spec.inSync ?? []).filter(({ node }) => node !== self.node);
-    const isUnbroken = ({ boot, node }: SyncMember): boolean => peers.bootOf(node) === boot;
-    const successor = others.find(isUnbroken)?.node;
+    const hasNotRestarted = ({ boot, node }: SyncMember): boolean => peers.bootOf(node) === boot;
+    const successor = others.find(hasNotRestarted)?.node;
     if (successor !== undefined) return [{ shard, epoch: spec.epoch, kind: 'stop', successor }];
     if (spec.confirmed === undefined) return [];
     const restarted = others.filter(({ node }) => peers.bootOf(node) !== null).map(({ node }) => node);
@@ -256,11 +256,11 @@ export class BucketReplication {
     if (confirmed.length > 0) await bucket.keepStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
-    this.isUnsure = outcome.kind === 'unknown';
+    this.isMapUnknown = outcome.kind === 'unknown';
     try {
       if (outcome.kind === 'unknown')
         log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
-      // Before the outcome counts: a shard that has stopped is not served again in between.
+      // First the map, so that a shard that has stopped is not served again before `changed`.
       else await this.follow(outcome.shards, outcome.revision);
       if (outcome.kind !== 'unknown') for (const active of this.actives.values()) active.changed();
       if (outcome.kind === 'done') this.dropLeftovers();
@@ -269,7 +269,7 @@ export class BucketReplication {
     }
   }
 
-  /** A higher epoch than that of the map: what was active here stops at once. */
+  /** An epoch above that of the map: an active shard of this node stops at once. */
   private see(shard: number, epoch: number): void {
     if (epoch <= this.epochOf(shard)) return;
     this.epochs.set(shard, epoch);
@@ -293,7 +293,7 @@ export class BucketReplication {
     const { highSeqno, persistedSeqno, state } = bucket.rows;
     const isCopy = (row: number): boolean =>
       state[row] === VbucketState.replica || state[row] === VbucketState.pending;
-    // The copy waits for its own agent: the active asks again.
+    // This node has not applied the map that makes it a copy; the active asks again.
     if (rows.length === 0 || !rows.every(isCopy) || this.drops.isUnderWay(shard)) return;
     for (const row of rows) bucket.rows.epoch[row] = Math.max(bucket.rows.epoch[row] as number, epoch);
     this.closeIntake(shard);
@@ -325,7 +325,7 @@ export class BucketReplication {
     else if (current?.node === node && current.epoch === batch.epoch) current.intake.take(batch, body, bytes);
   }
 
-  /** The active asks the copy anew where it is. */
+  /** The active then asks the copy for its position again. */
   private failed(node: string, shard: number, reason: string): void {
     const { log, peers, uuid } = this.options;
     log.warn('replication.copy_failed', { bucket: uuid, shard, node, reason });
@@ -334,7 +334,7 @@ export class BucketReplication {
     peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [] });
   }
 
-  /** The active has taken this copy out of the in-sync set: nobody counts on what it has. */
+  /** The active has removed this copy from the in-sync set, so no acknowledged write depends on it. */
   private empty(node: string, { epoch, shard, vbs }: Empty): void {
     if (epoch < this.epochOf(shard) || this.actives.has(shard)) return;
     const rows = this.rowsOf(shard).filter((row) => vbs.includes(row));
@@ -370,7 +370,7 @@ export class BucketReplication {
     if (from !== undefined) this.report(from.node, { shard, epoch: from.epoch }, row, 0);
   }
 
-  /** Tells the active how far the copy is. */
+  /** Reports the position of the copy to the active. */
   private report(node: string, ref: { shard: number; epoch: number }, vb: number, bytes: number): void {
     const { bucket, peers, uuid } = this.options;
     const { copy, highSeqno, persistedSeqno } = bucket.rows;

@@ -15,13 +15,13 @@ export interface CopyFeedOptions {
   bucket: Bucket;
   peers: PeerConnections;
   clock: Clock;
-  /** The histories of these vbuckets of the copy cannot be continued. */
+  /** Called with vbuckets whose history in the copy differs from the active's. */
   diverged: (vbs: readonly number[]) => void;
   /** The copy cannot be fed. */
   failed: (reason: string) => void;
 }
 
-/** A copy as progress counts it: what an earlier boot of its node received does not count for this one. */
+/** The key of a copy in the progress of a vbucket. It contains the boot: what an earlier process of the node received does not count. */
 export const copyKey = ({ node, boot }: SyncMember): string => `${node} ${boot}`;
 
 const uuidBytes = 8;
@@ -47,7 +47,7 @@ export class CopyFeed {
     peers.send(node, { kind: 'open', ...shard, incarnation });
   }
 
-  /** All vbuckets of the copy are whole, and were at the end of the feed once. */
+  /** Every vbucket of the copy has been at the end of its feed once. */
   get isFollowing(): boolean {
     return this.following.size === this.options.rows.length;
   }

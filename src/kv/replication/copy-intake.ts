@@ -1,5 +1,5 @@
-// Applies the batches of one shard's active to the copy on this node, one after the other, waiting for the disk and for memory where it
-// has to, and reports how far the copy is.
+// Applies the batches of a shard's active to the copy on this node in order, waits for disk and memory where necessary, and reports the
+// position of the copy.
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { Applier } from '../bucket/documents/applier.ts';
@@ -18,7 +18,7 @@ export interface CopyIntakeOptions {
   highSeqno: (vb: number) => number;
   /** Called after each batch, with its size. */
   applied: (vb: number, bytes: number) => void;
-  /** The batch does not continue what the copy has, or this node has no copy any longer. */
+  /** The batch does not continue the copy, or this node no longer has a copy. */
   failed: (reason: string) => void;
 }
 
@@ -32,7 +32,7 @@ export class CopyIntake {
     this.options = options;
   }
 
-  /** The sender limits what is on its way, and so what waits here. */
+  /** The queue is bounded by the sender's limit on unconfirmed bytes. */
   take(batch: CopyBatch, body: Buffer, bytes: number): void {
     this.queue.push({ batch, body, bytes });
     if (!this.isRunning) void this.run();

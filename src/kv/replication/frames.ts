@@ -19,11 +19,11 @@ export interface PeerHello {
   readonly kind: 'hello';
   readonly node: string;
   readonly boot: string;
-  /** Its answers to beats say for how long they promise; those of older nodes promise ten seconds, and they expect the same. */
+  /** Its answers to beats contain the duration of the promise; answers of older nodes promise ten seconds, and they expect the same. */
   readonly saysPromise?: boolean;
 }
 
-/** Sent by both sides again and again. The answer repeats the time. */
+/** Sent by both sides every 200 ms; the answer (`beaten`) repeats the time. */
 export interface Beat {
   readonly kind: 'beat' | 'beaten';
   readonly sentMs: number;
@@ -38,15 +38,15 @@ export interface Open extends ShardRef {
   readonly incarnation: number;
 }
 
-/** The copy has changes in these vbuckets that the active does not have: it removes them, and is filled anew. */
+/** The copy has changes in these vbuckets that the active does not have: it removes these vbuckets and is rebuilt. */
 export interface Empty extends ShardRef {
   readonly kind: 'empty';
   readonly vbs: readonly number[];
 }
 
 /**
- * The copy is ready, or the epoch is over: `epoch` is the one that the copy knows. `failed`: the copy could not take a batch, and is
- * asked anew where it is.
+ * The copy is ready, or the epoch is over: `epoch` is the one that the copy knows. `failed`: the copy could not apply a batch, and
+ * the active asks for its position again.
  */
 export interface Opened extends ShardRef {
   readonly kind: 'opened' | 'refused' | 'failed';
@@ -76,7 +76,7 @@ export interface CopyBatch extends ShardRef {
   readonly failover?: string;
 }
 
-/** How far a copy is. `bytes` were received since the last answer. */
+/** The position of a copy. `bytes` were received since the last such message. */
 export interface Got extends ShardRef {
   readonly kind: 'got';
   readonly vb: number;

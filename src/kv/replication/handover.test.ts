@@ -122,7 +122,7 @@ test('a successor that restarts before it has confirmed gives the shard to a mem
   const moved = map.orchestrate();
   const shard = async () => (await map.shards())[0];
   for (let i = 0; (await shard())?.chain[0] !== 1; i++) {
-    assert.ok(i < 1_000, 'the active names its successor');
+    assert.ok(i < 1_000, 'the active reports its successor');
     await clock.run(5);
   }
   assert.equal((await shard())?.confirmed, undefined);

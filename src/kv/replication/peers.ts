@@ -1,5 +1,4 @@
-// The connections of this node to the others, one to each: who is at the other end and with which boot, beats in both directions, and
-// what may be sent.
+// The connections of this node to the other data services, one to each: its boot, heartbeats in both directions, and flow control.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { PeerSpec, SyncMember } from '../admin.ts';
@@ -7,10 +6,10 @@ import { type Beat, decodeFrame, encodeFrame, type PeerMessage } from './frames.
 import type { Link } from './link.ts';
 
 export const beatMs = 200;
-/** How long a node that answered an active confirms no higher epoch, at most. */
+/** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
 export const promiseMsMax = 10_000;
 const redialMs = 500;
-/** What may be on its way to one node and not yet applied there. */
+/** The limit of bytes sent to one node and not yet applied there. */
 const inFlightMax = 16 * 1024 * 1024;
 
 /** Events of the connections to the other nodes. */
@@ -18,7 +17,7 @@ export interface PeerEvents {
   connected(node: string): void;
   disconnected(node: string): void;
   received(node: string, message: PeerMessage, body: Buffer, bytes: number): void;
-  /** The node takes more again. */
+  /** More may be sent to the node again. */
   hasRoom(node: string): void;
 }
 
@@ -38,9 +37,9 @@ interface Connection {
 }
 
 interface PeerTimes {
-  /** The own time in the last beat that the node answered. */
+  /** When this node sent the last beat that the node answered. */
   answeredMs: number;
-  /** Until then it confirms no higher epoch. */
+  /** Until then the node confirms no higher epoch. */
   servesUntilMs: number;
   /** Until then this node confirms no higher epoch than those of the other one. */
   promisedUntilMs: number;
@@ -48,7 +47,7 @@ interface PeerTimes {
 
 export class PeerConnections {
   private readonly options: PeersOptions;
-  /** What this node promises from now on. */
+  /** The duration of this node's next promises. */
   promiseMs = promiseMsMax;
   private specs: readonly PeerSpec[] = [];
   private readonly connections = new Map<string, Connection>();
@@ -127,7 +126,7 @@ export class PeerConnections {
     this.dial();
   }
 
-  /** Of two nodes that with the smaller id connects, so that there is one connection. */
+  /** Of two nodes the one with the smaller id connects, so that there is one connection. */
   private dial(): void {
     const { clock, connect, log, self } = this.options;
     for (const spec of this.specs) {

@@ -115,7 +115,7 @@ test('an active that hears of a higher epoch answers unconfirmed majority writes
   for (const node of nodes) node.crash();
 });
 
-test('the node that is named in place of a dead active serves what the set acknowledged', async (t) => {
+test('a node promoted in place of a dead active serves what the in-sync set acknowledged', async (t) => {
   const cluster = new Cluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, map } = cluster;
   const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
@@ -192,7 +192,7 @@ for (const promiseMs of [10_000, 4_000])
     for (const node of nodes) node.crash();
   });
 
-test('a copy with writes that a failover took back leaves the set, is filled anew, and joins again', async (t) => {
+test('a copy with writes that a failover took back leaves the set, is rebuilt, and joins again', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);
   const { clock, links, map } = cluster;

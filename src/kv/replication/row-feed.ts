@@ -1,5 +1,5 @@
 // Sends the changes of one vbucket to one copy: older ones in pages, recent ones from memory, pending durable writes included. A page,
-// or what memory holds, is the state of one moment; where it takes several batches, a later one may move the end of the snapshot.
+// or the content of memory, is the state at one time; if it is sent in several batches, a later batch may move the end of the snapshot.
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
 import { CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
@@ -22,7 +22,7 @@ export interface RowFeedOptions {
   /** Whether the connection takes more at present; `resume` is called when it does again. */
   hasRoom: () => boolean;
   send: (batch: RowBatch, body: Uint8Array) => void;
-  /** The copy lacks removals that the active has forgotten: it must be filled anew. */
+  /** The copy lacks deletions whose tombstones the active has purged: it must be rebuilt. */
   tooOld: () => void;
   /** The copy cannot be continued. */
   failed: (reason: string) => void;
@@ -53,7 +53,7 @@ export class RowFeed implements Follower {
     this.options.source.unfollow(this.options.vb, this);
   }
 
-  /** What changes in one turn is one batch. */
+  /** Changes of one turn of the event loop are sent in one batch. */
   changed(): void {
     this.isChanged = true;
     if (this.isScheduled || this.isClosed) return;

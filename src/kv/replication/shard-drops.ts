@@ -1,4 +1,4 @@
-// Removes vbuckets of shards that this node does not have any longer, or whose copies are filled anew.
+// Removes vbuckets of shards that this node no longer has, or whose copies are rebuilt.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ShardSpec } from '../admin.ts';
@@ -20,7 +20,7 @@ export class ShardDrops {
     return this.underWay.has(shard);
   }
 
-  /** Shards with documents here that the map gives to other nodes only, and whose removal may begin. */
+  /** Shards that have documents here although the map places them on other nodes only, and whose removal may begin. */
   leftovers(
     specs: readonly ShardSpec[],
     self: string,

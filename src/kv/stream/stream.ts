@@ -193,15 +193,15 @@ export class Stream implements Follower {
     }
     this.finishPage(page, Math.min(page.toSeqno, this.options.endSeqno));
     if (this.position >= page.endSeqno) this.closeSnapshot(page.endSeqno);
-    const isStoredSent = page.toSeqno === page.endSeqno;
-    return isStoredSent && this.options.diskOnly ? this.end(EndReason.finished) : true;
+    const isLastPage = page.toSeqno === page.endSeqno;
+    return isLastPage && this.options.diskOnly ? this.end(EndReason.finished) : true;
   }
 
   /** Called when all of the page was sent. */
   private finishPage(page: BackfillPage, toSeqno: number): true {
     this.position = Math.max(this.position, toSeqno);
-    const isMore = page.toSeqno < page.endSeqno && this.position < this.options.endSeqno;
-    if (isMore) this.readNextPage();
+    const hasMore = page.toSeqno < page.endSeqno && this.position < this.options.endSeqno;
+    if (hasMore) this.readNextPage();
     else this.dropPage();
     return true;
   }

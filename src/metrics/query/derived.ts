@@ -13,12 +13,12 @@ export interface Source {
 
 interface Term {
   readonly of: Source;
-  readonly less?: Source;
+  readonly minus?: Source;
 }
 
 interface Derived {
-  readonly above: Term;
-  readonly below?: Term;
+  readonly numerator: Term;
+  readonly denominator?: Term;
   readonly factor: number;
   /** The result of a division by zero; null: no value. */
   readonly atZero: number | null;
@@ -37,24 +37,24 @@ const condition = (label: string, value: string): Matcher => ({
   value,
 });
 
-const sum = (of: Source): Derived => ({ above: { of }, factor: 1, atZero: null });
+const sum = (of: Source): Derived => ({ numerator: { of }, factor: 1, atZero: null });
 const average = (name: string): Derived => ({
   ...{ factor: 1, atZero: null },
-  above: { of: source(`${name}_sum`) },
-  below: { of: source(`${name}_count`) },
+  numerator: { of: source(`${name}_sum`) },
+  denominator: { of: source(`${name}_count`) },
 });
-const percent = (above: Term, of: Source, atZero: number | null): Derived => ({
-  ...{ above, atZero },
-  below: { of },
+const percent = (numerator: Term, of: Source, atZero: number | null): Derived => ({
+  ...{ numerator, atZero },
+  denominator: { of },
   factor: 100,
 });
-/** The percentage of `of` that remains when `less` is subtracted. */
-const restPercent = (less: string, of: string, atZero: number | null): Derived =>
-  percent({ of: source(of), less: source(less) }, source(of), atZero);
+/** The percentage of `of` that remains when `minus` is subtracted. */
+const restPercent = (minus: string, of: string, atZero: number | null): Derived =>
+  percent({ of: source(of), minus: source(minus) }, source(of), atZero);
 
 const gets = source('kv_ops', { op: 'get' }, ['op', 'result']);
 const hits = source('kv_ops', { op: 'get', result: 'hit' }, ['op', 'result']);
-const versions = source('kv_ops', { op: 'del_meta|get_meta|set_meta' }, ['op', 'result']);
+const metaOps = source('kv_ops', { op: 'del_meta|get_meta|set_meta' }, ['op', 'result']);
 
 const derived: Readonly<Record<string, Derived>> = {
   kv_hit_ratio: percent({ of: hits }, gets, 100),
@@ -64,7 +64,7 @@ const derived: Readonly<Record<string, Derived>> = {
   couch_docs_fragmentation: restPercent('kv_ep_db_data_size_bytes', 'kv_ep_db_file_size_bytes', null),
   couch_total_disk_size: sum(source('couch_docs_actual_disk_size')),
   kv_disk_write_queue: sum(source('kv_ep_queue_size')),
-  kv_xdc_ops: sum(versions),
+  kv_xdc_ops: sum(metaOps),
   kv_avg_disk_time_seconds: average('kv_disk_seconds'),
   kv_avg_bg_wait_time_seconds: average('kv_bg_wait_seconds'),
 };
@@ -80,8 +80,8 @@ export function derivedQuery(matchers: readonly Matcher[]): { name: string; rest
 
 /** All source metrics of a derived metric. */
 export function sourcesOf(name: string): Source[] {
-  const { above, below } = derived[name] as Derived;
-  const all = [above, below].flatMap((term) => (term ? [term.of, term.less] : []));
+  const { numerator, denominator } = derived[name] as Derived;
+  const all = [numerator, denominator].flatMap((term) => (term ? [term.of, term.minus] : []));
   return all.filter((one) => one !== undefined);
 }
 
@@ -92,19 +92,19 @@ export function* deriving(
   found: readonly (readonly Series[])[],
   range: Range,
 ): Generator<number, Row[]> {
-  const { above, below, factor, atZero } = derived[name] as Derived;
+  const { numerator, denominator, factor, atZero } = derived[name] as Derived;
   const left = [...found];
   function* summed({ without }: Source): Generator<number, Row[]> {
     return addUp(yield* evaluating({ ...plan, steps: [] }, left.shift() ?? [], range), without);
   }
-  function* rowsOf({ of, less }: Term): Generator<number, Row[]> {
+  function* rowsOf({ of, minus }: Term): Generator<number, Row[]> {
     const rows = yield* summed(of);
-    const all = less ? paired(rows, yield* summed(less), (a, b) => a - b) : rows;
+    const all = minus ? paired(rows, yield* summed(minus), (a, b) => a - b) : rows;
     return plan.steps.reduce((combined, step) => applyStep(combined, step), all);
   }
-  const numerators = yield* rowsOf(above);
+  const numerators = yield* rowsOf(numerator);
   const share = (a: number, b: number) => (b === 0 ? atZero : (factor * a) / b);
-  const rows = below ? paired(numerators, yield* rowsOf(below), share) : numerators;
+  const rows = denominator ? paired(numerators, yield* rowsOf(denominator), share) : numerators;
   const named = rows.map((row) => ({ ...row, labels: { ...row.labels, [nameLabel]: name } }));
   return named.filter(({ has }) => has.includes(1));
 }

@@ -4,7 +4,7 @@
 export interface ServerVersion {
   readonly address: string;
   readonly version: string;
-  /** The name of its cluster; absent for a server alone. */
+  /** The name of its cluster; absent for a standalone server. */
   readonly cluster?: string | undefined;
 }
 

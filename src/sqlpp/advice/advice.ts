@@ -9,11 +9,11 @@ import { type Uses, usesOf } from '../plan/uses.ts';
 import type { Expression } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import type { Advice, AdvisedIndex } from './advised-index.ts';
-import { arrangementOf, keyOf } from './arrangement.ts';
 import { keysToCover } from './covered-keys.ts';
 import { combinedSides, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
 import { mergeAdvice } from './merge-advice.ts';
 import { documentSide, keyUseOf, sourceSlots, type UnnestChain, unnestKey, withLet } from './predicates.ts';
+import { keyOf, pushdownOf } from './pushdown.ts';
 
 export interface AdviceContext {
   readonly datastore: Directory;
@@ -109,21 +109,21 @@ class Adviser {
       return { ...common, plain: found.sets.map(plainIndex), covering: undefined };
     const ordersById = term.conditions.some((each) => readsId(each, source));
     const request = { ...term, source, set, isComplete: found.isComplete, ordersById };
-    const arrangement = isAlone ? arrangementOf(request) : undefined;
-    const known = [...set.keys, ...set.flavors, ...(arrangement?.keys ?? [])];
+    const pushdown = isAlone ? pushdownOf(request) : undefined;
+    const known = [...set.keys, ...set.flavors, ...(pushdown?.keys ?? [])];
     const elementSlots = new Set(term.chain.map((step) => step.source.slot));
     const more = keysToCover({ source, expressions: term.uses.expressions, known, elementSlots });
     const plain = plainIndex(set);
     if (!more) {
-      if (!arrangement?.property || arrangement.needsCovering)
+      if (!pushdown?.property || pushdown.needsCovering)
         return { ...common, plain: [plain], covering: undefined };
-      const pushed = { ...plain, keys: arrangement.keys, property: arrangement.property };
+      const pushed = { ...plain, keys: pushdown.keys, property: pushdown.property };
       const isSame =
         textsOf(pushed.keys) === textsOf(plain.keys) || (pushed.keys.length > set.keys.length && ordersById);
       return { ...common, plain: isSame ? [pushed] : [pushed, plain], covering: undefined };
     }
-    const keys = arrangement ? [...arrangement.keys, ...arrangement.last] : set.keys;
-    const covering = { ...plain, keys: distinct([...keys, ...more]), property: arrangement?.property };
+    const keys = pushdown ? [...pushdown.keys, ...pushdown.last] : set.keys;
+    const covering = { ...plain, keys: distinct([...keys, ...more]), property: pushdown?.property };
     return { ...common, plain: [plain], covering };
   }
 
@@ -190,18 +190,18 @@ class Adviser {
     if (keys.length === 0) return undefined;
     const set: KeySet = { keys: [], flavors: [], shared: 0 };
     const isComplete = body.where === undefined;
-    const arrangement = arrangementOf({ select, body, source, set, isComplete, ordersById: false });
+    const pushdown = pushdownOf({ select, body, source, set, isComplete, ordersById: false });
     const rule = 'Leading Index Key Missing.';
     const plain = { keys, flavors: [], includesMissing: true, rule, property: undefined };
     const more = keysToCover({ source, expressions: uses.expressions, known: keys, elementSlots: new Set() });
-    const property = arrangement.property;
-    const arrangedKeys = distinct([...arrangement.keys, ...arrangement.last, ...keys]);
+    const property = pushdown.property;
+    const pushedKeys = distinct([...pushdown.keys, ...pushdown.last, ...keys]);
     if (!more || !isComplete || more.length > 0) {
-      const isPushed = property !== undefined && !arrangement.needsCovering;
-      const pushed = { ...plain, keys: arrangement.keys, property };
+      const isPushed = property !== undefined && !pushdown.needsCovering;
+      const pushed = { ...plain, keys: pushdown.keys, property };
       return { ...common, plain: isPushed ? [pushed, plain] : [plain], covering: undefined };
     }
-    return { ...common, plain: [plain], covering: { ...plain, keys: arrangedKeys, property } };
+    return { ...common, plain: [plain], covering: { ...plain, keys: pushedKeys, property } };
   }
 
   #derived(

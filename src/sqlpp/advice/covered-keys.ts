@@ -3,9 +3,9 @@ import type { Source } from '../plan/block.ts';
 import { readsAny, readsOnly } from '../plan/conjuncts.ts';
 import { childrenOf } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
-import { keyOf } from './arrangement.ts';
 import type { KeyUse } from './key-use.ts';
 import { sourceSlots } from './predicates.ts';
+import { keyOf } from './pushdown.ts';
 
 interface CoverRequest {
   readonly source: Source;

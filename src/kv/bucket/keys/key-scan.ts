@@ -29,7 +29,7 @@ export type WhenListed = (keys: Buffer[] | Status) => void;
 export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>;
 
 /** Slots of the key index that one step visits. */
-const homesPerStep = 512;
+const slotsPerStep = 512;
 /** Rows of the disk that one step takes. */
 const rowsPerStep = 512;
 /** Memory of a listed key besides its bytes. */
@@ -79,7 +79,7 @@ class KeyList {
   /** Drops the keys beyond the limit once there are twice as many. */
   *trim(): Steps<void> {
     const { countMax } = this.query;
-    if (this.keys.length < 2 * countMax + homesPerStep) return;
+    if (this.keys.length < 2 * countMax + slotsPerStep) return;
     this.keys = (yield* sortedSetInSteps(this.keys)).slice(0, countMax);
     this.bytes = bytesOf(this.keys);
     if (this.keys.length === countMax) this.last = this.keys.at(-1) ?? null;
@@ -104,7 +104,7 @@ function* listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: Key
     if (!items.isLive(address, now.seconds)) return;
     list.add(items.page(address), items.keyStart(address), items.valueStart(address));
   });
-  while (!walk.slice(homesPerStep) && !list.isFull) {
+  while (!walk.slice(slotsPerStep) && !list.isFull) {
     yield* list.trim();
     yield;
   }

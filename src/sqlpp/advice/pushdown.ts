@@ -1,4 +1,5 @@
-// Groups, order and limits that an index could provide in addition to finding rows, with the required order of keys.
+// Pushdowns to a recommended index: grouping, order and limits that it could provide in addition to finding rows, and the order of keys
+// that this requires.
 
 import type { Source } from '../plan/block.ts';
 import { readsAny } from '../plan/conjuncts.ts';
@@ -9,7 +10,7 @@ import type { KeySet, KeyUse } from './key-use.ts';
 import { ranks } from './key-use.ts';
 import { sourceSlots } from './predicates.ts';
 
-export interface Arrangement {
+export interface Pushdown {
   readonly keys: readonly KeyUse[];
   /** Undefined: the index only finds rows. */
   readonly property: string | undefined;
@@ -19,7 +20,7 @@ export interface Arrangement {
   readonly last: readonly KeyUse[];
 }
 
-interface ArrangementRequest {
+interface PushdownRequest {
   readonly select: LogicalSelect;
   readonly body: LogicalSubselect;
   readonly source: Source;
@@ -30,9 +31,9 @@ interface ArrangementRequest {
   readonly ordersById: boolean;
 }
 
-export function arrangementOf(request: ArrangementRequest): Arrangement {
+export function pushdownOf(request: PushdownRequest): Pushdown {
   const { select, body, source, set, isComplete } = request;
-  const plain: Arrangement = { keys: set.keys, property: undefined, needsCovering: false, last: [] };
+  const plain: Pushdown = { keys: set.keys, property: undefined, needsCovering: false, last: [] };
   if (body.windows.length > 0 || body.projection.isDistinct) return plain;
   const groups = body.group ? groupKeys(request) : [];
   if (!groups) return plain;
@@ -49,7 +50,7 @@ export function arrangementOf(request: ArrangementRequest): Arrangement {
   if (properties.length === 0) return plain;
   const leading = isOrdered ? order : groups;
   return {
-    keys: arranged(set.keys, leading),
+    keys: orderedKeys(set.keys, leading),
     property: properties.join(', '),
     needsCovering: body.group !== undefined,
     last: body.group ? aggregated(body, source) : [],
@@ -57,7 +58,7 @@ export function arrangementOf(request: ArrangementRequest): Arrangement {
 }
 
 /** Orders keys: those with one value, then `leading`, then the others. */
-function arranged(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUse[] {
+function orderedKeys(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUse[] {
   const texts = new Set(leading.map(({ text }) => text));
   const others = keys.filter(({ text }) => !texts.has(text));
   const isFirst = ({ rank }: KeyUse): boolean => rank === ranks.equal || rank === ranks.unnest;
@@ -65,7 +66,7 @@ function arranged(keys: readonly KeyUse[], leading: readonly KeyUse[]): KeyUse[]
 }
 
 /** Undefined: the index cannot group. */
-function groupKeys({ body, source, set, isComplete }: ArrangementRequest): readonly KeyUse[] | undefined {
+function groupKeys({ body, source, set, isComplete }: PushdownRequest): readonly KeyUse[] | undefined {
   const { group } = body;
   if (!group || !isComplete || group.having || group.rows || group.letting.length > 0) return undefined;
   const keys: KeyUse[] = [];
@@ -80,7 +81,7 @@ function groupKeys({ body, source, set, isComplete }: ArrangementRequest): reado
 
 /** Undefined if the index has another order, or the statement needs none. */
 function orderKeys(
-  { select, body, source, set, ordersById }: ArrangementRequest,
+  { select, body, source, set, ordersById }: PushdownRequest,
   groups: readonly KeyUse[],
 ): readonly KeyUse[] | undefined {
   const keys: KeyUse[] = [];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deferred } from '#base/deferred.ts';
-import { InTurn } from './in-turn.ts';
+import { KeyedQueue } from './keyed-queue.ts';
 
 test('runs the work of one key in order, also after a failure, and that of other keys concurrently', async () => {
-  const turns = new InTurn();
+  const turns = new KeyedQueue();
   const gate = deferred<void>();
   const done: string[] = [];
   const first = turns.run('a', () => gate.promise.then(() => Promise.reject(new Error('first'))));
