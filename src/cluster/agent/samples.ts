@@ -60,6 +60,8 @@ export class Samples {
       state: report.state,
       problems: problemsOf(report),
       items: report.items,
+      replicaItems: report.vbuckets.replica.items,
+      pendingItems: report.vbuckets.pending.items,
       memUsedBytes: report.memUsed,
       dataBytes: report.dataBytes,
       diskBytes: report.diskBytes,

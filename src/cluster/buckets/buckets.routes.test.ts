@@ -69,6 +69,18 @@ describe('bucket records', () => {
     assert.deepEqual(body.quota, { ram: 100 * mib, rawRAM: 100 * mib, bytes: 100 * mib });
   });
 
+  it('count documents of copies apart, and in the total', async () => {
+    const { request, kv } = await aBucket({ replicaNumber: 0 });
+    const of = (items: number) => ({ vbuckets: 1, items });
+    const vbuckets = { active: of(7), replica: of(5), pending: of(2) };
+    kv.figures['b'] = { items: 7, vbuckets };
+    for (const path of [`${buckets}/b`, '/pools/default']) {
+      const [node] = (await request(path)).body.nodes;
+      const { curr_items, curr_items_tot, vb_replica_curr_items } = node.interestingStats;
+      assert.deepEqual([curr_items, curr_items_tot, vb_replica_curr_items], [7, 14, 5], path);
+    }
+  });
+
   it('name the host that the caller reached while the node has no name, and a placeholder in terse form', async () => {
     const { request } = await aBucket();
     const { body } = await request(`${buckets}/b`);

@@ -41,6 +41,10 @@ export interface WarmUpFigures {
 
 export interface MeasuredBucket {
   state: 'warmup' | 'ready' | 'failed';
+  /** Documents of copies; absent in reports of nodes of older versions. */
+  replicaItems?: number;
+  /** Documents of shards that are being moved here; absent in reports of nodes of older versions. */
+  pendingItems?: number;
   /** Conditions that an operator must know: unreadable files, reasons why writes are refused. */
   problems: readonly string[];
   items: number;

@@ -168,11 +168,13 @@ function figures(snapshot: NodeSnapshot, buckets: ReadonlyMap<string, MeasuredBu
   };
 }
 
-/** Sizes of views are zero, since this version serves none; documents of copies are not counted. */
+/** Sizes of views are zero, since this version serves none. */
 function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<string, number> {
   const sum = (figure: (bucket: MeasuredBucket) => number) =>
     buckets.reduce((total, bucket) => total + (bucket ? figure(bucket) : 0), 0);
   const items = sum((bucket) => bucket.items);
+  const replicaItems = sum((bucket) => bucket.replicaItems ?? 0);
+  const pendingItems = sum((bucket) => bucket.pendingItems ?? 0);
   return {
     cmd_get: sum((bucket) => bucket.rates.gets),
     couch_docs_actual_disk_size: sum((bucket) => bucket.diskBytes),
@@ -182,7 +184,7 @@ function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<s
     couch_views_actual_disk_size: 0,
     couch_views_data_size: 0,
     curr_items: items,
-    curr_items_tot: items,
+    curr_items_tot: items + replicaItems + pendingItems,
     ep_bg_fetched: sum((bucket) => bucket.rates.diskFetches),
     get_hits: sum((bucket) => bucket.rates.getHits),
     index_data_size: 0,
@@ -190,7 +192,7 @@ function interestingStats(buckets: readonly (MeasuredBucket | null)[]): Record<s
     mem_used: sum((bucket) => bucket.memUsedBytes),
     ops: sum((bucket) => bucket.rates.ops),
     vb_active_num_non_resident: sum((bucket) => bucket.nonResident),
-    vb_replica_curr_items: 0,
+    vb_replica_curr_items: replicaItems,
   };
 }
 

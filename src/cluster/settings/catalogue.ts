@@ -55,12 +55,6 @@ export const constantFields: readonly { field: string; where: string; value: str
     meaning: 'files of views and indexes are not counted here',
   },
   {
-    field: 'vb_replica_curr_items',
-    where: 'node',
-    value: '0',
-    meaning: 'documents of copies are not counted here',
-  },
-  {
     field: 'state, quotaMb',
     where: '`/nodes/self`, storage',
     value: '`ok`, `none`',

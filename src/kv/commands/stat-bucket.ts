@@ -13,11 +13,14 @@ export function* statTotals(request: Request): Figures {
   const report = bucket.report();
   yield* statInfo(request);
   yield ['curr_items', report.items];
-  yield ['curr_items_tot', report.items];
+  const { replica, pending } = report.vbuckets;
+  yield ['curr_items_tot', report.items + replica.items + pending.items];
   yield ['vb_active_num', vbucketsIn(bucket.documents, VbucketState.active).length];
   yield ['vb_replica_num', vbucketsIn(bucket.documents, VbucketState.replica).length];
   yield ['vb_pending_num', vbucketsIn(bucket.documents, VbucketState.pending).length];
   yield ['vb_active_curr_items', report.items];
+  yield ['vb_replica_curr_items', replica.items];
+  yield ['vb_pending_curr_items', pending.items];
   yield* memoryFigures(request, report.memUsed);
   yield ['ep_num_non_resident', report.nonResident];
   yield ['vb_active_num_non_resident', report.nonResident];
