@@ -5,6 +5,7 @@ import { Datatype, Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import { notResident, ownMemoryBytes } from '../data/documents.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { bodyOf, plainValue } from './values.ts';
@@ -38,7 +39,8 @@ function readQuery(request: Request): KeyQuery | Status {
   const bits = request.session.access?.of(collection) ?? 0;
   if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
   const needed = Privilege.read | (flag === 1 ? Privilege.systemXattrRead : 0);
-  return (bits & needed) === needed ? { collection, withXattrs: flag === 1 } : Status.noAccess;
+  const missing = needed & ~bits;
+  return missing === 0 ? { collection, withXattrs: flag === 1 } : refuseMissing(request, missing);
 }
 
 function search(request: Request, query: KeyQuery): CommandResult {

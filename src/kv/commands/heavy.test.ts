@@ -135,6 +135,27 @@ test('changes the current version of a large document if it changed during the w
   assert.equal((await other.ask(get('large'))).value.toString(), '{"n":11}');
 });
 
+test('counts one read, and no hit, of a missing document that a large mutation creates', async () => {
+  await using service = await startService();
+  const client = await service.ready();
+  const text = JSON.stringify('x'.repeat(200_000));
+  const head = Buffer.from([0xc8, 0, 0, 1, 0, 0, 0, 0]);
+  head.writeUInt32BE(text.length, 4);
+  const createsDocument = Buffer.from([1]);
+  const value = Buffer.concat([head, Buffer.from(`a${text}`)]);
+  const created = await client.ask({ opcode: 0xd1, key: key('new'), extras: createsDocument, value });
+  assert.equal(created.status, Status.success);
+  const figures = new Map<string, string>();
+  client.send({ opcode: 0x10 });
+  for (let one = await client.next(); one && one.key.length > 0; one = await client.next())
+    figures.set(one.key.toString(), one.value.toString());
+  const shown = ['cmd_get', 'get_hits', 'get_misses', 'vb_replica_curr_items', 'curr_items_tot'];
+  assert.deepEqual(
+    shown.map((name) => figures.get(name)),
+    ['1', '0', '1', '0', '1'],
+  );
+});
+
 test('fails temporarily if the document changes during every attempt', async () => {
   const gate = new Gate();
   await using service = await startService(undefined, { heavy: gate });

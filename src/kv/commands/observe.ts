@@ -4,6 +4,7 @@ import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
@@ -92,7 +93,7 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
   if (id < 0 || end - start <= collectionIdBytes(id)) return Status.invalidArguments;
   const bits = session.access?.of(id) ?? 0;
   if (bits === 0) return Status.unknownCollection;
-  if ((bits & Privilege.read) === 0) return Status.noAccess;
+  if ((bits & Privilege.read) === 0) return refuseMissing(request, Privilege.read);
   const status = documents.findMeta(vb, key, start, end, view);
   state.fill(0);
   state[0] = KeyState.notFound;

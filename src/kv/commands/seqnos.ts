@@ -3,6 +3,7 @@ import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { beginReply, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
@@ -72,7 +73,7 @@ function readCollection({ frame, session }: Request): number | null {
 function checkCollection(request: Request, collection: number): Status {
   const bits = request.session.access?.of(collection) ?? 0;
   if (bits === 0) return request.refuse(Status.unknownCollection, 'Unknown collection');
-  return (bits & Privilege.read) === 0 ? Status.noAccess : Status.success;
+  return (bits & Privilege.read) === 0 ? refuseMissing(request, Privilege.read) : Status.success;
 }
 
 const persistenceTimeoutMs = 30_000;

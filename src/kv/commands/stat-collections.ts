@@ -2,6 +2,7 @@
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { CollectionEntry, ScopeEntry } from '../collections/collections.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import type { Request } from '../dispatch/request.ts';
 import { type Figures, forVbuckets } from './stat-figures.ts';
 
@@ -47,7 +48,8 @@ function collectionGroup(request: Request, matches: (entry: CollectionEntry) => 
   );
   if (visible.length === 0) return Status.unknownCollection;
   const counted = visible.filter((entry) => isCounted(request, entry));
-  return counted.length === 0 ? Status.noAccess : collectionFigures(request, counted);
+  if (counted.length === 0) return refuseMissing(request, Privilege.simpleStats);
+  return collectionFigures(request, counted);
 }
 
 function scopeGroup(request: Request, matches: (scope: ScopeEntry) => boolean): Figures | Status {
@@ -56,7 +58,8 @@ function scopeGroup(request: Request, matches: (scope: ScopeEntry) => boolean): 
   );
   if (visible.length === 0) return Status.unknownScope;
   const counted = visible.filter((scope) => (heldInScope(request, scope) & Privilege.simpleStats) !== 0);
-  return counted.length === 0 ? Status.noAccess : scopeFigures(request, counted);
+  if (counted.length === 0) return refuseMissing(request, Privilege.simpleStats);
+  return scopeFigures(request, counted);
 }
 
 const heldIn = ({ session }: Request, entry: CollectionEntry): number => session.access?.of(entry.id) ?? 0;

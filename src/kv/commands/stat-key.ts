@@ -3,6 +3,7 @@ import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import type { CollectionEntry } from '../collections/collections.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import type { CommandResult, Request } from '../dispatch/request.ts';
 import type { Figures } from './stat-figures.ts';
 
@@ -35,7 +36,7 @@ function keyFigures(
   if (!documents) return Status.temporaryFailure;
   const bits = entry ? (request.session.access?.of(entry.id) ?? 0) : 0;
   if (!entry || bits === 0) return Status.unknownCollection;
-  if ((bits & Privilege.read) === 0) return Status.noAccess;
+  if ((bits & Privilege.read) === 0) return refuseMissing(request, Privilege.read);
   const key = encodeKey(entry.id, name);
   const { view } = request;
   const status = documents.findMeta(vb, key, 0, key.length, view);

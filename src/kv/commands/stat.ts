@@ -52,7 +52,10 @@ export function stat(request: Request): CommandResult {
   own.frame = { ...request.frame };
   request.workBytes += (request.session.bucket?.collections.count ?? 0) * collectionWork;
   const figures = group(own, space < 0 ? '' : text.slice(space + 1));
-  if (typeof figures === 'number') return figures;
+  if (typeof figures === 'number') {
+    request.context = own.context;
+    return figures;
+  }
   const rest = figures[Symbol.iterator]();
   if (writeBatch(own, rest)) {
     replyFigure(own, ...end);

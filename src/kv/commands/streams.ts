@@ -2,8 +2,10 @@
 import { EndReason, OpenFlag, openFlagsKnown, StreamFlag, streamFlagsKnown } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
+import { Privilege } from '../admin.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
+import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { beginReply, durationOf, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { Producer } from '../producer/producer.ts';
@@ -120,6 +122,7 @@ function checkRequest(request: Request, producer: Producer, value: StreamValue):
   if (value.manifestUid > Number.parseInt(bucket.collections.uid, 16)) return Status.manifestAhead;
   const access = session.access;
   const allowed = access ? checkFilter(value.filter, bucket.collections, access) : Status.noAccess;
+  if (allowed === Status.noAccess) return refuseMissing(request, Privilege.dcpStream);
   if (allowed !== Status.success) return allowed;
   if (producer.find(frame.vb, value.streamId)) return Status.keyExists;
   if (producer.isFull) return request.refuse(Status.temporaryFailure, 'Too many streams on the connection');

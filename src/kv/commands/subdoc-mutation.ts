@@ -101,7 +101,7 @@ function execute(
   if (heavy?.result && isSameDocument(heavy, now)) return withStamp(request, heavy, decoded);
   // The command runs again with the result of the heavy work, and counts its read then.
   counters.gets--;
-  counters.getHits--;
+  if (document.exists) counters.getHits--;
   return workElsewhere(request, 'mutation', document);
 }
 

@@ -244,15 +244,16 @@ function checkBucket(request: Request, entry: Entry): Status {
   const status = readDocumentKey(request);
   if (status !== Status.success) return status;
   request.privileges = access.of(request.collection);
-  if (request.privileges === 0) return hiddenCollection(request);
+  if (request.privileges === 0) return hiddenCollection(request, entry);
   request.counters = bucket.tally.of(request.collection);
   return checkPrivileges(request, entry);
 }
 
 /** An unknown collection and one that is hidden from the user get the same reply. */
-function hiddenCollection(request: Request): Status {
+function hiddenCollection(request: Request, entry: Entry): Status {
   const isThere = request.bucket.collections.get(request.collection) !== undefined;
-  if (isThere && !request.session.has(Feature.collections)) return Status.noAccess;
+  if (isThere && !request.session.has(Feature.collections))
+    return checkPrivileges(request, entry) || Status.noAccess;
   return request.refuse(Status.unknownCollection, 'Unknown collection');
 }
 
