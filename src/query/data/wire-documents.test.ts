@@ -100,6 +100,35 @@ test('a read returns expiry and attributes on request, with the same body', () =
     assert.equal(kept?.expiration, expiration);
   }));
 
+test('a read returns any number of attributes, all of the same version', () =>
+  withDocuments(async (documents, clients) => {
+    const names = Array.from({ length: 50 }, (_, at) => `x${at}`);
+    const store = (version: number, some: readonly string[]) => {
+      const xattrs = new Map(some.map((name) => [name, Buffer.from(String(version))]));
+      return documents.write(orders, [write('upsert', 'a', `{"n":${version}}`, { xattrs })], durable);
+    };
+    for (let from = 0; from < names.length; from += 10) await store(1, names.slice(from, from + 10));
+    const read = async () => {
+      const [document] = await documents.read(orders, ['a', 'none'], { ...never, xattrs: names });
+      return [Buffer.from(document?.bytes ?? []), ...(document?.xattrs?.values() ?? [])].map(String);
+    };
+    assert.deepEqual(await read(), ['{"n":1}', ...names.map(() => '1')]);
+
+    const client = await clients.of('b');
+    const lookupMany = client.lookupMany.bind(client);
+    let changes = 2;
+    let version = 1;
+    client.lookupMany = async (...request) => {
+      const found = await lookupMany(...request);
+      // The document changes between the requests of the first reads.
+      if (changes-- > 0) await store(++version, names.slice(0, 10));
+      return found;
+    };
+    assert.deepEqual(await read(), ['{"n":3}', ...names.map((_, at) => (at < 10 ? '3' : '1'))]);
+    changes = 1_000;
+    await assert.rejects(read(), (error) => error instanceof SqlError && error.code === 12008);
+  }));
+
 test('a dropped collection is an error that names it', () =>
   withDocuments(async (documents) => {
     const gone = { ...orders, collectionId: 77 };

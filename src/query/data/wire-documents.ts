@@ -1,6 +1,6 @@
 // Documents of the engine over the data port: pipelined reads, writes with CAS and durability, scans by vbucket.
-import type { BucketClient, FetchedParts, StoreRequest } from '#client/bucket-client.ts';
-import type { PathRead, PathWrite } from '#client/subdoc.ts';
+import type { BucketClient, StoreRequest } from '#client/bucket-client.ts';
+import type { PathWrite } from '#client/subdoc.ts';
 import type {
   Documents,
   DocumentWrite,
@@ -12,14 +12,14 @@ import type {
 } from '#sqlpp/datastore/documents.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { Entry } from '#wire/document-batch.ts';
-import { Status } from '#wire/status.ts';
 import { DocFlag, PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
 import { type BatchedDocuments, EntryReader } from './batched-documents.ts';
 import { BatchedScan } from './batched-scan.ts';
 import type { BucketClients } from './bucket-clients.ts';
 import { CollectionScan } from './collection-scan.ts';
 import { dataFailure } from './data-failure.ts';
-import { missing, readWhole } from './whole-documents.ts';
+import { readParts } from './document-parts.ts';
+import { readWhole } from './whole-documents.ts';
 import { outcomeOf } from './write-outcome.ts';
 
 const nothing = Buffer.alloc(0);
@@ -27,8 +27,6 @@ const nothing = Buffer.alloc(0);
 const batchedFrom = 8;
 /** Documents in one message. */
 const batchKeys = 256;
-/** Paths that one request may have, minus those of the body and of the expiry. */
-const xattrsMax = 14;
 
 export class WireDocuments implements Documents {
   private readonly clients: BucketClients;
@@ -149,51 +147,6 @@ async function readBatched(
   );
   for (const [index, at] of singles.entries()) found[at] = rest[index];
   return found;
-}
-
-const documentFields = ['$document.exptime', '$document.flags', '$document.datatype'];
-
-/** Reads metadata, attributes and body in one request, so that they are of the same version. */
-async function readParts(
-  client: BucketClient,
-  keyspace: Keyspace,
-  ids: readonly string[],
-  { xattrs = [], signal }: ReadOptions,
-): Promise<(StoredDocument | undefined)[]> {
-  const names = xattrs.slice(0, xattrsMax);
-  const reads: PathRead[] = [...documentFields.slice(0, names.length > xattrsMax - 2 ? 1 : 3), ...names].map(
-    (path) => ({ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path }),
-  );
-  reads.push({ opcode: SubdocOpcode.getDoc, flags: 0, path: '' });
-  const found = await client.lookupMany(keyspace.collectionId, ids, reads, signal);
-  return found.map((parts, index) => {
-    if (typeof parts === 'number') return missing(parts, keyspace);
-    return assembled(ids[index] as string, parts, reads, names);
-  });
-}
-
-function assembled(
-  id: string,
-  { cas, results }: FetchedParts,
-  reads: readonly PathRead[],
-  names: readonly string[],
-): StoredDocument {
-  const byPath = new Map(reads.map(({ path }, index) => [path, results[index]]));
-  const textOf = (path: string) => byPath.get(path)?.value.toString() ?? '';
-  const xattrs = new Map<string, Uint8Array>();
-  for (const name of names) {
-    const part = byPath.get(name);
-    if (part?.status === Status.success) xattrs.set(name, part.value);
-  }
-  return {
-    id,
-    bytes: byPath.get('')?.value ?? nothing,
-    isJson: !byPath.has('$document.datatype') || textOf('$document.datatype').includes('json'),
-    cas,
-    expiration: Number(textOf('$document.exptime')) || 0,
-    flags: Number(textOf('$document.flags')) || 0,
-    xattrs,
-  };
 }
 
 const kinds = { insert: 'add', upsert: 'set', replace: 'replace', delete: 'remove' } as const;
