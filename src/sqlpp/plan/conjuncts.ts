@@ -51,6 +51,8 @@ const volatileCalls = new Set([
   'clock_utc',
   'clock_tz',
   'clock_local',
+  'curl',
+  'advisor',
 ]);
 
 /** Whether the expression is volatile or expensive, so that it must not be duplicated. */
