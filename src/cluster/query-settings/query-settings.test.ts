@@ -10,8 +10,8 @@ test('validates settings by name, and stores none if one is invalid', () => {
     problems: {},
   });
   const bad = { queryPreparedLimit: '0', queryUseCBO: 'yes', queryLogLevel: 'loud', queryTxTimeout: '5' };
-  const { problems } = readQueryForm({ ...bad, strange: '1' });
-  assert.deepEqual(Object.keys(problems).sort(), [...Object.keys(bad), 'strange'].sort());
+  const { problems } = readQueryForm({ ...bad, strange: '1', stranger: '2' });
+  assert.deepEqual(Object.keys(problems).sort(), [...Object.keys(bad), 'strange', 'stranger'].sort());
 });
 
 test('the allowlist of CURL is an object of two lists', () => {

@@ -67,8 +67,8 @@ export function readQueryForm(form: Form): {
 } {
   const changes: Record<string, QueryValue> = {};
   const problems: Record<string, string> = {};
-  const unknown = Object.keys(form).find((name) => !Object.hasOwn(queryRules, name));
-  if (unknown !== undefined) problems[unknown] = 'Unsupported key';
+  for (const name of Object.keys(form))
+    if (!Object.hasOwn(queryRules, name)) problems[name] = 'Unsupported key';
   for (const name of querySettingNames) {
     const sent = form[name];
     if (sent === undefined) continue;

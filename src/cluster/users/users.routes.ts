@@ -1,4 +1,5 @@
 // Users and groups over REST: access checks, and the service's answers.
+import { roleText } from '#auth/role-names.ts';
 import { allows, type GrantedRole } from '#auth/role-rules.ts';
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Reply, reply } from '#contract/route.ts';
@@ -17,6 +18,7 @@ import {
 } from './users.access.ts';
 import * as contract from './users.contract.ts';
 import type { UsersService } from './users.service.ts';
+import type { StoredGroup } from './users.store.ts';
 
 export interface UsersRoutesDeps {
   readonly service: UsersService;
@@ -198,13 +200,20 @@ function listGroups(service: UsersService, query: contract.GroupListQuery, conte
     groups,
     { ...query, pageSize },
     {
-      sortKey: (group) => (query.sortBy === 'description' ? (group.description ?? '') : ''),
+      sortKey: (group) => groupSortKey(group, query.sortBy),
       link: linkOf('/settings/rbac/groups', { pageSize, ...sorting(query), substr: query.substr }),
       startParams: (group) => ({ startFrom: group.id }),
     },
   );
   const records = page.items.map(contract.groupRecord);
   return reply.json({ total: page.total, links: page.links, skipped: page.skipped, groups: records });
+}
+
+function groupSortKey(group: StoredGroup, by: contract.GroupListQuery['sortBy']): string {
+  if (by === 'description') return group.description ?? '';
+  if (by === 'roles') return group.roles.map(roleText).join();
+  if (by === 'ldap_group_ref') return group.ldapRef ?? '';
+  return '';
 }
 
 const sorting = (query: { sortBy: string; order: string }) => ({ sortBy: query.sortBy, order: query.order });
