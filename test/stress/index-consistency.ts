@@ -82,7 +82,7 @@ class ConsistencyRun {
     const { history, node } = this;
     // Waits until some of the writes are done.
     const until = history.writes.length + this.random(writers * writesOfRound);
-    while (history.writes.length < until) await new Promise(setImmediate);
+    while (history.writes.length < until) await new Promise((resolve) => setTimeout(resolve, 1));
     if (disturbance === 'flush')
       await this.recorded(history.resets, async () => {
         const { status } = await node.process.request(
