@@ -2,7 +2,6 @@
 // one request in flight on each and with 64. The load comes from a process of its own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +10,7 @@ import type { BucketType } from '../src/kv/admin.ts';
 import { WorkerKvAdmin } from '../src/kv/host/worker-kv-admin.ts';
 import { silentLog } from '../src/ports/log.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
+import { freePort } from '../test/support/free-port.ts';
 import type { LoadOptions } from './support/kv-load.ts';
 
 const generator = fileURLToPath(new URL('./support/kv-load.ts', import.meta.url));
@@ -41,14 +41,6 @@ function ownCpuMs(): number {
 function cpuMsOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function startMemcached(): Promise<{ port: number; process: ChildProcess } | null> {

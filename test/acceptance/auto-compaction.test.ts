@@ -1,20 +1,13 @@
 // Automatic compaction of a bucket: the size of its files on disk.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KvConnection } from '../support/kv-connection.ts';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { dataClient } from '../support/data-client.ts';
+import type { KvConnection } from '../support/kv-connection.ts';
+import { NodeProcess } from '../support/node-process.ts';
 
 const documents = 300;
 const opcodeSet = 1;
 const waitLimitMs = 60_000;
-
-async function client(node: NodeProcess): Promise<KvConnection> {
-  const [, port = ''] = node.ready.node.kv.split(':');
-  const connection = await KvConnection.open(Number(port));
-  await connection.plain(administrator.username, administrator.password);
-  await connection.select('b');
-  return connection;
-}
 
 async function write(to: KvConnection, bytes: number): Promise<void> {
   const value = Buffer.alloc(bytes, 'v');
@@ -39,7 +32,7 @@ async function until(holds: () => Promise<boolean>, what: string): Promise<void>
 
 test('compacts a bucket automatically after its documents became smaller', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
-  const b = await client(node);
+  const b = await dataClient(node, 'b', []);
   await write(b, 60_000);
   const written = documents * 60_000;
   await until(async () => (await diskUsed(node)) > written, 'the documents are not on disk');

@@ -1,11 +1,12 @@
 // The cloud on a full disk: it reports the reason, deletes, starts, and recovers once there is space.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CloudProcess } from '../support/cloud-process.ts';
+import { fillDisk } from '../support/fill-disk.ts';
 import { needs } from '../support/needs.ts';
 import { eventually } from '../support/node-process.ts';
 
@@ -25,7 +26,7 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
       await using cloud = await CloudProcess.start({ dataDir, logTo: log, readyFile });
       for (let i = 0; i < 3; i++) ids.push((await project(cloud, `p${i}`)).body.id);
       await eventually(() => assert.ok(readFileSync(join(dataDir, 'reserve')).length > 4 << 20));
-      fillUp(ballast);
+      fillDisk(ballast);
       await eventually(async () => {
         const refused = await project(cloud, `more ${process.hrtime.bigint()}`);
         assert.equal(refused.status, 500);
@@ -35,7 +36,7 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
       assert.equal(deleted.status, 204, JSON.stringify(deleted.body));
       assert.equal(await cloud.stop(), 0);
     }
-    fillUp(join(disk, 'more-ballast'));
+    fillDisk(join(disk, 'more-ballast'));
     await using cloud = await CloudProcess.start({
       dataDir,
       logTo: log,
@@ -53,19 +54,3 @@ test('a cloud on a full disk refuses changes with the reason, but deletes and st
 });
 
 const project = (cloud: CloudProcess, name: string) => cloud.request('POST', '/v2/projects', { name });
-
-function fillUp(path: string): void {
-  writeFileSync(path, '');
-  const descriptor = openSync(path, 'a');
-  try {
-    for (let bytes = 1 << 20; bytes >= 1; ) {
-      try {
-        if (writeSync(descriptor, Buffer.alloc(bytes)) < bytes) bytes >>= 1;
-      } catch {
-        bytes >>= 1;
-      }
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-}

@@ -13,27 +13,21 @@ import {
   statSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { persisted } from '../support/data-client.ts';
-import { KvConnection } from '../support/kv-connection.ts';
+import { dataClient, persisted } from '../support/data-client.ts';
+import { fillDisk, fillWith } from '../support/fill-disk.ts';
+import type { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';
-import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 
 const success = 0x00;
 const temporaryFailure = 0x86;
 const args = ['--bucket', 'b', '--bucket', 'other'];
-
-async function client(node: NodeProcess, bucket = 'b'): Promise<KvConnection> {
-  const [, port = ''] = node.ready.node.kv.split(':');
-  const connection = await KvConnection.open(Number(port));
-  await connection.plain(administrator.username, administrator.password);
-  await connection.select(bucket);
-  return connection;
-}
+/** Without features: keys have no collection. */
+const client = (node: NodeProcess, bucket = 'b'): Promise<KvConnection> => dataClient(node, bucket, []);
 
 const set = async (to: KvConnection, key: string, value: Buffer, vb = 0): Promise<number> =>
   (await to.ask({ opcode: 1, vb, key: Buffer.from(key), extras: Buffer.alloc(8), value })).status;
@@ -54,7 +48,7 @@ test('refuses writes while the disk is full, and loses nothing', { skip: needs('
     await using node = await NodeProcess.start({ dataDir, args });
     const b = await client(node);
     for (; stored < 20; stored++) assert.equal(await set(b, `k${stored}`, value), success);
-    fillUp(ballast);
+    fillDisk(ballast);
     await eventually(async () => {
       const status = await set(b, `k${stored}`, value);
       if (status === success) stored++;
@@ -95,7 +89,7 @@ test('a node starts on a full disk, reads, refuses writes with the reason, and a
     for (let i = 0; i < 20; i++) assert.equal(await set(b, `k${i}`, value), success);
     b.close();
     assert.equal(await node.stop(), 0);
-    fillUp(ballast);
+    fillDisk(ballast);
     await using again = await NodeProcess.start({ dataDir });
     const c = await client(again);
     for (let i = 0; i < 20; i++) assert.equal((await get(c, `k${i}`)).value.length, value.length);
@@ -279,25 +273,6 @@ async function healthOf(node: NodeProcess): Promise<{ node?: string; bucket?: st
   };
   const [whole, bucket] = [await of('/pools/default'), await of('/pools/default/buckets/b')];
   return { ...(whole && { node: whole }), ...(bucket && { bucket }) };
-}
-
-function fillUp(path: string): void {
-  const descriptor = openSync(path, 'w');
-  try {
-    fillWith(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function fillWith(descriptor: number): void {
-  for (let bytes = 1 << 20; bytes >= 4096; ) {
-    try {
-      if (writeSync(descriptor, Buffer.alloc(bytes)) < bytes) bytes >>= 1;
-    } catch {
-      bytes >>= 1;
-    }
-  }
 }
 
 /** Resolves once the documents are persisted, so that no write waits for space later. */

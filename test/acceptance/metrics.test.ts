@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Cluster, connect } from 'couchbase';
 import { metricOf } from '../../src/metrics/catalogue.ts';
+import { freePort } from '../support/free-port.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
@@ -73,14 +73,6 @@ function grown(from: Record<string, number>, to: Record<string, number>): Record
   return Object.fromEntries(
     Object.keys(to).map((name) => [name, (to[name] as number) - (from[name] as number)]),
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }
 
 describe('metrics of a node', () => {

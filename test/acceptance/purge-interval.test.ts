@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { KvConnection } from '../support/kv-connection.ts';
-import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { dataClient } from '../support/data-client.ts';
+import type { KvConnection } from '../support/kv-connection.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 
 const opcode = { set: 0x01, remove: 0x04, getMeta: 0xa0 };
 const status = { success: 0, notFound: 1 };
@@ -58,9 +59,7 @@ test('purges tombstones older than the purge interval of the bucket, or else of 
 });
 
 async function deletedIn(node: NodeProcess, bucket: string): Promise<KvConnection> {
-  const client = await KvConnection.open(Number(node.ready.node.kv.split(':')[1]));
-  await client.plain(administrator.username, administrator.password);
-  await client.select(bucket);
+  const client = await dataClient(node, bucket, []);
   const set = await client.ask({ opcode: opcode.set, ...document, extras: Buffer.alloc(8) });
   const removed = await client.ask({ opcode: opcode.remove, ...document });
   assert.deepEqual([set.status, removed.status], [status.success, status.success]);

@@ -6,10 +6,11 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { dataClient } from '../support/data-client.ts';
 import { DcpClient, liveDocuments } from '../support/dcp-client.ts';
-import { KvConnection } from '../support/kv-connection.ts';
+import type { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';
-import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 
 const args = ['--bucket', 'b'];
 const vb = 7;
@@ -22,21 +23,13 @@ const producerFlags = 0x05;
 const success = 0x00;
 const rollback = 0x23;
 
-async function connect(node: NodeProcess): Promise<KvConnection> {
-  const kv = await KvConnection.open(Number(node.ready.node.kv.split(':').at(-1)));
-  await kv.hello(features);
-  await kv.plain(administrator.username, administrator.password);
-  assert.equal((await kv.select('b')).status, success);
-  return kv;
-}
-
 const follow = async (
   node: NodeProcess,
   name: string,
   last?: DcpClient,
   buffer?: string,
 ): Promise<DcpClient> => {
-  const client = new DcpClient(await connect(node));
+  const client = new DcpClient(await dataClient(node, 'b', features));
   if (last) client.resume(last);
   return await client.open(
     name,
@@ -83,11 +76,11 @@ async function highSeqnos(kv: KvConnection): Promise<Map<number, number>> {
 }
 
 const highSeqno = async (node: NodeProcess): Promise<number> =>
-  (await highSeqnos(await connect(node))).get(vb) ?? -1;
+  (await highSeqnos(await dataClient(node, 'b', features))).get(vb) ?? -1;
 
 /** Newest first. */
 async function failoverLog(node: NodeProcess): Promise<{ uuid: bigint; seqno: number }[]> {
-  const { value } = await (await connect(node)).ask({ opcode: opcode.failoverLog, vb });
+  const { value } = await (await dataClient(node, 'b', features)).ask({ opcode: opcode.failoverLog, vb });
   return Array.from({ length: value.length / 16 }, (_, i) => ({
     uuid: value.readBigUInt64BE(16 * i),
     seqno: Number(value.readBigUInt64BE(16 * i + 8)),
@@ -112,7 +105,7 @@ const sorted = (model: Map<string, string>): Map<string, string> => new Map([...
 
 test('a client that is disconnected within a snapshot continues from its position', async () => {
   await using node = await NodeProcess.start({ args });
-  const kv = await connect(node);
+  const kv = await dataClient(node, 'b', features);
   const model = new Map<string, string>();
   // The large vbucket last, or its stream would end before the others are open.
   const all = Array.from({ length: vbuckets }, (_, i) => (i + vb + 1) % vbuckets);
@@ -158,7 +151,7 @@ test('a client that is disconnected within a snapshot continues from its positio
 
 test('a stream continues after a clean stop, and after a kill matches the data of the node', async (t) => {
   await using first = await NodeProcess.start({ args });
-  const kv = await connect(first);
+  const kv = await dataClient(first, 'b', features);
   for (let i = 0; i < 20; i++) await store(kv, `k${i}`, i === 19);
   const client = await follow(first, 'client');
   await client.stream(vb);
@@ -168,7 +161,7 @@ test('a stream continues after a clean stop, and after a kill matches the data o
   await using second = await NodeProcess.start({ args, dataDir: first.dataDir });
   const again = await follow(second, 'client', client);
   assert.equal(await rollbackOf(again), -1, 'nothing was lost by a clean stop');
-  const writer = await connect(second);
+  const writer = await dataClient(second, 'b', features);
   assert.equal(await store(writer, 'durable', true), 21);
   await again.reach([[vb, 21]]);
   const onDisk = { ...again.copyOf(vb), documents: new Map(again.copyOf(vb).documents) };
@@ -215,7 +208,7 @@ test('after a kill each client rolls back to its common history with the node, a
   try {
     const environment = { LD_PRELOAD: library, DIVAN_HOLD_SYNC: holdSync };
     await using first = await NodeProcess.start({ args, environment });
-    const kv = await connect(first);
+    const kv = await dataClient(first, 'b', features);
     for (let i = 1; i <= 20; i++) await store(kv, `k${i}`, i === 20);
     const [ahead, onDisk, inKeptSnapshot] = [
       await follow(first, 'a'),
@@ -255,7 +248,7 @@ test('after a kill each client rolls back to its common history with the node, a
     assert.equal(log[1]?.uuid, ahead.copyOf(vb).uuid);
     assert.notEqual(log[0]?.uuid, log[1]?.uuid);
     // Other changes reuse the lost seqnos: only the history distinguishes them.
-    const writer = await connect(second);
+    const writer = await dataClient(second, 'b', features);
     for (let i = high + 1; i <= 45; i++) assert.equal(await store(writer, `new${i}`, i === 45), i);
     assert.equal(await rollbackOf(await follow(second, 'a', ahead)), high, 'it has lost changes');
     assert.equal(

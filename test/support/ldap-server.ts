@@ -2,10 +2,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCertificate } from './certificate.ts';
+import { freePort } from './free-port.ts';
 import { eventually } from './node-process.ts';
 
 export const slapd = '/usr/sbin/slapd';
@@ -114,15 +115,6 @@ const ldifOf = (users: readonly LdapUser[], groups: Readonly<Record<string, read
           .join('')}`,
     ),
   ].join('\n');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function listens(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1');

@@ -2,10 +2,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Labels } from '#metrics/sample.ts';
+import { freePort } from './free-port.ts';
 import { eventually } from './node-process.ts';
 
 export interface GivenSeries {
@@ -90,11 +90,3 @@ function openMetrics(series: readonly GivenSeries[]): string {
 
 const numberText = (value: number): string =>
   Number.isFinite(value) || Number.isNaN(value) ? String(value) : value > 0 ? '+Inf' : '-Inf';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}

@@ -106,13 +106,7 @@ async function* authorized(
 }
 
 function prepareSelect(tree: Select, text: string, context: PrepareContext): Prepared {
-  const resolver = new Resolver(
-    text,
-    context.datastore,
-    context.queryContext,
-    context.userFunctions,
-    (node) => constantOf(node, context),
-  );
+  const resolver = resolverOf(text, context);
   const planning = planningOf(text, context);
   const logical = resolver.select(tree, undefined);
   const plan = planSelect(planning, logical);
@@ -128,6 +122,11 @@ function prepareSelect(tree: Select, text: string, context: PrepareContext): Pre
     tree,
   });
 }
+
+const resolverOf = (text: string, context: PrepareContext): Resolver =>
+  new Resolver(text, context.datastore, context.queryContext, context.userFunctions, (node) =>
+    constantOf(node, context),
+  );
 
 /** Plans subqueries when the enclosing block is compiled, and keeps the plans for EXPLAIN. */
 function instantiationOf(planning: StatementPlanning): Instantiation {
@@ -145,13 +144,7 @@ function prepareChange(
   text: string,
   context: PrepareContext,
 ): Prepared {
-  const resolver = new Resolver(
-    text,
-    context.datastore,
-    context.queryContext,
-    context.userFunctions,
-    (node) => constantOf(node, context),
-  );
+  const resolver = resolverOf(text, context);
   const planning = planningOf(text, context);
   const plan = planChange(resolver, planning, tree);
   if (plan.returning) resolver.require('select', plan.target.name);

@@ -1,0 +1,22 @@
+// Fills the file system of a file until it has no space left.
+import { closeSync, openSync, writeSync } from 'node:fs';
+
+export function fillDisk(path: string): void {
+  const descriptor = openSync(path, 'a');
+  try {
+    fillWith(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Extends an open file, in smaller and smaller steps. */
+export function fillWith(descriptor: number): void {
+  for (let bytes = 1 << 20; bytes >= 1; ) {
+    try {
+      if (writeSync(descriptor, Buffer.alloc(bytes)) < bytes) bytes >>= 1;
+    } catch {
+      bytes >>= 1;
+    }
+  }
+}
