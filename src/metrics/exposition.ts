@@ -11,10 +11,10 @@ export function prometheusText(samples: Iterable<MetricSample>): string {
   for (const [name, family] of families(samples)) {
     lines.push(...head(name, kindOf(family)), ...bodyOf(family));
   }
-  return ended(lines);
+  return withLineEnds(lines);
 }
 
-/** OpenMetrics requires this suffix of counters; a counter whose published name lacks it is exported with type `unknown`. */
+/** OpenMetrics requires the suffix `_total` of counters; a counter whose published name lacks it is exported with type `unknown`. */
 export function openMetricsText(samples: Iterable<MetricSample>): string {
   const lines: string[] = [];
   for (const [name, family] of families(samples)) {
@@ -23,10 +23,10 @@ export function openMetricsText(samples: Iterable<MetricSample>): string {
     const shown = isCounter ? name.slice(0, -'_total'.length) : name;
     lines.push(...head(shown, kind === 'counter' && !isCounter ? 'unknown' : kind, name), ...bodyOf(family));
   }
-  return ended([...lines, '# EOF']);
+  return withLineEnds([...lines, '# EOF']);
 }
 
-const ended = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+const withLineEnds = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 
 /** Both formats require the samples of one name to be adjacent. */
 function families(samples: Iterable<MetricSample>): Map<string, MetricSample[]> {

@@ -58,7 +58,7 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
     const password = watched.secret('mail server', aSecret('mail'));
     await using smtp = await startMailServer({
       credentials: { user: 'u', password: 'other' },
-      talkative: true,
+      echoesCredentials: true,
     });
     const form = { ...alerts, emailPort: `${smtp.port}`, emailPass: password };
     assert.equal((await watched.call('/settings/alerts', { form })).status, 200);

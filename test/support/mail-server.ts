@@ -28,7 +28,7 @@ export interface MailServerSettings {
   /** Answers this to each recipient for which it is not null. */
   refuse?: (recipient: string) => { code: number; text: string } | null;
   /** The refusal of a login contains the sent credentials. */
-  talkative?: boolean;
+  echoesCredentials?: boolean;
 }
 
 export async function startMailServer(settings: MailServerSettings = {}) {
@@ -68,7 +68,7 @@ function handlers(settings: MailServerSettings, mails: ReceivedMail[]): Partial<
     onAuth({ username, password }, _session, done) {
       const wanted = settings.credentials;
       if (username === wanted?.user && password === wanted?.password) return done(null, { user: username });
-      const said = settings.talkative ? ` for ${username} with ${password}` : '';
+      const said = settings.echoesCredentials ? ` for ${username} with ${password}` : '';
       done(Object.assign(new Error(`no entry${said}`), { responseCode: 535 }));
     },
     onRcptTo({ address }, _session, done) {

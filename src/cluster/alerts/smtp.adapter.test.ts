@@ -75,7 +75,7 @@ describe('mail over SMTP', () => {
   });
 
   it('reports a wrong password without secrets that the server repeats', async (t) => {
-    const { server, mailer } = await started(t, { credentials, talkative: true });
+    const { server, mailer } = await started(t, { credentials, echoesCredentials: true });
     const outcome = await mailer.send({ ...server, password: 'wrong-s3cret' }, mail, never);
     assert.deepEqual(outcome, {
       sent: false,

@@ -89,7 +89,7 @@ describe('certificates', () => {
       await assert.rejects(handshake(made, 'elsewhere.example'), /altnames/);
     }));
 
-  it('keeps both over a restart, and no key in plain text', () =>
+  it('keeps authority and certificate over a restart, and stores no key in plain text', () =>
     withFolder(async (folder) => {
       const first = await aService(folder);
       await first.service.start();

@@ -58,7 +58,7 @@ describe('heartbeats between managers', () => {
     assert.deepEqual(downFor('a'), ['c']);
   });
 
-  it('show a node that is cut off all others as dead', async () => {
+  it('show all other nodes as dead to a node that is cut off', async () => {
     const { clock, net, downFor } = nodes('a b c');
     await clock.run(10_000);
     for (const other of ['b', 'c']) {
@@ -69,7 +69,7 @@ describe('heartbeats between managers', () => {
     assert.deepEqual([downFor('a'), downFor('b')], [['b', 'c'], ['a']]);
   });
 
-  it('stand some lost messages, and are not sent to oneself', async () => {
+  it('find no node dead because of some lost messages', async () => {
     const { clock, net, downFor } = nodes('a b');
     net.faults = { ...calmLink, lostPercent: 20 };
     let down = 0;
@@ -90,7 +90,7 @@ describe('heartbeats between managers', () => {
     assert.equal(of('a').hears('b'), false);
   });
 
-  it('call a node dead only after it had time to be heard', () => {
+  it('find no node dead directly after their start', () => {
     const { downFor } = nodes('a b');
     assert.deepEqual(downFor('a'), []);
   });

@@ -11,7 +11,7 @@ export const serverGroupRefusals = defineRefusals('server_groups', {
   changed: {
     status: 409,
     as: 'bare',
-    text: 'The groups have changed since they were read: read them again, then send their new address.',
+    text: 'The groups have changed since they were read: read them again, and send the change to the `uri` of that answer.',
   },
   malformed: { as: 'bare', text: '{problem}' },
 });

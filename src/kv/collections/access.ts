@@ -6,7 +6,7 @@ export class BucketAccess {
   /** Every privilege that is held anywhere in the bucket; 0 hides the bucket. */
   readonly anywhere: number;
   /** Privileges in the bucket as a whole. */
-  readonly wide: number;
+  readonly bucketWide: number;
   private readonly grants: readonly BucketGrant[];
   private readonly collections: Collections;
   private readonly bits = new Map<number, number>();
@@ -16,7 +16,7 @@ export class BucketAccess {
   constructor(grants: Grants, bucketName: string, collections: Collections) {
     this.grants = [grants.buckets['*'], grants.buckets[bucketName]].filter((grant) => grant !== undefined);
     this.collections = collections;
-    this.wide = this.grants.reduce((bits, grant) => bits | grant.privileges, 0);
+    this.bucketWide = this.grants.reduce((bits, grant) => bits | grant.privileges, 0);
     this.anywhere = this.grants.reduce((bits, grant) => bits | unionOf(grant), 0);
   }
 
@@ -37,13 +37,16 @@ export class BucketAccess {
 
   /** Whether the privileges in the bucket as a whole show every collection, those of the system too. */
   get seesAll(): boolean {
-    return ifVisible(systemBits(this.wide)) !== 0;
+    return ifVisible(systemBits(this.bucketWide)) !== 0;
   }
 
   /** Privileges in a whole scope, whatever collections are added to it; 0 when the user has none there. */
   ofScope(scope: ScopeEntry): number {
     const id = scope.id.toString(16);
-    const bits = this.grants.reduce((sum, grant) => sum | (grant.scopes?.[id]?.privileges ?? 0), this.wide);
+    const bits = this.grants.reduce(
+      (sum, grant) => sum | (grant.scopes?.[id]?.privileges ?? 0),
+      this.bucketWide,
+    );
     return ifVisible(bits);
   }
 

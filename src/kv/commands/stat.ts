@@ -125,10 +125,10 @@ const byCollection = new Set([
 
 function missingPrivilege({ session }: Request, name: string): string {
   const nodeBits = session.user?.spec.grants.node ?? 0;
-  const { anywhere = 0, wide = 0 } = session.access ?? {};
+  const { anywhere = 0, bucketWide = 0 } = session.access ?? {};
   if (nodeGroups.has(name)) return (nodeBits & Privilege.administrator) === 0 ? 'Stats' : '';
   if (onKeys.has(name)) return (anywhere & Privilege.read) === 0 ? 'Read' : '';
-  const held = byCollection.has(name) ? anywhere : wide;
+  const held = byCollection.has(name) ? anywhere : bucketWide;
   return (held & Privilege.simpleStats) === 0 ? 'SimpleStats' : '';
 }
 

@@ -238,7 +238,7 @@ function checkBucket(request: Request, entry: Entry): Status {
   else if (!entry.command.duringWarmup)
     return request.refuse(Status.temporaryFailure, 'The bucket is warming up');
   if (entry.command.keyRule !== KeyRule.document) {
-    request.privileges = entry.anywhere ? access.anywhere : access.wide;
+    request.privileges = entry.anywhere ? access.anywhere : access.bucketWide;
     return checkPrivileges(request, entry);
   }
   const status = readDocumentKey(request);

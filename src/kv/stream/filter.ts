@@ -76,7 +76,7 @@ const decimalNumber = (text: unknown): number =>
 
 /** Whether everything that the filter names exists and the user may read its changes. */
 export function checkFilter(filter: Filter, collections: Collections, access: BucketAccess): Status {
-  if (filter.kind === 'bucket') return mayStream(access.wide) ? Status.success : Status.noAccess;
+  if (filter.kind === 'bucket') return mayStream(access.bucketWide) ? Status.success : Status.noAccess;
   const ids = idsOf(filter, collections);
   if (ids === null) return Status.unknownScope;
   for (const id of ids) {
@@ -111,7 +111,7 @@ function idsOf(
 
 /** Whether the user may not read something that the filter names. */
 export function isBarred(filter: Filter, collections: Collections, access: BucketAccess): boolean {
-  if (filter.kind === 'bucket') return !mayStream(access.wide);
+  if (filter.kind === 'bucket') return !mayStream(access.bucketWide);
   const isClosed = (id: number): boolean => collections.get(id) !== undefined && !mayStream(access.of(id));
   return (idsOf(filter, collections) ?? []).some(isClosed);
 }

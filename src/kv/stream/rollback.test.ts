@@ -40,7 +40,7 @@ const rows: Row[] = [
     expected: 240,
   },
   {
-    title: 'newest history, nothing yet of a snapshot beyond',
+    title: 'newest history, at the start of a snapshot beyond the high seqno',
     uuid: 3,
     start: 250,
     snap: [250, 310],
@@ -48,7 +48,7 @@ const rows: Row[] = [
   },
   { title: 'older history, before it ended', uuid: 2, start: 150, expected: -1 },
   { title: 'older history, exactly at its end', uuid: 2, start: 200, expected: -1 },
-  { title: 'older history, whole beyond its end', uuid: 2, start: 230, expected: 200 },
+  { title: 'older history, start beyond its end', uuid: 2, start: 230, expected: 200 },
   {
     title: 'older history, whole snapshot beyond its end',
     uuid: 2,
@@ -59,8 +59,8 @@ const rows: Row[] = [
   { title: 'older history, snapshot over its end', uuid: 2, start: 190, snap: [150, 230], expected: 150 },
   { title: 'older history, snapshot after its end', uuid: 2, start: 230, snap: [220, 240], expected: 200 },
   { title: 'oldest history, beyond the next', uuid: 1, start: 250, snap: [240, 250], expected: 100 },
-  { title: 'whole before the purge seqno', uuid: 3, start: 250, purge: 260, expected: 0 },
-  { title: 'whole at the purge seqno', uuid: 3, start: 260, purge: 260, expected: -1 },
+  { title: 'whole snapshot before the purge seqno', uuid: 3, start: 250, purge: 260, expected: 0 },
+  { title: 'whole snapshot at the purge seqno', uuid: 3, start: 260, purge: 260, expected: -1 },
   {
     title: 'at the purge seqno, snapshot before',
     uuid: 3,

@@ -8,7 +8,7 @@ import type { VbucketRows } from './rows.ts';
 export const makesSeqnos = ({ handingOver, state }: VbucketRows, row: number): boolean =>
   state[row] === VbucketState.active && handingOver[row] === 0;
 
-/** Success where this node answers a request for the vbucket in this state, else the status that answers it. */
+/** Success if the vbucket has this state and the node may serve it now; else the error status for the request. */
 export function checkState(rows: VbucketRows, row: number, now: Now, state: VbucketState): Status {
   if (rows.state[row] !== state) return Status.notMyVbucket;
   return now.monotonicMs < (rows.servedUntilMs[row] as number) ? Status.success : Status.temporaryFailure;
