@@ -15,7 +15,7 @@ function aPerson(friends: number): SubdocDocument {
   return aDocument({ value: Buffer.from(JSON.stringify(person)) });
 }
 
-function look(doc: SubdocDocument, specs: Buffer, context: SubdocContext): number {
+function lookUp(doc: SubdocDocument, specs: Buffer, context: SubdocContext): number {
   const request = decodeMultiLookup(noExtras, specs, decoding);
   return typeof request === 'number' ? request : executeLookup(doc, request, context).status;
 }
@@ -39,7 +39,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
       const seconds = Number(process.hrtime.bigint() - start) / 1e9;
       console.log(`${doc.value.length} B, ${what}: ${Math.round(rounds / seconds / 1000)} k/s`);
     };
-    report('get of one path', () => look(doc, city, context));
+    report('get of one path', () => lookUp(doc, city, context));
     report('counter', () => change(doc, count, context));
     const parsed = () => JSON.parse(doc.value.toString());
     report('for comparison, parse alone', () => (parsed().visits === 5 ? 0 : 1));

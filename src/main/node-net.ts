@@ -10,7 +10,7 @@ import { connectToNode } from '#replog/served/node-connect.adapter.ts';
 import { TlsChannel } from '#replog/served/tls-channel.adapter.ts';
 import type { NodeOptions } from './node-options.ts';
 
-/** The machine, and the way from it to other nodes, which admit a node of the cloud only from its operator's address. */
+/** The machine, for the manager. Connections to nodes leave from `--operator-address`: a node of the cloud admits no other. */
 export function machineOf(
   options: NodeOptions,
   dataFolder: string,

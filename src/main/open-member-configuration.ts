@@ -11,7 +11,7 @@ import { ConfigCopyFile } from '#replog/mirror/config-copy.adapter.ts';
 import type { StoreContent } from '#replog/mirror/config-link.ts';
 import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { connectToNode, nodeProtocols } from '#replog/served/node-connect.adapter.ts';
-import { ServedConfigLink, StrangerError } from '#replog/served/served-config-link.ts';
+import { NonMemberError, ServedConfigLink } from '#replog/served/served-config-link.ts';
 import type { MembershipFile, StoredMembership } from './membership-file.ts';
 import { StartError } from './start-error.ts';
 
@@ -45,7 +45,7 @@ export async function openMemberConfiguration(
     return { store, description: `stored by ${shown()}` };
   } catch (error) {
     await store[Symbol.asyncDispose]();
-    if (!(error instanceof StrangerError)) throw error;
+    if (!(error instanceof NonMemberError)) throw error;
     if (error.why === 'removed') return noteRemoval(file);
     throw new StartError(
       `${shown()}: ${error.message}, although this node was never removed: was an older data folder of the founder put back?`,

@@ -1,4 +1,4 @@
-// The contract of every disk engine for faults: failed commits, damaged files, failing consumers, wrong order of calls.
+// The contract of every disk engine for faults: failed commits, damaged files, failing consumers, files of another bucket.
 import assert from 'node:assert/strict';
 import { DamagedFileError } from '#kv/data/disk-engine.ts';
 import { brief, cutsOf, type Doc, loaded } from '../support/cuts.ts';
@@ -89,7 +89,7 @@ export function describeDiskEngineFaults(name: string, make: () => Promise<DiskU
     await engine.stop();
   });
 
-  it('ends a load with a named error when the file is found damaged', async (disk) => {
+  it('rejects a load with DamagedFileError when the file is found damaged', async (disk) => {
     const files = aBucket(disk);
     const engine = disk.engine();
     await engine.open(files);

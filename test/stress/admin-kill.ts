@@ -336,8 +336,8 @@ const knownFiles = new Set(
 
 /** Checks that every file belongs to an existing object. */
 async function checkLeftovers(dataDir: string, node: NodeProcess): Promise<void> {
-  const strange = readdirSync(dataDir).filter((name) => !knownFiles.has(name));
-  assert.deepEqual(strange, [], 'files in the data folder');
+  const unknown = readdirSync(dataDir).filter((name) => !knownFiles.has(name));
+  assert.deepEqual(unknown, [], 'files in the data folder');
   const live = (await (await node.request(buckets)).json()) as { uuid: string }[];
   const uuids = live.map(({ uuid }) => uuid).sort();
   assert.deepEqual(readdirSync(join(dataDir, 'buckets')).sort(), uuids, 'folders of buckets');

@@ -44,7 +44,7 @@ export function textOf({ sys, user, body }: Content): string {
 }
 
 /** The content of the document's tombstone. */
-export const remainsOf = ({ sys }: Content): Content => ({ ...nothing, sys });
+export const tombstoneOf = ({ sys }: Content): Content => ({ ...nothing, sys });
 
 export class BucketModel {
   /** By vbucket, then by key. */

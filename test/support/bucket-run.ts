@@ -5,7 +5,7 @@ import type { BucketRules } from '#kv/bucket/rules.ts';
 import { DurabilityLevel, StoreMode } from '#kv/data/documents.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { changeAnswers, plusOne, revAfter, type State, storeAnswers } from './bucket-expectations.ts';
-import { type Doc, hasXattrs, type Place, remainsOf, textOf } from './bucket-model.ts';
+import { type Doc, hasXattrs, type Place, textOf, tombstoneOf } from './bucket-model.ts';
 import {
   type CasChoice,
   ComparedBucket,
@@ -90,7 +90,7 @@ export class BucketRun extends ComparedBucket {
         if (!this.isChange(place, status, { allows, durability, isUpdate: false })) return;
         const { content, rev } = this.model.get(place) as Doc;
         this.changed(place, {
-          content: remainsOf(content),
+          content: tombstoneOf(content),
           flags: 0,
           expiry: b.seconds,
           deleted: true,

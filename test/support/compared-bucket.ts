@@ -23,8 +23,8 @@ import {
   manifestOf,
   nothing,
   type Place,
-  remainsOf,
   textOf,
+  tombstoneOf,
 } from './bucket-model.ts';
 import type { DiskUnderTest } from './disk-under-test.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -346,7 +346,7 @@ export class ComparedBucket {
     assert.ok(seqno > doc.seqno && seqno <= this.b.bucket.documents.highSeqno(place.vb));
     assert.ok(expiry <= this.b.seconds && (!hasExpired || expiry >= doc.expiry || doc.mayBeGone));
     const cas = [casOf({ casHi, casLo })];
-    const content = doc.mayBeGone && this.b.value === '' ? nothing : remainsOf(doc.content);
+    const content = doc.mayBeGone && this.b.value === '' ? nothing : tombstoneOf(doc.content);
     const tombstone: Doc = {
       ...doc,
       content,

@@ -61,7 +61,7 @@ const lateMaxMs = 6_000;
 
 export class FaultyConfigLink implements ConfigLink {
   readonly name = 'the simulated servers';
-  readonly memory = 'records';
+  readonly writeMemory = 'records';
   readonly keepsDeletions = true;
   readonly #servers: SimulatedServers;
   readonly #clock: SimulatedClock;

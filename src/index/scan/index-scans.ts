@@ -83,7 +83,7 @@ export class IndexScans implements Indexes {
     } finally {
       snapshotAge.end();
       if (isBroken) reader.close();
-      else this.pool.give(scan.index.id, generation, reader);
+      else this.pool.putBack(scan.index.id, generation, reader);
       const micros = (clock.monotonicMs() - startedMs) * 1_000;
       progress.addScan({ rows: rows.answered, micros, atMs: clock.wallMs() });
     }
@@ -100,7 +100,7 @@ export class IndexScans implements Indexes {
       const count = scan.isDistinct
         ? distinctCount(view, intervals)
         : intervals.reduce((total, interval) => total + view.count(interval), 0);
-      this.pool.give(scan.index.id, generation, reader);
+      this.pool.putBack(scan.index.id, generation, reader);
       const micros = (clock.monotonicMs() - startedMs) * 1_000;
       progress.addScan({ rows: 1, micros, atMs: clock.wallMs() });
       return count;

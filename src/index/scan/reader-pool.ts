@@ -26,7 +26,7 @@ export class ReaderPool {
     return (found as Idle).reader;
   }
 
-  give(indexId: string, generation: number, reader: IndexReader): void {
+  putBack(indexId: string, generation: number, reader: IndexReader): void {
     reader.refresh();
     this.idle.push({ key: keyOf(indexId, generation), reader });
     if (this.idle.length > idleMax) this.idle.shift()?.reader.close();

@@ -153,8 +153,11 @@ test('commands require a login, then a bucket, and report which is missing', asy
   await using service = await startService();
   const client = await service.connect();
   await client.hello(usualFeatures);
-  const stranger = await client.ask(get('k'));
-  assert.deepEqual([stranger.status, context(stranger.value)], [Status.noAccess, 'Not authenticated']);
+  const unauthenticated = await client.ask(get('k'));
+  assert.deepEqual(
+    [unauthenticated.status, context(unauthenticated.value)],
+    [Status.noAccess, 'Not authenticated'],
+  );
   await client.plain('admin', 'password');
   assert.equal((await client.ask(get('k'))).status, Status.noBucket);
   assert.equal((await client.select('missing')).status, Status.noAccess);

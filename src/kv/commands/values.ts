@@ -94,10 +94,10 @@ function takeValidated(request: Request, typed: number, end: number): CommandRes
   const json = validation.isJson ? Datatype.json : Datatype.raw;
   if (takeStored(mutation, validation, json | (typed & ~Datatype.snappy))) return Status.success;
   const { plain } = validation;
-  const keepsBlock =
+  const keepsCompressed =
     plain !== null && plain.length <= packedBytesMax && bucket.spec.compressionMode !== 'off';
-  mutation.datatype = json | (keepsBlock ? typed : typed & ~Datatype.snappy);
-  if (plain === null || keepsBlock) return Status.success;
+  mutation.datatype = json | (keepsCompressed ? typed : typed & ~Datatype.snappy);
+  if (plain === null || keepsCompressed) return Status.success;
   mutation.value = plain;
   mutation.valueStart = 0;
   mutation.valueEnd = plain.length;

@@ -43,7 +43,7 @@ interface Attempt {
   readonly record: Omit<StoredRecord, 'revision'> & { writes: readonly string[] };
   /** The record that this write replaces. */
   readonly base: StoredRecord | undefined;
-  readonly memory: string;
+  readonly writeMemory: string;
   /** The key's revision on the servers, deletions included; 0: they have no record of it. */
   revision: number;
   /** It may have reached a server. */
@@ -66,7 +66,7 @@ export class ConditionalWriter {
     const writes = [random.uuid(), ...(base?.writes ?? [])].slice(0, writesMax);
     const revision = base?.revision ?? 0;
     const attempt: Attempt = {
-      ...{ record: { key, json, writes }, base, memory: link.memory, revision, isSent: false },
+      ...{ record: { key, json, writes }, base, writeMemory: link.writeMemory, revision, isSent: false },
     };
     for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
       const outcome = (await this.#send(attempt)) ?? (await this.#lookUp(attempt));
@@ -75,7 +75,7 @@ export class ConditionalWriter {
       await clock.sleep(pauseMs * (0.5 + fraction(random) / 2));
       if (!(await this.#options.untilReady(untilMs))) throw this.#timedOut(attempt);
       // Servers that no longer know the first attempt could apply the write twice.
-      if (attempt.isSent && link.memory !== attempt.memory) throw this.#timedOut(attempt);
+      if (attempt.isSent && link.writeMemory !== attempt.writeMemory) throw this.#timedOut(attempt);
     }
   }
 
@@ -118,7 +118,8 @@ export class ConditionalWriter {
   #outcomeOf(attempt: Attempt, found: StoredRecord): ChangeOutcome {
     const id = attempt.record.writes[0] as string;
     if (!attempt.isSent) return { revision: null, record: found };
-    if (found.writes === null || this.#options.link.memory !== attempt.memory) throw this.#timedOut(attempt);
+    if (found.writes === null || this.#options.link.writeMemory !== attempt.writeMemory)
+      throw this.#timedOut(attempt);
     const index = found.writes.indexOf(id);
     // After a later write, the revision of this one is unknown: with a lower one than the newest, the caller's next write is refused.
     if (index >= 0) return { revision: found.revision - (index === 0 ? 0 : 1), record: found };

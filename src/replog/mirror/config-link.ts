@@ -51,7 +51,7 @@ export interface ConfigLink {
   /** For messages, such as "NATS at 127.0.0.1:4222". */
   readonly name: string;
   /** Names the servers' memory of write ids (`writes`): a new name means that they forgot the ids of earlier writes. */
-  readonly memory: string;
+  readonly writeMemory: string;
   /** True: a deleted key has a record. False: an absent key was deleted. */
   readonly keepsDeletions: boolean;
   /** @throws FinalError where trying again will not help. */

@@ -45,7 +45,7 @@ const namePrefix = 'Divan configuration ';
 export class NatsConfigLink implements ConfigLink {
   readonly name: string;
   /** The ids are stored with the records. */
-  readonly memory = 'records';
+  readonly writeMemory = 'records';
   readonly keepsDeletions = true;
   readonly #options: NatsLinkOptions;
   readonly #stream: string;

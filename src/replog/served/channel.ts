@@ -22,11 +22,11 @@ export type FounderRequest =
     };
 
 /** Why a node is not served: the cluster removed it, or does not know it at all. */
-export type Stranger = 'removed' | 'unknown';
+export type NonMember = 'removed' | 'unknown';
 
 /** `feed` messages follow the answer to `follow`; `isFinal`: nothing was changed, and trying again will not help. */
 export type FounderReply =
   | { id: number; value: unknown }
-  | { id: number; error: string; isFinal: boolean; stranger?: Stranger }
+  | { id: number; error: string; isFinal: boolean; nonMember?: NonMember }
   | { feed: 'record'; record: unknown }
   | { feed: 'complete' };

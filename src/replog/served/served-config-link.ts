@@ -7,7 +7,7 @@ import {
   type StoredRecord,
   type StoreHead,
 } from '../mirror/config-link.ts';
-import type { Channel, FounderReply, FounderRequest, Stranger } from './channel.ts';
+import type { Channel, FounderReply, FounderRequest, NonMember } from './channel.ts';
 
 type Question = FounderRequest extends infer R ? (R extends FounderRequest ? Omit<R, 'id'> : never) : never;
 
@@ -21,7 +21,7 @@ export class ServedConfigLink implements ConfigLink {
   /** A deleted key is absent, because the founder's answers are never stale. */
   readonly keepsDeletions = false;
   readonly #connect: () => Promise<Channel>;
-  #memory = '';
+  #writeMemory = '';
   #channel: Channel | null = null;
   #connecting: Promise<Channel> | null = null;
   #isClosed = false;
@@ -36,14 +36,16 @@ export class ServedConfigLink implements ConfigLink {
   }
 
   /** The founder's boot id: its process forgets the write ids when it ends. */
-  get memory(): string {
-    return this.#memory;
+  get writeMemory(): string {
+    return this.#writeMemory;
   }
 
   async head(): Promise<StoreHead> {
     await this.#connected();
-    const { memory, ...head } = (await this.#ask({ ask: 'head' })) as StoreHead & { memory: string };
-    this.#memory = memory;
+    const { writeMemory, ...head } = (await this.#ask({ ask: 'head' })) as StoreHead & {
+      writeMemory: string;
+    };
+    this.#writeMemory = writeMemory;
     return head;
   }
 
@@ -129,16 +131,16 @@ export class ServedConfigLink implements ConfigLink {
 }
 
 /** The founder refuses this node, because it is no member of the cluster. */
-export class StrangerError extends FinalError {
-  readonly why: Stranger;
+export class NonMemberError extends FinalError {
+  readonly why: NonMember;
 
-  constructor(message: string, why: Stranger) {
+  constructor(message: string, why: NonMember) {
     super(message);
     this.why = why;
   }
 }
 
-function errorOf({ error, isFinal, stranger }: Extract<FounderReply, { error: string }>): Error {
-  if (stranger !== undefined) return new StrangerError(error, stranger);
+function errorOf({ error, isFinal, nonMember }: Extract<FounderReply, { error: string }>): Error {
+  if (nonMember !== undefined) return new NonMemberError(error, nonMember);
   return isFinal ? new FinalError(error) : new Error(error);
 }

@@ -200,16 +200,16 @@ describe('configuration served by a founder', () => {
 
   it('refuses a node, and connects to no founder, whose certificate is not of the authority', async () => {
     await using founder = await Founder.start();
-    const stranger = await makeCertificate();
+    const other = await makeCertificate();
     const address = { nodeId: 'founder', host: '127.0.0.1', port: founder.port };
-    const asStranger = { ca: pair.certificate, cert: stranger.certificate, key: stranger.key };
+    const asOtherAuthority = { ca: pair.certificate, cert: other.certificate, key: other.key };
     const link = new ServedConfigLink('the founder', () =>
-      connectToNode(address, asStranger, nodeProtocols.store),
+      connectToNode(address, asOtherAuthority, nodeProtocols.store),
     );
     await assert.rejects(link.head());
     assert.equal(founder.sockets.size, 0);
     await assert.rejects(
-      connectToNode(address, { ...own, ca: stranger.certificate }, nodeProtocols.store),
+      connectToNode(address, { ...own, ca: other.certificate }, nodeProtocols.store),
       /self-signed/,
     );
     await link[Symbol.asyncDispose]();

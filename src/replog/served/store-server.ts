@@ -3,7 +3,7 @@
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ConfigStore, Entry } from '../config-store.ts';
 import type { StoredRecord, StoreTerm } from '../mirror/config-link.ts';
-import type { Channel, FounderReply, FounderRequest, Stranger } from './channel.ts';
+import type { Channel, FounderReply, FounderRequest, NonMember } from './channel.ts';
 
 export interface StoreServerOptions {
   /** It must write and call its watchers before `put` returns its promise, as the embedded store does. */
@@ -19,7 +19,7 @@ export interface StoreServerOptions {
 /** Write ids that a record lists. */
 const writesMax = 16;
 const unchangedPrefix = 'Nothing was changed: ';
-const strangers: Record<Stranger, string> = {
+const nonMemberTexts: Record<NonMember, string> = {
   removed: 'this node was removed from the cluster',
   unknown: 'the cluster does not know this node',
 };
@@ -70,12 +70,17 @@ export class StoreServer {
   }
 
   /** Answers every request of a node that is no member, but has a certificate of the cluster's authority, with the reason. */
-  refuse(channel: Channel, stranger: Stranger): void {
+  refuse(channel: Channel, nonMember: NonMember): void {
     this.#channels.add(channel);
     channel.receive({
       message: (message) => {
         const { id } = message as FounderRequest;
-        channel.send({ id, error: strangers[stranger], isFinal: true, stranger } satisfies FounderReply);
+        channel.send({
+          id,
+          error: nonMemberTexts[nonMember],
+          isFinal: true,
+          nonMember,
+        } satisfies FounderReply);
       },
       closed: () => void this.#channels.delete(channel),
     });
@@ -107,7 +112,7 @@ export class StoreServer {
 
   #head() {
     const { store, identity, bootId, term } = this.#options;
-    return { identity, revision: store.revision(), memory: bootId, ...term };
+    return { identity, revision: store.revision(), writeMemory: bootId, ...term };
   }
 
   async #follow(send: (reply: FounderReply) => void, id: number): Promise<{ stop(): void }> {

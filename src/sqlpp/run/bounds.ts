@@ -55,7 +55,7 @@ function compilePlain(book: CodeBook, low: PlanBound | undefined, high: PlanBoun
   };
 }
 
-/** A comparison with NULL or MISSING is never true. A NULL that the planner made (`at` < 0) is not compared: it bounds the values. */
+/** A comparison with NULL or MISSING is never true. A NULL from the planner (`at` < 0) is not compared: it is a bound. */
 function compileBound(book: CodeBook, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
   const { inclusive } = bound;
   if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at < 0) {

@@ -157,7 +157,7 @@ function parseLayout(text: string): Layout {
   // Layouts of older versions have no checksum.
   if (crc !== undefined && crc !== checksumOf(known)) throw new Error('files.json differs from its checksum');
   const { format, bucketUuid, incarnation, state, generations, ...unknown } = known;
-  if (Object.keys(unknown).length > 0) throw new Error('files.json has a name that it should not have');
+  if (Object.keys(unknown).length > 0) throw new Error('files.json has an unknown field');
   return { format, bucketUuid, incarnation, state, generations };
 }
 
