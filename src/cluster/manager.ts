@@ -212,7 +212,7 @@ function createFeatures(options: ClusterManagerOptions) {
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
   const between = nodesOf(options, view);
-  const { interNode, nodeCertificates } = between;
+  const { interNode, nodeCertificates, founderChange } = between;
   view.whenRemoved(() => options.membership?.leave());
   const listening = new Listening({ view, security: security.service, nodeCertificates });
   const data = new Agent({
@@ -255,7 +255,7 @@ function createFeatures(options: ClusterManagerOptions) {
     },
   });
   const orchestration = new Orchestration({
-    ...{ ...options, view, data, alerts, peers: interNode.peers, events: events.log },
+    ...{ ...options, view, data, alerts, peers: interNode.peers, events: events.log, founderChange },
   });
   const indexAdmin = options.indexes ?? noIndexService;
   const indexes = new IndexesService({ ...options, view, indexAdmin });
@@ -266,7 +266,8 @@ function createFeatures(options: ClusterManagerOptions) {
   const functions = new FunctionsService({ ...options, view });
   return {
     ...{ view, policy, users, ldap, security, clients, listening, data, interNode, nodeCertificates },
-    ...{ product, nodeFigures, snapshots, orchestration, abandonedJoins: between.abandonedJoins },
+    ...{ product, nodeFigures, snapshots, orchestration, founderChange },
+    abandonedJoins: between.abandonedJoins,
     ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
     certificates: { ...certificates, ready: readiness() },
     ...{ indexes, indexNodes, functions },

@@ -3,6 +3,7 @@ import type { AgentDeps } from './agent/agent.ts';
 import { answerForData } from './buckets/every-node.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import type { ClusterView } from './config/cluster-view.ts';
+import { FounderChange } from './founder/founder-change.ts';
 import { noMembership, noNet } from './joining/no-membership.ts';
 import { AbandonedJoins } from './joining/remove-node.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
@@ -13,14 +14,24 @@ import { NodeCertificates } from './peers/node-certificates.ts';
 
 export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
   const nodeCertificates = new NodeCertificates(options);
+  const membership = options.membership ?? noMembership;
   const interNode = new InterNode({
     ...{ ...options, view, certificates: nodeCertificates, net: options.net ?? noNet },
-    isFounder: (options.membership ?? noMembership).isFounder,
+    isFounder: () => membership.isFounder,
   });
   const { peers } = interNode;
+  const founderChange = new FounderChange({
+    ...{ ...options, view, peers, founding: membership.founding },
+    noteFor(founder) {
+      const credentials = nodeCertificates.own();
+      if (credentials === null) return null;
+      const clusterKey = Buffer.from(membership.clusterKey()).toString('base64');
+      return { clusterUuid: view.cluster.uuid, clusterKey, founder, credentials };
+    },
+  });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
   return {
-    ...{ nodeCertificates, interNode, nodeTls: nodeTlsOf(nodeCertificates) },
+    ...{ nodeCertificates, interNode, founderChange, nodeTls: nodeTlsOf(nodeCertificates) },
     abandonedJoins: new AbandonedJoins({
       ...{ ...options, view },
       cluster: new ClusterStore(options.store, options.identity.nodeId),

@@ -34,6 +34,7 @@ import { dataSettingsRoutes } from './data-settings/data-settings.routes.ts';
 import { documentRoutes } from './documents/documents.routes.ts';
 import { type DataPortAccess, DocumentsService } from './documents/documents.service.ts';
 import { NetworkService } from './encryption/network.service.ts';
+import type { FounderChange } from './founder/founder-change.ts';
 import type { IndexNodes } from './indexes/index-nodes.ts';
 import { indexRoutes } from './indexes/indexes.routes.ts';
 import type { IndexesService } from './indexes/indexes.service.ts';
@@ -72,6 +73,7 @@ import { severalNodesRoutes } from './several-nodes/several-nodes.routes.ts';
 export interface ClusterParts
   extends Pick<ClusterManagerOptions, 'membership' | 'net' | 'callRemote' | 'portProblem' | 'log'> {
   interNode: InterNode;
+  founderChange: FounderChange;
   orchestration: Orchestration;
   snapshots: NodeSnapshots;
   nodeFigures: NodeFigures;

@@ -1,7 +1,7 @@
 // What a data folder knows about the cluster that its node joined: the founder, which stores the configuration, the cluster's key, and the
 // node's certificate. Written whole before anything of the node's own is removed, so that a crash at any point leaves either the old node or
 // one that continues to join.
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JoinNote } from '#cluster/joining/join-messages.ts';
 import type { StoreHead } from '#replog/mirror/config-link.ts';
@@ -14,8 +14,13 @@ const configurationName = 'config.db';
 const copyName = 'config-copy.db';
 
 export interface StoredMembership extends JoinNote {
-  /** `joining`, `leaving`: the node still has to remove its own data. */
-  readonly state: 'joining' | 'member' | 'leaving';
+  /**
+   * `joining`, `leaving`: the node still has to remove its own data. `founder`: it took the configuration over, which is in its folder,
+   * encrypted under the cluster's key.
+   */
+  readonly state: 'joining' | 'member' | 'leaving' | 'founder';
+  /** The epoch in which `founder` stores the configuration, as far as this node knows. */
+  readonly epoch?: number;
 }
 
 /** What a node loses when it joins or leaves: configuration, documents, indexes, samples, events and certificates. */
@@ -35,7 +40,21 @@ export class MembershipFile {
     return existsSync(join(folder, fileName));
   }
 
-  /** Null: this node stores its configuration itself. Throws StartError for a damaged file. */
+  /** Whether the node stores its configuration itself. */
+  get isFounder(): boolean {
+    const noted = this.read();
+    return noted === null || noted.state === 'founder';
+  }
+
+  /** Keeps the configuration of a node that is no longer the founder for its operator. */
+  setOwnStoreAside(): void {
+    for (const suffix of ['', '-wal', '-shm', '-commits']) {
+      const path = join(this.#folder, configurationName + suffix);
+      if (existsSync(path)) renameSync(path, join(this.#folder, `${configurationName}.yielded${suffix}`));
+    }
+  }
+
+  /** Null: this node never was a member. Throws StartError for a damaged file. */
   read(): StoredMembership | null {
     if (!MembershipFile.isMember(this.#folder)) return null;
     try {
@@ -52,7 +71,7 @@ export class MembershipFile {
   /** Completes a recorded join or removal. */
   complete(): void {
     const noted = this.read();
-    if (noted === null || noted.state === 'member') return;
+    if (noted === null || noted.state === 'member' || noted.state === 'founder') return;
     const isOwn = (name: string): boolean =>
       [configurationName, copyName].some((own) => name.startsWith(own));
     const own = readdirSync(this.#folder).filter(isOwn);

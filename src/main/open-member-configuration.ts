@@ -20,7 +20,7 @@ export async function openMemberConfiguration(
   file: MembershipFile,
   localAddress: string | undefined,
   log: Log,
-): Promise<{ store: ConfigStore; description: string } | null> {
+): Promise<{ mirror: MirroredConfigStore; description: string } | null> {
   let known = file.read() as StoredMembership;
   const address = (): StoredMembership['founder'] => {
     known = file.read() ?? known;
@@ -42,7 +42,7 @@ export async function openMemberConfiguration(
       process.stderr.write(`divan: starting from the copy of the configuration in ${file.copyPath}\n`);
     }
     await followFounder(store, file);
-    return { store, description: `stored by ${shown()}` };
+    return { mirror: store, description: `stored by ${shown()}` };
   } catch (error) {
     await store[Symbol.asyncDispose]();
     if (!(error instanceof NonMemberError)) throw error;
@@ -83,13 +83,13 @@ function noteRemoval(file: MembershipFile): null {
 async function followFounder(store: ConfigStore, file: MembershipFile): Promise<void> {
   await store.watch(clusterKey, (key, entry) => {
     if (key !== clusterKey || entry === null) return;
-    const { nodes, founder: id } = entry.value as ClusterState;
+    const { nodes, founder: id, revEpoch = 1 } = entry.value as ClusterState;
     const founder = nodes.find(({ uuid }) => uuid === id);
     const noted = file.read();
-    if (founder === undefined || noted?.state !== 'member') return;
+    if (founder === undefined || noted?.state !== 'member' || (noted.epoch ?? 1) > revEpoch) return;
     const host = founder.hostname ?? noted.founder.host;
     const port = founder.ports.distTLS;
     const isSame = noted.founder.nodeId === id && noted.founder.host === host && noted.founder.port === port;
-    if (!isSame) file.write({ ...noted, founder: { nodeId: founder.uuid, host, port } });
+    if (!isSame) file.write({ ...noted, epoch: revEpoch, founder: { nodeId: founder.uuid, host, port } });
   });
 }

@@ -1,14 +1,16 @@
 // Opens the configuration that a data folder names, and creates the node on it.
 import { SecretBox } from '#auth/secret-box.ts';
+import { type ClusterState, clusterKey } from '#cluster/config/cluster-state.ts';
 import type { NodeMembership } from '#cluster/joining/join-messages.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import type { ConfigStore } from '#replog/config-store.ts';
+import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
-import type { DataFolder } from './data-folder.ts';
+import { SwitchingConfigStore } from '#replog/switching-config-store.ts';
+import { configurationPath, type DataFolder } from './data-folder.ts';
 import type { DiskReserve } from './disk-reserve.ts';
-import { MembershipFile } from './membership-file.ts';
+import { MembershipFile, type StoredMembership } from './membership-file.ts';
 import { Node } from './node.ts';
 import { ownIdentity } from './node-identity.ts';
 import type { NodeOptions } from './node-options.ts';
@@ -23,6 +25,9 @@ export interface FolderParts {
   log: Log;
 }
 
+/** The configuration of a node, and how it comes to be stored here. */
+interface OpenedConfiguration extends Pick<OpenedNode, 'store' | 'mirror' | 'takeOver' | 'description'> {}
+
 /** Completes a recorded join or removal first. Calls `lost` when the data service ends. */
 export async function openNode(
   parts: FolderParts,
@@ -31,40 +36,93 @@ export async function openNode(
   lost: (reason: Error) => void,
 ): Promise<OpenedNode> {
   const { folder, held, log } = parts;
-  new MembershipFile(folder.path).complete();
+  const file = new MembershipFile(folder.path);
+  file.complete();
   const own = secretsOf(folder);
-  const { store, description } = await configurationOf(parts, options);
-  const member = new MembershipFile(folder.path).read();
-  const secrets = member === null ? own : new SecretBox(Buffer.from(member.clusterKey, 'base64'), realRandom);
+  const secrets = (): SecretBox => {
+    const noted = file.read();
+    return noted === null ? own : new SecretBox(Buffer.from(noted.clusterKey, 'base64'), realRandom);
+  };
+  let configuration = await configurationOf(parts, options);
+  if (file.isFounder && (await yields(parts, options, { configuration, secrets: secrets() }, membership)))
+    configuration = await configurationOf(parts, options);
+  const { store } = configuration;
   const identity = await ownIdentity(folder, store, realRandom);
   const node = new Node(options, {
-    ...{ secrets, store, identity, log, membership },
+    ...{ secrets: secrets(), store, identity, log, membership },
     lock: held.place,
     onLost: (reason) => lost(new Error('the data service ended', { cause: reason })),
   });
-  return { node, identity, description, store };
+  return Object.assign(configuration, { node, identity });
 }
 
-async function configurationOf(
-  { folder, reserve, held, log }: FolderParts,
+/** True: another node has taken the configuration over, and this one is a member of its cluster from now on. */
+async function yields(
+  { folder, log }: FolderParts,
   options: NodeOptions,
-): Promise<{ store: ConfigStore; description: string | null }> {
+  { configuration: { store }, secrets }: { configuration: OpenedConfiguration; secrets: SecretBox },
+  membership: NodeMembership,
+): Promise<boolean> {
+  const nodes = (await store.get<ClusterState>(clusterKey))?.value.nodes ?? [];
+  if (nodes.length < 2 || folder.nodeId === null || isNatsText(options.engine)) return false;
+  const { laterFounder } = await import('./later-founder.ts');
+  const note = await laterFounder({
+    ...{ store, nodeId: folder.nodeId, secrets, log, clusterKey: membership.clusterKey() },
+    localAddress: options['operator-address'],
+  });
+  if (note === null) return false;
+  await store[Symbol.asyncDispose]();
+  new MembershipFile(folder.path).write({ ...note, state: 'member' });
+  process.stderr.write(
+    `divan: another node of the cluster stores the configuration now; this one was failed over and follows ${note.founder.host}:${note.founder.port}\n`,
+  );
+  return true;
+}
+
+async function configurationOf(parts: FolderParts, options: NodeOptions): Promise<OpenedConfiguration> {
+  const { folder, reserve, held, log } = parts;
   const file = new MembershipFile(folder.path);
-  if (file.read() !== null) {
+  if (!file.isFounder) {
     if (isNatsText(options.engine)) throw new StartError(memberOnNats(folder));
+    file.setOwnStoreAside();
     const { openMemberConfiguration } = await import('./open-member-configuration.ts');
     const opened = await openMemberConfiguration(file, options['operator-address'], log);
-    if (opened !== null) return opened;
+    if (opened !== null) return switching(parts, opened);
     file.complete();
     log.warn('node.removed');
     process.stderr.write('divan: the cluster removed this node, which starts as a new one\n');
   }
   if (!isNatsText(options.engine)) {
     const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
-    return { store, description: null };
+    return { store, mirror: null, takeOver: cannotTakeOver, description: null };
   }
   const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
-  return openNatsConfiguration(folder, options, log);
+  const opened = await openNatsConfiguration(folder, options, log);
+  return { ...opened, mirror: null, takeOver: cannotTakeOver };
+}
+
+const cannotTakeOver = (): Promise<void> =>
+  Promise.reject(new Error('this node is no member of a cluster with a founder'));
+
+/** The configuration of a member, which can take it over. Once the membership file says so, the node is the founder, also after a crash. */
+function switching(
+  { folder, reserve, held }: FolderParts,
+  { mirror, description }: { mirror: MirroredConfigStore; description: string },
+): OpenedConfiguration {
+  const store = new SwitchingConfigStore(mirror);
+  const opened: OpenedConfiguration = {
+    ...{ store, mirror, description },
+    async takeOver(content) {
+      const file = new MembershipFile(folder.path);
+      const { writeConfigFile } = await import('#replog/mirror/config-copy.adapter.ts');
+      writeConfigFile(configurationPath(folder.path), content);
+      const own = openConfiguration(folder.path, { spareRoom: reserve, guard: held.place });
+      file.write({ ...(file.read() as StoredMembership), state: 'founder' });
+      opened.mirror = null;
+      await store.switchTo(own);
+    },
+  };
+  return opened;
 }
 
 const memberOnNats = ({ path }: DataFolder): string =>

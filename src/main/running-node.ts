@@ -2,10 +2,12 @@
 // then, on the same ports.
 
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
-import type { JoinNote, NodeMembership } from '#cluster/joining/join-messages.ts';
+import type { Founding, JoinNote, NodeMembership } from '#cluster/joining/join-messages.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import type { StoreContent } from '#replog/mirror/config-link.ts';
+import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { MembershipFile } from './membership-file.ts';
 import type { Node } from './node.ts';
@@ -17,6 +19,10 @@ export interface OpenedNode {
   /** Where the configuration is; null: in the data folder. */
   description: string | null;
   store: ConfigStore;
+  /** What this member has of the configuration; null: it stores it itself. */
+  mirror: MirroredConfigStore | null;
+  /** Stores this configuration in the data folder, and uses it from now on. */
+  takeOver(content: StoreContent): Promise<void>;
 }
 
 export interface RunningNodeDeps {
@@ -71,12 +77,15 @@ export class RunningNode {
 
   #membership(): NodeMembership {
     const noted = this.#file.read();
+    const file = this.#file;
     const isOnNats = isNatsText(this.#options.engine);
     return {
       engineProblem: isOnNats
         ? 'A node whose configuration is on NATS servers can neither add nodes nor be added in this version.'
         : null,
-      isFounder: noted === null,
+      get isFounder() {
+        return file.isFounder;
+      },
       clusterKey: () => (noted === null ? this.#deps.folderKey() : Buffer.from(noted.clusterKey, 'base64')),
       founderMoved: (port: number) => {
         const membership = this.#file.read();
@@ -93,6 +102,32 @@ export class RunningNode {
         // The founder itself cannot leave.
         if (membership?.state !== 'member') return;
         this.#file.write({ ...membership, state: 'leaving' });
+        this.#restartSoon();
+      },
+      founding: isOnNats ? null : this.#founding(),
+    };
+  }
+
+  #founding(): Founding {
+    const current = (): OpenedNode | null => this.#current;
+    return {
+      get mirror() {
+        return current()?.mirror ?? null;
+      },
+      takeOver: (content) => (this.#current as OpenedNode).takeOver(content),
+      follow: (founder, epoch) => {
+        const membership = this.#file.read();
+        if (membership?.state !== 'member') return;
+        if (membership.epoch !== epoch || !sameAddress(membership.founder, founder)) {
+          this.#file.write({ ...membership, founder, epoch });
+          this.#deps.log.info('founder.follows', { founder: founder.nodeId, epoch });
+        }
+        // Nothing more of the founder before counts; the connection to it ends.
+        this.#current?.mirror?.fence();
+        this.#current?.mirror?.retry();
+      },
+      yieldTo: (note) => {
+        this.#file.write({ ...note, state: 'member' });
         this.#restartSoon();
       },
     };
@@ -121,6 +156,9 @@ export class RunningNode {
     this.#deps.log.info('node.restarted', { member: MembershipFile.isMember(this.#options['data-dir']) });
   }
 }
+
+const sameAddress = (a: JoinNote['founder'], b: JoinNote['founder']): boolean =>
+  a.nodeId === b.nodeId && a.host === b.host && a.port === b.port;
 
 /** The ports that the node had, as options: the restarted node keeps a free port that the system chose. */
 function portsOf({ ports }: Node): Partial<NodeOptions> {

@@ -1,5 +1,7 @@
 // What a node that adds another and the added one send each other.
-import type { NodeCredentials } from '#replog/served/node-connect.adapter.ts';
+import type { StoreContent } from '#replog/mirror/config-link.ts';
+import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import type { NodeAddress, NodeCredentials } from '#replog/served/node-connect.adapter.ts';
 import type { AlternateAddresses, NodeNetwork, NodePaths, NodePorts } from '../config/cluster-state.ts';
 
 /** The first call: may this node join? */
@@ -52,4 +54,20 @@ export interface NodeMembership {
   join(note: JoinNote): void;
   /** Stores durably that this node is no longer a member, and starts again as a new node. */
   leave(): void;
+  /** How the configuration goes to another node; null: this node cannot be a member. */
+  readonly founding: Founding | null;
+}
+
+export type MemberMirror = Pick<MirroredConfigStore, 'head' | 'state' | 'problem' | 'fence' | 'release'>;
+
+/** The parts of the data folder and of the process with which a member takes the configuration over, and a founder gives it up. */
+export interface Founding {
+  /** What this member has of the configuration; null on the node that stores it. */
+  readonly mirror: MemberMirror | null;
+  /** Stores this configuration durably in the data folder, and uses it from now on. */
+  takeOver(state: StoreContent): Promise<void>;
+  /** Follows that founder from now on, durably. */
+  follow(founder: NodeAddress, epoch: number): void;
+  /** Becomes a member of another founder's cluster, durably, and starts the parts again. */
+  yieldTo(note: JoinNote): void;
 }

@@ -15,7 +15,7 @@ const there = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', passw
 
 const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => ({
   ...{ engineProblem: null, isFounder: true, clusterKey: () => new Uint8Array(32) },
-  ...{ founderMoved: () => {}, join: () => {}, leave: () => {} },
+  ...{ founderMoved: () => {}, join: () => {}, leave: () => {}, founding: null },
   ...changes,
 });
 

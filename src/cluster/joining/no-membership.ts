@@ -15,6 +15,7 @@ export const noMembership: NodeMembership = {
   founderMoved: () => {},
   join: refused,
   leave: () => {},
+  founding: null,
 };
 
 export const noNet: NodeNet = { connect: () => Promise.reject(new Error(problem)), channelOf: refused };

@@ -62,6 +62,14 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(alone, 'a').unsafe, [0], 'without a set the active alone is in sync');
   });
 
+  it('leaves failed nodes out of the in-sync set where that is allowed, so that a restarted heir need not wait for them', () => {
+    const { shard } = failedOver(whole, 'a', { allowUnsafe: true });
+    assert.deepEqual(shard.inSync, [
+      [1, 'boot b'],
+      [2, 'boot c'],
+    ]);
+  });
+
   it('leaves a shard without any copy empty', () => {
     const { shard, lost } = failedOver({ epoch: 2, chain: [0, -1] }, 'a');
     assert.deepEqual([shard, lost], [{ epoch: 3, chain: [-1, -1] }, [0]]);

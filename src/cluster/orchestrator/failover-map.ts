@@ -44,7 +44,8 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     const node = furthest(inSync.length > 0 ? inSync : live, (candidate) =>
       options.position(map.nodes[candidate] ?? '', index),
     );
-    return promoted(shard, node, live, inSync.length > 0);
+    const members = shard.inSync?.filter(([member]) => !options.allowUnsafe || !failed.includes(member));
+    return promoted(shard, node, live, inSync.length > 0 ? members : undefined);
   });
   return { map: { ...map, shards }, unsafe, lost };
 }
@@ -83,9 +84,9 @@ function promoted(
   shard: ShardPlacement,
   active: number,
   live: readonly number[],
-  isWhole: boolean,
+  inSync: ShardPlacement['inSync'],
 ): ShardPlacement {
-  const { confirmed: _, successor: __, stopped: ___, incoming: ____, inSync, ...rest } = shard;
+  const { confirmed: _, successor: __, stopped: ___, incoming: ____, inSync: _____, ...rest } = shard;
   const others = live.filter((node) => node !== active);
   const incoming = others.slice(shard.chain.length - 1);
   return {
@@ -93,8 +94,9 @@ function promoted(
     epoch: shard.epoch + 1,
     chain: paddedChain([active, ...others], shard.chain.length),
     ...(incoming.length > 0 && { incoming }),
-    // A member of the in-sync set keeps the set; a copy outside of it begins a new one.
-    ...(isWhole && inSync && { inSync }),
+    // A member of the in-sync set keeps the set; a copy outside of it begins a new one. With `allowUnsafe` failed nodes leave it: a member
+    // that has restarted would wait for their report.
+    ...(inSync && { inSync }),
   };
 }
 

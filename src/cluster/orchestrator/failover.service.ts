@@ -18,6 +18,12 @@ export interface FailoverServiceDeps {
   view: Pick<ClusterView, 'cluster' | 'onChange' | 'liveBuckets' | 'map'>;
   cluster: Pick<ClusterStore, 'change'>;
   orchestration: { wake(): void; hears(node: string): boolean };
+  founderChange: {
+    /** Another node stores the configuration, and cannot be used now. */
+    readonly isFounderAway: boolean;
+    /** This node stores it from now on, with the plan of that failover in it. */
+    takeOver(request: { readonly failing: readonly NodeState[]; readonly planId: string }): Promise<void>;
+  };
   clock: Clock;
   random: Random;
 }
@@ -34,6 +40,7 @@ export class FailoverService {
     const names = namesIn(form);
     const allowUnsafe = flagIn(form['allowUnsafe']);
     const id = this.#deps.random.uuid();
+    if (await this.#takesOver(names, allowUnsafe, id)) return id;
     await this.#deps.cluster.change((state) => {
       const failing = chosen(state, names);
       if (state.balance !== undefined) throw failoverRefusals.rebalancing();
@@ -91,6 +98,20 @@ export class FailoverService {
       const { recovery: _, ...rest } = node;
       return changed(state, { ...rest, membership: 'inactiveFailed' });
     });
+  }
+
+  /** Without the founder nothing can be planned: this node takes the configuration over first, with the plan in it. */
+  async #takesOver(names: readonly string[], allowUnsafe: boolean, planId: string): Promise<boolean> {
+    const { view, founderChange, orchestration } = this.#deps;
+    const { cluster } = view;
+    const failing = cluster.nodes.filter(({ otpNode }) => names.includes(otpNode));
+    const founder = failing.find(({ uuid }) => uuid === cluster.founder);
+    if (founder === undefined || !founderChange.isFounderAway) return false;
+    if (!allowUnsafe) throw failoverRefusals.founderAway({ otpNode: founder.otpNode });
+    chosen(cluster, names);
+    await founderChange.takeOver({ failing, planId });
+    orchestration.wake();
+    return true;
   }
 
   /** Of two data nodes neither can know whether the other is down or cut off. */

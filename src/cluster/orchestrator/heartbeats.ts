@@ -1,6 +1,7 @@
 // Which nodes are alive, by heartbeats between the managers and not through the configuration store. Each node says in its heartbeats
 // whom it hears, so that a node that others still reach does not look dead because of one broken connection.
 import type { Clock, Timer } from '#ports/clock.ts';
+import type { StoreTerm } from '#replog/mirror/config-link.ts';
 
 const beatMs = 1_000;
 /** Without a heartbeat for this long, a node counts as not heard. */
@@ -14,6 +15,8 @@ export interface Heartbeat {
   readonly agesMs?: Readonly<Record<string, number>>;
   /** The founder's port between nodes: it may have changed while the founder was away. */
   readonly founderPort?: number;
+  /** Which founder the sender is, or follows; absent in older versions. */
+  readonly storeTerm?: StoreTerm;
   /** For how long the sender's disk has failed. */
   readonly diskFailsMs?: number;
 }

@@ -5,6 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import type { StoreTerm } from '#replog/mirror/config-link.ts';
 import type { AlertSink } from '../alerts/alerts.service.ts';
 import { FailoverSettingsService } from '../auto-failover/auto-failover.service.ts';
 import { ClusterStore } from '../config/cluster.store.ts';
@@ -31,6 +32,13 @@ export interface HeartbeatLinks {
   answer<Body>(name: string, answer: (body: Body, from: string) => unknown): void;
 }
 
+/** Which founder this node is, or follows. Heartbeats say it, and their answers name a later one. */
+interface FounderTerms {
+  readonly head: StoreTerm;
+  noticeFor(term: StoreTerm | undefined): unknown;
+  noticed(notice: unknown): void;
+}
+
 export interface OrchestrationDeps {
   store: ConfigStore;
   identity: NodeIdentity;
@@ -41,6 +49,7 @@ export interface OrchestrationDeps {
   data: Pick<DataService, 'measured'>;
   /** Absent: this node cannot be a member. */
   membership?: Pick<NodeMembership, 'founderMoved'> | undefined;
+  founderChange: FounderTerms;
   random: Random;
   clock: Clock;
   log: Log;
@@ -74,11 +83,19 @@ export class Orchestration {
       nodes: () => view.cluster.nodes.map(({ uuid }) => uuid),
       // Errors are ignored: the other node detects missing heartbeats.
       send: (to, heartbeat) => {
-        const sent = { ...heartbeat, ...this.#founderPort() };
-        peers.ask(to, 'heartbeat', sent, heartbeatMs).catch(() => {});
+        const { epoch, founder } = deps.founderChange.head;
+        const sent: Heartbeat = {
+          ...{ ...heartbeat, ...this.#founderPort() },
+          storeTerm: { ...(epoch !== undefined && { epoch }), ...(founder !== undefined && { founder }) },
+        };
+        const answered = peers.ask(to, 'heartbeat', sent, heartbeatMs);
+        answered.then((notice) => deps.founderChange.noticed(notice)).catch(() => {});
       },
     });
-    peers.answer('heartbeat', (heartbeat: Heartbeat, from) => this.#received(heartbeat, from));
+    peers.answer('heartbeat', (heartbeat: Heartbeat, from) => {
+      this.#received(heartbeat, from);
+      return deps.founderChange.noticeFor(heartbeat.storeTerm);
+    });
     this.#rebalancer = new Rebalancer({
       ...deps,
       term: () => this.#lease.term,

@@ -32,7 +32,7 @@ export interface InterNodeDeps {
   certificates: NodeCertificates;
   net: NodeNet;
   /** This node stores the configuration of its cluster. */
-  isFounder: boolean;
+  isFounder: () => boolean;
   clock: Clock;
   log: Log;
 }
@@ -41,6 +41,9 @@ export interface InterNodeDeps {
 export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress => ({
   ...{ nodeId: uuid, host: hostname ?? '127.0.0.1', port: ports.distTLS },
 });
+
+/** By this request a founder of before learns that there is a later one, also where the cluster removed it. */
+export const termRequest = 'founder/term';
 
 /** How long a node that left may still learn from its connections that it did. */
 const closeDelayMs = 1_000;
@@ -77,18 +80,19 @@ export class InterNode {
     socket.once('close', () => this.#channels.delete(channel));
     if (protocol === nodeProtocols.store) void this.#serveStore(channel, nodeId);
     else if (this.#isMember(nodeId)) this.peers.serve(channel, nodeId);
+    else if (this.#hasLeft(nodeId)) this.peers.serve(channel, nodeId, termRequest);
     else channel.close();
   }
 
   async #serveStore(channel: Channel, nodeId: string): Promise<void> {
-    const { isFounder, view } = this.#deps;
-    if (!isFounder) {
+    const { isFounder } = this.#deps;
+    if (!isFounder()) {
       channel.close();
       return;
     }
     const server = await this.#storeServer();
     if (this.#isMember(nodeId)) server.serve(channel);
-    else if ((view.cluster.left ?? []).includes(nodeId)) server.refuse(channel, 'removed');
+    else if (this.#hasLeft(nodeId)) server.refuse(channel, 'removed');
     else server.refuse(channel, 'unknown');
   }
 
@@ -107,6 +111,10 @@ export class InterNode {
 
   #isMember(nodeId: string): boolean {
     return this.#deps.view.cluster.nodes.some(({ uuid }) => uuid === nodeId);
+  }
+
+  #hasLeft(nodeId: string): boolean {
+    return (this.#deps.view.cluster.left ?? []).includes(nodeId);
   }
 
   /** Closes the connections of nodes that left the cluster. */

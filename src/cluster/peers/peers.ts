@@ -44,11 +44,11 @@ export class Peers {
     return link.ask(name, body, timeoutMs) as Promise<Value>;
   }
 
-  /** Serves the connection of a node of the cluster. */
-  serve(channel: Channel, from: string): void {
+  /** Serves the connection of a node of the cluster; of one that left, requests of one name only. */
+  serve(channel: Channel, from: string, only?: string): void {
     this.#served.add(channel);
     channel.receive({
-      message: (message) => void this.#reply(channel, message as Request, from),
+      message: (message) => void this.#reply(channel, message as Request, from, only),
       closed: () => void this.#served.delete(channel),
     });
   }
@@ -65,8 +65,8 @@ export class Peers {
     for (const channel of this.#served) channel.close();
   }
 
-  async #reply(channel: Channel, { id, ask, body }: Request, from: string): Promise<void> {
-    const answer = this.#answers.get(ask);
+  async #reply(channel: Channel, { id, ask, body }: Request, from: string, only = ask): Promise<void> {
+    const answer = ask === only ? this.#answers.get(ask) : undefined;
     try {
       if (answer === undefined) throw new Error(`this version does not answer "${ask}"`);
       channel.send({ id, value: (await answer(body as never, from)) ?? null } satisfies Reply);

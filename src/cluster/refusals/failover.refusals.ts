@@ -16,6 +16,30 @@ export const failoverRefusals = defineRefusals('failover', {
     when: 'This node reaches no majority of the active nodes, or only two nodes have documents and the other may still serve: `allowUnsafe=true` does it all the same, for a node that is certainly stopped.',
     published,
   },
+  founderAway: {
+    status: 504,
+    as: 'text',
+    text: 'The node {otpNode} stores the configuration of the cluster and cannot be reached. With allowUnsafe=true this node stores it from now on; changes that only {otpNode} has are lost.',
+  },
+  founderHere: {
+    as: 'text',
+    text: 'The node that stores the configuration cannot be reached. Send the request to another active node, which then stores it.',
+  },
+  founderVotes: {
+    status: 504,
+    as: 'text',
+    text: 'This node reaches no majority of the active nodes that are not named. Not reached: {names}. Name those of them that are down as further otpNode.',
+  },
+  founderChanging: {
+    status: 503,
+    as: 'text',
+    text: 'Another node of the cluster is taking the configuration over. Try again.',
+  },
+  founderTaken: {
+    status: 503,
+    as: 'text',
+    text: 'Another node of the cluster has taken the configuration over. Try again.',
+  },
   losesShards: {
     as: 'text',
     text: 'Failover cannot be done gracefully (would lose vbuckets).',

@@ -218,11 +218,12 @@ export class BucketReplication {
     const known = Math.max(spec.epoch, this.epochOf(shard));
     const epoch = spec.confirmed === undefined ? known : Math.max(known, spec.epoch + 1);
     const members = spec.inSync ?? [];
-    const own = members.find(({ node }) => node === self.node);
-    const isWhole = members.length <= 1 || own?.boot === self.boot;
+    const isWhole = members.length <= 1 || members.find(({ node }) => node === self.node)?.boot === self.boot;
     if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
     if (!isWhole) return this.afterRestart(spec, shard, epoch);
-    const isFree = members.length <= 1 || peers.count < 2 || spec.stopped !== undefined;
+    // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
+    const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
+    const isFree = isAlone || peers.count < 2 || spec.stopped !== undefined;
     const untilMs = Math.max(this.promisedUntilMs, peers.promisedUntilMs(this.promisedTo.get(shard)));
     if (!isFree && clock.monotonicMs() < untilMs) return [];
     return [{ shard, epoch, kind: 'confirm' }];
@@ -235,8 +236,7 @@ export class BucketReplication {
   private afterRestart(spec: ShardSpec, shard: number, epoch: number): ShardChange[] {
     const { peers, self } = this.options;
     const others = (spec.inSync ?? []).filter(({ node }) => node !== self.node);
-    const hasNotRestarted = ({ boot, node }: SyncMember): boolean => peers.bootOf(node) === boot;
-    const successor = others.find(hasNotRestarted)?.node;
+    const successor = others.find(({ boot, node }) => peers.bootOf(node) === boot)?.node;
     if (successor !== undefined) return [{ shard, epoch: spec.epoch, kind: 'stop', successor }];
     if (spec.confirmed === undefined) return [];
     const restarted = others.filter(({ node }) => peers.bootOf(node) !== null).map(({ node }) => node);

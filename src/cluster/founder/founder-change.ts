@@ -1,0 +1,261 @@
+// Who stores the configuration after its founder was lost: a member takes it over at an operator's request. The members that it reaches
+// promise it not to follow the founder of before meanwhile, and give it the newest copy among them; a majority of them must. Nodes that
+// were away learn of the new founder by heartbeats, and a founder that learns of a later one yields to it.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { type StoreContent, type StoreHead, type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
+import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
+import type { NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import type { Founding, JoinNote } from '../joining/join-messages.ts';
+import { nodeAddressOf, termRequest } from '../peers/inter-node.ts';
+import type { Peers } from '../peers/peers.ts';
+import { failoverRefusals } from '../refusals/failover.refusals.ts';
+import { takenOver } from './taken-over.ts';
+
+export interface FounderChangeDeps {
+  view: Pick<ClusterView, 'cluster' | 'revisionEpoch'>;
+  identity: NodeIdentity;
+  founding: Founding | null;
+  /** What this node needs as a member; null while it has no certificate of the cluster. */
+  noteFor: (founder: NodeAddress) => JoinNote | null;
+  peers: Pick<Peers, 'ask' | 'answer'>;
+  clock: Clock;
+  log: Log;
+}
+
+/** Which founder a node follows, and where that is. */
+export interface FounderNotice {
+  readonly epoch: number;
+  readonly founder: NodeAddress;
+}
+
+interface Claim {
+  readonly epoch: number;
+}
+
+interface ClaimAnswer {
+  readonly isGranted: boolean;
+  readonly head: StoreHead;
+  /** The lowest epoch that this node would grant. */
+  readonly epochMin: number;
+}
+
+/** What this node promised to the member that takes over, itself perhaps. */
+interface Grant {
+  readonly epoch: number;
+  readonly to: string;
+  readonly untilMs: number;
+}
+
+export interface TakeOverRequest {
+  /** The failed nodes, the founder among them. */
+  readonly failing: readonly NodeState[];
+  readonly planId: string;
+}
+
+const claimMs = 3_000;
+const stateMs = 30_000;
+const noticeMs = 3_000;
+/** A member that claimed and did not take over is given up after this time. */
+const grantMs = 60_000;
+const attemptsMax = 3;
+
+export class FounderChange {
+  readonly #deps: FounderChangeDeps;
+  #grant: Grant | null = null;
+  /** The claim of this node is written: it can no longer be withdrawn. */
+  #isTakingOver = false;
+  #isYielding = false;
+
+  constructor(deps: FounderChangeDeps) {
+    this.#deps = deps;
+    const { peers } = deps;
+    peers.answer('founder/claim', (claim: Claim, from) => this.#claimed(claim, from));
+    peers.answer('founder/release', (_: null, from) => this.#released(from));
+    peers.answer('founder/state', () => deps.founding?.mirror?.state ?? null);
+    peers.answer('founder/notice', (notice: FounderNotice) => this.noticed(notice));
+    peers.answer(termRequest, (term: StoreTerm) => this.noticeFor(term));
+  }
+
+  /** The store that this node has, or follows. */
+  get head(): StoreHead {
+    const { founding, view, identity } = this.#deps;
+    const { uuid, founder = identity.nodeId } = view.cluster;
+    const head = founding?.mirror?.head;
+    return { identity: uuid, revision: 0, epoch: view.revisionEpoch, founder, ...head };
+  }
+
+  /** Another node stores the configuration, and cannot be used now. */
+  get isFounderAway(): boolean {
+    return (this.#deps.founding?.mirror?.problem ?? null) !== null;
+  }
+
+  /** What a node that has, or follows, that founder must know; null: nothing. */
+  noticeFor(term: StoreTerm | undefined): FounderNotice | null {
+    const { epoch = 1, founder } = this.head;
+    if (term === undefined || !supersedes(this.head, term)) return null;
+    const node = this.#deps.view.cluster.nodes.find(({ uuid }) => uuid === founder);
+    return node === undefined ? null : { epoch, founder: nodeAddressOf(node) };
+  }
+
+  /** Follows a later founder than this node's; a founder yields to it. */
+  noticed(notice: FounderNotice | null | undefined): void {
+    const { founding, log } = this.#deps;
+    if (!notice || founding === null || this.#isYielding) return;
+    const { epoch, founder } = notice;
+    if (!supersedes({ epoch, founder: founder.nodeId }, this.head)) return;
+    if (founding.mirror !== null) {
+      founding.follow(founder, epoch);
+      return;
+    }
+    const note = this.#deps.noteFor(founder);
+    if (note === null) return;
+    this.#isYielding = true;
+    log.error('founder.yields', { epoch: this.head.epoch, later: epoch, founder: founder.nodeId });
+    founding.yieldTo(note);
+  }
+
+  /** @throws a refusal. */
+  async takeOver({ failing, planId }: TakeOverRequest): Promise<void> {
+    const { founding, identity, log, clock } = this.#deps;
+    const mirror = founding?.mirror ?? null;
+    if (founding === null || mirror === null) return;
+    const { nodes } = this.#deps.view.cluster;
+    const isFailing = failing.some(({ uuid }) => uuid === identity.nodeId);
+    if (isFailing || !nodes.some((node) => node.uuid === identity.nodeId && isActive(node)))
+      throw failoverRefusals.founderHere();
+    const others = this.#others(failing);
+    if (this.#activeGrant() !== null) throw failoverRefusals.founderChanging();
+    try {
+      const { epoch, answers } = await this.#claim(others);
+      const state = await this.#newest(answers);
+      // Another member with a lower id may have claimed it meanwhile.
+      if (this.#grant?.to !== identity.nodeId) throw failoverRefusals.founderChanging();
+      this.#isTakingOver = true;
+      const taken = takenOver(state, {
+        ...{ node: identity.nodeId, boot: identity.bootId, epoch, planId, startedMs: clock.wallMs() },
+        failing: failing.map(({ uuid }) => uuid),
+      });
+      await founding.takeOver(taken);
+      log.warn('founder.took_over', { epoch, revision: state.revision, copies: answers.length + 1 });
+    } catch (error) {
+      this.#withdraw(others);
+      throw error;
+    } finally {
+      this.#isTakingOver = false;
+    }
+    this.#grant = null;
+    this.#announce();
+  }
+
+  /** Resolves once the members that count have promised to follow this node in that epoch. */
+  async #claim(others: readonly NodeState[]) {
+    const { identity, clock, founding } = this.#deps;
+    let epoch = Math.max(this.head.epoch ?? 1, this.#grant?.epoch ?? 0) + 1;
+    for (let attempt = 1; ; attempt++) {
+      this.#grant = { epoch, to: identity.nodeId, untilMs: clock.monotonicMs() + grantMs };
+      founding?.mirror?.fence();
+      const answers = await this.#askAll(others, epoch);
+      const later = answers.find(({ answer }) => supersedes(answer.head, this.head));
+      if (later !== undefined) throw failoverRefusals.founderTaken();
+      const granted = answers.filter(({ answer }) => answer.isGranted);
+      if (this.#grant.to !== identity.nodeId) throw failoverRefusals.founderChanging();
+      const counted = (nodes: readonly NodeState[]): number => nodes.filter(isActive).length;
+      const votes = counted(granted.map(({ node }) => node)) + 1;
+      if (2 * votes > counted(others) + 1) return { epoch, answers: granted };
+      const reached = answers.map(({ node }) => node);
+      if (2 * (counted(reached) + 1) <= counted(others) + 1) throw unreached(others, reached);
+      epoch = Math.max(epoch, ...answers.map(({ answer }) => answer.epochMin));
+      if (attempt === attemptsMax || epoch === this.#grant.epoch) throw failoverRefusals.founderChanging();
+    }
+  }
+
+  async #askAll(others: readonly NodeState[], epoch: number) {
+    const answers = await Promise.all(
+      others.map(async (node) => {
+        try {
+          const claim: Claim = { epoch };
+          const answer = await this.#deps.peers.ask<ClaimAnswer>(node.uuid, 'founder/claim', claim, claimMs);
+          return { node, answer };
+        } catch {
+          return null; // It counts as not reached.
+        }
+      }),
+    );
+    return answers.filter((answer) => answer !== null);
+  }
+
+  /** The newest copy among those that the members have. */
+  async #newest(answers: readonly { node: NodeState; answer: ClaimAnswer }[]): Promise<StoreContent> {
+    const { founding, peers } = this.#deps;
+    const own = founding?.mirror?.state as StoreContent;
+    const [first] = [...answers].sort((a, b) => b.answer.head.revision - a.answer.head.revision);
+    if (first === undefined || first.answer.head.revision <= own.revision) return own;
+    const found = await peers.ask<StoreContent | null>(first.node.uuid, 'founder/state', null, stateMs);
+    return found ?? own;
+  }
+
+  #claimed({ epoch }: Claim, from: string): ClaimAnswer {
+    const { identity, clock, founding } = this.#deps;
+    const mirror = founding?.mirror ?? null;
+    const head = this.head;
+    const grant = this.#activeGrant();
+    const before = this.#grant?.to === from ? 0 : (this.#grant?.epoch ?? 0);
+    const epochMin = Math.max(head.epoch ?? 1, before) + 1;
+    // Of two members that claim at once, the one with the lower id goes on.
+    const isOwn = grant?.to === identity.nodeId && !this.#isTakingOver && from < identity.nodeId;
+    const isFree = grant === null || grant.to === from || isOwn;
+    const isGranted = mirror !== null && isFree && epoch >= (isOwn ? (head.epoch ?? 1) + 1 : epochMin);
+    if (isGranted) {
+      this.#grant = { epoch, to: from, untilMs: clock.monotonicMs() + grantMs };
+      mirror.fence();
+      clock.after(grantMs, () => this.#expire());
+    }
+    return { isGranted, head, epochMin };
+  }
+
+  #released(from: string): void {
+    if (this.#grant?.to !== from) return;
+    this.#grant = { ...this.#grant, untilMs: 0 };
+    this.#expire();
+  }
+
+  /** The epoch stays granted: a member that took over and died is not followed by another one of the same epoch. */
+  #expire(): void {
+    if (this.#activeGrant() === null && this.#grant !== null) this.#deps.founding?.mirror?.release();
+  }
+
+  #activeGrant(): Grant | null {
+    const isActive = this.#grant !== null && this.#deps.clock.monotonicMs() < this.#grant.untilMs;
+    return isActive ? this.#grant : null;
+  }
+
+  #withdraw(others: readonly NodeState[]): void {
+    const { identity, peers } = this.#deps;
+    for (const { uuid } of others) peers.ask(uuid, 'founder/release', null, noticeMs).catch(() => {});
+    this.#released(identity.nodeId);
+  }
+
+  /** Nodes that cannot be reached now learn it by heartbeats. */
+  #announce(): void {
+    const { peers, view, identity } = this.#deps;
+    const notice = this.noticeFor({ epoch: 0 });
+    for (const { uuid } of view.cluster.nodes)
+      if (uuid !== identity.nodeId) peers.ask(uuid, 'founder/notice', notice, noticeMs).catch(() => {});
+  }
+
+  #others(failing: readonly NodeState[]): NodeState[] {
+    const { view, identity } = this.#deps;
+    const ids = [identity.nodeId, ...failing.map(({ uuid }) => uuid)];
+    return view.cluster.nodes.filter(({ uuid }) => !ids.includes(uuid));
+  }
+}
+
+const isActive = ({ membership }: NodeState): boolean => membership === 'active';
+
+function unreached(others: readonly NodeState[], reached: readonly NodeState[]): Error {
+  const names = others.filter((node) => isActive(node) && !reached.includes(node));
+  return failoverRefusals.founderVotes({ names: names.map(({ otpNode }) => otpNode).join(', ') });
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { configStoreSuite } from '../../test/contract/config-store.ts';
+import { MemoryConfigStore } from './memory-config-store.ts';
+import { SwitchingConfigStore } from './switching-config-store.ts';
+
+configStoreSuite('one that another can replace', {
+  isShared: false,
+  async make() {
+    return { open: async () => new SwitchingConfigStore(new MemoryConfigStore()), close: async () => {} };
+  },
+});
+
+it('shows watchers what another store has when it takes its place, and changes that one from then on', async () => {
+  const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
+  await before.put('a', 1, 0);
+  await before.put('b', 1, 0);
+  await after.put('c', 3, 0);
+  await after.put('b', 2, 0);
+  const store = new SwitchingConfigStore(before);
+  const seen: [string, unknown][] = [];
+  const watching = await store.watch('', (key, entry) => seen.push([key, entry?.value ?? null]));
+  await store.switchTo(after);
+  assert.deepEqual(seen.splice(0).slice(2), [
+    ['b', 2],
+    ['c', 3],
+    ['a', null],
+  ]);
+  await before.put('a', 9, 1);
+  assert.equal(await store.put('b', 4, 2), 3);
+  assert.deepEqual(seen.splice(0), [['b', 4]]);
+  watching.stop();
+  await after.put('d', 1, 0);
+  assert.deepEqual(seen, []);
+});
