@@ -4,29 +4,26 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { isAdmitted } from '../support/admission.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
 const onLinux = process.platform === 'linux' ? false : 'needs addresses beside 127.0.0.1 (Linux)';
 const [inside, outside] = ['127.0.0.1', '127.9.9.9'];
 
+const urlOf = (address: string) => new URL(address.includes('://') ? address : `tcp://${address}`);
+
 function from(localAddress: string, address: string): Socket {
-  const { hostname, port } = new URL(address.includes('://') ? address : `tcp://${address}`);
+  const { hostname, port } = urlOf(address);
   const socket = connect({ host: hostname, port: Number(port), localAddress });
   socket.on('error', () => {});
   return socket;
 }
 
-/** Whether the node closes a connection at once without sending a byte. */
-async function isRefused(localAddress: string, address: string): Promise<boolean> {
-  const socket = from(localAddress, address);
-  const answered = once(socket, 'data').then(() => false);
-  const closed = once(socket, 'close').then(() => true);
-  const open = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300));
-  try {
-    return await Promise.race([answered, closed, open]);
-  } finally {
-    socket.destroy();
-  }
+/** Whether the node closes a connection without a byte. */
+async function isRefused(localAddress: string, name: string, address: string): Promise<boolean> {
+  const { hostname, port } = urlOf(address);
+  const spoken = name.endsWith('Tls') ? 'tls' : name === 'kv' ? 'data' : 'http';
+  return !(await isAdmitted({ host: hostname, port: Number(port), localAddress }, spoken));
 }
 
 async function put(node: NodeProcess, entries: unknown): Promise<Response> {
@@ -45,27 +42,27 @@ test('closes connections from other addresses on every port, including open ones
   skip: onLinux,
 }, async () => {
   const first = await NodeProcess.start();
-  const ports = Object.values(first.ready.node);
-  for (const port of ports) assert.equal(await isRefused(outside, port), false, port);
+  const ports = Object.entries(first.ready.node);
+  for (const [name, at] of ports) assert.equal(await isRefused(outside, name, at), false, name);
   const held = from(outside, first.ready.node.kv);
   await once(held, 'connect');
   assert.equal((await put(first, [`${inside}/32`])).status, 200);
   if (!held.destroyed) await once(held.resume(), 'close');
-  await eventually(async () => assert.equal(await isRefused(outside, first.ready.node.kv), true));
-  for (const port of ports) {
-    assert.equal(await isRefused(outside, port), true, port);
-    assert.equal(await isRefused(inside, port), false, port);
+  await eventually(async () => assert.equal(await isRefused(outside, 'kv', first.ready.node.kv), true));
+  for (const [name, at] of ports) {
+    assert.equal(await isRefused(outside, name, at), true, name);
+    assert.equal(await isRefused(inside, name, at), false, name);
   }
   await first.stop();
   await using again = await NodeProcess.start({ dataDir: first.dataDir });
-  for (const port of Object.values(again.ready.node))
-    assert.equal(await isRefused(outside, port), true, port);
+  for (const [name, at] of Object.entries(again.ready.node))
+    assert.equal(await isRefused(outside, name, at), true, name);
   assert.deepEqual(await (await again.request('/settings/clientAllowlist')).json(), {
     enabled: true,
     entries: [`${inside}/32`],
   });
   assert.equal((await again.request('/settings/clientAllowlist', 'DELETE')).status, 200);
-  await eventually(async () => assert.equal(await isRefused(outside, again.ready.node.kv), false));
+  await eventually(async () => assert.equal(await isRefused(outside, 'kv', again.ready.node.kv), false));
   await first[Symbol.asyncDispose]();
 });
 
@@ -82,7 +79,7 @@ test('refuses a malformed list, and one that would exclude its sender', { skip: 
     assert.equal(answer.status, 400);
     assert.match(((await answer.json()) as { errors: { entries: string } }).errors.entries, message);
   }
-  assert.equal(await isRefused(outside, node.ready.node.kv), false);
+  assert.equal(await isRefused(outside, 'kv', node.ready.node.kv), false);
 });
 
 test('a node with an operator address admits only that address until it has a list', {
@@ -90,9 +87,9 @@ test('a node with an operator address admits only that address until it has a li
 }, async () => {
   const operator = '127.255.0.1';
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
-  for (const port of Object.values(node.ready.node)) {
-    assert.equal(await isRefused(inside, port), true, port);
-    assert.equal(await isRefused(operator, port), false, port);
+  for (const [name, at] of Object.entries(node.ready.node)) {
+    assert.equal(await isRefused(inside, name, at), true, name);
+    assert.equal(await isRefused(operator, name, at), false, name);
   }
 });
 
@@ -103,7 +100,9 @@ test('statements reach the query service through the REST port though the list l
   // The client's address is on the list. The node's own connections must be admitted without being on it.
   const from127 = '127.7.7.7';
   assert.equal((await askFrom(from127, node, '/settings/clientAllowlist', allowOnly(from127))).status, 200);
-  await eventually(async () => assert.equal(await isRefused(inside, node.ready.node.query as string), true));
+  await eventually(async () =>
+    assert.equal(await isRefused(inside, 'query', node.ready.node.query as string), true),
+  );
   const statements = [
     'CREATE SCOPE b.s',
     'CREATE COLLECTION b.s.c',

@@ -5,6 +5,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 export class Network {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
+  private readonly clients = new Set<Socket>();
+  private cutOff: readonly Socket[] = [];
   private isCut = false;
 
   private constructor(to: number) {
@@ -24,6 +26,12 @@ export class Network {
 
   cut(): void {
     this.isCut = true;
+    this.cutOff = [...this.clients];
+  }
+
+  /** Connections from before the cut that their client has not closed. */
+  get remaining(): number {
+    return this.cutOff.filter((client) => this.clients.has(client)).length;
   }
 
   /** Restores the network for new connections; bytes in transit are lost. */
@@ -39,6 +47,8 @@ export class Network {
 
   private join(near: Socket, to: number): void {
     const far = connect(to, '127.0.0.1');
+    this.clients.add(near);
+    near.on('close', () => this.clients.delete(near));
     // A connection that is opened while the network is cut never works.
     let isDead = this.isCut;
     for (const [from, other] of [

@@ -1,0 +1,34 @@
+// Whether a server admits a client: it answers a request of its protocol, or closes the connection without a byte.
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+export type Spoken = 'http' | 'data' | 'tls';
+
+/** For a server that does neither: the test fails. */
+const answerMs = 30_000;
+
+const noOperation = Buffer.alloc(24);
+noOperation.writeUInt16BE(0x800a);
+const requests = { http: 'GET / HTTP/1.0\r\n\r\n', data: noOperation };
+
+export interface Target {
+  host: string;
+  port: number;
+  localAddress: string;
+}
+
+export function isAdmitted(target: Target, spoken: Spoken): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  let socket: Socket;
+  if (spoken === 'tls') {
+    socket = connectTls({ ...target, rejectUnauthorized: false }, () => resolve(true));
+  } else {
+    const request = requests[spoken];
+    socket = connect(target, () => socket.write(request));
+    socket.once('data', () => resolve(true));
+  }
+  socket.setTimeout(answerMs, () => reject(new Error(`${target.host}:${target.port} does not answer`)));
+  socket.on('error', () => {});
+  socket.on('close', () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}
