@@ -90,6 +90,12 @@ export class ReplicatedNode {
           ? await map.writer(name, boot).change(change)
           : { kind: 'unknown', reason: 'it is cut off' },
     });
+    this.followMembers(names);
+  }
+
+  /** The cluster consists of these nodes from now on. */
+  followMembers(names: readonly string[]): void {
+    const { boot, cluster, name } = this;
     const peers = names.filter((one) => one !== name).map((node) => ({ node, host: '', port: 1 }));
     this.replication.follow({ self: { node: name, boot }, peers, tls: null, promiseMs: cluster.promiseMs });
   }

@@ -159,7 +159,7 @@ export class ActiveShard {
     if (this.takenOver !== null && !this.haveTakenOver(this.takenOver)) return 0;
     this.takenOver = null;
     // In a cluster of two nodes only an operator can fail the active over.
-    if (peers.count < 2) return Infinity;
+    if (!peers.needsPromise) return Infinity;
     return Math.min(Infinity, ...this.others().map(({ node }) => peers.servesUntilMs(node)));
   }
 

@@ -223,10 +223,10 @@ export class BucketReplication {
     if (!isWhole) return this.afterRestart(spec, shard, epoch);
     // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
     const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
-    const isFree = isAlone || peers.count < 2 || spec.stopped !== undefined;
-    const untilMs = Math.max(this.promisedUntilMs, peers.promisedUntilMs(this.promisedTo.get(shard)));
-    if (!isFree && clock.monotonicMs() < untilMs) return [];
-    return [{ shard, epoch, kind: 'confirm' }];
+    const before = this.promisedTo.get(shard);
+    const isFree = isAlone || spec.stopped !== undefined || !peers.neededPromise(before);
+    const untilMs = Math.max(this.promisedUntilMs, peers.promisedUntilMs(before));
+    return isFree || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
   }
 
   /**

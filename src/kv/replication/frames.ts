@@ -30,6 +30,8 @@ export interface Beat {
   readonly wallMs: number;
   /** In an answer: for so long after it the node confirms no higher epoch. */
   readonly promiseMs?: number;
+  /** In a beat: whether the sender serves only as long as such promises last; it does unless it says no. */
+  readonly needsPromise?: boolean;
 }
 
 /** The active of a shard begins to feed the copy of the receiver. */

@@ -43,6 +43,8 @@ interface PeerTimes {
   servesUntilMs: number;
   /** Until then this node confirms no higher epoch than those of the other one. */
   promisedUntilMs: number;
+  /** The other one serves only as long as it is promised to. */
+  needsPromise: boolean;
 }
 
 export class PeerConnections {
@@ -58,10 +60,6 @@ export class PeerConnections {
   constructor(options: PeersOptions) {
     this.options = options;
     this.timer = options.clock.after(beatMs, () => this.beat());
-  }
-
-  get count(): number {
-    return this.specs.length;
   }
 
   follow(specs: readonly PeerSpec[]): void {
@@ -100,6 +98,16 @@ export class PeerConnections {
     return this.times.get(node ?? '')?.promisedUntilMs ?? -Infinity;
   }
 
+  /** Of two nodes only an operator can depose an active: it serves without a promise. */
+  get needsPromise(): boolean {
+    return this.specs.length >= 2;
+  }
+
+  /** Whether the node served by promises when it was heard last, also if it has left the cluster since. */
+  neededPromise(node: string | undefined): boolean {
+    return this.times.get(node ?? '')?.needsPromise ?? true;
+  }
+
   mayFeed(node: string): boolean {
     const connection = this.connections.get(node);
     return connection !== undefined && connection.boot !== null && connection.inFlight < inFlightMax;
@@ -121,8 +129,9 @@ export class PeerConnections {
   private beat(): void {
     const { clock } = this.options;
     this.timer = clock.after(beatMs, () => this.beat());
+    const { needsPromise } = this;
     for (const node of this.connected())
-      this.send(node, { kind: 'beat', sentMs: clock.monotonicMs(), wallMs: clock.wallMs() });
+      this.send(node, { kind: 'beat', sentMs: clock.monotonicMs(), wallMs: clock.wallMs(), needsPromise });
     this.dial();
   }
 
@@ -175,6 +184,8 @@ export class PeerConnections {
         const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
         const times = this.timesOf(node);
         times.promisedUntilMs = Math.max(times.promisedUntilMs, clock.monotonicMs() + promiseMs);
+        // The sender may not have heard of the third node yet.
+        times.needsPromise = this.needsPromise || message.needsPromise !== false;
         this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
       } else if (message.kind === 'beaten') this.answered(node, message);
       else {
@@ -208,7 +219,7 @@ export class PeerConnections {
 
   private timesOf(node: string): PeerTimes {
     const known = this.times.get(node) ?? {
-      ...{ answeredMs: -Infinity, servesUntilMs: -Infinity, promisedUntilMs: -Infinity },
+      ...{ answeredMs: -Infinity, servesUntilMs: -Infinity, promisedUntilMs: -Infinity, needsPromise: true },
     };
     this.times.set(node, known);
     return known;

@@ -179,6 +179,8 @@ for (const promiseMs of [10_000, 4_000])
     }
     await clock.run(1_000);
     await map.name(0, 'b');
+    // As a failover does: two nodes are left, of which neither needs promises.
+    for (const node of nodes) if (node !== a) node.followMembers(['b', 'c']);
     let servedByA = 0;
     for (let i = 0; i < (promiseMs + 2_000) / 100; i++) {
       await clock.run(100);
