@@ -1,9 +1,10 @@
 // Faults in random order on a cluster of three nodes, each on a machine of its own, while clients write and read with durability
 // `majority`: for each document an order of the operations must exist that explains every answer, and in the end all copies are equal.
-// `node test/stress/cluster-faults.ts [minutes]`, default 30; DIVAN_SEED repeats the order of the faults.
+// `node test/stress/cluster-faults.ts [minutes] [fault]`, default 30 and all faults; DIVAN_SEED repeats the order of the faults.
 import assert from 'node:assert/strict';
 import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies } from '../support/cluster-copies.ts';
+import { clusterSize, type Fault, failovers, faults, healedMs } from '../support/cluster-faults.ts';
 import { DirectReader } from '../support/direct-reader.ts';
 import { isLinearizable, type Operation } from '../support/linearizable.ts';
 import { dataPort, MachineCluster } from '../support/machine-cluster.ts';
@@ -12,72 +13,9 @@ import { type Random, randomFrom } from '../support/random.ts';
 import { RegisterClients } from '../support/register-clients.ts';
 import { printedSeed } from '../support/seed.ts';
 
-const size = 3;
 const keysOfRound = 6;
-/** How long the cluster may take until it serves every document again. */
-const healedMs = 60_000;
 const durable = { durabilityLevel: DurabilityLevel.Majority, timeout: 3_000 };
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Begins a fault; the function that it returns ends it. */
-type Fault = (cluster: MachineCluster, random: Random) => Promise<() => Promise<void>>;
-const anyNode = (random: Random): number => random(size);
-
-export const faults: Readonly<Record<string, Fault>> = {
-  'kill and restart at once': async (cluster, random) => {
-    const at = anyNode(random);
-    await cluster.node(at).stop('SIGKILL');
-    const started = cluster.start(at);
-    return () => started;
-  },
-  'kill and restart later': async (cluster, random) => {
-    const at = anyNode(random);
-    await cluster.node(at).stop('SIGKILL');
-    return () => cluster.start(at);
-  },
-  'stop and restart': async (cluster, random) => {
-    const at = anyNode(random);
-    await cluster.node(at).stop('SIGTERM');
-    return () => cluster.start(at);
-  },
-  pause: async (cluster, random) => {
-    const { pid } = cluster.node(anyNode(random));
-    process.kill(pid, 'SIGSTOP');
-    return async () => void process.kill(pid, 'SIGCONT');
-  },
-  partition: async (cluster, random) => {
-    const alone = anyNode(random);
-    for (const other of others(alone)) {
-      cluster.network.cut(alone, other);
-      cluster.network.cut(other, alone);
-    }
-    return async () => cluster.network.healAll();
-  },
-  'loss in one direction': async (cluster, random) => {
-    const from = anyNode(random);
-    cluster.network.cut(from, others(from)[random(size - 1)] as number);
-    return async () => cluster.network.healAll();
-  },
-};
-
-/** A failover, after which the cluster has two nodes. */
-const failover =
-  (signal: 'SIGKILL' | 'SIGSTOP'): Fault =>
-  async (cluster, random) => {
-    const at = 1 + random(size - 1);
-    const node = cluster.node(at);
-    process.kill(node.pid, signal);
-    const by = others(at)[random(size - 1)] as number;
-    await eventuallyWithin(healedMs, async () => assert.equal(await cluster.failOver(at, by), 200));
-    return async () => void (signal === 'SIGSTOP' && process.kill(node.pid, 'SIGCONT'));
-  };
-
-const lastFaults: Readonly<Record<string, Fault>> = {
-  'failover of a killed node': failover('SIGKILL'),
-  'failover of a paused node': failover('SIGSTOP'),
-};
-
-const others = (node: number): number[] => [0, 1, 2].filter((other) => other !== node);
 
 export class FaultRun {
   readonly counts: Record<string, number> = {};
@@ -93,9 +31,9 @@ export class FaultRun {
   }
 
   static async start(random: Random): Promise<FaultRun> {
-    const machines = await MachineCluster.of(size);
+    const machines = await MachineCluster.of(clusterSize);
     try {
-      await machines.createBucket('b', 2);
+      await machines.createBucket('b', clusterSize - 1);
       const client = await connect(machines.connectionString, administrator);
       return new FaultRun(machines, client, random);
     } catch (error) {
@@ -109,17 +47,11 @@ export class FaultRun {
     await this.machines[Symbol.asyncDispose]();
   }
 
-  /** @throws AssertionError when an answer contradicts the others, or the cluster does not heal */
-  round(): Promise<void> {
-    return this.roundOf(faults);
-  }
-
-  /** Ends with a failover; no round can follow. */
-  lastRound(): Promise<void> {
-    return this.roundOf(lastFaults);
-  }
-
-  private async roundOf(known: Readonly<Record<string, Fault>>): Promise<void> {
+  /**
+   * A round with one of the faults.
+   * @throws AssertionError when an answer contradicts the others, or the cluster does not heal
+   */
+  async round(known: Readonly<Record<string, Fault>>): Promise<void> {
     const round = ++this.rounds;
     const { random } = this;
     const names = Object.keys(known);
@@ -129,18 +61,24 @@ export class FaultRun {
     const clients = new RegisterClients(this.collection, keys, random);
     const readers = [0, 1, 2].map((at) => this.readerOf(at, keys, clients));
     await wait(300 + random(700));
-    const end = await (known[name] as Fault)(this.machines, random);
+    const cluster = this.machines;
+    const writtenAnew = (): Promise<void> => clients.writtenAnew(healedMs);
+    const end = await (known[name] as Fault)({ cluster, random, writtenAnew });
     await wait(200 + random(random(4) === 0 ? 12_000 : 2_000));
     await end();
     await wait(random(3_000));
     await Promise.all([clients, ...readers].map((one) => one.stop()));
-    this.add({ ...clients.counts, [name]: 1, rounds: 1 });
-    await this.whenHealed(`round ${round}, after ${name}`);
-    await clients.readAll();
-    const { members } = this.machines;
-    await eventuallyWithin(healedMs, () => assertEqualCopies(members, 'b', members.length - 1));
-    for (const [key, history] of clients.histories)
-      assert.ok(isLinearizable(history), `round ${round}, ${name}, ${key}:\n${described(history)}`);
+    const directReads = readers.reduce((sum, { answers }) => sum + answers, 0);
+    assert.ok(directReads > 0, 'no node answered a read that was sent to it alone');
+    this.add({ ...clients.counts, [name]: 1, rounds: 1, 'direct reads': directReads });
+    const after = `round ${round}, after ${name}`;
+    try {
+      await this.whenHealed(after);
+      await clients.readAll();
+    } finally {
+      assertLinearizable(clients, after);
+    }
+    await eventuallyWithin(healedMs, () => assertEqualCopies(cluster.all, 'b', clusterSize - 1));
   }
 
   private get collection(): Collection {
@@ -173,27 +111,40 @@ export class FaultRun {
   }
 }
 
+function assertLinearizable({ histories }: RegisterClients, when: string): void {
+  for (const [key, history] of histories)
+    assert.ok(isLinearizable(history), `${when}, ${key}:\n${described(history)}`);
+}
+
 const described = (history: readonly object[]): string =>
   history.map((operation) => JSON.stringify(operation)).join('\n');
 
-/** Clusters one after the other, each with some rounds and a failover, until `isEnough` returns true. */
-export async function faultRounds(
-  isEnough: () => boolean,
-  rounds: number,
-  random: Random,
-  report: (line: string) => void = () => {},
-): Promise<void> {
+export interface FaultRounds {
+  isEnough: () => boolean;
+  /** Of each cluster, before a failover. */
+  rounds: number;
+  random: Random;
+  report: (line: string) => void;
+  /** The only fault; by default any. */
+  fault?: string | undefined;
+}
+
+/** Clusters one after the other, each with some rounds and a failover, until there are enough. */
+export async function faultRounds({ fault, isEnough, random, report, rounds }: FaultRounds): Promise<void> {
+  const only = fault === undefined ? null : { [fault]: faults[fault] as Fault };
   do {
     await using run = await FaultRun.start(random);
-    for (let round = 0; round < rounds; round++) await run.round();
-    await run.lastRound();
+    for (let round = 0; round < rounds; round++) await run.round(only ?? faults);
+    await run.round(only ?? failovers);
     report(JSON.stringify(run.counts));
   } while (!isEnough());
 }
 
 if (import.meta.main) {
-  const endMs = performance.now() + Number(process.argv[2] ?? 30) * 60_000;
-  const roundsPerCluster = 8;
-  const isEnough = (): boolean => performance.now() >= endMs;
-  await faultRounds(isEnough, roundsPerCluster, randomFrom(printedSeed(console.log)), console.log);
+  const [minutes = '30', fault] = process.argv.slice(2);
+  const endMs = performance.now() + Number(minutes) * 60_000;
+  await faultRounds({
+    isEnough: () => performance.now() >= endMs,
+    ...{ rounds: 8, random: randomFrom(printedSeed(console.log)), report: console.log, fault },
+  });
 }

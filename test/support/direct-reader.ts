@@ -21,6 +21,8 @@ export interface DirectReaderOptions {
 }
 
 export class DirectReader {
+  /** How many reads said something about a document. */
+  answers = 0;
   private readonly options: DirectReaderOptions;
   private isRunning = true;
   private readonly running: Promise<void>;
@@ -72,7 +74,8 @@ export class DirectReader {
     const answeredMs = performance.now();
     // Other statuses than success and a missing key say nothing about the document.
     if (status > 1) return;
-    const found = status === 0 ? (JSON.parse(value.toString()) as string) : null;
+    const found = status === 0 ? value.toString() : null;
+    this.answers++;
     this.options.note(key, { kind: 'read', value: found, calledMs, answeredMs });
   }
 }

@@ -1,4 +1,4 @@
-// Makes unprovisioned nodes members of the cluster of a provisioned one.
+// Makes unprovisioned nodes members of the cluster of a provisioned one, and rebalances.
 import assert from 'node:assert/strict';
 import { eventuallyWithin, type NodeProcess } from './node-process.ts';
 
@@ -13,10 +13,15 @@ interface Pool {
 export async function joinNodes(first: NodeProcess, others: readonly NodeProcess[]): Promise<void> {
   for (const { ready } of others)
     await post(first, '/controller/addNode', { hostname: ready.node.rest, user: '', password: '' });
-  const knownNodes = (await poolOf(first)).nodes.map(({ otpNode }) => otpNode).join(',');
-  await post(first, '/controller/rebalance', { knownNodes, ejectedNodes: '' });
+  await rebalance(first);
+}
+
+/** Rebalances by a request to the node; resolves once all nodes are active. */
+export async function rebalance(by: NodeProcess): Promise<void> {
+  const knownNodes = (await poolOf(by)).nodes.map(({ otpNode }) => otpNode).join(',');
+  await post(by, '/controller/rebalance', { knownNodes, ejectedNodes: '' });
   await eventuallyWithin(rebalanceMs, async () => {
-    const { balanced, nodes } = await poolOf(first);
+    const { balanced, nodes } = await poolOf(by);
     assert.ok(balanced && nodes.every(({ clusterMembership }) => clusterMembership === 'active'));
   });
 }

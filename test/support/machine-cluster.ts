@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { joinNodes } from './join-nodes.ts';
+import { joinNodes, rebalance } from './join-nodes.ts';
+import { Machine } from './machine.ts';
 import { NamespaceNetwork } from './namespace-network.ts';
 import { NodeProcess } from './node-process.ts';
 
@@ -20,8 +21,8 @@ interface Pool {
 export class MachineCluster {
   readonly network: NamespaceNetwork;
   private readonly folder = mkdtempSync(join(tmpdir(), 'divan-machines-'));
+  private readonly machines: Machine[] = [];
   private readonly nodes: NodeProcess[] = [];
-  private readonly failedOver = new Set<number>();
 
   private constructor(size: number) {
     this.network = NamespaceNetwork.of(size);
@@ -31,6 +32,7 @@ export class MachineCluster {
   static async of(size: number): Promise<MachineCluster> {
     const cluster = new MachineCluster(size);
     try {
+      for (let at = 0; at < size; at++) cluster.machines.push(new Machine(join(cluster.folder, String(at))));
       await Promise.all(Array.from({ length: size }, (_, at) => cluster.start(at)));
       await joinNodes(cluster.node(0), cluster.nodes.slice(1));
       return cluster;
@@ -40,13 +42,16 @@ export class MachineCluster {
     }
   }
 
-  /** The nodes that were not failed over. */
-  get members(): NodeProcess[] {
-    return this.nodes.filter((_, at) => !this.failedOver.has(at));
+  get all(): readonly NodeProcess[] {
+    return this.nodes;
   }
 
   node(at: number): NodeProcess {
     return this.nodes[at] as NodeProcess;
+  }
+
+  machine(at: number): Machine {
+    return this.machines[at] as Machine;
   }
 
   get connectionString(): string {
@@ -55,8 +60,9 @@ export class MachineCluster {
 
   /** Starts the node, on its data folder if it ran before. */
   async start(at: number): Promise<void> {
+    const { dataDir, environment } = this.machine(at);
     this.nodes[at] = await NodeProcess.start({
-      ...{ ports, startMs, within: this.network.commandOn(at), dataDir: join(this.folder, String(at)) },
+      ...{ ports, startMs, within: this.network.commandOn(at), dataDir, environment },
       unprovisioned: at > 0,
       args: [
         '--host',
@@ -79,12 +85,18 @@ export class MachineCluster {
 
   /** Fails a node over by a request to another one, as an operator does. Returns the status. */
   async failOver(at: number, by: number): Promise<number> {
-    const known = (await this.pool(by)).nodes.find(({ hostname }) => hostname === this.hostname(at));
-    const fields = { otpNode: known?.otpNode ?? '' };
+    const fields = { otpNode: await this.otpNodeOf(at, by) };
     const answer = await this.node(by).request('/controller/failOver', 'POST', fields);
     await answer.text();
-    if (answer.status === 200) this.failedOver.add(at);
     return answer.status;
+  }
+
+  /** Brings a node back that was failed over, by requests to another one. */
+  async recover(at: number, by: number, recoveryType: 'delta' | 'full'): Promise<void> {
+    const fields = { otpNode: await this.otpNodeOf(at, by), recoveryType };
+    const answer = await this.node(by).request('/controller/setRecoveryType', 'POST', fields);
+    assert.equal(answer.status, 200, await answer.text());
+    await rebalance(this.node(by));
   }
 
   /** What the nodes logged last, and whether they run. */
@@ -97,7 +109,13 @@ export class MachineCluster {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.nodes.map((node) => node[Symbol.asyncDispose]()));
     this.network[Symbol.dispose]();
+    for (const machine of this.machines) machine[Symbol.dispose]();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async otpNodeOf(at: number, by: number): Promise<string> {
+    const { nodes } = await this.pool(by);
+    return nodes.find(({ hostname }) => hostname === this.hostname(at))?.otpNode ?? '';
   }
 
   private hostname(at: number): string {

@@ -1,6 +1,11 @@
-// A network of machines on this one: each has an address and all ports of its own, and packets from one to another can be lost, in
-// one direction or both. Needs the right to make network namespaces (root on Linux) and iproute2.
-import { execFileSync } from 'node:child_process';
+// A network of machines on this one: each has an address and all ports of its own, and packets from one to another can be lost or
+// delayed, in one direction or both. Needs the right to make network namespaces (root on Linux), iproute2 and a C compiler.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { builtC } from './built-c.ts';
 
 const ip = (...args: string[]): void => {
   execFileSync('ip', args, { stdio: 'pipe' });
@@ -13,7 +18,10 @@ export class NamespaceNetwork {
   private readonly tag: string;
   private readonly subnet: string;
   private readonly size: number;
-  private readonly cuts = new Set<string>();
+  /** Pairs of machines between which packets take another way. */
+  private readonly redirected = new Set<string>();
+  /** The machine through which delayed packets go is the one after the last. */
+  private relay: ChildProcess | null = null;
 
   private constructor(size: number) {
     this.tag = `dv${process.pid.toString(36)}`;
@@ -43,21 +51,33 @@ export class NamespaceNetwork {
 
   /** Loses what one machine sends to the other. */
   cut(from: number, to: number): void {
-    const where = ['-n', this.nameOf(from), 'neigh'];
-    ip(...where, 'replace', this.addressOf(to), 'lladdr', lostMac, 'nud', 'permanent', 'dev', 'eth0');
-    this.cuts.add(`${from} ${to}`);
+    this.redirect(from, to, lostMac);
+  }
+
+  /** Delays what the machine sends to all others and receives from them, in both directions. */
+  async delay(machine: number, ms: number): Promise<void> {
+    this.relay ??= await this.startRelay(ms);
+    const mac = this.macOf(this.size);
+    for (const other of this.machines()) {
+      if (other === machine) continue;
+      this.redirect(machine, other, mac);
+      this.redirect(other, machine, mac);
+    }
   }
 
   healAll(): void {
-    for (const cut of this.cuts) {
-      const [from, to] = cut.split(' ').map(Number) as [number, number];
+    for (const pair of this.redirected) {
+      const [from, to] = pair.split(' ').map(Number) as [number, number];
       ip('-n', this.nameOf(from), 'neigh', 'del', this.addressOf(to), 'dev', 'eth0');
     }
-    this.cuts.clear();
+    this.redirected.clear();
+    this.relay?.kill('SIGKILL');
+    this.relay = null;
   }
 
   [Symbol.dispose](): void {
-    const removals = [...this.machines().map((machine) => ['netns', 'del', this.nameOf(machine)])];
+    this.relay?.kill('SIGKILL');
+    const removals = [...this.machines(1).map((machine) => ['netns', 'del', this.nameOf(machine)])];
     for (const removal of [...removals, ['link', 'del', this.tag]]) {
       try {
         ip(...removal);
@@ -71,7 +91,7 @@ export class NamespaceNetwork {
     ip('link', 'add', this.tag, 'type', 'bridge');
     ip('addr', 'add', `${this.subnet}.254/24`, 'dev', this.tag);
     ip('link', 'set', this.tag, 'up');
-    for (const machine of this.machines()) {
+    for (const machine of this.machines(1)) {
       const [name, cable] = [this.nameOf(machine), `${this.tag}v${machine}`];
       ip('netns', 'add', name);
       ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
@@ -82,8 +102,31 @@ export class NamespaceNetwork {
     }
   }
 
-  private machines(): number[] {
-    return Array.from({ length: this.size }, (_, machine) => machine);
+  private redirect(from: number, to: number, mac: string): void {
+    const where = ['-n', this.nameOf(from), 'neigh'];
+    ip(...where, 'replace', this.addressOf(to), 'lladdr', mac, 'nud', 'permanent', 'dev', 'eth0');
+    this.redirected.add(`${from} ${to}`);
+  }
+
+  private async startRelay(ms: number): Promise<ChildProcess> {
+    const folder = mkdtempSync(join(tmpdir(), 'divan-relay-'));
+    const program = builtC('delaying-relay.c', join(folder, 'delaying-relay'));
+    const ways = this.machines().flatMap((machine) => [this.addressOf(machine), this.macOf(machine)]);
+    const [command, ...args] = [...this.commandOn(this.size), program, String(ms), ...ways];
+    const relay = spawn(command as string, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(relay.stdout, 'data');
+    rmSync(folder, { recursive: true });
+    return relay;
+  }
+
+  private macOf(machine: number): string {
+    const args = ['-n', this.nameOf(machine), '-j', 'link', 'show', 'eth0'];
+    const [link] = JSON.parse(execFileSync('ip', args, { encoding: 'utf8' })) as { address: string }[];
+    return link?.address ?? '';
+  }
+
+  private machines(further = 0): number[] {
+    return Array.from({ length: this.size + further }, (_, machine) => machine);
   }
 
   private nameOf(machine: number): string {

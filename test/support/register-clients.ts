@@ -1,5 +1,6 @@
 // Clients that write and read a few documents with the official SDK at durability `majority`, and note what they called and what was
 // answered, for the check of linearizability.
+import assert from 'node:assert/strict';
 import {
   CasMismatchError,
   type Collection,
@@ -11,6 +12,7 @@ import {
   UnambiguousTimeoutError,
 } from 'couchbase';
 import type { Operation } from './linearizable.ts';
+import { eventuallyWithin } from './node-process.ts';
 import type { Random } from './random.ts';
 
 const timeoutMs = 3_000;
@@ -51,6 +53,17 @@ export class RegisterClients {
   /** Reads each key once more: what was acknowledged must be there. */
   async readAll(): Promise<void> {
     for (const key of this.histories.keys()) await this.read(key);
+  }
+
+  /** Resolves once each document has been written by a call made after this one. */
+  async writtenAnew(withinMs: number): Promise<void> {
+    const sinceMs = performance.now();
+    const isNewWrite = ({ answeredMs, calledMs, kind }: Operation): boolean =>
+      kind !== 'read' && calledMs >= sinceMs && answeredMs !== Infinity;
+    await eventuallyWithin(withinMs, () => {
+      for (const [key, history] of this.histories)
+        assert.ok(history.findLast(isNewWrite), `a write of ${key}`);
+    });
   }
 
   private async work(key: string): Promise<void> {

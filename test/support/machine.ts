@@ -1,0 +1,75 @@
+// A machine of a cluster under test, except for its network: a disk of its own that can be full or put back to an earlier state, and a wall
+// clock that can be set. Needs the right to mount (root on Linux) and a C compiler.
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, cpSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { builtC } from './built-c.ts';
+
+const diskMb = 256;
+const filler = 'filler';
+
+export class Machine {
+  /** The data folder of its node: a disk of its own. */
+  readonly dataDir: string;
+  private readonly kept: string;
+  private readonly clock: string;
+  private readonly library: string;
+
+  /** `folder` does not exist yet. */
+  constructor(folder: string) {
+    this.dataDir = join(folder, 'data');
+    this.kept = join(folder, 'kept');
+    this.clock = join(folder, 'clock-ahead');
+    mkdirSync(this.dataDir, { recursive: true });
+    this.library = builtC('faulty-machine.c', join(folder, 'faulty-machine.so'), ['-shared', '-fPIC']);
+    this.setClock(0);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMb}m`, 'none', this.dataDir]);
+  }
+
+  /** Of every process on this machine. */
+  get environment(): Record<string, string> {
+    return { LD_PRELOAD: this.library, DIVAN_CLOCK_AHEAD: this.clock };
+  }
+
+  setClock(aheadMs: number): void {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(BigInt(aheadMs) * 1_000_000n);
+    // In place: running processes have the file mapped.
+    const file = openSync(this.clock, constants.O_CREAT | constants.O_WRONLY);
+    writeSync(file, bytes);
+    closeSync(file);
+  }
+
+  /** Nothing more can be written, not a byte. */
+  fillDisk(): void {
+    const file = openSync(join(this.dataDir, filler), 'w');
+    const zeros = Buffer.alloc(1024 * 1024);
+    try {
+      for (let size = zeros.length; size > 0; ) size = writeSync(file, zeros);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  freeDisk(): void {
+    rmSync(join(this.dataDir, filler));
+  }
+
+  /** Keeps a copy of the data folder; its node does not run. */
+  keepFolder(): void {
+    rmSync(this.kept, { recursive: true, force: true });
+    cpSync(this.dataDir, this.kept, { recursive: true });
+  }
+
+  /** Puts the copy in place of the data folder; its node does not run. */
+  putFolderBack(): void {
+    for (const name of readdirSync(this.dataDir)) rmSync(join(this.dataDir, name), { recursive: true });
+    cpSync(this.kept, this.dataDir, { recursive: true });
+  }
+
+  [Symbol.dispose](): void {
+    execFileSync('umount', ['--lazy', this.dataDir]);
+  }
+}
