@@ -1,6 +1,7 @@
 // Nodes in one process, over simulated time and connections, with a map that they share: data services without their listeners.
 import { Bucket } from '#kv/bucket/bucket.ts';
 import { DurabilityLevel, emptyItemView } from '#kv/data/documents.ts';
+import type { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import type { BucketReplication } from '#kv/replication/bucket-replication.ts';
 import { Replication } from '#kv/replication/replication.ts';
 import { Now } from '#kv/vbucket/now.ts';
@@ -15,6 +16,8 @@ import { SimulatedLinks } from './simulated-links.ts';
 
 export const vbucketCount = 8;
 export const shardCount = 4;
+
+const files = { folder: 'b', bucketUuid: 'b', incarnation: 1, fileCount: 1 };
 
 export class ReplicatedCluster {
   readonly clock = new SimulatedClock();
@@ -37,8 +40,9 @@ export class ReplicatedCluster {
     this.map = new SharedMap(this.clock, { nodes: names, shards });
   }
 
-  async start(name: string, boot = `${name} 1`): Promise<ReplicatedNode> {
-    const node = new ReplicatedNode(this, name, boot);
+  /** Without a disk, its bucket is in memory alone. */
+  async start(name: string, boot = `${name} 1`, disk?: MemoryDisk): Promise<ReplicatedNode> {
+    const node = new ReplicatedNode(this, name, boot, disk);
     await node.start();
     return node;
   }
@@ -57,8 +61,10 @@ export class ReplicatedNode {
   #shards: BucketReplication | null = null;
   #watch: { stop(): void } | null = null;
   #hasMap = true;
+  /** False: it changes the map, but does not learn the outcome, and sees no map. */
+  hearsMap = true;
 
-  constructor(cluster: ReplicatedCluster, name: string, boot: string) {
+  constructor(cluster: ReplicatedCluster, name: string, boot: string, disk?: MemoryDisk) {
     const { clock, map, names, random, replicaNumber } = cluster;
     this.cluster = cluster;
     this.name = name;
@@ -70,7 +76,7 @@ export class ReplicatedNode {
     );
     this.bucket = new Bucket({
       ...{
-        type: 'ephemeral',
+        type: disk ? 'native' : 'ephemeral',
         rules,
         now: this.now,
         random: portOf(random),
@@ -79,16 +85,18 @@ export class ReplicatedNode {
         shards,
         clock,
       },
+      ...(disk && { storage: { disk: disk.engine(), files } }),
     });
     this.bucket.documents.onResolved = (token, status) => this.resolved.set(token, status);
     const links = cluster.links.host(name);
     void links.listen('', 0);
     this.replication = new Replication({
       ...{ self: { node: name, boot }, links, clock, log: silentLog, tick: () => this.tick() },
-      change: async (change) =>
-        this.#hasMap
-          ? await map.writer(name, boot).change(change)
-          : { kind: 'unknown', reason: 'it is cut off' },
+      change: async (change) => {
+        if (!this.#hasMap) return { kind: 'unknown', reason: 'it is cut off' };
+        const outcome = await map.writer(name, boot).change(change);
+        return this.hearsMap ? outcome : { kind: 'unknown', reason: 'the answer was lost' };
+      },
     });
     this.followMembers(names);
   }
@@ -107,7 +115,7 @@ export class ReplicatedNode {
     this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {} });
     this.#watch = await cluster.map.watch(this.name, (specs, revision) => {
       this.tick();
-      void this.#shards?.follow(specs, revision);
+      if (this.hearsMap) void this.#shards?.follow(specs, revision);
     });
   }
 

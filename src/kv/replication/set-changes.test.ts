@@ -1,0 +1,83 @@
+// Which in-sync set counts while it changes, and when it may fall below a majority.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DurabilityLevel } from '#kv/data/documents.ts';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
+import { Status } from '#wire/status.ts';
+import { aSeed } from '../../../test/support/random.ts';
+import { ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+
+const majority = { durability: DurabilityLevel.majority } as const;
+
+test('a copy that may have joined the set counts as a member', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
+  const { clock, links, map } = cluster;
+  const a = await cluster.start('a');
+  const b = await cluster.start('b');
+  await clock.run(4_000);
+  const members = async () => (await map.shards())[0]?.inSync?.map(([position]) => position).toSorted();
+  assert.deepEqual(await members(), [0, 1]);
+  a.hearsMap = false;
+  const c = await cluster.start('c');
+  await clock.run(2_000);
+  assert.deepEqual(await members(), [0, 1, 2]);
+  links.cut('a', 'c');
+  links.cut('c', 'a');
+  assert.equal(a.store('k', 0, majority), Status.success);
+  const token = a.result.pending;
+  await clock.run(1_000);
+  assert.notEqual(b.read('k', 0), Status.keyNotFound);
+  assert.equal(a.resolved.get(token), undefined, 'node c may be promoted, and does not have it');
+  a.hearsMap = true;
+  await clock.run(4_000);
+  assert.equal(a.resolved.get(token), Status.success);
+  assert.deepEqual(await members(), [0, 1], 'node c does not answer');
+  for (const node of [a, b, c]) node.crash();
+});
+
+test('an active that may be the last member commits nothing', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
+  const { clock, links, map } = cluster;
+  const a = await cluster.start('a');
+  const b = await cluster.start('b');
+  await clock.run(4_000);
+  a.hearsMap = false;
+  links.cut('a', 'b');
+  links.cut('b', 'a');
+  await clock.run(2_500);
+  assert.equal((await map.shards())[0]?.inSync?.length, 1);
+  links.heal();
+  assert.equal(a.store('k', 0, majority), Status.success);
+  const token = a.result.pending;
+  await clock.run(4_000);
+  assert.notEqual(b.read('k', 0), Status.keyNotFound);
+  assert.equal(a.resolved.get(token), undefined, 'only its memory is sure to keep the write');
+  a.hearsMap = true;
+  await clock.run(4_000);
+  assert.equal((await map.shards())[0]?.inSync?.length, 2);
+  assert.equal(a.resolved.get(token), Status.success);
+  for (const node of [a, b]) node.crash();
+});
+
+test('the set falls below a majority only once the disk of the active has what was acknowledged', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
+  const { clock, links, map } = cluster;
+  let synced = Promise.resolve();
+  const a = await cluster.start('a', 'a 1', new MemoryDisk({ sync: () => synced }));
+  const b = await cluster.start('b');
+  await clock.run(4_000);
+  const slow = Promise.withResolvers<void>();
+  synced = slow.promise;
+  assert.equal(a.store('k', 0, majority), Status.success);
+  const token = a.result.pending;
+  await clock.run(1_000);
+  assert.equal(a.resolved.get(token), Status.success, 'two nodes have it in memory');
+  links.cut('a', 'b');
+  links.cut('b', 'a');
+  await clock.run(10_000);
+  assert.equal((await map.shards())[0]?.inSync?.length, 2);
+  slow.resolve();
+  await clock.run(2_000);
+  assert.equal((await map.shards())[0]?.inSync?.length, 1);
+  for (const node of [a, b]) node.crash();
+});
