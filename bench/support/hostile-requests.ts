@@ -17,7 +17,8 @@ export interface Attack {
 
 const mebibyte = 1024 * 1024;
 const zeros = (bytes: number): Buffer => Buffer.from(`[${'0,'.repeat(bytes / 2 - 2)}0]`);
-const large = zeros(20 * mebibyte);
+/** Two bytes below the limit of a value, so that one byte can be appended and one prepended. */
+const large = zeros(20 * mebibyte - 2);
 const packed = snappyCompress(large, 0, large.length);
 const people = Buffer.from(
   JSON.stringify(Array.from({ length: 60_000 }, (_, id) => ({ id, name: `person ${id}`, tags: [1, 2] }))),
@@ -156,6 +157,7 @@ export const attacks: readonly Attack[] = [
     name: 'APPEND to 20 MB',
     rounds: 1,
     requests: (connection) => [{ opcode: 0x0e, key: key(`text${connection}`), value: Buffer.from(' ') }],
+    check: succeeds,
   },
   {
     name: 'GET of 20 MB',
@@ -192,6 +194,7 @@ export const attacks: readonly Attack[] = [
     name: 'PREPEND to 20 MB',
     rounds: 1,
     requests: (connection) => [{ opcode: 0x0f, key: key(`text${connection}`), value: Buffer.from(' ') }],
+    check: succeeds,
   },
   {
     name: 'a stream of documents of 20 MB',
