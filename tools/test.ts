@@ -1,7 +1,7 @@
 // Runs the test files under the given paths (default: all of test and src) with node:test, each in a process of its own, to which flags
 // such as --test-name-pattern are passed.
 import { globSync, readFileSync, statfsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -22,26 +22,29 @@ if (files.length === 0) {
 // A test file waits for most of its time, for other processes or timers, and uses a third of a processor.
 const concurrency = availableParallelism() + 3;
 // The processes share compiled code, with that of nodes and clouds, which `npm ci` compiles.
-const env = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/divan'), ...memoryFolder(), ...process.env };
-const results = run({ files, concurrency, timeout: testTimeoutMs, execArgv, env });
+process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/divan');
+process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();
+const results = run({ files, concurrency, timeout: testTimeoutMs, execArgv });
 results.on('test:summary', ({ success }) => {
   if (!success) process.exitCode = 1;
 });
+// The reader of the output has ended, such as `head`.
+process.stdout.on('error', () => process.exit(1));
 results.compose(spec).pipe(process.stdout);
 
 /**
  * Temporary folders in memory, where there is much of it: nodes under test sync their files by the thousand. Tests end processes, not the
  * power supply, so that a sync to memory proves as much. Set TMPDIR to use a disk.
  */
-function memoryFolder(): { TMPDIR?: string } {
+function memoryFolder(): string | null {
   const folder = '/dev/shm';
   try {
     const { bavail, bsize } = statfsSync(folder);
     const isUsable =
       bavail * bsize >= 8 * 2 ** 30 &&
       !/^\S+ \/dev\/shm \S+ \S*noexec/m.test(readFileSync('/proc/mounts', 'utf8'));
-    return isUsable ? { TMPDIR: folder } : {};
+    return isUsable ? folder : null;
   } catch {
-    return {};
+    return null;
   }
 }
