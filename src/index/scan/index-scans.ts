@@ -11,6 +11,7 @@ import type {
 } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import { KeyFormatError } from '../keys/key-reader.ts';
 import type { IndexProgress } from '../shared/index-progress.ts';
 import { intervalsOf, type KeyDirections, type KeyInterval } from '../spans/intervals.ts';
 import {
@@ -184,10 +185,12 @@ export class IndexScans implements Indexes {
     }
   }
 
-  /** Reports a file that cannot be read, so that the service rebuilds the index. */
+  /** Reports a file that cannot be read, or has a damaged key, so that the service rebuilds the index. */
   private readFailure(index: IndexDefinition, error: unknown): unknown {
     const isOfFile =
-      error instanceof MissingIndexFileError || (error as { errcode?: number }).errcode !== undefined;
+      error instanceof MissingIndexFileError ||
+      error instanceof KeyFormatError ||
+      (error as { errcode?: number }).errcode !== undefined;
     if (!isOfFile) return error;
     this.options.damaged(index, error as Error);
     const text = `index ${index.name} cannot be read and is built again: ${(error as Error).message}`;

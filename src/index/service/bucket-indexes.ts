@@ -12,7 +12,7 @@ import { FollowedIndex } from '../follow/followed-index.ts';
 import { IndexGroup } from '../follow/index-group.ts';
 import type { IndexReport, IndexState } from '../index.contract.ts';
 import { type IndexProgress, noScans } from '../shared/index-progress.ts';
-import type { FileIdentity, IndexStore } from '../store/index-store.ts';
+import type { FileIdentity, IndexFile, IndexStore } from '../store/index-store.ts';
 import type { MemoryShares } from './memory-shares.ts';
 
 export interface BucketIndexesOptions {
@@ -204,9 +204,10 @@ export class BucketIndexes {
   private open(definition: IndexDefinition): void {
     const { id } = definition;
     if (this.members.has(id)) return;
+    let file: IndexFile | null = null;
     try {
       const compiled = this.options.compile(definition);
-      const file = this.options.store.open(this.identityOf(definition));
+      file = this.options.store.open(this.identityOf(definition));
       this.generations.set(id, (this.generations.get(id) ?? 0) + 1);
       const progress = this.progressOfReplaced.get(id);
       const { stageBytes: stageBytesMax, cacheBytes } = this.options.shares();
@@ -217,6 +218,7 @@ export class BucketIndexes {
       );
       this.failures.delete(id);
     } catch (error) {
+      file?.close();
       this.options.log.error('index.open_failed', { index: id, reason: (error as Error).message });
       this.failures.set(id, (error as Error).message);
       this.regroupSoon();

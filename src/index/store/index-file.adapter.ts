@@ -3,7 +3,7 @@
 // damage the file; the index then follows the changes again from the stored positions.
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { vbucketOf } from '#client/document-key.ts';
+import { vbucketCount, vbucketOf } from '#client/document-key.ts';
 import { primaryKey } from '../keys/primary-key.ts';
 import {
   applicationId,
@@ -47,7 +47,9 @@ export class SqliteIndexFile implements IndexFile {
       this.connect();
       if (isNew) this.create(identity);
       else this.check(identity);
-      this.rowCount = Number(this.meta('rows') ?? 0);
+      this.rowCount = countOf(this.meta('rows') ?? 0);
+      // Damage of the positions is found now, while the file can be replaced.
+      this.positions();
       this.built = this.meta('built') === 1;
     } catch (error) {
       this.db.close();
@@ -72,12 +74,12 @@ export class SqliteIndexFile implements IndexFile {
     return this.statement(sql.applied)
       .all()
       .map((row) => ({
-        vb: Number(row.vb),
-        uuid: Buffer.from(row.uuid as Uint8Array).readBigUInt64BE(),
-        seqno: Number(row.seqno),
-        snapshotStart: Number(row.snapshot_start),
-        snapshotEnd: Number(row.snapshot_end),
-        completeSeqno: Number(row.complete),
+        vb: countOf(row.vb, vbucketCount - 1),
+        uuid: uuidOf(row.uuid),
+        seqno: countOf(row.seqno),
+        snapshotStart: countOf(row.snapshot_start),
+        snapshotEnd: countOf(row.snapshot_end),
+        completeSeqno: countOf(row.complete),
       }));
   }
 
@@ -253,6 +255,19 @@ export class SqliteIndexFile implements IndexFile {
     }
     return statement;
   }
+}
+
+/** @throws UnusableFileError for what this writer never stores */
+function countOf(stored: unknown, max = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(stored) && (stored as number) >= 0 && (stored as number) <= max)
+    return stored as number;
+  throw new UnusableFileError('it has a damaged number');
+}
+
+function uuidOf(stored: unknown): bigint {
+  if (!(stored instanceof Uint8Array) || stored.length !== 8)
+    throw new UnusableFileError('it has a damaged history');
+  return Buffer.from(stored).readBigUInt64BE();
 }
 
 const insertFullStage = insertStage(stageRows);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { vbucketOf } from '#client/document-key.ts';
@@ -209,6 +210,29 @@ for (const [what, damage] of [
     again.close();
   });
 }
+
+for (const [what, change] of [
+  ['a cut history', "update applied set uuid = x'00' where vb = 7"],
+  ['a history of another type', "update applied set uuid = 'twelve bytes'"],
+  ['a seqno above all others', 'update applied set seqno = 9223372036854775807'],
+  ['a negative seqno', 'update applied set complete = -1'],
+  ['a text for a seqno', "update applied set snapshot_start = 'x'"],
+  ['a vbucket that does not exist', 'update applied set vb = 1024 where vb = 7'],
+  ['a damaged number of rows', "update meta set value = x'07' where name = 'rows'"],
+] as const)
+  test(`a file with ${what} is replaced by an empty one`, () => {
+    const identity = newIdentity();
+    const file = storeOf().open(identity);
+    const position = { vb: 7, uuid: 1n, seqno: 4, snapshotStart: 1, snapshotEnd: 4, completeSeqno: 4 };
+    file.commit([rowsOf({ id: 'a', keys: ['1'] })], [position, { ...position, vb: 8 }]);
+    file.close();
+    const db = new DatabaseSync(join(folder, identity.bucketUuid, `${identity.indexId}.index`));
+    db.exec(change);
+    db.close();
+    const again = storeOf().open(identity);
+    assert.deepEqual([again.rows, again.positions()], [0, []]);
+    again.close();
+  });
 
 test('a file of another definition is replaced', () => {
   const identity = newIdentity();
