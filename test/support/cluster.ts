@@ -5,6 +5,7 @@ import {
   bucketsKey,
   type ClusterState,
   clusterKey,
+  type NodeState,
   noBuckets,
 } from '../../src/cluster/config/cluster-state.ts';
 import { ClusterView } from '../../src/cluster/config/cluster-view.ts';
@@ -39,6 +40,13 @@ export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => (
       alternate: null,
     },
   ],
+  ...changes,
+});
+
+/** An active node with the data service, whose id is also its address. */
+export const nodeNamed = (id: string, changes: Partial<NodeState> = {}): NodeState => ({
+  ...(aCluster().nodes[0] as NodeState),
+  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
   ...changes,
 });
 

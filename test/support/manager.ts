@@ -10,14 +10,21 @@ import type { BucketReport, CompactionRequest, KvDesired, KvReport } from '#kv/a
 import { flatten } from '#metrics/registry.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
-import type { ConfigStore } from '#replog/config-store.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
 import type { Mailer } from '../../src/cluster/alerts/mailer.ts';
 import type { AuditFile } from '../../src/cluster/audit/audit-file.ts';
 import type { Inbox, InboxFile } from '../../src/cluster/certificates/inbox.ts';
 import type { Issue, Issued } from '../../src/cluster/certificates/issue.ts';
 import type { PassphraseSources } from '../../src/cluster/certificates/passphrase.ts';
-import type { Edition, Family, Vocabulary } from '../../src/cluster/config/cluster-state.ts';
+import {
+  type ClusterState,
+  clusterKey,
+  type Edition,
+  type Family,
+  type NodeState,
+  type Vocabulary,
+} from '../../src/cluster/config/cluster-state.ts';
 import type { DataPortAccess } from '../../src/cluster/documents/documents.service.ts';
 import type { OpenJournal } from '../../src/cluster/events/events.feature.ts';
 import type { NodeMembership } from '../../src/cluster/joining/join-messages.ts';
@@ -285,4 +292,15 @@ export async function aManager(options: ManagerOptions = {}) {
   const sample = async () =>
     metrics.store.appendRecent(clock.wallMs(), [...flatten(await metrics.registry.collect())]);
   return { request, requestCapi: requestTo(capi), server, manager, kv, store, clock, metrics, sample };
+}
+
+/** A manager whose cluster has further nodes, which do not run. */
+export async function managedCluster(nodes: readonly NodeState[]) {
+  const { request, manager, store } = await aManager();
+  const change = (next: (state: ClusterState) => ClusterState) =>
+    update<ClusterState>(store, clusterKey, aCluster(), next);
+  await change((state) => ({ ...state, nodes: [...state.nodes, ...nodes] }));
+  const state = async (): Promise<ClusterState> =>
+    ((await store.get<ClusterState>(clusterKey)) ?? assert.fail('no cluster')).value;
+  return { request, manager, store, change, state };
 }

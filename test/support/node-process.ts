@@ -5,21 +5,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { NodeAddresses } from '../../src/main/ready.ts';
 
 /** The content of the ready file (docs/reference/command-line.md). */
 export interface Ready {
-  node: {
-    rest: string;
-    restTls: string;
-    kv: string;
-    kvTls: string;
-    capi: string;
-    capiTls: string;
-    query?: string;
-    queryTls?: string;
-    index?: string;
-    indexTls?: string;
-  };
+  node: NodeAddresses;
   username?: string;
   password?: string;
 }

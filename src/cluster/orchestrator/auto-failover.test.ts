@@ -4,7 +4,7 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { aCluster } from '../../../test/support/cluster.ts';
+import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { planned, reacted, stable } from '../../../test/support/moving-shards.ts';
 import { randomFrom } from '../../../test/support/random.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
@@ -21,7 +21,6 @@ import {
   clusterKey,
   mapKey,
   mapPrefix,
-  type NodeState,
 } from '../config/cluster-state.ts';
 import { ClusterView } from '../config/cluster-view.ts';
 import { SettingsStore } from '../config/settings.store.ts';
@@ -30,18 +29,13 @@ import { type Heartbeat, Heartbeats } from './heartbeats.ts';
 import { retryDefaults } from './rebalance-retry.ts';
 import { Rebalancer } from './rebalancer.ts';
 
-const nodeNamed = (id: string): NodeState => ({
-  ...(aCluster().nodes[0] as NodeState),
-  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
-});
-
 /** A cluster whose data services only follow the maps; its first node is the orchestrator. */
 async function cluster(names: string, settings: Partial<AutoFailoverSettings> = {}, replicas = 1) {
   const clock = new SimulatedClock();
   const random = randomFrom(7);
   const store = new MemoryConfigStore();
   const ids = names.split(' ');
-  await store.put(clusterKey, aCluster({ nodes: ids.map(nodeNamed) }), 0);
+  await store.put(clusterKey, aCluster({ nodes: ids.map((id) => nodeNamed(id)) }), 0);
   const record = { uuid: 'b', name: 'b', type: 'native', state: 'ready', replicaNumber: replicas };
   await store.put(bucketsKey, { memoryQuotaMb: 1024, byUuid: { b: record } }, 0);
   await store.put(mapKey('b'), stable(planned(names, replicas)), 0);

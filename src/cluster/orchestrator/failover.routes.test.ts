@@ -1,35 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { update } from '#replog/config-store.ts';
-import { aCluster, ownNodeId } from '../../../test/support/cluster.ts';
-import { aManager } from '../../../test/support/manager.ts';
-import {
-  type BucketMap,
-  type ClusterState,
-  clusterKey,
-  mapKey,
-  type NodeState,
-  type ShardPlacement,
-} from '../config/cluster-state.ts';
-
-const nodeNamed = (id: string, changes: Partial<NodeState> = {}): NodeState => ({
-  ...(aCluster().nodes[0] as NodeState),
-  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
-  ...changes,
-});
+import { nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
+import { managedCluster } from '../../../test/support/manager.ts';
+import { type BucketMap, mapKey, type NodeState, type ShardPlacement } from '../config/cluster-state.ts';
 
 async function managed(...nodes: NodeState[]) {
-  const { request, manager, store } = await aManager();
-  const change = (next: (state: ClusterState) => ClusterState) =>
-    update<ClusterState>(store, clusterKey, aCluster(), next);
-  await change((state) => ({ ...state, nodes: [...state.nodes, ...nodes] }));
-  const state = async (): Promise<ClusterState> =>
-    ((await store.get<ClusterState>(clusterKey)) ?? assert.fail('no cluster')).value;
+  const cluster = await managedCluster(nodes);
   const call = async (path: string, form: Record<string, string> | [string, string][]) => {
-    const { status, text } = await request(`/controller/${path}`, { form });
+    const { status, text } = await cluster.request(`/controller/${path}`, { form });
     return [status, text];
   };
-  return { manager, change, state, call, store, request };
+  return { ...cluster, call };
 }
 
 describe('hard failover', () => {

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { update } from '#replog/config-store.ts';
 import { aCluster } from '../../../test/support/cluster.ts';
-import { aManager } from '../../../test/support/manager.ts';
-import {
-  type ClusterState,
-  clusterKey,
-  type NodeState,
-  type RebalancePlan,
-} from '../config/cluster-state.ts';
+import { managedCluster } from '../../../test/support/manager.ts';
+import type { NodeState, RebalancePlan } from '../config/cluster-state.ts';
 
 const second: NodeState = {
   ...(aCluster().nodes[0] as NodeState),
@@ -17,14 +11,9 @@ const second: NodeState = {
 const names = 'ns_1@cb.local,n_1@127.0.0.1';
 
 async function managed(nodes: readonly NodeState[] = [second]) {
-  const { request, manager, store } = await aManager();
-  const change = (next: (state: ClusterState) => ClusterState) =>
-    update<ClusterState>(store, clusterKey, aCluster(), next);
-  await change((state) => ({ ...state, nodes: [...state.nodes, ...nodes] }));
-  const state = async (): Promise<ClusterState> =>
-    ((await store.get<ClusterState>(clusterKey)) ?? assert.fail('no cluster')).value;
-  const start = (form: Record<string, string>) => request('/controller/rebalance', { form });
-  return { request, manager, change, state, start };
+  const cluster = await managedCluster(nodes);
+  const start = (form: Record<string, string>) => cluster.request('/controller/rebalance', { form });
+  return { ...cluster, start };
 }
 
 const plan: RebalancePlan = {

@@ -4,7 +4,7 @@ import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { aCluster } from '../../../test/support/cluster.ts';
+import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
 import { FaultyConfigStore, StoreHistory } from '../../../test/support/faulty-config-store.ts';
 import { planned, reacted, stable } from '../../../test/support/moving-shards.ts';
 import { aSeed, type Random, randomFrom } from '../../../test/support/random.ts';
@@ -17,18 +17,12 @@ import {
   clusterKey,
   mapKey,
   mapPrefix,
-  type NodeState,
   type RebalanceOutcome,
   type RebalancePlan,
 } from '../config/cluster-state.ts';
 import { ClusterView } from '../config/cluster-view.ts';
 import { pendingRetry, RebalanceRetries, retryDefaults } from './rebalance-retry.ts';
 import { Rebalancer } from './rebalancer.ts';
-
-const nodeNamed = (id: string): NodeState => ({
-  ...(aCluster().nodes[0] as NodeState),
-  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
-});
 
 const plan = (changes: Partial<RebalancePlan>): RebalancePlan => ({
   ...{ id: 'plan', kind: 'rebalance', term: 1, nodes: [], ejected: [], startedMs: 0 },
@@ -42,7 +36,7 @@ async function cluster(names: string, on: string, random: Random = randomFrom(5)
   const clock = new SimulatedClock();
   const server = new MemoryConfigStore();
   const history = await StoreHistory.of(server);
-  await server.put(clusterKey, aCluster({ nodes: names.split(' ').map(nodeNamed) }), 0);
+  await server.put(clusterKey, aCluster({ nodes: names.split(' ').map((id) => nodeNamed(id)) }), 0);
   const records = buckets.map((uuid) => [
     uuid,
     { uuid, name: uuid, type: 'native', state: 'ready', replicaNumber: 1 },
