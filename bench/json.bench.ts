@@ -2,8 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import { isJson } from '../src/kv/value/json.ts';
 
-function aDocument(members: number): Buffer {
-  const entries = Array.from({ length: members }, (_, i) => ({
+/** A JSON text: one object, or an array of `count` ones. */
+function aDocument(count: number): Buffer {
+  const entries = Array.from({ length: count }, (_, i) => ({
     id: i,
     name: `person number ${i}`,
     city: i % 3 === 0 ? 'Zürich' : 'Lisbon',
@@ -11,13 +12,13 @@ function aDocument(members: number): Buffer {
     score: i * 1.25,
     address: { street: 'a street with a longer name', number: i, valid: true, note: null },
   }));
-  return Buffer.from(JSON.stringify(members === 1 ? entries[0] : entries));
+  return Buffer.from(JSON.stringify(count === 1 ? entries[0] : entries));
 }
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const bytesPerRun = smoke ? 1e6 : 2e8;
   for (const [name, document] of [
-    ['one member', aDocument(1)],
+    ['one object', aDocument(1)],
     ['64 KiB', aDocument(350)],
     ['1 MiB', aDocument(5600)],
   ] as const) {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { kvMetrics } from '../src/cluster/agent/kv-metrics.ts';
-import { freshManifest } from '../src/cluster/config/cluster-state.ts';
+import { initialManifest } from '../src/cluster/config/cluster-state.ts';
 import { Tally } from '../src/kv/collections/tally.ts';
 import { WorkerKvAdmin } from '../src/kv/host/worker-kv-admin.ts';
 import { createMetrics } from '../src/metrics/metrics.feature.ts';
@@ -39,7 +39,7 @@ function metricsOf(admin: WorkerKvAdmin, folder: string) {
   const places = ['fine', 'coarse'].map((name) => new FolderStoreFiles(join(folder, name)));
   const files = { fine: places[0] as FolderStoreFiles, coarse: places[1] as FolderStoreFiles };
   const metrics = createMetrics({ files, clock: realClock, log: silentLog });
-  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: freshManifest() };
+  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: initialManifest() };
   metrics.registry.add('data', { collect: async () => kvMetrics(await admin.report(), () => about) });
   return metrics;
 }

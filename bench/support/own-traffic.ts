@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { FlatSample } from '#metrics/sample.ts';
 import { kvMetrics } from '../../src/cluster/agent/kv-metrics.ts';
-import { freshManifest } from '../../src/cluster/config/cluster-state.ts';
+import { initialManifest } from '../../src/cluster/config/cluster-state.ts';
 import { machineMetrics, processMetrics } from '../../src/cluster/metrics/machine-metrics.ts';
 import { Machine } from '../../src/cluster/nodes/adapters/machine.adapter.ts';
 import { WorkerKvAdmin } from '../../src/kv/host/worker-kv-admin.ts';
@@ -27,7 +27,7 @@ export async function* ownTraffic(folder: string, steps: number): AsyncGenerator
   });
   await admin.apply(aDesired({ buckets: [aBucket('b', { type: 'native' })] }));
   const machine = new Machine(folder, () => performance.now());
-  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: freshManifest() };
+  const about = { quotaBytes: 2 ** 28, keepsAll: false, vbuckets: 1024, manifest: initialManifest() };
   const stopped = new AbortController();
   const load = { connections: 16, pipeline: 1, port, seconds: 600, isDivan: true };
   const loading = promisify(execFile)(process.execPath, [generator, JSON.stringify(load)], {

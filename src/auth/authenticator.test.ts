@@ -146,7 +146,7 @@ test('notifies once when an account is deleted, or its credentials or roles chan
     for (const listener of [...listeners]) listener();
   };
   const byPassword = await login('jane', 'secret1');
-  const byCertificate = authenticator.certified('jane');
+  const byCertificate = authenticator.byCertificate('jane');
   assert.ok(byPassword && byCertificate);
   const notified: string[] = [];
   const watch = () => {

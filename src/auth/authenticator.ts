@@ -89,7 +89,7 @@ export class Authenticator implements Authority {
     return sent !== null && this.#digest(sent.name, '', sent.password) === this.#reserved;
   }
 
-  certified(name: string): Caller | null {
+  byCertificate(name: string): Caller | null {
     const known = this.#source.find(name);
     return known && this.#callerOf(known, '');
   }
@@ -116,10 +116,10 @@ export class Authenticator implements Authority {
   #watch(caller: Caller, notify: () => void): { stop(): void } {
     const { name, domain } = caller.identity;
     const before = this.#knownAs.get(caller);
-    const subscription = this.#source.onChange(look);
+    const subscription = this.#source.onChange(check);
     const stop = () => subscription.stop();
     const find = () => (this.#source.findIn ? this.#source.findIn(name, domain) : this.#source.find(name));
-    function look(): void {
+    function check(): void {
       const known = find();
       const isSame =
         known !== null && [markOf(known, ''), markOf(known, known.credentialId)].includes(before ?? '');
@@ -127,7 +127,7 @@ export class Authenticator implements Authority {
       stop();
       notify();
     }
-    look();
+    check();
     return { stop };
   }
 

@@ -26,7 +26,7 @@ export interface Authority {
   maySetUp?(sent: { readonly name: string; readonly password: string } | null): boolean;
   readonly anonymous: Caller;
   /** The identity named by a verified client certificate; null if there is none. */
-  certified(name: string): Caller | null;
+  byCertificate(name: string): Caller | null;
   /** The identity that a caller acts for; null when there is none of that name in the domain. */
   impersonated?(by: Caller, name: string, domain: string): Caller | null;
   /** Calls back once when the caller's account is deleted or its credentials or roles change (at once if that has happened). */

@@ -25,13 +25,13 @@ import type { BundleFiles } from './log-collection/bundle-files.ts';
 import type { ProcessFigures } from './metrics/machine-metrics.ts';
 import type { System } from './nodes/system.ts';
 import type { NodeNet } from './peers/inter-node.ts';
-import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
+import type { HostEnvironment } from './provisioning/node-setup.service.ts';
 import type { QueryAddress } from './query-settings/query-proxy.routes.ts';
 
 /** The ports to everything outside the process. */
 export interface MachinePorts {
   system: System;
-  surroundings: NodeSurroundings;
+  environment: HostEnvironment;
   certificateFiles: CertificateFiles;
   inbox: Inbox;
   passphrases: PassphraseSources;

@@ -25,7 +25,7 @@ import { AlertsStore } from './alerts/alerts.store.ts';
 import { auditRoutes } from './audit/audit.routes.ts';
 import { alertMailed } from './audit/audit-events.ts';
 import { AuditLog } from './audit/audit-log.ts';
-import { freshAuditSettings } from './audit/audit-settings.ts';
+import { defaultAuditSettings } from './audit/audit-settings.ts';
 import { recordStatement, statementAuditing } from './audit/statements.ts';
 import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/compact-when.ts';
@@ -224,7 +224,7 @@ function createFeatures(options: ClusterManagerOptions) {
   const product = productOf(options.release, options.edition);
   const { nodeFigures, snapshots } = between.describedBy({ ...options, view, data, product });
   const isUser = (name: string) => users.identities.find(name) !== null;
-  const auditSettings = new WatchedSetting(store, 'audit', freshAuditSettings);
+  const auditSettings = new WatchedSetting(store, 'audit', defaultAuditSettings);
   const auditLog = new AuditLog({
     ...{ ...options, settings: auditSettings, file: options.auditFile },
     folder: logFolder(options),
@@ -248,7 +248,7 @@ function createFeatures(options: ClusterManagerOptions) {
   const alertList = new AlertList(options.clock);
   const alertWatch = new AlertWatch({
     ...{ ...options, view, data, list: alertList, limits: () => alerts.limits() },
-    nameProblem: (name) => options.surroundings.nameProblem(name),
+    nameProblem: (name) => options.environment.nameProblem(name),
     raised(kind, text) {
       alerts.raise({ kind, text });
       events.log.record('alert_raised', { kind, text });

@@ -8,13 +8,13 @@ import { ClusterStore } from './config/cluster.store.ts';
 import { type ClusterState, clusterKey, type NodePorts, type NodeState } from './config/cluster-state.ts';
 import type { NodeIdentity } from './config/node-identity.ts';
 import { limitedToFamilies, networkOf } from './config/node-network.ts';
-import type { NodeSurroundings } from './provisioning/node-setup.service.ts';
+import type { HostEnvironment } from './provisioning/node-setup.service.ts';
 
 export interface OwnEntryDeps {
   store: ConfigStore;
   identity: NodeIdentity;
   dataFolder: string;
-  surroundings: Pick<NodeSurroundings, 'families'>;
+  environment: Pick<HostEnvironment, 'families'>;
   clock: Clock;
   log: Log;
 }
@@ -61,9 +61,9 @@ export class OwnEntry {
 
 /** Writes only differences, because every write makes clients fetch a new configuration. */
 async function updateOwnEntry(options: OwnEntryDeps, ports: NodePorts): Promise<void> {
-  const { store, identity, dataFolder, surroundings } = options;
+  const { store, identity, dataFolder, environment } = options;
   const { nodeId } = identity;
-  const network = (node: NodeState) => limitedToFamilies(networkOf(node), surroundings.families);
+  const network = (node: NodeState) => limitedToFamilies(networkOf(node), environment.families);
   const { nodes } = (await store.get<ClusterState>(clusterKey))?.value ?? { nodes: [] };
   const stored = nodes.find(({ uuid }) => uuid === nodeId);
   const isUpToDate =

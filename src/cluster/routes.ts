@@ -59,7 +59,7 @@ import type { NodeCertificates } from './peers/node-certificates.ts';
 import { poolRoutes } from './pools/pools.routes.ts';
 import { IndexSettings } from './provisioning/index-settings.ts';
 import { MemoryService } from './provisioning/memory.service.ts';
-import { NodeSetupService, type NodeSurroundings } from './provisioning/node-setup.service.ts';
+import { type HostEnvironment, NodeSetupService } from './provisioning/node-setup.service.ts';
 import { provisioningRoutes } from './provisioning/provisioning.routes.ts';
 import { type Administrators, ProvisioningService } from './provisioning/provisioning.service.ts';
 import { StatsSettings } from './provisioning/stats-settings.ts';
@@ -83,7 +83,7 @@ export interface ClusterParts
   view: ClusterView;
   data: DataService;
   system: System;
-  surroundings: NodeSurroundings;
+  environment: HostEnvironment;
   security: SecurityService;
   indexes: IndexesService;
   indexAdmin: IndexServiceAdmin;
@@ -177,7 +177,7 @@ function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRout
   const network = new NetworkService({
     ...parts,
     cluster,
-    families: parts.surroundings.families,
+    families: parts.environment.families,
     encryptionLevel: () => parts.security.encryptionLevel,
     failsOver: async () =>
       provisioned() && (await new FailoverSettingsService(settings).autoFailover()).enabled,
@@ -207,7 +207,7 @@ function joiningServices(parts: ClusterParts, provisioned: () => boolean) {
       certificates: parts.nodeCertificates,
       forgetFiles: (nodeId) => forgetFiles(parts.store, nodeId),
       peers: parts.interNode.peers,
-      isLoopback: (host) => parts.surroundings.isLoopback(host),
+      isLoopback: (host) => parts.environment.isLoopback(host),
     }),
     joining: new JoiningService(common),
   };

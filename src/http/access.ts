@@ -75,8 +75,8 @@ export class AccessGate {
     if (credentials.kind === 'unusable') return null;
     if (credentials.kind === 'certificate') {
       const { user, otherwise } = credentials;
-      const certified = user === null ? null : this.#authority.certified(user);
-      return certified ?? (otherwise && this.#identify(otherwise, remoteAddress));
+      const found = user === null ? null : this.#authority.byCertificate(user);
+      return found ?? (otherwise && this.#identify(otherwise, remoteAddress));
     }
     const { name, password } = credentials;
     return await this.#authority.authenticate({ name, password, remoteAddress });

@@ -18,7 +18,7 @@ const anyone: Caller = {
 const authority: Authority = {
   provisioned: () => true,
   anonymous: anyone,
-  certified: () => null,
+  byCertificate: () => null,
   authenticate: async () => anyone,
 };
 
@@ -97,7 +97,7 @@ const dial = (port: number): Promise<Socket> =>
   });
 
 /** Sends the bytes, half-closes the connection, and waits until the server closes it. */
-async function throwAt(port: number, bytes: Buffer): Promise<void> {
+async function sendAndWait(port: number, bytes: Buffer): Promise<void> {
   const socket = await dial(port);
   socket.removeAllListeners('error').on('error', () => {});
   socket.resume();
@@ -118,7 +118,7 @@ test('survives mutated requests and keeps serving other connections', async (t) 
   const other = await dial(port);
   for (let round = 0; round < 100; round++) {
     const batch = Array.from({ length: 10 }, () =>
-      throwAt(port, mutate(random, samples[random(samples.length)] as string)),
+      sendAndWait(port, mutate(random, samples[random(samples.length)] as string)),
     );
     await Promise.all(batch);
     assert.match(await ask(other), /^HTTP\/1.1 200 [\s\S]*\{"b":"b"\}$/);

@@ -17,7 +17,7 @@ const anonymous: Caller = {
 const authority: Authority = {
   provisioned: () => true,
   anonymous,
-  certified: () => null,
+  byCertificate: () => null,
   authenticate: async () => null,
 };
 

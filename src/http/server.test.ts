@@ -21,7 +21,7 @@ function authority(provisioned = true): Authority {
   return {
     provisioned: () => provisioned,
     anonymous: caller('', () => false),
-    certified: () => null,
+    byCertificate: () => null,
     authenticate: async ({ name, password }) =>
       password === 'right' ? caller(name, ({ operation }) => name === 'admin' || operation === 'read') : null,
   };

@@ -44,7 +44,7 @@ async function limited(wording: 'text' | 'json' = 'text') {
         ...{ identity: { name: '', domain: 'anonymous' }, hasRoles: false },
         ...{ permits: () => false, holds: () => false },
       },
-      certified: () => null,
+      byCertificate: () => null,
       authenticate: async () => {
         authentications++;
         return null;

@@ -66,7 +66,7 @@ test('serves plain and TLS listeners, and replaces the certificate without a res
         permits: () => false,
         holds: () => false,
       },
-      certified: () => null,
+      byCertificate: () => null,
       authenticate: async () => null,
     },
     hooks: { clusterUuid: () => '', bucketUuid: () => null },

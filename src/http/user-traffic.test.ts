@@ -23,7 +23,7 @@ const user: Caller = {
 const authority: Authority = {
   provisioned: () => true,
   anonymous: { ...user, identity: { name: '', domain: 'anonymous' } },
-  certified: () => null,
+  byCertificate: () => null,
   authenticate: async () => user,
 };
 

@@ -54,15 +54,15 @@ function mutation(flags: number, emptyPath = false): OperationTraits {
   return { mutates: true, wholeDoc: false, takesValue: true, emptyPath, flags };
 }
 
-function whole(mutates: boolean, takesValue: boolean): OperationTraits {
+function wholeDocument(mutates: boolean, takesValue: boolean): OperationTraits {
   return { mutates, wholeDoc: true, takesValue, emptyPath: true, flags: 0 };
 }
 
 const op = SubdocOpcode;
 const table = new Map<number, OperationTraits>([
-  [op.getDoc, whole(false, false)],
-  [op.setDoc, whole(true, true)],
-  [op.deleteDoc, whole(true, false)],
+  [op.getDoc, wholeDocument(false, false)],
+  [op.setDoc, wholeDocument(true, true)],
+  [op.deleteDoc, wholeDocument(true, false)],
   [op.get, lookup(xattr | binary)],
   [op.exists, lookup(xattr)],
   [op.getCount, lookup(xattr, true)],

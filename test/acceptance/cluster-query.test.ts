@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Cluster, connect, MutationState } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const anyMs = 60_000;
+const waitLimitMs = 60_000;
 const startMs = 120_000;
 const count = 400;
 
@@ -86,7 +86,7 @@ describe('statements in a cluster of three nodes', { timeout: 540_000 }, () => {
     await createBucket(second, 'b', '1');
     cluster = await connect(`couchbase://${second.ready.node.kv}`, administrator);
     const collection = cluster.bucket('b').defaultCollection();
-    await eventuallyWithin(anyMs, () =>
+    await eventuallyWithin(waitLimitMs, () =>
       Promise.all(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((key) => collection.upsert(key, {}))),
     );
     assert.equal((await rows(first, 'DELETE FROM b RETURNING RAW meta().id')).length, 7);
@@ -183,7 +183,7 @@ describe('statements in a cluster of three nodes', { timeout: 540_000 }, () => {
     const values = Array.from({ length: 50 }, (_, n) => `VALUES ("k${n}", {"n": ${n}})`);
     await rows(second, `INSERT INTO b.s.c ${values.join(', ')}`);
     for (const node of all())
-      await eventuallyWithin(anyMs, async () =>
+      await eventuallyWithin(waitLimitMs, async () =>
         assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b.s.c'), [50]),
       );
     await rows(second, 'CREATE INDEX by_n ON b.s.c(n)');
@@ -205,7 +205,7 @@ describe('statements in a cluster of three nodes', { timeout: 540_000 }, () => {
     const failed = await first.request('/controller/failOver', 'POST', { otpNode: name });
     assert.equal(failed.status, 200, await failed.text());
     for (const node of [first, second])
-      await eventuallyWithin(anyMs, async () => {
+      await eventuallyWithin(waitLimitMs, async () => {
         assert.deepEqual(await rows(node, 'SELECT RAW COUNT(*) FROM b'), [before]);
         assert.deepEqual(await rows(node, 'SELECT RAW COUNT(n) FROM b WHERE n >= 0', requestPlus), [
           count + 10,
@@ -218,13 +218,13 @@ describe('statements in a cluster of three nodes', { timeout: 540_000 }, () => {
   });
 
   it('includes a node that joins: new buckets are on it, and it answers for the others', async () => {
-    // Documents that exist cannot move yet.
+    // Without documents the rebalance of the join has nothing to move.
     assert.equal((await first.request('/pools/default/buckets/b', 'DELETE')).status, 200);
     await using fourth = await joined(first);
     await balanced(fourth, 3);
     await createBucket(first, 'd', '0');
     const values = Array.from({ length: 100 }, (_, n) => `VALUES ("k${n}", {"n": ${n}})`);
-    await eventuallyWithin(anyMs, () => rows(fourth, `UPSERT INTO d ${values.join(', ')}`));
+    await eventuallyWithin(waitLimitMs, () => rows(fourth, `UPSERT INTO d ${values.join(', ')}`));
     await rows(second, 'CREATE INDEX by_n ON d(n)');
     for (const node of [first, second, fourth]) {
       assert.deepEqual(

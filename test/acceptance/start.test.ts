@@ -18,9 +18,9 @@ after(() => rmSync(scratch, { recursive: true, force: true }));
 
 const run = (...args: string[]) =>
   spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 20_000 });
-const freePorts = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
+const portNames = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
 const portsExcept = (given: string) =>
-  freePorts.filter((name) => name !== given).flatMap((name) => [`--${name}-port`, '0']);
+  portNames.filter((name) => name !== given).flatMap((name) => [`--${name}-port`, '0']);
 
 test('divan prints help, and names wrong options with the right form', () => {
   assert.match(run('--help').stdout, /divan up[\s\S]*divan node/);
@@ -46,7 +46,7 @@ test('a start names the port that is in use', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as { port: number };
-  for (const name of freePorts) {
+  for (const name of portNames) {
     const dataDir = join(scratch, `used-${name}`);
     const where = ['--data-dir', dataDir, '--services', 'kv,index,n1ql'];
     const ended = run('node', ...where, `--${name}-port`, String(port), ...portsExcept(name));

@@ -283,9 +283,9 @@ export class BucketRun extends ComparedBucket {
       this.tick(125);
       await runPending();
     }
-    await this.rest();
+    await this.untilIdle();
     for (const { place } of this.model.all()) this.find(place);
-    await this.rest();
+    await this.untilIdle();
     if (this.b.bucket.writeFailure === null) this.compareCounts();
   }
 
@@ -333,7 +333,7 @@ export class BucketRun extends ComparedBucket {
     if (!this.isEnding) this.waiting = 0;
   }
 
-  private async rest(): Promise<void> {
+  private async untilIdle(): Promise<void> {
     for (let round = 0; this.waiting > 0; round++) {
       assert.ok(round < roundsMax, 'the disk answers');
       await runPending();

@@ -198,7 +198,7 @@ export async function aManager(options: ManagerOptions = {}) {
     wireNames: options.wireNames ?? 'branded',
     release: '0.1.0',
     dataFolder: '/data',
-    surroundings: {
+    environment: {
       nameProblem: async (name) =>
         name === 'elsewhere' ? 'Could not listen on address "elsewhere": eaddrnotavail' : null,
       physicalPath: async (path) => path.replace(/^\/linked\b/, '/data').replace(/\/$/, ''),

@@ -80,7 +80,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
   const service = new QueryService({
     engine: () => Promise.resolve(engine),
     authority: {
-      certified: () => Promise.resolve(null),
+      byCertificate: () => Promise.resolve(null),
       authenticate: ({ user, password }) =>
         Promise.resolve(password !== 'password' ? null : user === 'admin' ? admin : nobody),
     },

@@ -37,17 +37,17 @@ function statsOf(nodes: NodesReply['nodes'], buckets: readonly BucketReply[]): S
   const unhealthyBuckets = count(Object.values(bucketHealth), (status) => status !== 'healthy');
   const unhealthyNodes = count(nodes, ({ status }) => status !== 'healthy');
   const failedOver = count(nodes, ({ clusterMembership }) => clusterMembership === 'inactiveFailed');
-  const whole = (unhealthy: number): string => (unhealthy === 0 ? 'healthy' : 'unhealthy');
+  const overall = (unhealthy: number): string => (unhealthy === 0 ? 'healthy' : 'unhealthy');
   return {
     health: unhealthyNodes > 0 ? 'degraded' : unhealthyBuckets > 0 ? 'degraded' : 'healthy',
     bucketStats: {
-      status: whole(unhealthyBuckets),
+      status: overall(unhealthyBuckets),
       totalCount: buckets.length,
       unhealthyCount: unhealthyBuckets,
       healthStats: bucketHealth,
     },
     nodeStats: {
-      status: whole(unhealthyNodes),
+      status: overall(unhealthyNodes),
       totalCount: nodes.length,
       failedOverCount: failedOver,
       unhealthyCount: unhealthyNodes,

@@ -7,7 +7,7 @@ import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
 import { BucketMaps } from '../buckets/bucket-maps.ts';
 import { BucketsService } from '../buckets/buckets.service.ts';
 import { BucketsStore } from '../buckets/buckets.store.ts';
-import { bucketsKey, freshManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
+import { bucketsKey, initialManifest, manifestKey, mapKey } from '../config/cluster-state.ts';
 import { Agent } from './agent.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -127,7 +127,7 @@ describe('agent', () => {
   it('deletes the record of a deleted bucket last, so that a crash leaves nothing without a bucket', async () => {
     const { agent, buckets, store, view } = await anAgent();
     const { uuid } = await buckets.create(form, true);
-    await store.put(manifestKey(uuid), freshManifest(), 0);
+    await store.put(manifestKey(uuid), initialManifest(), 0);
     const seen: unknown[] = [];
     const watch = await store.watch(bucketsKey, () => {
       if (view.buckets.byUuid[uuid] === undefined) seen.push(store.get(manifestKey(uuid)));

@@ -4,13 +4,13 @@ import { type BucketReport, noCounts, noTraffic } from '#kv/admin.ts';
 import { metricOf } from '#metrics/catalogue.ts';
 import { flatten } from '#metrics/registry.ts';
 import { aBucketReport, aKvReport } from '../../../test/support/kv-reports.ts';
-import { freshManifest } from '../config/cluster-state.ts';
+import { initialManifest } from '../config/cluster-state.ts';
 import { kvMetrics } from './kv-metrics.ts';
 
 const manifest = {
-  ...freshManifest(),
+  ...initialManifest(),
   scopes: [
-    ...freshManifest().scopes,
+    ...initialManifest().scopes,
     { name: 'shop', uid: '8', collections: [{ name: 'orders', uid: 'a', maxTTL: 60 }] },
   ],
 };
@@ -104,13 +104,13 @@ test('reports the connections of data ports, and nothing of a bucket being delet
 });
 
 test('reports buckets with damaged files and buckets that refuse writes', () => {
-  const whole = valuesOf({});
-  assert.deepEqual([whole('kv_bucket_damaged_files b'), whole('kv_bucket_writes_refused b')], [0, 0]);
-  const harmed = valuesOf({
+  const intact = valuesOf({});
+  assert.deepEqual([intact('kv_bucket_damaged_files b'), intact('kv_bucket_writes_refused b')], [0, 0]);
+  const damaged = valuesOf({
     damaged: [{ file: 1, path: '/f', reason: 'r' }],
     writeFailure: 'disk I/O error',
   });
-  assert.deepEqual([harmed('kv_bucket_damaged_files b'), harmed('kv_bucket_writes_refused b')], [1, 1]);
+  assert.deepEqual([damaged('kv_bucket_damaged_files b'), damaged('kv_bucket_writes_refused b')], [1, 1]);
 });
 
 test('reports copies apart from the vbuckets that this node serves', () => {

@@ -3,7 +3,7 @@
 import type { Form } from '#contract/route.ts';
 import { Problems } from '../forms/problems.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
-import { type AlertKind, type AlertSettings, alertKinds, freshAlertSettings } from './alert-settings.ts';
+import { type AlertKind, type AlertSettings, alertKinds, defaultAlertSettings } from './alert-settings.ts';
 
 const settingNames = [
   'enabled',
@@ -45,13 +45,13 @@ export function parseAlertForm(
     if (!(settingNames as readonly string[]).includes(name) && !others.includes(name))
       problems.add('error', `Unsupported paramater ${name.slice(0, 100)} was specified`);
   }
-  if ('general' in problems.fields) return { settings: freshAlertSettings, problems };
+  if ('general' in problems.fields) return { settings: defaultAlertSettings, problems };
   const enabled = readEnabled(form, problems);
   const settings = {
     enabled,
     recipients: readRecipients(form, enabled, problems),
-    alerts: readKinds(form, 'alerts', freshAlertSettings.alerts, problems),
-    popUps: readKinds(form, 'pop_up_alerts', freshAlertSettings.popUps, problems),
+    alerts: readKinds(form, 'alerts', defaultAlertSettings.alerts, problems),
+    popUps: readKinds(form, 'pop_up_alerts', defaultAlertSettings.popUps, problems),
     sender: readSender(form, problems),
     server: readServer(form, problems),
   };
@@ -67,7 +67,7 @@ function readEnabled(form: Form, problems: Problems): boolean {
 /** The list may be empty or missing while mail is disabled: alerts can always be switched off. */
 function readRecipients(form: Form, enabled: boolean, problems: Problems): string[] {
   const sent = form['recipients'];
-  if (sent === undefined && !enabled) return freshAlertSettings.recipients;
+  if (sent === undefined && !enabled) return defaultAlertSettings.recipients;
   const recipients = commaSeparated(sent ?? '');
   const mayBeEmpty = !enabled;
   if (
@@ -90,13 +90,13 @@ function readKinds(form: Form, name: string, fresh: AlertKind[], problems: Probl
 }
 
 function readSender(form: Form, problems: Problems): string {
-  const sender = form['sender']?.trim() ?? freshAlertSettings.sender;
+  const sender = form['sender']?.trim() ?? defaultAlertSettings.sender;
   if (!isAddress(sender)) problems.add('sender', 'sender must be a valid email address.');
   return sender;
 }
 
 function readServer(form: Form, problems: Problems): AlertSettings['server'] {
-  const { server } = freshAlertSettings;
+  const { server } = defaultAlertSettings;
   const name = form['emailHost']?.trim() ?? server.host;
   if (name === '' || !host.test(name) || name.length > hostBytesMax)
     problems.add('email_host', 'emailHost must be the name or address of a mail server.');
@@ -113,7 +113,7 @@ function readServer(form: Form, problems: Problems): AlertSettings['server'] {
 }
 
 function readPort(sent: string | undefined, problems: Problems): number {
-  if (sent === undefined) return freshAlertSettings.server.port;
+  if (sent === undefined) return defaultAlertSettings.server.port;
   const port = /^\s*\+?\d{1,9}\s*$/.test(sent) ? Number(sent) : 0;
   if (port < 1 || port > 65535)
     problems.add('email_port', 'emailPort must be a positive integer less than 65536.');
@@ -123,7 +123,7 @@ function readPort(sent: string | undefined, problems: Problems): number {
 function readCredential(form: Form, name: string, key: string, problems: Problems): string {
   const sent = form[name] ?? '';
   if (Buffer.byteLength(sent) > credentialBytesMax || sent.includes('\0'))
-    problems.add(key, `${name} must be a text of at most ${credentialBytesMax} bytes.`);
+    problems.add(key, `${name} must be a string of at most ${credentialBytesMax} bytes.`);
   return sent;
 }
 

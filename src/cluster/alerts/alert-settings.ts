@@ -58,7 +58,7 @@ export interface AlertSettings {
   server: MailServer;
 }
 
-export const freshAlertSettings: AlertSettings = {
+export const defaultAlertSettings: AlertSettings = {
   enabled: false,
   recipients: ['root@localhost'],
   alerts: [...failoverKinds],
@@ -77,7 +77,7 @@ export interface AlertLimits {
   memoryCriticalThreshold: number;
 }
 
-export const freshAlertLimits: AlertLimits = {
+export const defaultAlertLimits: AlertLimits = {
   maxOverheadPerc: 50,
   maxDiskUsedPerc: 90,
   maxIndexerRamPerc: 75,

@@ -9,7 +9,7 @@ import type { StoredBucket } from '../config/cluster-state.ts';
 import type { MeasuredBucket } from '../config/data-service.ts';
 import type { SystemFigures } from '../nodes/system.ts';
 import { AlertList, diskQuietMs, quietMs } from './alert-list.ts';
-import { type AlertLimits, freshAlertLimits } from './alert-settings.ts';
+import { type AlertLimits, defaultAlertLimits } from './alert-settings.ts';
 import { AlertWatch, checkEveryMs } from './alert-watch.ts';
 
 const mib = 1024 * 1024;
@@ -28,7 +28,7 @@ function aWatch() {
     machine: { disk: roomy, memory: { total: 100, free: 90 } } as Machine,
     bucket: figures() as MeasuredBucket,
     policy: 'noEviction',
-    limits: freshAlertLimits as AlertLimits,
+    limits: defaultAlertLimits as AlertLimits,
     hostname: null as string | null,
   };
   const raised: string[] = [];
@@ -60,10 +60,10 @@ describe('conditions that raise alerts', () => {
   it('include a full disk by the configured limit, repeated after twelve hours', async () => {
     const { watch, around, raised, list, clock } = aWatch();
     around.machine.disk = full;
-    around.limits = { ...freshAlertLimits, maxDiskUsedPerc: 95 };
+    around.limits = { ...defaultAlertLimits, maxDiskUsedPerc: 95 };
     await watch.check();
     assert.deepEqual(raised, []);
-    around.limits = freshAlertLimits;
+    around.limits = defaultAlertLimits;
     await watch.check();
     clock.advance(quietMs);
     await watch.check();
@@ -104,7 +104,7 @@ describe('conditions that raise alerts', () => {
     const { watch, around, list } = aWatch();
     const texts = async (free: number, limits: Partial<AlertLimits> = {}) => {
       around.machine.memory = { total: 100, free };
-      around.limits = { ...freshAlertLimits, ...limits };
+      around.limits = { ...defaultAlertLimits, ...limits };
       await watch.check();
       const found = list.all().map(({ text }) => text.slice(0, 6));
       list.silence(list.token);
@@ -167,6 +167,6 @@ describe('the alerts of a node', () => {
     const wrong = { maxDiskUsedPerc: 101, memoryNoticeThreshold: -2, other: 1 };
     const { status, body } = await request('/settings/alerts/limits', { form: wrong });
     assert.deepEqual([status, Object.keys(body.errors)], [400, Object.keys(wrong)]);
-    assert.deepEqual((await request('/settings/alerts/limits')).body, freshAlertLimits);
+    assert.deepEqual((await request('/settings/alerts/limits')).body, defaultAlertLimits);
   });
 });

@@ -143,7 +143,7 @@ describe('alert settings', () => {
             [text(1024), text(1024)],
           ],
           bad: [text(1025), 'a\0b'].map(
-            (one) => [one, 'emailUser must be a text of at most 1024 bytes.', 'email_user'] as const,
+            (one) => [one, 'emailUser must be a string of at most 1024 bytes.', 'email_user'] as const,
           ),
           missing: { reads: '' },
           find: server('user'),
@@ -154,7 +154,7 @@ describe('alert settings', () => {
             ['', ''],
             [text(1024), ''],
           ],
-          bad: [[text(1025), 'emailPass must be a text of at most 1024 bytes.', 'email_pass']],
+          bad: [[text(1025), 'emailPass must be a string of at most 1024 bytes.', 'email_pass']],
           missing: { reads: '' },
           find: server('pass'),
         },

@@ -1,7 +1,7 @@
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import { parseAlertForm, readAlertForm, readTestMail } from './alert-form.ts';
 import type { AlertList } from './alert-list.ts';
-import { type AlertLimits, freshAlertLimits } from './alert-settings.ts';
+import { type AlertLimits, defaultAlertLimits } from './alert-settings.ts';
 import * as contract from './alerts.contract.ts';
 import type { AlertsService } from './alerts.service.ts';
 
@@ -42,7 +42,7 @@ function problemsOf(body: Form): Record<string, string> | null {
 function sentLimits(
   body: { readonly [Name in keyof AlertLimits]: number | undefined },
 ): Partial<AlertLimits> {
-  const names = Object.keys(freshAlertLimits) as (keyof AlertLimits)[];
+  const names = Object.keys(defaultAlertLimits) as (keyof AlertLimits)[];
   return Object.fromEntries(
     names.filter((name) => body[name] !== undefined).map((name) => [name, body[name]]),
   );

@@ -4,8 +4,8 @@ import type { SettingsStore } from '../config/settings.store.ts';
 import {
   type AlertLimits,
   type AlertSettings,
-  freshAlertLimits,
-  freshAlertSettings,
+  defaultAlertLimits,
+  defaultAlertSettings,
   type MailServer,
 } from './alert-settings.ts';
 
@@ -27,7 +27,7 @@ export class AlertsStore {
   }
 
   async read(): Promise<AlertSettings> {
-    const stored = await this.#settings.read<StoredAlerts>(key, this.#stored(freshAlertSettings));
+    const stored = await this.#settings.read<StoredAlerts>(key, this.#stored(defaultAlertSettings));
     const { sealedPassword, ...server } = stored.server;
     const password = sealedPassword === '' ? '' : this.#secrets.open(purpose, sealedPassword);
     return { ...stored, server: { ...server, password } };
@@ -39,11 +39,11 @@ export class AlertsStore {
   }
 
   limits(): Promise<AlertLimits> {
-    return this.#settings.read(limitsKey, freshAlertLimits);
+    return this.#settings.read(limitsKey, defaultAlertLimits);
   }
 
   changeLimits(changes: Partial<AlertLimits>): Promise<AlertLimits> {
-    return this.#settings.change(limitsKey, freshAlertLimits, changes);
+    return this.#settings.change(limitsKey, defaultAlertLimits, changes);
   }
 
   #stored({ server, ...settings }: AlertSettings): StoredAlerts {

@@ -21,7 +21,7 @@ export interface AuditUser {
 }
 
 /** As published, statements are recorded only after an operator enabled their events. */
-export const freshAuditSettings: AuditSettings = {
+export const defaultAuditSettings: AuditSettings = {
   auditdEnabled: false,
   logPath: null,
   rotateInterval: 86_400,

@@ -19,7 +19,7 @@ const inside = (name: string) => (answer: never) => {
 const range = (human: string, size: string, min: number, max: number | string) =>
   `${human} is too ${size}. Allowed range is ${min} - ${max}`;
 
-const whole = (
+const integerParameter = (
   name: string,
   human: string,
   [min, max]: [number, number],
@@ -80,7 +80,7 @@ const size = (kind: string): Parameter => {
 };
 
 const percentage = (kind: string): Parameter =>
-  whole(`${kind}FragmentationThreshold[percentage]`, `${kind} fragmentation`, [2, 100], {
+  integerParameter(`${kind}FragmentationThreshold[percentage]`, `${kind} fragmentation`, [2, 100], {
     missing: { reads: 100 },
   });
 
@@ -94,7 +94,7 @@ function periodParameters(name: string): Parameter[] {
     );
   const missing = { text: wholeText, key: name };
   const part = (of: string, human: string, max: number) =>
-    whole(`${name}[${of}]`, human, [0, max], { missing, with: others(of) });
+    integerParameter(`${name}[${of}]`, human, [0, max], { missing, with: others(of) });
   return [
     part('fromHour', 'from hour', 23),
     part('toHour', 'to hour', 23),
@@ -166,7 +166,7 @@ const indexes: Parameter[] = [
     ],
     missing: { reads: 'standard' },
   },
-  whole('indexFragmentationThreshold[percentage]', 'index fragmentation', [2, 100], {
+  integerParameter('indexFragmentationThreshold[percentage]', 'index fragmentation', [2, 100], {
     missing: { reads: 100 },
   }),
   ...periodParameters('indexCircularCompaction[interval]'),

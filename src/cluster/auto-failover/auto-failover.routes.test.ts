@@ -11,7 +11,7 @@ import {
 const boolean = (name: string) => `The value of "${name}" must be true or false\n`;
 const range = (name: string, min: number, max: number) =>
   `The value of "${name}" must be a positive integer in a range from ${min} to ${max}\n`;
-const whole = (name: string, min: number, max: number) =>
+const integerParameter = (name: string, min: number, max: number) =>
   ({
     good: [
       [`${min}`, min],
@@ -32,8 +32,12 @@ describe('auto-failover settings', () => {
       ...{ write: path, read: path, base, refusal: refusals.text },
       parameters: [
         { name: 'enabled', ...booleanValues(boolean('enabled')), missing: { text: boolean('enabled') } },
-        { name: 'timeout', ...whole('timeout', 5, 3600), missing: { text: range('timeout', 5, 3600) } },
-        { name: 'maxCount', ...whole('maxCount', 1, 100), missing: { reads: 100 } },
+        {
+          name: 'timeout',
+          ...integerParameter('timeout', 5, 3600),
+          missing: { text: range('timeout', 5, 3600) },
+        },
+        { name: 'maxCount', ...integerParameter('maxCount', 1, 100), missing: { reads: 100 } },
         {
           name: 'canAbortRebalance',
           ...booleanValues(boolean('canAbortRebalance')),
@@ -47,7 +51,7 @@ describe('auto-failover settings', () => {
         },
         {
           name: disk.period,
-          ...whole(disk.period, 5, 3600),
+          ...integerParameter(disk.period, 5, 3600),
           missing: { text: range(disk.period, 5, 3600) },
           with: { [disk.enabled]: 'true' },
         },
@@ -60,7 +64,11 @@ describe('auto-failover settings', () => {
     await checkSettings(t, target, {
       ...{ write: path, read: path, base: { enabled: 'true' }, refusal: refusals.text },
       parameters: [
-        { name: 'timeout', ...whole('timeout', 30, 3600), missing: { text: range('timeout', 30, 3600) } },
+        {
+          name: 'timeout',
+          ...integerParameter('timeout', 30, 3600),
+          missing: { text: range('timeout', 30, 3600) },
+        },
       ],
     });
     const { body } = await target.send('GET', path);

@@ -162,8 +162,8 @@ export class BucketsService {
   }
 
   /**
-   * Starts a compaction without waiting for it; of a bucket without files, only a purge of tombstones. While one runs, a purge of all
-   * tombstones follows it, and any other request does nothing.
+   * Starts a compaction without waiting for it; in a bucket without files it only purges tombstones. While a compaction runs, a
+   * request to purge all tombstones is queued, and any other is ignored.
    */
   async compact(name: string, origin: 'bucket' | 'databases', purge: 'old' | 'all' = 'old'): Promise<void> {
     const { data, clock, view } = this.#deps;

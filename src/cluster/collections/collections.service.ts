@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import { KeyedQueue } from '#ports/keyed-queue.ts';
 import { type ChangeOptions, type ConfigStore, update } from '#replog/config-store.ts';
 import {
-  freshManifest,
+  initialManifest,
   type ManifestState,
   manifestKey,
   type StoredBucket,
@@ -113,7 +113,7 @@ export class CollectionsService {
       return after;
     };
     const { value, revision } = await this.#changes.run('manifests', () =>
-      update(store, manifestKey(bucket.uuid), freshManifest(), checked, options),
+      update(store, manifestKey(bucket.uuid), initialManifest(), checked, options),
     );
     await data.applied(revision, applyWaitMs);
     return value.uid;

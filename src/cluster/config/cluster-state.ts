@@ -301,7 +301,7 @@ export interface CollectionState {
   maxTTL?: number;
 }
 
-export const freshManifest = (): ManifestState => ({
+export const initialManifest = (): ManifestState => ({
   uid: '0',
   nextId: 8,
   scopes: [{ name: '_default', uid: '0', collections: [{ name: '_default', uid: '0' }] }],

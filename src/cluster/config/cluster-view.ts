@@ -8,7 +8,7 @@ import {
   bucketsKey,
   type ClusterState,
   clusterKey,
-  freshManifest,
+  initialManifest,
   type ManifestState,
   manifestKey,
   manifestPrefix,
@@ -98,7 +98,7 @@ export class ClusterView {
 
   manifest(bucketUuid: string): ManifestState {
     return (
-      (this.#entries.get(manifestKey(bucketUuid))?.value as ManifestState | undefined) ?? freshManifest()
+      (this.#entries.get(manifestKey(bucketUuid))?.value as ManifestState | undefined) ?? initialManifest()
     );
   }
 

@@ -19,7 +19,7 @@ import { FolderBundles } from '../log-collection/bundle-files.adapter.ts';
 import type { MachinePorts } from '../manager-options.ts';
 import type { ProcessFigures } from '../metrics/machine-metrics.ts';
 import { Machine, memoryLimit } from '../nodes/adapters/machine.adapter.ts';
-import { Surroundings } from '../provisioning/adapters/surroundings.adapter.ts';
+import { OsEnvironment } from '../provisioning/adapters/os-environment.adapter.ts';
 
 export function machinePorts(options: {
   dataFolder: string;
@@ -33,7 +33,7 @@ export function machinePorts(options: {
   const startedSeconds = Math.round(clock.wallMs() / 1000 - process.uptime());
   return {
     system: new Machine(dataFolder, () => clock.monotonicMs()),
-    surroundings: new Surroundings(listenHost),
+    environment: new OsEnvironment(listenHost),
     certificateFiles: new FolderCertificates(join(dataFolder, 'certificates')),
     inbox: new FolderInbox(join(dataFolder, 'inbox')),
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),

@@ -102,7 +102,7 @@ const text =
   (sent) =>
     Buffer.byteLength(sent) <= bytesMax && !sent.includes('\0')
       ? { changes: { [name]: sent } }
-      : { problem: `must be a text of at most ${bytesMax} bytes` };
+      : { problem: `must be a string of at most ${bytesMax} bytes` };
 
 const readers: Readonly<Record<string, Read>> = {
   authenticationEnabled: flag('authenticationEnabled'),

@@ -43,7 +43,7 @@ export interface LdapSettings {
   cacheValueLifetime: number;
 }
 
-export const freshLdapSettings: LdapSettings = {
+export const defaultLdapSettings: LdapSettings = {
   authenticationEnabled: false,
   authorizationEnabled: false,
   groupsQuery: '',

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { LdapServerProcess } from '../../../test/support/ldap-server.ts';
 import { needs } from '../../../test/support/needs.ts';
 import { LdapServer } from './ldap.adapter.ts';
-import { freshLdapSettings, type LdapSettings } from './ldap-settings.ts';
+import { defaultLdapSettings, type LdapSettings } from './ldap-settings.ts';
 
 const users = [
   { name: 'jane', password: 'jane-secret' },
@@ -21,7 +21,7 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
 
   const ldap = new LdapServer({ trusted: async () => [] });
   const settings = (changes: Partial<LdapSettings> = {}): LdapSettings => ({
-    ...{ ...freshLdapSettings, authenticationEnabled: true, hosts: ['127.0.0.1'], port: server.port },
+    ...{ ...defaultLdapSettings, authenticationEnabled: true, hosts: ['127.0.0.1'], port: server.port },
     ...{ userDNMapping: { template: server.template }, ...changes },
   });
   const kindOf = async (changes: Partial<LdapSettings>, name = 'jane', password = 'jane-secret') =>

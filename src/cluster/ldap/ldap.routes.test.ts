@@ -182,7 +182,7 @@ describe('the LDAP settings', () => {
         missing: { reads: false },
       },
     });
-    const whole = (name: string, min: number, max: number) => {
+    const integerParameter = (name: string, min: number, max: number) => {
       const range = `The value must be in range from ${min} to ${max}`;
       return {
         ...{
@@ -209,12 +209,12 @@ describe('the LDAP settings', () => {
         flag('authorizationEnabled'),
         flag('nestedGroupsEnabled'),
         flag('failOnMaxDepth'),
-        whole('nestedGroupsMaxDepth', 1, 100),
-        whole('port', 0, 65_535),
-        whole('requestTimeout', 1, 60_000),
-        whole('maxParallelConnections', 1, 1_000),
-        whole('maxCacheSize', 0, 10_000),
-        whole('cacheValueLifetime', 0, 2 ** 31 - 1),
+        integerParameter('nestedGroupsMaxDepth', 1, 100),
+        integerParameter('port', 0, 65_535),
+        integerParameter('requestTimeout', 1, 60_000),
+        integerParameter('maxParallelConnections', 1, 1_000),
+        integerParameter('maxCacheSize', 0, 10_000),
+        integerParameter('cacheValueLifetime', 0, 2 ** 31 - 1),
         {
           name: 'hosts',
           good: [

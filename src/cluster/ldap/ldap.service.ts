@@ -9,7 +9,7 @@ import type { SettingsStore } from '../config/settings.store.ts';
 import type { DirectoryUsers } from '../users/identities.ts';
 import type { DirectoryServer, GroupsOutcome, LoginOutcome } from './directory-server.ts';
 import { checkLdap } from './ldap-form.ts';
-import { freshLdapSettings, type LdapSettings } from './ldap-settings.ts';
+import { defaultLdapSettings, type LdapSettings } from './ldap-settings.ts';
 import { LdapUsers } from './ldap-users.ts';
 
 const ldapSetting = 'ldap';
@@ -34,8 +34,8 @@ interface StoredLdap extends Omit<LdapSettings, 'bindPass' | 'clientTLSKey'> {
   sealedKey: string;
 }
 
-const { bindPass: _none, clientTLSKey: _noKey, ...freshOpen } = freshLdapSettings;
-const freshStoredLdap: StoredLdap = { ...freshOpen, sealedPass: '', sealedKey: '' };
+const { bindPass: _none, clientTLSKey: _noKey, ...freshOpen } = defaultLdapSettings;
+const defaultStoredLdap: StoredLdap = { ...freshOpen, sealedPass: '', sealedKey: '' };
 
 /** The logged-in users whose LDAP groups give roles, if the settings enable that. */
 export const directoryUsers = ({ users }: LdapService, view: ClusterView): DirectoryUsers => ({
@@ -43,7 +43,7 @@ export const directoryUsers = ({ users }: LdapService, view: ClusterView): Direc
   names: () => users.names(),
   onChange: (listener) => users.onChange(listener),
   get admitsUnknown() {
-    const settings = view.setting(ldapSetting, freshStoredLdap);
+    const settings = view.setting(ldapSetting, defaultStoredLdap);
     return settings.authenticationEnabled && settings.authorizationEnabled;
   },
 });
@@ -65,8 +65,8 @@ export class LdapService {
   }
 
   async read(): Promise<LdapSettings> {
-    const stored = await this.#deps.settings.read(ldapSetting, freshStoredLdap);
-    const { sealedPass, sealedKey, ...open } = { ...freshStoredLdap, ...stored };
+    const stored = await this.#deps.settings.read(ldapSetting, defaultStoredLdap);
+    const { sealedPass, sealedKey, ...open } = { ...defaultStoredLdap, ...stored };
     const bindPass = this.#opened(purpose, sealedPass);
     return { ...open, bindPass, clientTLSKey: this.#opened(keyPurpose, sealedKey) };
   }
@@ -87,7 +87,7 @@ export class LdapService {
   async change(given: Partial<LdapSettings>): Promise<LdapSettings> {
     await this.merged(given);
     const { bindPass, clientTLSKey, ...changes } = given;
-    await this.#deps.settings.change(ldapSetting, freshStoredLdap, {
+    await this.#deps.settings.change(ldapSetting, defaultStoredLdap, {
       ...changes,
       ...(bindPass !== undefined && { sealedPass: this.#sealed(purpose, bindPass) }),
       ...(clientTLSKey !== undefined && { sealedKey: this.#sealed(keyPurpose, clientTLSKey) }),

@@ -70,7 +70,7 @@ const readers: Readonly<Record<string, Read>> = {
   logRedactionSalt: (sent) =>
     sent !== '' && Buffer.byteLength(sent) <= saltBytesMax
       ? null
-      : `must be a text of 1 to ${saltBytesMax} bytes`,
+      : `must be a string of 1 to ${saltBytesMax} bytes`,
   auditLog: flag,
   bypassReachabilityChecks: flag,
   ...{ uploadHost: refused, uploadProxy: refused, customer: refused, ticket: refused },

@@ -9,7 +9,7 @@ import { alternateHostProblem, alternatePorts } from './alternate-addresses.ts';
 import { type Folders, type PathNames, readPaths } from './node-folders.ts';
 
 /** The port to the operating system, for names and folders. */
-export interface NodeSurroundings extends Folders {
+export interface HostEnvironment extends Folders {
   /** The reason why this node cannot use the name; null if it can. */
   nameProblem(hostname: string): Promise<string | null>;
   /** Address families of the addresses that the node was started on. */
@@ -23,7 +23,7 @@ export interface NodeSurroundings extends Folders {
 export interface NodeSetupDeps {
   view: ClusterView;
   cluster: ClusterStore;
-  surroundings: NodeSurroundings;
+  environment: HostEnvironment;
   provisioned: () => boolean;
 }
 
@@ -44,11 +44,11 @@ export class NodeSetupService {
 
   /** Null: another request changed the folders, or set the node up, during the checks. */
   async #trySetPaths(form: Form, names: PathNames): Promise<string[] | null> {
-    const { view, surroundings, cluster } = this.#deps;
+    const { view, environment, cluster } = this.#deps;
     const before = view.self.paths;
     const provisioned = this.#deps.provisioned();
     const problems: string[] = [];
-    const wanted = await readPaths({ form, names, before, provisioned }, surroundings, problems);
+    const wanted = await readPaths({ form, names, before, provisioned }, environment, problems);
     const isSame = (paths: NodePaths) => JSON.stringify(paths) === JSON.stringify(before);
     if (problems.length > 0 || isSame(wanted)) return problems;
     let changed = false;
@@ -67,17 +67,17 @@ export class NodeSetupService {
 
   /** The reason why the node cannot use the name; null if it can. */
   async renameProblem(hostname: string | undefined): Promise<string | null> {
-    const { view, surroundings } = this.#deps;
+    const { view, environment } = this.#deps;
     if (hostname === undefined || hostname === '') return 'The name cannot be empty';
     if (view.cluster.nodes.length > 1) {
       return 'Renaming is disallowed for nodes that are already part of a cluster';
     }
-    return surroundings.nameProblem(hostname);
+    return environment.nameProblem(hostname);
   }
 
   async #storeName(hostname: string): Promise<void> {
-    const { surroundings, cluster } = this.#deps;
-    const isName = !surroundings.isLoopback(hostname) || surroundings.isOwnLoopback(hostname);
+    const { environment, cluster } = this.#deps;
+    const isName = !environment.isLoopback(hostname) || environment.isOwnLoopback(hostname);
     await cluster.changeSelf((node) => ({
       ...node,
       hostname: isName ? hostname : null,

@@ -16,41 +16,41 @@ export const curlSetting = 'query/curl';
 export const noCurl: CurlAllowlist = { all_access: false, allowed_urls: [], disallowed_urls: [] };
 
 type Rule =
-  | { kind: 'whole'; min: number; max: number; fallback: number }
+  | { kind: 'integer'; min: number; max: number; fallback: number }
   | { kind: 'flag'; fallback: boolean }
-  | { kind: 'word'; words: readonly string[]; fallback: string }
+  | { kind: 'enum'; words: readonly string[]; fallback: string }
   | { kind: 'duration'; fallback: string }
   | { kind: 'text'; fallback: string };
 
 const intMax = 2 ** 31 - 1;
-const whole = (fallback: number, min = 0, max = intMax): Rule => ({ kind: 'whole', min, max, fallback });
+const integer = (fallback: number, min = 0, max = intMax): Rule => ({ kind: 'integer', min, max, fallback });
 const flag = (fallback: boolean): Rule => ({ kind: 'flag', fallback });
 const textMax = 1000;
 
 export const queryRules = {
   queryTmpSpaceDir: { kind: 'text', fallback: '' },
-  queryTmpSpaceSize: whole(5120, -1),
-  queryPipelineBatch: whole(16, 1),
-  queryPipelineCap: whole(512, 1),
-  queryScanCap: whole(512, -1),
-  queryTimeout: whole(0, -1, Number.MAX_SAFE_INTEGER),
-  queryPreparedLimit: whole(16_384, 1),
-  queryCompletedLimit: whole(4000),
-  queryCompletedThreshold: whole(1000, -1),
+  queryTmpSpaceSize: integer(5120, -1),
+  queryPipelineBatch: integer(16, 1),
+  queryPipelineCap: integer(512, 1),
+  queryScanCap: integer(512, -1),
+  queryTimeout: integer(0, -1, Number.MAX_SAFE_INTEGER),
+  queryPreparedLimit: integer(16_384, 1),
+  queryCompletedLimit: integer(4000),
+  queryCompletedThreshold: integer(1000, -1),
   queryLogLevel: {
-    kind: 'word',
+    kind: 'enum',
     words: ['debug', 'trace', 'info', 'warn', 'error', 'severe', 'none'],
     fallback: 'info',
   },
-  queryMaxParallelism: whole(1),
+  queryMaxParallelism: integer(1),
   queryTxTimeout: { kind: 'duration', fallback: '0ms' },
-  queryMemoryQuota: whole(0),
+  queryMemoryQuota: integer(0),
   queryUseCBO: flag(true),
   queryCleanupClientAttempts: flag(true),
   queryCleanupLostAttempts: flag(true),
   queryCleanupWindow: { kind: 'duration', fallback: '60s' },
-  queryNumAtrs: whole(1024, 1),
-  queryN1QLFeatCtrl: whole(76, 0, Number.MAX_SAFE_INTEGER),
+  queryNumAtrs: integer(1024, 1),
+  queryN1QLFeatCtrl: integer(76, 0, Number.MAX_SAFE_INTEGER),
 } as const satisfies Record<string, Rule>;
 
 export type QuerySettingName = keyof typeof queryRules;
@@ -81,7 +81,7 @@ export function readQueryForm(form: Form): {
 
 function readValue(sent: string, rule: Rule): QueryValue | { problem: string } {
   switch (rule.kind) {
-    case 'whole': {
+    case 'integer': {
       const value = integerOf(sent);
       const isFine = value !== null && value >= rule.min && value <= rule.max;
       return isFine ? value : { problem: `The value must be in range from ${rule.min} to ${rule.max}` };
@@ -89,7 +89,7 @@ function readValue(sent: string, rule: Rule): QueryValue | { problem: string } {
     case 'flag':
       if (sent === 'true' || sent === 'false') return sent === 'true';
       return { problem: 'The value must be one of the following: [true, false]' };
-    case 'word':
+    case 'enum':
       if (rule.words.includes(sent)) return sent;
       return { problem: `The value must be one of the following: [${rule.words.join(', ')}]` };
     case 'duration':
@@ -113,8 +113,8 @@ export function readCurlAllowlist(body: unknown): CurlAllowlist | string {
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) return `Unsupported key ${unknown}`;
   if (typeof all !== 'boolean') return 'all_access must be true or false';
-  if (!isUrls(allowed_urls)) return 'allowed_urls must be a list of texts';
-  if (!isUrls(disallowed_urls)) return 'disallowed_urls must be a list of texts';
+  if (!isUrls(allowed_urls)) return 'allowed_urls must be a list of strings';
+  if (!isUrls(disallowed_urls)) return 'disallowed_urls must be a list of strings';
   return { all_access: all, allowed_urls, disallowed_urls };
 }
 

@@ -21,8 +21,8 @@ const acting: Partial<Record<QuerySettingName, string>> = {
 
 const rangeOf = (name: QuerySettingName): string => {
   const rule = queryRules[name];
-  if (rule.kind === 'whole') return `${rule.min} to ${rule.max}`;
-  if (rule.kind === 'word') return rule.words.map((word) => `\`${word}\``).join(', ');
+  if (rule.kind === 'integer') return `${rule.min} to ${rule.max}`;
+  if (rule.kind === 'enum') return rule.words.map((word) => `\`${word}\``).join(', ');
   if (rule.kind === 'flag') return '`true`, `false`';
   return rule.kind === 'duration' ? 'a number with a unit: `60s`' : 'text';
 };

@@ -134,7 +134,7 @@ function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirectio
   const end = group.map((one) => one.end).reduce(later);
   const isWhole = group.some((one) => one.filters.size === 0 && isSame(one, { start, end }));
   if (isWhole) return { start, end, accepts: null };
-  const components = new ComponentEnds(directions);
+  const components = new ComponentFinder(directions);
   return { start, end, accepts: (key) => group.some((one) => accepts(one, key, components)) };
 }
 
@@ -142,7 +142,7 @@ const isSame = (one: ComponentRange, other: ComponentRange): boolean =>
   one.start.equals(other.start) &&
   (one.end === null ? other.end === null : other.end?.equals(one.end) === true);
 
-function accepts(interval: SpanInterval, key: Uint8Array, components: ComponentEnds): boolean {
+function accepts(interval: SpanInterval, key: Uint8Array, components: ComponentFinder): boolean {
   if (!isWithin(key, interval)) return false;
   for (const [position, range] of interval.filters) {
     if (!isWithin(components.of(key, position), range)) return false;
@@ -154,7 +154,7 @@ const isWithin = (bytes: Uint8Array, { start, end }: ComponentRange): boolean =>
   Buffer.compare(bytes, start) >= 0 && (end === null || Buffer.compare(bytes, end) < 0);
 
 /** Finds a component in a key. */
-class ComponentEnds {
+class ComponentFinder {
   private readonly directions: KeyDirections;
   private readonly reader = new KeyReader();
 

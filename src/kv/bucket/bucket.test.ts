@@ -17,7 +17,7 @@ const onDisk = (disk: MemoryDisk, options: Partial<BucketOptions> & { clock?: Ma
   new BucketUnderTest({ storage: { disk: disk.engine(), files }, ...options }).start();
 
 /** Runs promises and immediates, and waits for the flusher's delay. */
-async function work(b: BucketUnderTest): Promise<void> {
+async function runBackground(b: BucketUnderTest): Promise<void> {
   for (let i = 0; i < 5; i++) {
     b.tick(20);
     await new Promise((resolve) => setImmediate(resolve));
@@ -71,7 +71,7 @@ test('writes changes to disk in the background, only the last of several of one 
   for (let i = 0; i < 100; i++) b.store('k', { value: `v${i}` });
   b.store('other');
   assert.deepEqual([b.bucket.stats().dirtyItems, b.bucket.documents.persistedSeqno(0)], [2, 0]);
-  await work(b);
+  await runBackground(b);
   assert.deepEqual([b.bucket.stats().dirtyItems, b.bucket.documents.persistedSeqno(0)], [0, 101]);
   disk.crash();
   const after = await onDisk(disk, { clock: b.clock });
@@ -83,7 +83,7 @@ test('a crash begins a new history at the persisted seqno, with CAS values above
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   first.store('kept');
-  await work(first);
+  await runBackground(first);
   const [old] = first.bucket.documents.failoverLog(0);
   for (let i = 0; i < 5000; i++) first.store('lost');
   const { cas } = first;
@@ -108,7 +108,7 @@ test('a durable write becomes visible and is answered once it is on disk, and bl
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   b.store('k', { value: 'old' });
-  await work(b);
+  await runBackground(b);
   hold();
   assert.equal(b.store('k', { value: 'new', durability: persistToMajority }), Status.success);
   const token = b.result.pending;
@@ -119,14 +119,14 @@ test('a durable write becomes visible and is answered once it is on disk, and bl
     Status.success,
   );
   const fresh = b.result.pending;
-  await work(b);
+  await runBackground(b);
   assert.deepEqual([b.find('k'), b.value], [Status.success, 'old']);
   assert.equal(b.find('fresh'), Status.keyNotFound);
   const others = [b.store('k'), b.remove('k'), b.touch('k'), b.lock('k'), b.store('fresh'), b.lock('fresh')];
   assert.deepEqual(others, Array(6).fill(Status.syncWriteInProgress));
   assert.equal(b.resolved.size, 0);
   release();
-  await work(b);
+  await runBackground(b);
   assert.deepEqual(
     [...b.resolved],
     [
@@ -151,7 +151,7 @@ test('durable deletions and touches wait for the disk as well', async () => {
     else assert.equal(b[step]('k', { expiry: step === 'touch' ? 100 : 0 }), Status.success);
     if (step === 'lock') continue;
     assert.ok(b.result.pending > 0, `${step} is raised to the bucket's level`);
-    await work(b);
+    await runBackground(b);
     assert.equal(b.resolved.get(b.result.pending), Status.success);
   }
   assert.equal(b.find('k'), Status.keyNotFound);
@@ -170,9 +170,9 @@ test('a durable write that takes too long is answered as ambiguous and commits l
   b.tick(200);
   assert.deepEqual([...b.resolved], [[token, Status.syncWriteAmbiguous]]);
   assert.equal(b.find('k'), Status.keyNotFound);
-  await work(b);
+  await runBackground(b);
   release();
-  await work(b);
+  await runBackground(b);
   assert.equal(b.find('k'), Status.success);
   assert.equal(b.resolved.size, 1);
 });
@@ -181,7 +181,7 @@ test('after a failed commit writes are refused, reads continue and other files a
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   b.store('k', { vb: 0 });
-  await work(b);
+  await runBackground(b);
   b.store('k', { vb: 0, value: 'newer', durability: persistToMajority });
   const token = b.result.pending;
   let persisted: boolean | undefined;
@@ -209,7 +209,7 @@ test('writes to a file are persisted after a commit of another file has failed',
   b.store('b', { vb: 0, durability: persistToMajority });
   disk.failNextCommit('broken');
   await new Promise((resolve) => setImmediate(resolve));
-  await work(b);
+  await runBackground(b);
   assert.equal(b.resolved.size, 1);
   assert.equal(b.bucket.documents.persistedSeqno(1), 1);
   await b.bucket.stop();
@@ -233,10 +233,10 @@ test('reports when a seqno is persisted, or that it was not in time', async () =
   hold();
   b.store('k');
   ask(0, 1);
-  await work(b);
+  await runBackground(b);
   assert.deepEqual(answers, [true]);
   release();
-  await work(b);
+  await runBackground(b);
   assert.deepEqual(answers, [true, true]);
   ask(0, 99);
   b.tick(1100);
@@ -258,7 +258,7 @@ test('bounds the calls and the durable writes that wait for the disk', async () 
   }
   assert.equal(b.store('more', { durability: persistToMajority }), Status.temporaryFailure);
   release();
-  for (let i = 0; i < 40 && b.resolved.size < durableWriteLimit; i++) await work(b);
+  for (let i = 0; i < 40 && b.resolved.size < durableWriteLimit; i++) await runBackground(b);
   assert.deepEqual([b.resolved.size, waits], [durableWriteLimit, persistenceWaitLimit + 1]);
 });
 
@@ -266,7 +266,7 @@ test('a vbucket with too many dirty bytes refuses writes until the disk has caug
   const { disk, hold, release } = gatedDisk();
   const b = await onDisk(disk);
   hold();
-  await work(b);
+  await runBackground(b);
   const value = Buffer.alloc(16 * 1024 * 1024);
   for (let i = 0; i < 4; i++) assert.equal(b.store(`k${i}`, { value }), Status.success);
   assert.equal(b.bucket.stats().dirtyItems, 4);
@@ -274,7 +274,7 @@ test('a vbucket with too many dirty bytes refuses writes until the disk has caug
   assert.equal(b.store('k5', { value: 'small', vb: 1 }), Status.success);
   assert.equal(b.remove('k3'), Status.success);
   release();
-  await work(b);
+  await runBackground(b);
   assert.equal(b.store('k5', { value: 'small' }), Status.success);
 });
 
@@ -331,7 +331,7 @@ test('the start removes documents of a collection that was dropped while the buc
   await b.bucket.stop();
   const after = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
   assert.deepEqual(after.bucket.stats().collectionItems, { 8: 1 });
-  for (let i = 0; i < 3; i++) await work(after);
+  for (let i = 0; i < 3; i++) await runBackground(after);
   assert.deepEqual([after.bucket.stats().items, after.bucket.stats().tombstones], [1, 0]);
   await after.bucket.stop();
   const later = await onDisk(disk, { clock: b.clock, manifest: manifest('8') });
@@ -348,14 +348,14 @@ test('a dropped collection is removed from memory and disk, its durable writes o
   const b = await onDisk(disk, { manifest: manifest('8', '9') });
   for (let i = 0; i < 300; i++) b.store(`9:${i}`, { vb: i % 64, value: Buffer.alloc(2000) });
   b.store('8:kept');
-  await work(b);
+  await runBackground(b);
   const before = await b.bucket.diskSizes();
   hold();
   b.store('9:durable', { durability: persistToMajority });
   b.bucket.applyManifest(manifest('8'));
-  await work(b);
+  await runBackground(b);
   release();
-  for (let i = 0; i < 10; i++) await work(b);
+  for (let i = 0; i < 10; i++) await runBackground(b);
   const { items, tombstones, collectionItems } = b.bucket.stats();
   assert.deepEqual(
     { items, tombstones, collectionItems },
@@ -372,10 +372,10 @@ test('changes made during a commit are written by the next one', async () => {
   const b = await onDisk(disk);
   hold();
   b.store('first');
-  await work(b);
+  await runBackground(b);
   b.store('second');
   release();
-  await work(b);
+  await runBackground(b);
   assert.equal(b.bucket.documents.persistedSeqno(0), 2);
 });
 
@@ -383,7 +383,7 @@ test('after a crash with a clock set back, CAS values stay above the earlier one
   const disk = new MemoryDisk();
   const first = await onDisk(disk);
   first.store('k');
-  await work(first);
+  await runBackground(first);
   const { cas } = first;
   disk.crash();
   const second = await onDisk(disk, { clock: new ManualClock(1_600_000_000_000) });
@@ -401,7 +401,7 @@ test('a new document is above the revision of durably deleted ones', async () =>
   const b = await onDisk(new MemoryDisk());
   for (let i = 0; i < 4; i++) b.store('k');
   b.remove('k', { durability: persistToMajority });
-  await work(b);
+  await runBackground(b);
   b.store('new');
   b.find('new');
   assert.equal(b.view.rev, 6);
@@ -412,7 +412,7 @@ test('a new document is above the revision of durably deleted ones after a resta
   const first = await onDisk(disk);
   for (let i = 0; i < 4; i++) first.store('k');
   first.remove('k', { durability: persistToMajority });
-  await work(first);
+  await runBackground(first);
   await first.bucket.stop();
   const second = await onDisk(disk, { clock: first.clock });
   second.store('new');

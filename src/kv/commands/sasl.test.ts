@@ -22,7 +22,7 @@ test('refuses a PLAIN login with another authorization identity', async () => {
     assert.equal(await login(`${ownId}\0admin\0password`), Status.success, ownId);
 });
 
-test('delays replies to wrong passwords longer each time, and authenticates others meanwhile', async () => {
+test('a correct login is not delayed by the delays of wrong passwords', async () => {
   const clock = new ManualClock();
   await using service = await startService(undefined, { clock });
   const guesses = await Promise.all(

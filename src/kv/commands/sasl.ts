@@ -31,7 +31,7 @@ export function saslListMechanisms(request: Request): Outcome {
 /** SASL_AUTH: resets an earlier authentication. */
 export function saslAuth(request: Request): CommandResult {
   const { frame, session, connection } = request;
-  if (session.isCertified)
+  if (session.isByCertificate)
     return request.refuse(Status.notSupported, 'The client is authenticated by its certificate');
   session.reset();
   connection.setAuthenticated(false);

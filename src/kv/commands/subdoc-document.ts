@@ -74,11 +74,7 @@ const workOf = (value: Buffer, specs: SubdocRequest['specs']): number =>
   value.length * specs.length + specs.reduce((sum, spec) => sum + spec.value.length, 0);
 
 /** Defers the operations to another thread, with the document as it is now. */
-export function workElsewhere(
-  request: Request,
-  kind: SubdocJob['kind'],
-  found: SubdocDocument,
-): Outcome | Status {
+export function offload(request: Request, kind: SubdocJob['kind'], found: SubdocDocument): Outcome | Status {
   const user = request.session.user?.spec.name ?? '';
   if (!request.environment.heavy.hasRoom(user, found.value.length))
     return request.refuse(Status.temporaryFailure, 'Too much work on large documents is queued');

@@ -15,8 +15,8 @@ import {
   findDocument,
   isHeavy,
   isRefused,
+  offload,
   specsOf,
-  workElsewhere,
 } from './subdoc-document.ts';
 
 /** SUBDOC_GET, SUBDOC_EXISTS, SUBDOC_GET_COUNT: the reply is the value, with the path's status in the header. */
@@ -71,7 +71,7 @@ function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcom
   }
   const document = findDocument(request, (decoded.docFlags & DocFlag.replicaRead) !== 0);
   if (typeof document === 'number') return document;
-  if (isHeavy(request, document, decoded)) return workElsewhere(request, 'lookup', document);
+  if (isHeavy(request, document, decoded)) return offload(request, 'lookup', document);
   return executeLookup(document, decoded, contextOf(request));
 }
 

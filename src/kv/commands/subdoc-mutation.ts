@@ -20,8 +20,8 @@ import {
   findDocument,
   isHeavy,
   isRefused,
+  offload,
   specsOf,
-  workElsewhere,
 } from './subdoc-document.ts';
 import { setOwnValue } from './values.ts';
 
@@ -102,7 +102,7 @@ function execute(
   // The command runs again with the result of the heavy work, and counts its read then.
   counters.gets--;
   if (document.exists) counters.getHits--;
-  return workElsewhere(request, 'mutation', document);
+  return offload(request, 'mutation', document);
 }
 
 /** The result of heavy work with the CAS and seqno that the mutation will get. */

@@ -72,7 +72,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** Resolved replies that `resume` will send. */
   private readonly ready: HeldReply[] = [];
   readonly openedMs: number;
-  /** The reader has a frame again that waits until held replies are sent. */
+  /** A frame was put back into the reader: it runs once held replies are sent. */
   private waiting = false;
   /** There is no memory for the frame that is arriving. */
   private isWaitingForRoom = false;
@@ -180,8 +180,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   /** Authenticates the client by its certificate, before its first frame. */
-  certify(user: UserEntry, directory: Directory): void {
-    this.session.certify(user, directory);
+  authenticateByCertificate(user: UserEntry, directory: Directory): void {
+    this.session.authenticateByCertificate(user, directory);
     this.setAuthenticated(true);
   }
 

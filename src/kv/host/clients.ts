@@ -51,7 +51,7 @@ export class Clients {
     const connection = this.add(host, socket);
     this.options.gate.follow(socket);
     if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.remotePlain.add(connection);
-    if (shown) this.certify(connection, shown);
+    if (shown) this.authenticateByCertificate(connection, shown);
     return connection;
   }
 
@@ -61,7 +61,7 @@ export class Clients {
     const connection = this.add(host, socket);
     const user = directory.user(nodeAccount.name);
     if (user === undefined) connection.destroy();
-    else connection.certify(user, directory);
+    else connection.authenticateByCertificate(user, directory);
     return connection;
   }
 
@@ -149,12 +149,12 @@ export class Clients {
   }
 
   /** A client whose certificate names no user may still log in, unless certificates are mandatory. */
-  private certify(connection: Connection, { user, demanded }: ShownCertificate): void {
+  private authenticateByCertificate(connection: Connection, { user, demanded }: ShownCertificate): void {
     const { directory, log } = this.options;
     // Accounts of the node's own services have names that no certificate of a user may claim.
     const known = user === null || user.startsWith('@') ? undefined : directory.user(user);
     if (known && !this.mayConnect(known)) connection.destroy();
-    else if (known) connection.certify(known, directory);
+    else if (known) connection.authenticateByCertificate(known, directory);
     else if (demanded) {
       log.warn('login.refused', { user: user ?? '', peer: connection.peer });
       connection.destroy();

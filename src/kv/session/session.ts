@@ -14,7 +14,7 @@ export class Session {
   access: BucketAccess | null = null;
   exchange: ScramExchange | null = null;
   /** Authenticated by a client certificate: a password change does not end the session. */
-  isCertified = false;
+  isByCertificate = false;
   /** Revision of the configuration that the last NOT_MY_VBUCKET carried. */
   sentConfigRevision = '';
   private revision = 0;
@@ -41,9 +41,9 @@ export class Session {
     this.revision = directory.revision;
   }
 
-  certify(user: UserEntry, directory: Directory): void {
+  authenticateByCertificate(user: UserEntry, directory: Directory): void {
     this.authenticate(user, directory);
-    this.isCertified = true;
+    this.isByCertificate = true;
   }
 
   select(bucket: ServedBucket | null): void {
@@ -56,7 +56,7 @@ export class Session {
   refresh(directory: Directory): boolean {
     if (this.revision === directory.revision || !this.user) return true;
     const user = directory.user(this.user.spec.name);
-    const isSame = this.isCertified || user?.spec.credentialId === this.user.spec.credentialId;
+    const isSame = this.isByCertificate || user?.spec.credentialId === this.user.spec.credentialId;
     if (!user || !isSame) return false;
     this.user = user;
     this.access = this.bucket ? accessTo(this.bucket, user) : null;

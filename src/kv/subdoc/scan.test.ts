@@ -8,7 +8,7 @@ import { lookUp, lookUpAll } from './operations.ts';
 const opcodes = [SubdocOpcode.get, SubdocOpcode.exists, SubdocOpcode.getCount];
 const names = ['a', 'b', 'c', '', 'x y', 'é', '\\u0061', 'zz'];
 
-/** An existing entry of the document if there is one, else a random one. */
+/** A path that often exists: it follows the value and deviates sometimes. */
 function randomPath(random: Random, value: unknown): string {
   let path = '';
   let at: unknown = value;

@@ -17,7 +17,8 @@ export class Cutter {
     this.state = stateOfVbucket(0);
   }
 
-  isNeeded(row: number): boolean {
+  /** Whether the vbucket has changed since its last cut. */
+  hasChanges(row: number): boolean {
     const { rows } = this.vbuckets;
     return (rows.highSeqno[row] as number) > (rows.cutSeqno[row] as number);
   }

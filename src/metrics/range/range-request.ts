@@ -21,7 +21,7 @@ export interface RangeRequest {
 }
 
 export type Problems = Record<string, string>;
-export type Read<T> = { readonly value: T } | { readonly problems: Problems };
+export type ParseResult<T> = { readonly value: T } | { readonly problems: Problems };
 
 const defaults = { startSeconds: -60, step: '10', timeWindow: '60', timeoutMs: 300_000 };
 /** The last second of the year 9999. */
@@ -44,7 +44,7 @@ export function readPathRequest(
   functions: readonly string[],
   query: Texts,
   nowMs: number,
-): Read<RangeRequest> {
+): ParseResult<RangeRequest> {
   const labels = Object.entries(query).filter(([name]) => !optionNames.has(name) && !pipelineNames.has(name));
   const matchers: Matcher[] = [
     { label: '__name__', operator: '=', value: metric },
@@ -58,7 +58,7 @@ function readOptions(
   sent: Texts,
   nowMs: number,
   problems: Problems = {},
-): Read<RangeRequest> {
+): ParseResult<RangeRequest> {
   const integer = (name: string, fallback: number, min: number, max: number): number => {
     const text = sent[name];
     if (text === undefined) return fallback;
@@ -113,7 +113,7 @@ function readAggregation(sent: Texts, matchers: readonly Matcher[], problems: Pr
 const itemKeys = new Set<string>([...options, 'metric', 'applyFunctions']);
 
 /** Parses one object of a POST list. */
-export function readItem(item: unknown, nowMs: number): Read<RangeRequest> {
+export function readItem(item: unknown, nowMs: number): ParseResult<RangeRequest> {
   if (typeof item !== 'object' || item === null || Array.isArray(item))
     return { problems: { _: fieldText.unexpectedJson } };
   const sent = item as Record<string, unknown>;
@@ -193,10 +193,10 @@ const durationUnitMs: Record<string, number> = {
   y: 365 * 86_400_000,
 };
 
-type ReadDuration = { readonly ms: number } | { readonly problem: string };
+type ParsedDuration = { readonly ms: number } | { readonly problem: string };
 
 /** Parses a duration: seconds, or a number with a unit. */
-function readDuration(text: string): ReadDuration {
+function readDuration(text: string): ParsedDuration {
   const parts = /^(\d{1,12}(?:\.\d{1,9})?)([a-z]*)$/.exec(text.trim());
   if (!parts) return { problem: 'not a valid duration string' };
   const [, amount, unit] = parts as unknown as [string, string, string];

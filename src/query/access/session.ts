@@ -24,7 +24,7 @@ export const isAuthenticated = ({ callers }: Pick<Sender, 'callers'>): boolean =
 
 /** Authenticates users; a query thread sends unknown credentials to the main thread. */
 export interface Authority {
-  certified(name: string): Promise<Caller | null>;
+  byCertificate(name: string): Promise<Caller | null>;
   /** Resolves with null for wrong credentials, after a delay that grows with each failure. */
   authenticate(credential: Credential, remoteAddress: string): Promise<Caller | null>;
 }
@@ -71,7 +71,7 @@ export async function senderOf(
     }
     case 'certificate': {
       const { user, otherwise } = credentials;
-      const caller = user === null ? null : await authority.certified(user);
+      const caller = user === null ? null : await authority.byCertificate(user);
       if (caller !== null) return { callers: [caller], credential: null };
       return otherwise === null ? refused : senderOf(authority, { credentials: otherwise, remoteAddress });
     }

@@ -30,7 +30,7 @@ export class KnownCallers implements Authority {
     this.sendMessage = sendMessage;
   }
 
-  certified(name: string): Promise<Caller | null> {
+  byCertificate(name: string): Promise<Caller | null> {
     return this.find(`certificate\0${name}`, { certificateName: name });
   }
 

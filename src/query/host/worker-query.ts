@@ -142,7 +142,7 @@ export class WorkerQuery {
   private async callerOf(question: QueryQuestion): Promise<Caller | null> {
     const authority = this.options.authority();
     if (!authority.provisioned()) return null;
-    if ('certificateName' in question) return authority.certified(question.certificateName);
+    if ('certificateName' in question) return authority.byCertificate(question.certificateName);
     return await authority.authenticate(question);
   }
 

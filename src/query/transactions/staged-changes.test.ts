@@ -95,7 +95,7 @@ test('record keys equal those of client libraries', () => {
   ]);
 });
 
-test('times and durability levels of client libraries are understood', () => {
+test('times and durability levels of client libraries are parsed', () => {
   assert.equal(msOfCas('0x000058a71dd25c15'), 1_539_336_197_457);
   assert.equal(msOfCas('soon'), 0);
   for (const level of ['none', 'majority', 'majorityAndPersistActive', 'persistToMajority'] as const)

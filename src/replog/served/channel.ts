@@ -24,9 +24,12 @@ export type FounderRequest =
 /** Why a node is not served: the cluster removed it, or does not know it at all. */
 export type NonMember = 'removed' | 'unknown';
 
-/** `feed` messages follow the answer to `follow`; `isFinal`: nothing was changed, and trying again will not help. */
+/**
+ * `feed` messages follow the answer to `follow`; `isFinal`: nothing was changed, and trying again will not help. Nodes of other
+ * versions send the same names, so they stay.
+ */
 export type FounderReply =
   | { id: number; value: unknown }
-  | { id: number; error: string; isFinal: boolean; nonMember?: NonMember }
+  | { id: number; error: string; isFinal: boolean; stranger?: NonMember }
   | { feed: 'record'; record: unknown }
   | { feed: 'complete' };

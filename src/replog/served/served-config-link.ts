@@ -42,10 +42,10 @@ export class ServedConfigLink implements ConfigLink {
 
   async head(): Promise<StoreHead> {
     await this.#connected();
-    const { writeMemory, ...head } = (await this.#ask({ ask: 'head' })) as StoreHead & {
-      writeMemory: string;
+    const { memory, ...head } = (await this.#ask({ ask: 'head' })) as StoreHead & {
+      memory: string;
     };
-    this.#writeMemory = writeMemory;
+    this.#writeMemory = memory;
     return head;
   }
 
@@ -140,7 +140,7 @@ export class NonMemberError extends FinalError {
   }
 }
 
-function errorOf({ error, isFinal, nonMember }: Extract<FounderReply, { error: string }>): Error {
-  if (nonMember !== undefined) return new NonMemberError(error, nonMember);
+function errorOf({ error, isFinal, stranger }: Extract<FounderReply, { error: string }>): Error {
+  if (stranger !== undefined) return new NonMemberError(error, stranger);
   return isFinal ? new FinalError(error) : new Error(error);
 }

@@ -79,7 +79,7 @@ export class StoreServer {
           id,
           error: nonMemberTexts[nonMember],
           isFinal: true,
-          nonMember,
+          stranger: nonMember,
         } satisfies FounderReply);
       },
       closed: () => void this.#channels.delete(channel),
@@ -112,7 +112,7 @@ export class StoreServer {
 
   #head() {
     const { store, identity, bootId, term } = this.#options;
-    return { identity, revision: store.revision(), writeMemory: bootId, ...term };
+    return { identity, revision: store.revision(), memory: bootId, ...term };
   }
 
   async #follow(send: (reply: FounderReply) => void, id: number): Promise<{ stop(): void }> {

@@ -10,7 +10,7 @@ import type { Expression } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
 import type { Advice, AdvisedIndex } from './advised-index.ts';
 import { keysToCover } from './covered-keys.ts';
-import { combinedSides, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
+import { combinedDisjuncts, type KeySet, type KeyUse, keySetsOf, ranks, ruleOf } from './key-use.ts';
 import { mergeAdvice } from './merge-advice.ts';
 import { documentSide, keyUseOf, sourceSlots, type UnnestChain, unnestKey, withLet } from './predicates.ts';
 import { keyOf, pushdownOf } from './pushdown.ts';
@@ -150,11 +150,11 @@ class Adviser {
   ): { readonly sets: KeySet[]; readonly isComplete: boolean } | undefined {
     const side = documentSide(source, (field, value) => this.#context.isKind(keyspace, field, value));
     const slots = new Set([...sourceSlots(source), ...chain.map((step) => step.source.slot)]);
-    const sides = combinedSides(conditions.filter((condition) => readsAny(condition, slots)));
-    const array = chain.length > 0 ? unnestKey({ source, steps: chain }, sides) : undefined;
+    const disjuncts = combinedDisjuncts(conditions.filter((condition) => readsAny(condition, slots)));
+    const array = chain.length > 0 ? unnestKey({ source, steps: chain }, disjuncts) : undefined;
     const elements = new Set(chain.map((step) => step.source.slot));
     let isComplete = true;
-    const uses = sides.map((conjuncts) => [
+    const uses = disjuncts.map((conjuncts) => [
       ...(array ? [array] : []),
       ...conjuncts.flatMap((each) => {
         const use = keyUseOf(each, side);

@@ -22,7 +22,7 @@ export interface KeyUse {
 export interface KeySet {
   readonly keys: readonly KeyUse[];
   readonly flavors: readonly KeyUse[];
-  /** How many leading keys all sides of a disjunction share; 0 without a disjunction. */
+  /** How many leading keys all disjuncts of a disjunction share; 0 without a disjunction. */
   readonly shared: number;
 }
 
@@ -63,14 +63,14 @@ export function ruleOf({ keys, flavors, shared }: KeySet): string {
   return `Index keys follow order of predicate types: ${[...first, ...rest, ...last].join(', ')}.`;
 }
 
-/** One index, or for OR without a shared key one for each side; undefined: no index serves it. */
-export function keySetsOf(sides: readonly (readonly KeyUse[])[]): KeySet[] | undefined {
-  if (sides.length === 0 || sides.some((side) => side.length === 0)) return undefined;
-  const [only] = sides;
-  if (sides.length === 1 && only) return [plainSet(only)];
-  const common = sharedSet(sides);
+/** One index, or for OR without a shared key one for each disjunct; undefined: no index serves it. */
+export function keySetsOf(disjuncts: readonly (readonly KeyUse[])[]): KeySet[] | undefined {
+  if (disjuncts.length === 0 || disjuncts.some((disjunct) => disjunct.length === 0)) return undefined;
+  const [only] = disjuncts;
+  if (disjuncts.length === 1 && only) return [plainSet(only)];
+  const common = sharedSet(disjuncts);
   if (common) return [common];
-  return groupsOf(sides).map((group) => sharedSet(group) ?? plainSet(group[0] as readonly KeyUse[]));
+  return groupsOf(disjuncts).map((group) => sharedSet(group) ?? plainSet(group[0] as readonly KeyUse[]));
 }
 
 function plainSet(uses: readonly KeyUse[]): KeySet {
@@ -84,12 +84,12 @@ function plainSet(uses: readonly KeyUse[]): KeySet {
   };
 }
 
-/** Keys that all sides have come first, if one of them can lead. */
-function sharedSet(sides: readonly (readonly KeyUse[])[]): KeySet | undefined {
-  if (sides.length === 1) return undefined;
-  const all = sides.flat();
+/** Keys that all disjuncts have come first, if one of them can lead. */
+function sharedSet(disjuncts: readonly (readonly KeyUse[])[]): KeySet | undefined {
+  if (disjuncts.length === 1) return undefined;
+  const all = disjuncts.flat();
   const inAll = merged(all).filter((key) =>
-    sides.every((side) => side.some(({ text }) => text === key.text)),
+    disjuncts.every((disjunct) => disjunct.some(({ text }) => text === key.text)),
   );
   const canLead = (key: KeyUse): boolean => all.every((use) => use.text !== key.text || !use.isMissing);
   if (!inAll.some(canLead)) return undefined;
@@ -103,12 +103,12 @@ function sharedSet(sides: readonly (readonly KeyUse[])[]): KeySet | undefined {
   return { keys: [...shared, ...sorted(rest)], flavors, shared: shared.length };
 }
 
-function groupsOf(sides: readonly (readonly KeyUse[])[]): (readonly KeyUse[])[][] {
+function groupsOf(disjuncts: readonly (readonly KeyUse[])[]): (readonly KeyUse[])[][] {
   const groups: (readonly KeyUse[])[][] = [];
-  for (const side of sides) {
-    const group = groups.find((each) => sharedSet([...each, side]));
-    if (group) group.push(side);
-    else groups.push([side]);
+  for (const disjunct of disjuncts) {
+    const group = groups.find((each) => sharedSet([...each, disjunct]));
+    if (group) group.push(disjunct);
+    else groups.push([disjunct]);
   }
   return groups;
 }
@@ -133,27 +133,27 @@ function sorted(uses: readonly KeyUse[]): KeyUse[] {
   return uses.toSorted((a, b) => a.rank - b.rank || Number(a.isMissing) - Number(b.isMissing));
 }
 
-const sidesMax = 32;
+const disjunctsMax = 32;
 
-/** Converts to disjunctive normal form. An OR that would make too many sides is not expanded. */
-export function sidesOf(condition: Expression): Expression[][] {
+/** Converts to disjunctive normal form. An OR that would make too many disjuncts is not expanded. */
+export function disjunctsOf(condition: Expression): Expression[][] {
   if (condition.kind === 'logical' && condition.operator === 'or') {
-    const sides = condition.operands.flatMap(sidesOf);
-    return sides.length <= sidesMax ? sides : [[condition]];
+    const disjuncts = condition.operands.flatMap(disjunctsOf);
+    return disjuncts.length <= disjunctsMax ? disjuncts : [[condition]];
   }
-  if (condition.kind === 'logical') return combinedSides(condition.operands);
+  if (condition.kind === 'logical') return combinedDisjuncts(condition.operands);
   if (condition.kind === 'comparison' && condition.operator === '!=')
     return [[{ ...condition, operator: '<' }], [{ ...condition, operator: '>' }]];
   return [[condition]];
 }
 
-export function combinedSides(conditions: readonly Expression[]): Expression[][] {
-  let sides: Expression[][] = [[]];
+export function combinedDisjuncts(conditions: readonly Expression[]): Expression[][] {
+  let disjuncts: Expression[][] = [[]];
   for (const condition of conditions) {
-    const more = sidesOf(condition);
-    if (sides.length * more.length <= sidesMax)
-      sides = sides.flatMap((side) => more.map((each) => [...side, ...each]));
-    else sides = sides.map((side) => [...side, condition]);
+    const more = disjunctsOf(condition);
+    if (disjuncts.length * more.length <= disjunctsMax)
+      disjuncts = disjuncts.flatMap((disjunct) => more.map((each) => [...disjunct, ...each]));
+    else disjuncts = disjuncts.map((disjunct) => [...disjunct, condition]);
   }
-  return sides;
+  return disjuncts;
 }

@@ -6,7 +6,7 @@ import { replace, some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Expression, Quantified } from '../tree/query.ts';
 import { bindingsText, keyText, namePart, ofDocument, withoutBrackets } from './advice-text.ts';
-import { type KeyUse, keySetsOf, ranks, sidesOf } from './key-use.ts';
+import { disjunctsOf, type KeyUse, keySetsOf, ranks } from './key-use.ts';
 
 /** Whether the field distinguishes kinds of documents in the keyspace. */
 export type IsKind = (field: string, value: string) => boolean;
@@ -116,13 +116,13 @@ function elementKey(node: Quantified, source: Source, outer: readonly string[]):
     quantified: (inner) =>
       inner.bindings.every(({ of }) => isOwn(of)) ? elementKey(inner, source, variables) : undefined,
   };
-  const sides = sidesOf(node.satisfies).map((conjuncts) =>
+  const disjuncts = disjunctsOf(node.satisfies).map((conjuncts) =>
     conjuncts.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
   );
-  const sets = keySetsOf(sides);
+  const sets = keySetsOf(disjuncts);
   const [set] = sets ?? [];
   const [first] = set?.keys ?? [];
-  if (!set || sets?.length !== 1 || !first || (sides.length > 1 && set.shared !== set.keys.length))
+  if (!set || sets?.length !== 1 || !first || (disjuncts.length > 1 && set.shared !== set.keys.length))
     return undefined;
   const isNested = first.text.startsWith('DISTINCT ');
   if (isNested && set.keys.length > 1) return undefined;
@@ -132,7 +132,7 @@ function elementKey(node: Quantified, source: Source, outer: readonly string[]):
       : isNested
         ? `(${first.text})`
         : first.text;
-  const written = (sides[0] ?? []).map(({ text }) => text);
+  const written = (disjuncts[0] ?? []).map(({ text }) => text);
   const inOrder = set.keys.toSorted((a, b) => written.indexOf(a.text) - written.indexOf(b.text));
   const arrayTexts = node.bindings.map(({ of }) => namePart(keyText(ofDocument(of, source)), variables));
   const own = inOrder.map(({ name }) => name.replace(/^DISTINCT_/, ''));
@@ -152,7 +152,10 @@ export interface UnnestChain {
 }
 
 /** The array key for the chain and the predicates on its elements. */
-export function unnestKey({ source, steps }: UnnestChain, sides: readonly (readonly Expression[])[]): KeyUse {
+export function unnestKey(
+  { source, steps }: UnnestChain,
+  disjuncts: readonly (readonly Expression[])[],
+): KeyUse {
   const slots = new Set(steps.map((step) => step.source.slot));
   const isOwn = (node: Expression): boolean => readsAny(node, slots);
   const aliases = steps.map((step) => step.source.alias);
@@ -162,7 +165,7 @@ export function unnestKey({ source, steps }: UnnestChain, sides: readonly (reado
     textOf: (node) => keyText(node),
     nameOf: (text) => (/^`[^`]+`(\.`[^`]+`)+$/.test(text) ? namePart(text, aliases) : namePart(text)),
   };
-  const uses = sides.map((conjuncts) =>
+  const uses = disjuncts.map((conjuncts) =>
     conjuncts.map((each) => keyUseOf(each, side)).filter((each) => each !== undefined),
   );
   const shared = uses.every((each) => each.length > 0) ? (keySetsOf(uses)?.[0]?.keys ?? []) : [];

@@ -4,7 +4,7 @@ import { newObject, type Value } from '../values/value.ts';
 import type { OperatorStats } from './meter.ts';
 
 /** The first of an operator's nodes has its time; the others only pass its rows on. */
-export function counted(nodes: readonly Value[], stats: OperatorStats | undefined): Value[] {
+export function nodesWithStats(nodes: readonly Value[], stats: OperatorStats | undefined): Value[] {
   if (!stats) return [...nodes];
   return nodes.map((node, at) =>
     withStats(node as Readonly<Record<string, Value>>, at === 0 ? stats : passing(stats)),

@@ -7,7 +7,7 @@ import type { IndexScan, Operator, QueryPlan } from '../plan/operators.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Value } from '../values/value.ts';
 import { members, node, spanNode } from './explained-nodes.ts';
-import { counted } from './explained-stats.ts';
+import { nodesWithStats } from './explained-stats.ts';
 import type { OperatorStats } from './meter.ts';
 
 /** The measured time and rows of an operator; undefined: nothing was measured. */
@@ -36,11 +36,11 @@ function explainQuery({ root }: QueryPlan, statsOf: StatsOf): Value {
   // The engine sorts before it projects; published plans show the reverse order.
   let projected: Value | undefined;
   if (top.op === 'project' && isAfter(top.input.op)) {
-    [projected] = counted([projectNode(top.projection)], statsOf(top));
+    [projected] = nodesWithStats([projectNode(top.projection)], statsOf(top));
     top = top.input;
   }
   while (top.op === 'order' || top.op === 'offset' || top.op === 'limit') {
-    after.unshift(...counted(ownSteps(top, statsOf), statsOf(top)));
+    after.unshift(...nodesWithStats(ownSteps(top, statsOf), statsOf(top)));
     top = top.input;
   }
   const steps = stepsOf(top, statsOf);
@@ -81,8 +81,11 @@ function sequence(children: readonly Value[]): Value {
 /** The nodes of an operator and its inputs, in the order of processing. */
 function stepsOf(operator: Operator, statsOf: StatsOf): Value[] {
   if ('input' in operator)
-    return [...stepsOf(operator.input, statsOf), ...counted(ownSteps(operator, statsOf), statsOf(operator))];
-  return counted(sourceSteps(operator, statsOf), statsOf(operator));
+    return [
+      ...stepsOf(operator.input, statsOf),
+      ...nodesWithStats(ownSteps(operator, statsOf), statsOf(operator)),
+    ];
+  return nodesWithStats(sourceSteps(operator, statsOf), statsOf(operator));
 }
 
 function sourceSteps(operator: Exclude<Operator, { input: Operator }>, statsOf: StatsOf): Value[] {
@@ -319,7 +322,7 @@ export function explainChange(
 ): Value {
   const steps = changeSteps(plan, statsOf);
   const last = steps.pop() as Value;
-  steps.push(...counted([last], statsOf(plan)));
+  steps.push(...nodesWithStats([last], statsOf(plan)));
   steps.push(plan.returning ? projectNode(plan.returning) : node('Discard'));
   return withSubqueries(sequence(steps), subqueries, statsOf);
 }

@@ -8,7 +8,7 @@ import { MemoryDisk } from '../../disk/memory-engine.ts';
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const start = (disk: MemoryDisk) => new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
 
-async function work(b: BucketUnderTest, ms = 20): Promise<void> {
+async function runBackground(b: BucketUnderTest, ms = 20): Promise<void> {
   for (let i = 0; i < 5; i++) {
     b.tick(ms);
     await new Promise((resolve) => setImmediate(resolve));
@@ -19,12 +19,12 @@ test('a full disk causes temporary failures, loses nothing, and is written to ag
   const disk = new MemoryDisk();
   const b = await start(disk);
   b.store('before');
-  await work(b);
+  await runBackground(b);
   disk.isFull = true;
   for (let vb = 0; vb < 8; vb++) assert.equal(b.store(`k${vb}`, { vb }), Status.success);
   assert.equal(b.store('durable', { vb: 9, durability: DurabilityLevel.persistToMajority }), Status.success);
   const token = b.result.pending;
-  await work(b);
+  await runBackground(b);
   assert.match(b.bucket.writeFailure ?? '', /no space/);
   assert.equal(b.store('new'), Status.temporaryFailure);
   assert.equal(b.remove('before'), Status.temporaryFailure);
@@ -32,7 +32,7 @@ test('a full disk causes temporary failures, loses nothing, and is written to ag
   assert.equal(b.bucket.documents.persistedSeqno(3), 0);
   assert.equal(b.resolved.has(token), false);
   disk.isFull = false;
-  await work(b, 600);
+  await runBackground(b, 600);
   assert.equal(b.bucket.writeFailure, null);
   assert.equal(b.resolved.get(token), Status.success);
   assert.equal(b.store('new'), Status.success);
@@ -46,10 +46,10 @@ test('a stop while the disk is full completes, and the next start knows that cha
   const disk = new MemoryDisk();
   const b = await start(disk);
   b.store('before');
-  await work(b);
+  await runBackground(b);
   disk.isFull = true;
   b.store('lost');
-  await work(b);
+  await runBackground(b);
   await b.bucket.stop();
   disk.isFull = false;
   const { opened } = await disk.engine().open(files);
@@ -62,12 +62,12 @@ test('a commit that fails for another reason while the disk is full ends writing
   const b = await start(disk);
   disk.isFull = true;
   b.store('k');
-  await work(b);
+  await runBackground(b);
   disk.isFull = false;
   disk.failNextCommit('fsync failed');
-  await work(b, 600);
+  await runBackground(b, 600);
   assert.match(b.bucket.writeFailure ?? '', /fsync failed/);
-  await work(b, 600);
+  await runBackground(b, 600);
   assert.equal(b.store('k'), Status.temporaryFailure);
   assert.equal(b.find('k'), Status.success);
 });

@@ -113,7 +113,7 @@ export class Flusher {
   /** Called when a client polls how far this vbucket is persisted: the vbucket is written at once. */
   writeSoon(row: number): void {
     const file = this.files[fileOf(row, this.files.length)] as FileState;
-    if (!file.isUrgent && this.options.cutter.isNeeded(row)) this.commitSoon(file);
+    if (!file.isUrgent && this.options.cutter.hasChanges(row)) this.commitSoon(file);
   }
 
   resume(): void {
@@ -235,9 +235,9 @@ export class Flusher {
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const row = rows[file.cursor] as number;
-      if (cutter.isNeeded(row)) taken.push({ row, seqno: cutter.take(row, writer, limitBytes) });
+      if (cutter.hasChanges(row)) taken.push({ row, seqno: cutter.take(row, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
-      if (cutter.isNeeded(row) && writer.bytes >= limitBytes) break;
+      if (cutter.hasChanges(row) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % rows.length;
       remaining--;
     }
@@ -301,7 +301,7 @@ export class Flusher {
   }
 
   private hasDirty(file: FileState): boolean {
-    return file.failure === null && file.rows.some((row) => this.options.cutter.isNeeded(row));
+    return file.failure === null && file.rows.some((row) => this.options.cutter.hasChanges(row));
   }
 
   private hasWork(file: FileState): boolean {

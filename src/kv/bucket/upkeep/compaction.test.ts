@@ -6,7 +6,7 @@ import { MemoryDisk } from '../../disk/memory-engine.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 
-async function work(b: BucketUnderTest): Promise<void> {
+async function runBackground(b: BucketUnderTest): Promise<void> {
   for (let i = 0; i < 40; i++) {
     b.tick(20);
     await new Promise((resolve) => setImmediate(resolve));
@@ -23,10 +23,10 @@ for (const kind of ['on disk', 'in memory'] as const) {
     const purgeBeforeSeconds = b.seconds - 10;
     for (const key of ['new', 'again']) b.store(key);
     b.remove('new');
-    await work(b);
+    await runBackground(b);
     b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds });
     assert.deepEqual(b.bucket.compaction.progress, { origin: 'bucket', done: 0, total: 4 });
-    await work(b);
+    await runBackground(b);
     assert.equal(b.bucket.compaction.progress, null);
     assert.equal(b.findAny('old'), Status.keyNotFound);
     for (const key of ['new', 'again', 'live']) assert.equal(b.findAny(key), Status.success, key);
@@ -35,7 +35,7 @@ for (const kind of ['on disk', 'in memory'] as const) {
     assert.equal(b.find('old'), Status.success);
     assert.ok(b.view.rev > 2, 'a revision is not used twice');
     b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
-    await work(b);
+    await runBackground(b);
     assert.equal(b.bucket.stats().tombstones, 0);
     await b.bucket.stop();
   });
@@ -46,9 +46,9 @@ test('purged tombstones stay purged over a restart, with the purge seqno', async
   const first = await new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
   first.store('k');
   first.remove('k');
-  await work(first);
+  await runBackground(first);
   first.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
-  await work(first);
+  await runBackground(first);
   first.store('other');
   await first.bucket.stop();
   const opened = await disk.engine().open(files);
@@ -63,17 +63,17 @@ test('a purge of everything follows a compaction under way; a cancellation names
   const b = await new BucketUnderTest({ storage: { disk: disk.engine(), files } }).start();
   b.store('k');
   b.remove('k');
-  await work(b);
+  await runBackground(b);
   b.bucket.compaction.begin({ origin: 'databases', purgeBeforeSeconds: 0 });
   b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 0 });
   b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
   b.bucket.compaction.cancel('automatic');
-  await work(b);
+  await runBackground(b);
   assert.equal(b.bucket.stats().tombstones, 0);
   b.remove('k');
   b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
   b.bucket.compaction.cancel('bucket');
-  await work(b);
+  await runBackground(b);
   assert.equal(b.bucket.compaction.progress, null);
   await b.bucket.stop();
   b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
@@ -89,11 +89,11 @@ test('a purge of tombstones of dropped collections does not change the count of 
   const b = await new BucketUnderTest({ storage, manifest: manifestOf('1', '0', '8') }).start();
   b.store('8:dropped');
   b.bucket.applyManifest(manifestOf('2', '0'));
-  await work(b);
+  await runBackground(b);
   b.store('k');
   b.remove('k');
   b.bucket.compaction.begin({ origin: 'bucket', purgeBeforeSeconds: 'all' });
-  await work(b);
+  await runBackground(b);
   assert.equal(b.findAny('k'), Status.success, 'it was not on disk yet');
   assert.equal(b.bucket.stats().tombstones, 1);
   await b.bucket.stop();

@@ -108,8 +108,8 @@ export class FileCopy {
     this.purged = new Map(options.state?.purged.map((entry) => [entry.vb, entry]));
     this.waiting = options.state ? [] : this.vbuckets().map(([vb]) => vb);
     this.rowsTotal = this.number('rowCount') ?? 0;
-    const isNeeded = this.number('anyOld', options.purgeBeforeSeconds) === 1;
-    this.purgeBeforeSeconds = isNeeded ? options.purgeBeforeSeconds : 0;
+    const hasOldTombstones = this.number('anyOld', options.purgeBeforeSeconds) === 1;
+    this.purgeBeforeSeconds = hasOldTombstones ? options.purgeBeforeSeconds : 0;
   }
 
   /** Copies one page. */

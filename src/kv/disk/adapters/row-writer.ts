@@ -19,7 +19,7 @@ export class RowWriter {
   /** While no value is in `big`, replacing a row need not check for an old value there. */
   private anyBig: boolean;
 
-  /** By vbucket, from when the file was opened. A cut that was encoded before its bucket was notified of a compaction has an older one. */
+  /** The minimum of each vbucket, from when the file was opened: a cut from before a compaction may still have an older one. */
   private readonly purgeSeqnos: Map<number, number>;
 
   constructor(db: DatabaseSync, vbuckets: readonly VbucketRecord[]) {

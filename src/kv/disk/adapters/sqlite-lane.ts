@@ -59,12 +59,12 @@ export class SqliteLane {
 
   /** Returns which files to open. Throws, naming the folder, when its contents are not understood; nothing is changed then. */
   prepare(files: BucketFiles): DataFileSpec[] {
-    return named(files, () => prepareFolder(files));
+    return asDamage(files, () => prepareFolder(files));
   }
 
   /** As `prepare`, with empty files. All lanes must have closed the bucket's files before. */
   renew(files: BucketFiles): DataFileSpec[] {
-    return named(files, () => renewFolder(files));
+    return asDamage(files, () => renewFolder(files));
   }
 
   open(specs: readonly DataFileSpec[]): OpenResult {
@@ -298,7 +298,8 @@ function checkRoom(path: string, dataBytes: number): void {
 
 const mib = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
 
-function named<T>(files: BucketFiles, act: () => T): T {
+/** An error of the folder becomes a DamagedFileError that names `files.json`. */
+function asDamage<T>(files: BucketFiles, act: () => T): T {
   try {
     return act();
   } catch (error) {

@@ -10,7 +10,7 @@ import { loaded } from '../../../../test/support/cuts.ts';
 import { aSeed } from '../../../../test/support/random.ts';
 import { sqliteEngine } from '../adapters/sqlite-engine.ts';
 
-const program = new URL('../../../../test/support/committing.ts', import.meta.url).pathname;
+const program = new URL('../../../../test/support/commit-until-killed.ts', import.meta.url).pathname;
 const bucketUuid = 'e'.repeat(32);
 
 /** Runs the program until `commits` were acknowledged, kills it, and returns the last acknowledged round of each file. */

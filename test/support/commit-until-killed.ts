@@ -1,5 +1,5 @@
-// A program for kill tests: opens the bucket in the given folder, prints the number of each
-// acknowledged commit, and continues until it is killed. Arguments: folder, first round of each file.
+// A program for kill tests: opens the bucket in the given folder, prints the file and the round of
+// each acknowledged commit, and continues until it is killed. Arguments: folder, first round of each file.
 import { writeSync } from 'node:fs';
 import { workerDiskEngine } from '#kv/disk/hosts/worker-engine.ts';
 import { cutsOf } from './cuts.ts';

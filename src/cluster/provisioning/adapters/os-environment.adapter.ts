@@ -6,12 +6,12 @@ import { access, mkdir, realpath, stat } from 'node:fs/promises';
 import { createServer, isIP } from 'node:net';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { Family } from '../../config/cluster-state.ts';
-import type { NodeSurroundings } from '../node-setup.service.ts';
+import type { HostEnvironment } from '../node-setup.service.ts';
 
 /** A node that listens on all addresses is reachable at any of them. */
 const allAddresses = ['0.0.0.0', '::'];
 
-export class Surroundings implements NodeSurroundings {
+export class OsEnvironment implements HostEnvironment {
   readonly #listenHost: string;
   readonly families: readonly Family[];
 

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Surroundings } from './surroundings.adapter.ts';
+import { OsEnvironment } from './os-environment.adapter.ts';
 
-const surroundings = new Surroundings('127.0.0.1');
+const environment = new OsEnvironment('127.0.0.1');
 
 function scratch(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'divan-folders-'));
@@ -15,29 +15,29 @@ function scratch(): Disposable & { path: string } {
 test('creates a folder with its parents', async () => {
   using folder = scratch();
   const deep = join(folder.path, 'a', 'b', 'c');
-  assert.equal(await surroundings.usableFolder(deep), true);
+  assert.equal(await environment.usableFolder(deep), true);
   assert.equal(statSync(deep).isDirectory(), true);
-  assert.equal(await surroundings.usableFolder(deep), true);
+  assert.equal(await environment.usableFolder(deep), true);
 });
 
 test('refuses files and paths below files', async () => {
   using folder = scratch();
   const file = join(folder.path, 'file');
   writeFileSync(file, '');
-  assert.equal(await surroundings.usableFolder(file), false);
-  assert.equal(await surroundings.usableFolder(join(file, 'below')), false);
+  assert.equal(await environment.usableFolder(file), false);
+  assert.equal(await environment.usableFolder(join(file, 'below')), false);
 });
 
 test('refuses folders below one that denies new entries, at once', {
   skip: process.platform !== 'linux' && 'there is no /proc',
   timeout: 5_000,
 }, async () => {
-  assert.equal(await surroundings.usableFolder('/proc/divan/index'), false);
+  assert.equal(await environment.usableFolder('/proc/divan/index'), false);
 });
 
 test('refuses paths that are invalid for the system', async () => {
-  assert.equal(await surroundings.usableFolder(`/${'a/'.repeat(100_000)}`), false);
-  assert.equal(await surroundings.usableFolder('/tmp/nul\0byte'), false);
+  assert.equal(await environment.usableFolder(`/${'a/'.repeat(100_000)}`), false);
+  assert.equal(await environment.usableFolder('/tmp/nul\0byte'), false);
 });
 
 test('follows links of the existing part of a path, and keeps the rest as written', async () => {
@@ -46,17 +46,17 @@ test('follows links of the existing part of a path, and keeps the rest as writte
   mkdirSync(join(real, 'there'));
   symlinkSync(join(real, 'there'), join(real, 'link'));
   symlinkSync(join(real, 'ring'), join(real, 'ring'));
-  const physical = (...path: string[]) => surroundings.physicalPath(join(real, ...path));
+  const physical = (...path: string[]) => environment.physicalPath(join(real, ...path));
   assert.equal(await physical('link'), join(real, 'there'));
   assert.equal(await physical('link', 'not', 'yet/'), join(real, 'there', 'not', 'yet'));
   assert.equal(await physical('ring', 'below'), join(real, 'ring', 'below'));
-  assert.equal(await surroundings.physicalPath('/no-such-folder/at-all'), '/no-such-folder/at-all');
+  assert.equal(await environment.physicalPath('/no-such-folder/at-all'), '/no-such-folder/at-all');
   const long = `/${'a/'.repeat(100_000)}`;
-  assert.equal(await surroundings.physicalPath(long), long.slice(0, -1));
+  assert.equal(await environment.physicalPath(long), long.slice(0, -1));
 });
 
 test('has a loopback address of its own if it listens on one that nodes do not share', () => {
-  const own = (listenHost: string, name: string) => new Surroundings(listenHost).isOwnLoopback(name);
+  const own = (listenHost: string, name: string) => new OsEnvironment(listenHost).isOwnLoopback(name);
   assert.equal(own('127.64.1.2', '127.64.1.2'), true);
   assert.equal(own('127.64.1.2', '127.64.1.3'), false);
   assert.equal(own('127.0.0.1', '127.0.0.1'), false);
@@ -65,7 +65,7 @@ test('has a loopback address of its own if it listens on one that nodes do not s
 });
 
 test('refuses the name of a node unless it resolves to an address that the node listens on', async () => {
-  const loopback = new Surroundings('127.0.0.1');
+  const loopback = new OsEnvironment('127.0.0.1');
   assert.equal(await loopback.nameProblem('127.0.0.1'), null);
   assert.equal(await loopback.nameProblem('localhost'), null);
   const elsewhere = await loopback.nameProblem('127.0.0.2');
@@ -78,11 +78,11 @@ test('refuses the name of a node unless it resolves to an address that the node 
     (await loopback.nameProblem('0.0.0.0')) ?? '',
     /not allowed: this node listens on 127.0.0.1 only/,
   );
-  assert.equal(await new Surroundings('0.0.0.0').nameProblem('127.0.0.1'), null);
+  assert.equal(await new OsEnvironment('0.0.0.0').nameProblem('127.0.0.1'), null);
 });
 
 test('refuses a malformed host name as the name of a node', async () => {
-  const surroundings = new Surroundings('0.0.0.0');
-  assert.match((await surroundings.nameProblem('a b')) ?? '', /neither an address nor a domain name/);
-  assert.match((await surroundings.nameProblem('no-such-host.invalid')) ?? '', /^Unable to resolve/);
+  const environment = new OsEnvironment('0.0.0.0');
+  assert.match((await environment.nameProblem('a b')) ?? '', /neither an address nor a domain name/);
+  assert.match((await environment.nameProblem('no-such-host.invalid')) ?? '', /^Unable to resolve/);
 });
