@@ -5,7 +5,7 @@ import { DurabilityLevel } from '#kv/data/documents.ts';
 import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
-import { ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+import { type ReplicatedNode as Node, ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
 
 const majority = { durability: DurabilityLevel.majority } as const;
 
@@ -80,4 +80,30 @@ test('the set falls below a majority only once the disk of the active has what w
   await clock.run(2_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 1);
   for (const node of [a, b]) node.crash();
+});
+
+test('a new active serves nothing that one of its members lacks', async (t) => {
+  const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
+  const { clock, links, map } = cluster;
+  const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
+  await clock.run(4_000);
+  const members = async () => (await map.shards())[0]?.inSync?.map(([position]) => position) ?? [];
+  const [a, heir, late] = nodes as [Node, Node, Node];
+  links.cut(a.name, late.name);
+  assert.equal(a.store('k', 0), Status.success);
+  await clock.run(20);
+  a.crash();
+  // When the node comes back without its memory, the member that it reaches is promoted at once; the other needs some time to get
+  // what it lacks.
+  links.cut(late.name, a.name);
+  links.delayMaxMs = 400;
+  const again = await cluster.start(a.name, 'another');
+  const isServed = (): boolean => heir.bucket.documents.isActive(0) && typeof heir.read('k', 0) === 'string';
+  while (!isServed()) {
+    assert.ok(clock.monotonicMs() < 60_000, 'the next member serves');
+    await clock.run(1);
+  }
+  const isMember = (await members()).includes(nodes.indexOf(late));
+  assert.ok(!isMember || late.read('k', 0) === heir.read('k', 0), 'it may be promoted next');
+  for (const node of [again, heir, late]) node.crash();
 });
