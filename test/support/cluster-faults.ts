@@ -19,6 +19,11 @@ export interface FaultScene {
 export type Fault = (scene: FaultScene) => Promise<() => Promise<void>>;
 
 const anyNode = (random: Random): number => random(clusterSize);
+/**
+ * Not the founder, which has the configuration: another node cannot fail it over, and where it went back to an older configuration, the
+ * others follow it no longer.
+ */
+const anyFollower = (random: Random): number => 1 + random(clusterSize - 1);
 const others = (node: number): number[] => [0, 1, 2].filter((other) => other !== node);
 const isolate = ({ network }: MachineCluster, alone: number): void => {
   for (const other of others(alone)) {
@@ -43,12 +48,12 @@ interface Failure {
 
 /**
  * The other nodes serve the shards of the failed one before it comes back, and clients write there: what the failed one still answers is
- * old then. The founder cannot be failed over while it has the configuration.
+ * old then.
  */
 const failover =
   ({ begin, end }: Failure): Fault =>
   async ({ cluster, random, writtenAnew }) => {
-    const at = 1 + random(clusterSize - 1);
+    const at = anyFollower(random);
     const by = others(at)[random(clusterSize - 1)] as number;
     const recoveryType = random(2) === 0 ? 'delta' : 'full';
     await begin(cluster, at);
@@ -113,7 +118,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     return async () => machine.freeDisk();
   },
   'older data folder put back': async ({ cluster, random, writtenAnew }) => {
-    const at = anyNode(random);
+    const at = anyFollower(random);
     const signal = random(2) === 0 ? 'SIGKILL' : 'SIGTERM';
     await cluster.node(at).stop(signal);
     cluster.machine(at).keepFolder();
