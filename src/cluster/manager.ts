@@ -212,7 +212,7 @@ function createFeatures(options: ClusterManagerOptions) {
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
   const between = nodesOf(options, view);
-  const { interNode, nodeCertificates, founderChange } = between;
+  const { interNode, nodeCertificates, founderChange, founderHandover } = between;
   view.whenRemoved(() => options.membership?.leave());
   const listening = new Listening({ view, security: security.service, nodeCertificates });
   const data = new Agent({
@@ -266,7 +266,7 @@ function createFeatures(options: ClusterManagerOptions) {
   const functions = new FunctionsService({ ...options, view });
   return {
     ...{ view, policy, users, ldap, security, clients, listening, data, interNode, nodeCertificates },
-    ...{ product, nodeFigures, snapshots, orchestration, founderChange },
+    ...{ product, nodeFigures, snapshots, orchestration, founderChange, founderHandover },
     abandonedJoins: between.abandonedJoins,
     ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
     certificates: { ...certificates, ready: readiness() },

@@ -4,6 +4,8 @@ import { answerForData } from './buckets/every-node.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import type { ClusterView } from './config/cluster-view.ts';
 import { FounderChange } from './founder/founder-change.ts';
+import { FounderHandover } from './founder/founder-handover.ts';
+import type { JoinNote } from './joining/join-messages.ts';
 import { noMembership, noNet } from './joining/no-membership.ts';
 import { AbandonedJoins } from './joining/remove-node.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
@@ -20,18 +22,21 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
     isFounder: () => membership.isFounder,
   });
   const { peers } = interNode;
-  const founderChange = new FounderChange({
+  const change = {
     ...{ ...options, view, peers, founding: membership.founding },
-    noteFor(founder) {
+    noteFor(founder: JoinNote['founder']): JoinNote | null {
       const credentials = nodeCertificates.own();
       if (credentials === null) return null;
       const clusterKey = Buffer.from(membership.clusterKey()).toString('base64');
       return { clusterUuid: view.cluster.uuid, clusterKey, founder, credentials };
     },
-  });
+  };
+  const founderChange = new FounderChange(change);
+  const stopServing = () => interNode.stopServing();
+  const founderHandover = new FounderHandover({ ...change, change: founderChange, stopServing });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
   return {
-    ...{ nodeCertificates, interNode, founderChange, nodeTls: nodeTlsOf(nodeCertificates) },
+    ...{ nodeCertificates, interNode, founderChange, founderHandover, nodeTls: nodeTlsOf(nodeCertificates) },
     abandonedJoins: new AbandonedJoins({
       ...{ ...options, view },
       cluster: new ClusterStore(options.store, options.identity.nodeId),

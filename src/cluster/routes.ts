@@ -35,6 +35,7 @@ import { documentRoutes } from './documents/documents.routes.ts';
 import { type DataPortAccess, DocumentsService } from './documents/documents.service.ts';
 import { NetworkService } from './encryption/network.service.ts';
 import type { FounderChange } from './founder/founder-change.ts';
+import type { FounderHandover } from './founder/founder-handover.ts';
 import type { IndexNodes } from './indexes/index-nodes.ts';
 import { indexRoutes } from './indexes/indexes.routes.ts';
 import type { IndexesService } from './indexes/indexes.service.ts';
@@ -74,6 +75,7 @@ export interface ClusterParts
   extends Pick<ClusterManagerOptions, 'membership' | 'net' | 'callRemote' | 'portProblem' | 'log'> {
   interNode: InterNode;
   founderChange: FounderChange;
+  founderHandover: FounderHandover;
   orchestration: Orchestration;
   snapshots: NodeSnapshots;
   nodeFigures: NodeFigures;

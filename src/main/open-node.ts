@@ -5,6 +5,7 @@ import type { NodeMembership } from '#cluster/joining/join-messages.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { SwitchingConfigStore } from '#replog/switching-config-store.ts';
@@ -26,7 +27,8 @@ export interface FolderParts {
 }
 
 /** The configuration of a node, and how it comes to be stored here. */
-interface OpenedConfiguration extends Pick<OpenedNode, 'store' | 'mirror' | 'takeOver' | 'description'> {}
+interface OpenedConfiguration
+  extends Pick<OpenedNode, 'store' | 'switching' | 'mirror' | 'takeOver' | 'handOver' | 'description'> {}
 
 /** Completes a recorded join or removal first. Calls `lost` when the data service ends. */
 export async function openNode(
@@ -87,33 +89,51 @@ async function configurationOf(parts: FolderParts, options: NodeOptions): Promis
     file.setOwnStoreAside();
     const { openMemberConfiguration } = await import('./open-member-configuration.ts');
     const opened = await openMemberConfiguration(file, options['operator-address'], log);
-    if (opened !== null) return switching(parts, opened);
+    if (opened !== null) return changing(parts, options, opened);
     file.complete();
     log.warn('node.removed');
     process.stderr.write('divan: the cluster removed this node, which starts as a new one\n');
   }
   if (!isNatsText(options.engine)) {
     const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
-    return { store, mirror: null, takeOver: cannotTakeOver, description: null };
+    return changing(parts, options, { mirror: null, own: store, description: null });
   }
   const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
   const opened = await openNatsConfiguration(folder, options, log);
-  return { ...opened, mirror: null, takeOver: cannotTakeOver };
+  return { ...opened, mirror: null, switching: null, takeOver: hasNoFounder, handOver: hasNoFounder };
 }
 
-const cannotTakeOver = (): Promise<void> =>
+const hasNoFounder = (): Promise<void> =>
   Promise.reject(new Error('this node is no member of a cluster with a founder'));
 
-/** The configuration of a member, which can take it over. Once the membership file says so, the node is the founder, also after a crash. */
-function switching(
-  { folder, reserve, held }: FolderParts,
-  { mirror, description }: { mirror: MirroredConfigStore; description: string },
+/** What a node's configuration is when it opens: a mirror of the founder's, or its own store. */
+type FirstConfiguration =
+  | { mirror: MirroredConfigStore; description: string }
+  | { mirror: null; own: ConfigStore; description: null };
+
+/**
+ * A configuration that the node can take over and hand over while it runs. The membership file decides, also after a crash, whether it is
+ * the founder.
+ */
+function changing(
+  { folder, reserve, held, log }: FolderParts,
+  options: NodeOptions,
+  first: FirstConfiguration,
 ): OpenedConfiguration {
-  const store = new SwitchingConfigStore(mirror);
+  const file = new MembershipFile(folder.path);
+  const store = new SwitchingConfigStore(first.mirror ?? first.own);
   const opened: OpenedConfiguration = {
-    ...{ store, mirror, description },
+    ...{ store, switching: store, mirror: first.mirror, description: first.description },
+    async handOver(note, epoch) {
+      file.write({ ...note, epoch, state: 'member' });
+      const { openMemberConfiguration } = await import('./open-member-configuration.ts');
+      const next = await openMemberConfiguration(file, options['operator-address'], log);
+      if (next === null) throw new Error('the cluster removed this node');
+      opened.mirror = next.mirror;
+      await store.switchTo(next.mirror);
+      file.setOwnStoreAside();
+    },
     async takeOver(content) {
-      const file = new MembershipFile(folder.path);
       const { writeConfigFile } = await import('#replog/mirror/config-copy.adapter.ts');
       writeConfigFile(configurationPath(folder.path), content);
       const own = openConfiguration(folder.path, { spareRoom: reserve, guard: held.place });

@@ -9,6 +9,7 @@ import type { ConfigStore } from '#replog/config-store.ts';
 import type { StoreContent } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
+import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { MembershipFile } from './membership-file.ts';
 import type { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
@@ -23,6 +24,10 @@ export interface OpenedNode {
   mirror: MirroredConfigStore | null;
   /** Stores this configuration in the data folder, and uses it from now on. */
   takeOver(content: StoreContent): Promise<void>;
+  /** On a founder: its store, which makes no changes while it is handed over. Null on NATS. */
+  switching: SwitchingConfigStore | null;
+  /** Follows the founder of that note from now on. */
+  handOver(note: JoinNote, epoch: number): Promise<void>;
 }
 
 export interface RunningNodeDeps {
@@ -47,6 +52,7 @@ export class RunningNode {
   #current: OpenedNode | null = null;
   #restarting: Promise<void> | null = null;
   #isStopped = false;
+  #hasHandedOver = false;
 
   constructor(deps: RunningNodeDeps) {
     this.#deps = deps;
@@ -55,6 +61,7 @@ export class RunningNode {
   }
 
   async open(): Promise<OpenedNode> {
+    this.#hasHandedOver = false;
     this.#current = await this.#deps.open(this.#options, this.#membership());
     return this.#current;
   }
@@ -114,7 +121,10 @@ export class RunningNode {
       get mirror() {
         return current()?.mirror ?? null;
       },
-      takeOver: (content) => (this.#current as OpenedNode).takeOver(content),
+      takeOver: (content) => {
+        this.#hasHandedOver = false;
+        return (this.#current as OpenedNode).takeOver(content);
+      },
       follow: (founder, epoch) => {
         const membership = this.#file.read();
         if (membership?.state !== 'member') return;
@@ -125,6 +135,30 @@ export class RunningNode {
         // Nothing more of the founder before counts; the connection to it ends.
         this.#current?.mirror?.fence();
         this.#current?.mirror?.retry();
+      },
+      pause: async () => {
+        const { switching = null, mirror = null } = this.#current ?? {};
+        if (switching === null || mirror !== null) return null;
+        switching.hold();
+        const records = (await switching.list('')).map(({ key, value, revision }) => ({
+          ...{ key, json: JSON.stringify(value), revision, writes: null },
+        }));
+        return { revision: switching.revision(), records };
+      },
+      resume: () => {
+        if (!this.#hasHandedOver) this.#current?.switching?.release();
+      },
+      handOver: async (note, epoch) => {
+        // The next founder has it: whatever fails now, this node changes nothing in its own store any more.
+        this.#hasHandedOver = true;
+        try {
+          await this.#current?.handOver(note, epoch);
+          this.#current?.switching?.release();
+        } catch (error) {
+          this.#deps.log.error('founder.not_followed', { reason: (error as Error).message });
+          this.#restartSoon();
+        }
+        this.#deps.log.info('founder.handed_over', { founder: note.founder.nodeId });
       },
       yieldTo: (note) => {
         this.#file.write({ ...note, state: 'member' });

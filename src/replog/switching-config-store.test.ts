@@ -11,6 +11,21 @@ configStoreSuite('one that another can replace', {
   },
 });
 
+it('makes changes that were requested while it was held after its release, in the store that it has then', async () => {
+  const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
+  const store = new SwitchingConfigStore(before);
+  store.hold();
+  const put = store.put('a', 1, 0);
+  const removed = store.delete('b', 1);
+  assert.deepEqual([await before.get('a'), store.revision()], [null, 0]);
+  await after.put('b', 1, 0);
+  await store.switchTo(after);
+  assert.equal(await after.get('a'), null);
+  store.release();
+  assert.deepEqual([await put, await removed], [2, true]);
+  assert.equal((await after.get('a'))?.value, 1);
+});
+
 it('shows watchers what another store has when it takes its place, and changes that one from then on', async () => {
   const [before, after] = [new MemoryConfigStore(), new MemoryConfigStore()];
   await before.put('a', 1, 0);

@@ -1,8 +1,12 @@
 // A configuration store that another one can replace while the node runs: a member that becomes the founder has its store on its own disk
-// from then on. Watchers get what the new store has, and null for keys that it lacks.
+// from then on, and a founder that hands it over follows the next one. Watchers get what the new store has, and null for keys that it lacks.
+import { UnavailableError } from '#base/unavailable-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ChangeOptions, ConfigStore, Entry } from './config-store.ts';
+
+/** Longer than an orderly change of the founder takes. */
+const heldMs = 10_000;
 
 interface Watcher {
   readonly prefix: string;
@@ -15,9 +19,21 @@ interface Watcher {
 export class SwitchingConfigStore implements ConfigStore {
   #current: ConfigStore;
   readonly #watchers = new Set<Watcher>();
+  /** Changes wait for it; null: they are made at once. */
+  #held: PromiseWithResolvers<void> | null = null;
 
   constructor(first: ConfigStore) {
     this.#current = first;
+  }
+
+  /** Makes no change until `release`; those that are requested wait, for a limited time. */
+  hold(): void {
+    this.#held ??= Promise.withResolvers();
+  }
+
+  release(): void {
+    this.#held?.resolve();
+    this.#held = null;
   }
 
   /** Uses this store from now on and closes the one before. */
@@ -49,11 +65,14 @@ export class SwitchingConfigStore implements ConfigStore {
   }
 
   put<T>(key: string, value: T, expectedRevision: number, options?: ChangeOptions): Promise<number | null> {
-    return this.#current.put(key, value, expectedRevision, options);
+    // Without a pause where nothing is held: a store that is served must write before this returns.
+    if (this.#held === null) return this.#current.put(key, value, expectedRevision, options);
+    return this.#unheld().then(() => this.put(key, value, expectedRevision, options));
   }
 
   delete(key: string, expectedRevision: number): Promise<boolean> {
-    return this.#current.delete(key, expectedRevision);
+    if (this.#held === null) return this.#current.delete(key, expectedRevision);
+    return this.#unheld().then(() => this.delete(key, expectedRevision));
   }
 
   async watch(prefix: string, changed: Watcher['changed']): Promise<{ stop(): void }> {
@@ -75,6 +94,16 @@ export class SwitchingConfigStore implements ConfigStore {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#watchers.clear();
     await this.#current[Symbol.asyncDispose]();
+  }
+
+  async #unheld(): Promise<void> {
+    const late = Promise.withResolvers<never>();
+    const timer = this.pace.clock.after(heldMs, () =>
+      late.reject(
+        new UnavailableError('Nothing was changed: another node is taking the configuration over.'),
+      ),
+    );
+    await Promise.race([this.#held?.promise, late.promise]).finally(() => timer.cancel());
   }
 
   async #watch(watcher: Watcher): Promise<void> {

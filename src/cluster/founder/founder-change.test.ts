@@ -90,6 +90,9 @@ class Member {
         own.followed.push(`${founder.nodeId[0]} in ${epoch}`);
         own.head = { ...own.head, epoch, founder: founder.nodeId };
       },
+      pause: async () => null,
+      resume: () => {},
+      handOver: async () => {},
       yieldTo: (note) => (own.yielded = note.founder.nodeId),
     };
     this.change = new FounderChange({

@@ -68,6 +68,8 @@ export class FounderChange {
   /** The claim of this node is written: it can no longer be withdrawn. */
   #isTakingOver = false;
   #isYielding = false;
+  /** This node hands the configuration over in order, and learns of the next founder by its answer. */
+  isHandingOver = false;
 
   constructor(deps: FounderChangeDeps) {
     this.#deps = deps;
@@ -87,6 +89,11 @@ export class FounderChange {
     return { identity: uuid, revision: 0, epoch: view.revisionEpoch, founder, ...head };
   }
 
+  /** A member is taking the configuration over from a lost founder. */
+  get isBusy(): boolean {
+    return this.#activeGrant() !== null;
+  }
+
   /** Another node stores the configuration, and cannot be used now. */
   get isFounderAway(): boolean {
     return (this.#deps.founding?.mirror?.problem ?? null) !== null;
@@ -103,7 +110,7 @@ export class FounderChange {
   /** Follows a later founder than this node's; a founder yields to it. */
   noticed(notice: FounderNotice | null | undefined): void {
     const { founding, log } = this.#deps;
-    if (!notice || founding === null || this.#isYielding) return;
+    if (!notice || founding === null || this.#isYielding || this.isHandingOver) return;
     const { epoch, founder } = notice;
     if (!supersedes({ epoch, founder: founder.nodeId }, this.head)) return;
     if (founding.mirror !== null) {
@@ -147,7 +154,7 @@ export class FounderChange {
       this.#isTakingOver = false;
     }
     this.#grant = null;
-    this.#announce();
+    this.announce();
   }
 
   /** Resolves once the members that count have promised to follow this node in that epoch. */
@@ -239,7 +246,7 @@ export class FounderChange {
   }
 
   /** Nodes that cannot be reached now learn it by heartbeats. */
-  #announce(): void {
+  announce(): void {
     const { peers, view, identity } = this.#deps;
     const notice = this.noticeFor({ epoch: 0 });
     for (const { uuid } of view.cluster.nodes)

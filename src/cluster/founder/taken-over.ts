@@ -34,6 +34,18 @@ export function takenOver({ revision, records }: StoreContent, change: TakeOver)
   return { revision: begin + changed.length, records: changed };
 }
 
+/** The configuration as its founder hands it over: nothing but the founder and the epoch changes. */
+export function handedOver({ revision, records }: StoreContent, to: string): StoreContent {
+  const next = revision + 1;
+  const changed = records.map((record) => {
+    if (record.key !== clusterKey) return record;
+    const state = JSON.parse(record.json as string) as ClusterState;
+    const after: ClusterState = { ...state, founder: to, revEpoch: (state.revEpoch ?? 1) + 1 };
+    return { ...record, json: JSON.stringify(after), revision: next };
+  });
+  return { revision: next, records: changed };
+}
+
 function valueAfter(key: string, value: unknown, change: TakeOver): unknown {
   if (key === clusterKey) return clusterAfter(value as ClusterState, change);
   if (key === orchestratorKey) return orchestratorAfter(value as OrchestratorState, change);

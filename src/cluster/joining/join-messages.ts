@@ -68,6 +68,11 @@ export interface Founding {
   takeOver(state: StoreContent): Promise<void>;
   /** Follows that founder from now on, durably. */
   follow(founder: NodeAddress, epoch: number): void;
+  /** This founder makes no change until `resume`, or until it handed its configuration over. Returns all of it; null: it cannot. */
+  pause(): Promise<StoreContent | null>;
+  resume(): void;
+  /** Follows another founder, durably, instead of storing the configuration; documents are served meanwhile. */
+  handOver(note: JoinNote, epoch: number): Promise<void>;
   /** Becomes a member of another founder's cluster, durably, and starts the parts again. */
   yieldTo(note: JoinNote): void;
 }

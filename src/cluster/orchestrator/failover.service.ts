@@ -8,8 +8,9 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import { losesShards } from '../config/only-copies.ts';
 import { until } from '../config/until.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
-import { failoverPlan } from './failover-plan.ts';
+import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
 import { isDataNode } from './members.ts';
+import type { FounderLeaving } from './rebalance.service.ts';
 
 /** If the failed node is the orchestrator, another node must become it first. */
 const waitMs = 60_000;
@@ -18,6 +19,7 @@ export interface FailoverServiceDeps {
   view: Pick<ClusterView, 'cluster' | 'onChange' | 'liveBuckets' | 'map'>;
   cluster: Pick<ClusterStore, 'change'>;
   orchestration: { wake(): void; hears(node: string): boolean };
+  founderHandover: FounderLeaving;
   founderChange: {
     /** Another node stores the configuration, and cannot be used now. */
     readonly isFounderAway: boolean;
@@ -41,19 +43,26 @@ export class FailoverService {
     const allowUnsafe = flagIn(form['allowUnsafe']);
     const id = this.#deps.random.uuid();
     if (await this.#takesOver(names, allowUnsafe, id)) return id;
-    await this.#deps.cluster.change((state) => {
+    const failingIn = (state: ClusterState): NodeState[] => {
       const failing = chosen(state, names);
       if (state.balance !== undefined) throw failoverRefusals.rebalancing();
       if (!allowUnsafe) this.#refuseUnsafe(state, failing);
-      return failoverPlan(state, failing, {
-        id,
-        kind: 'failover',
-        allowUnsafe,
-        startedMs: this.#deps.clock.wallMs(),
-      });
-    });
-    this.#deps.orchestration.wake();
+      return failing;
+    };
+    await this.#plan(failingIn, { id, kind: 'failover', allowUnsafe });
     return id;
+  }
+
+  /** A founder that runs stores the configuration no more before it is failed over. */
+  async #plan(
+    failingIn: (state: ClusterState) => NodeState[],
+    options: Pick<FailoverPlanOptions, 'id' | 'kind' | 'allowUnsafe'>,
+  ): Promise<void> {
+    const { cluster, view, founderHandover, orchestration, clock } = this.#deps;
+    await founderHandover.before(failingIn(view.cluster));
+    const startedMs = clock.wallMs();
+    await cluster.change((state) => failoverPlan(state, failingIn(state), { ...options, startedMs }));
+    orchestration.wake();
   }
 
   async startAndWait(form: Form): Promise<void> {
@@ -68,17 +77,16 @@ export class FailoverService {
   /** Moves the active shards of running nodes to other nodes first. */
   async startGracefully(form: Form): Promise<void> {
     const names = namesIn(form);
-    const { cluster, view, random, clock, orchestration } = this.#deps;
-    const id = random.uuid();
-    await cluster.change((state) => {
+    const { view, random } = this.#deps;
+    const failingIn = (state: ClusterState): NodeState[] => {
       const failing = chosen(state, names);
       if (!failing.every(isDataNode)) throw failoverRefusals.noDataService();
       const ids = failing.map(({ uuid }) => uuid);
       if (losesShards(view, ids)) throw failoverRefusals.losesShards();
       if (state.balance !== undefined) throw failoverRefusals.rebalancing();
-      return failoverPlan(state, failing, { id, kind: 'gracefulFailover', startedMs: clock.wallMs() });
-    });
-    orchestration.wake();
+      return failing;
+    };
+    await this.#plan(failingIn, { id: random.uuid(), kind: 'gracefulFailover' });
   }
 
   async setRecovery({ otpNode, recoveryType }: Form): Promise<void> {

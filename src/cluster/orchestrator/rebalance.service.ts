@@ -8,7 +8,14 @@ import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
 import { withCounter } from './counters.ts';
 import { isDataNode } from './members.ts';
 
+/** Before these nodes leave: another one stores the configuration where one of them does. */
+export interface FounderLeaving {
+  before(leaving: readonly NodeState[]): Promise<void>;
+}
+
 export interface RebalanceServiceDeps {
+  view: { readonly cluster: ClusterState };
+  founderHandover: FounderLeaving;
   cluster: Pick<ClusterStore, 'change'>;
   /** Wakes the orchestrator of this node. */
   wake: () => void;
@@ -32,8 +39,13 @@ export class RebalanceService {
   async start(form: Form): Promise<void> {
     const wanted = { known: namesIn(form['knownNodes']), ejected: namesIn(form['ejectedNodes']) };
     if (wanted.known.length === 0) throw rebalanceRefusals.noKnownNodes();
-    await this.#deps.cluster.change((state) => {
+    const { view, founderHandover, cluster } = this.#deps;
+    const planned = divided(view.cluster, wanted);
+    if (view.cluster.balance === undefined) await founderHandover.before(planned.leaving);
+    await cluster.change((state) => {
       const { staying, leaving } = divided(state, wanted);
+      const founder = leaving.find(({ uuid }) => uuid === state.founder);
+      if (founder) throw rebalanceRefusals.founder({ otpNode: founder.otpNode });
       if (state.balance !== undefined || state.nodes.length === 1) return state;
       return this.#planned(state, staying, leaving);
     });
@@ -84,8 +96,6 @@ function divided(
   const leaving = state.nodes.filter(leaves);
   if (staying.length === 0) throw rebalanceRefusals.noActiveNodes();
   if (!staying.some(isDataNode)) throw rebalanceRefusals.noDataNodes();
-  const founder = leaving.find(({ uuid }) => uuid === state.founder);
-  if (founder) throw rebalanceRefusals.founder({ otpNode: founder.otpNode });
   return { staying, leaving };
 }
 

@@ -96,6 +96,13 @@ export class InterNode {
     else server.refuse(channel, 'unknown');
   }
 
+  /** Call when another node has the configuration: members look for it there. */
+  async stopServing(): Promise<void> {
+    const server = await this.#server;
+    this.#server = null;
+    server?.stop();
+  }
+
   #storeServer(): Promise<StoreServer> {
     this.#server ??= this.#startServer();
     return this.#server;

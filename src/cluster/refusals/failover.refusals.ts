@@ -30,6 +30,15 @@ export const failoverRefusals = defineRefusals('failover', {
     as: 'text',
     text: 'This node reaches no majority of the active nodes that are not named. Not reached: {names}. Name those of them that are down as further otpNode.',
   },
+  founderAlone: {
+    as: 'text',
+    text: 'The node {otpNode} stores the configuration, and there is no other node that could.',
+  },
+  founderStays: {
+    status: 503,
+    as: 'text',
+    text: 'The node {otpNode} stores the configuration and could not hand it over: {reason}.',
+  },
   founderChanging: {
     status: 503,
     as: 'text',

@@ -20,6 +20,6 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
   },
   founder: {
     as: 'text',
-    text: 'The node {otpNode} stores the configuration of this cluster and cannot be removed from it.',
+    text: 'The node {otpNode} has just become the one that stores the configuration. Try again.',
   },
 });

@@ -1,0 +1,148 @@
+// The founder hands the configuration over to another node in order, before it leaves the cluster: it makes no changes meanwhile, the next
+// founder stores all of it under the next epoch, and the founder of before follows it as a member.
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { type ConfigStore, update } from '#replog/config-store.ts';
+import type { StoreContent } from '#replog/mirror/config-link.ts';
+import { type ClusterState, clusterKey, type NodeState } from '../config/cluster-state.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import type { NodeIdentity } from '../config/node-identity.ts';
+import type { Founding, JoinNote } from '../joining/join-messages.ts';
+import { nodeAddressOf } from '../peers/inter-node.ts';
+import type { Peers } from '../peers/peers.ts';
+import { failoverRefusals } from '../refusals/failover.refusals.ts';
+import type { FounderChange } from './founder-change.ts';
+import { handedOver } from './taken-over.ts';
+
+export interface FounderHandoverDeps {
+  view: Pick<ClusterView, 'cluster' | 'revisionEpoch'>;
+  identity: NodeIdentity;
+  founding: Founding | null;
+  noteFor: (founder: JoinNote['founder']) => JoinNote | null;
+  peers: Pick<Peers, 'ask' | 'answer'>;
+  change: Pick<FounderChange, 'announce' | 'head' | 'isBusy' | 'isHandingOver'>;
+  store: ConfigStore;
+  /** Ends the connections on which this node serves the configuration. */
+  stopServing(): Promise<void>;
+  clock: Clock;
+  log: Log;
+}
+
+/** A next founder that cannot be reached for so long is given up. */
+const unknownMs = 30_000;
+/** The next founder writes the whole configuration. */
+const takeMs = 30_000;
+/** All of it, as a request to the founder from another node. */
+const requestMs = 15_000;
+const againMs = 500;
+
+export class FounderHandover {
+  readonly #deps: FounderHandoverDeps;
+  #isRunning = false;
+  #isTaking = false;
+
+  constructor(deps: FounderHandoverDeps) {
+    this.#deps = deps;
+    const { peers } = deps;
+    peers.answer('founder/hand-over', ({ to }: { to: string }) => this.#handOver(to));
+    peers.answer('founder/take', (content: StoreContent, from) => this.#take(content, from));
+    peers.answer('founder/taken', () => (this.#isTaking ? null : (deps.change.head.epoch ?? 1)));
+  }
+
+  /** Before these nodes leave: another node stores the configuration where one of them does. */
+  async before(leaving: readonly NodeState[]): Promise<void> {
+    const { view, identity, peers } = this.#deps;
+    const { nodes, founder: id } = view.cluster;
+    const founder = leaving.find(({ uuid }) => uuid === id);
+    if (founder === undefined) return;
+    const stays = ({ uuid, joining }: NodeState): boolean =>
+      joining !== true && !leaving.some((node) => node.uuid === uuid);
+    // Nodes with documents first, and this node before others.
+    const rank = ({ uuid, membership }: NodeState): number =>
+      (membership === 'active' ? 0 : 2) + (uuid === identity.nodeId ? 0 : 1);
+    const [next] = nodes
+      .filter((node) => stays(node) && node.membership !== 'inactiveFailed')
+      .sort((a, b) => rank(a) - rank(b));
+    if (next === undefined) throw failoverRefusals.founderAlone({ otpNode: founder.otpNode });
+    try {
+      if (founder.uuid === identity.nodeId) await this.#handOver(next.uuid);
+      else await peers.ask(founder.uuid, 'founder/hand-over', { to: next.uuid }, requestMs);
+    } catch (error) {
+      const reason = (error as Error).message;
+      throw failoverRefusals.founderStays({ otpNode: founder.otpNode, reason });
+    }
+  }
+
+  async #handOver(to: string): Promise<void> {
+    const { founding, view, noteFor, log, change } = this.#deps;
+    if (view.cluster.founder === to) return;
+    const node = view.cluster.nodes.find(({ uuid }) => uuid === to);
+    const note = node ? noteFor(nodeAddressOf(node)) : null;
+    if (founding === null || note === null || this.#isRunning)
+      throw new Error('it cannot be handed over now');
+    this.#isRunning = true;
+    // The announcement of the next founder arrives before its answer.
+    change.isHandingOver = true;
+    try {
+      const content = await founding.pause();
+      if (content === null) throw new Error('this node does not store it');
+      const epoch = view.revisionEpoch + 1;
+      const outcome = await this.#give(to, epoch, handedOver(content, to));
+      if (outcome === 'unknown') await this.#keep(epoch + 1);
+      if (outcome !== 'taken') throw new Error('the next node did not take it');
+      await this.#deps.stopServing();
+      await founding.handOver(note, epoch);
+    } catch (error) {
+      log.warn('founder.not_handed_over', { to, reason: (error as Error).message });
+      throw error;
+    } finally {
+      founding.resume();
+      change.isHandingOver = false;
+      this.#isRunning = false;
+    }
+  }
+
+  /** Without an answer it is asked again whether it has taken it: two nodes must not change the configuration. */
+  async #give(to: string, epoch: number, content: StoreContent): Promise<'taken' | 'refused' | 'unknown'> {
+    const { peers, clock } = this.#deps;
+    try {
+      await peers.ask(to, 'founder/take', content, takeMs);
+      return 'taken';
+    } catch {
+      const untilMs = clock.monotonicMs() + unknownMs;
+      while (clock.monotonicMs() < untilMs) {
+        const known = await peers.ask<number | null>(to, 'founder/taken', null, takeMs).catch(() => null);
+        if (known !== null) return known >= epoch ? 'taken' : 'refused';
+        await clock.sleep(againMs);
+      }
+      return 'unknown';
+    }
+  }
+
+  /** This node stays the founder, in an epoch above that of a node that may have taken the configuration over before it was lost. */
+  async #keep(epoch: number): Promise<void> {
+    const { founding, store, stopServing } = this.#deps;
+    founding?.resume();
+    await update<ClusterState | null>(
+      store,
+      clusterKey,
+      null,
+      (state) => state && { ...state, revEpoch: epoch },
+    );
+    await stopServing();
+  }
+
+  async #take(content: StoreContent, from: string): Promise<void> {
+    const { founding, change, log } = this.#deps;
+    if (founding?.mirror == null || change.head.founder !== from || change.isBusy || this.#isTaking)
+      throw new Error('this node follows another founder');
+    this.#isTaking = true;
+    try {
+      await founding.takeOver(content);
+      log.info('founder.taken', { from, revision: content.revision });
+    } finally {
+      this.#isTaking = false;
+    }
+    change.announce();
+  }
+}
