@@ -132,6 +132,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
       service: buckets,
       timeSeries: parts.metrics.store,
       watched: parts.metrics.watched,
+      peers: parts.interNode.peers,
     }),
     ...collectionRoutes({ ...parts, service: new CollectionsService({ ...parts, data: dataOfAllNodes }) }),
     ...documentRoutes(new DocumentsService(parts)),

@@ -19,6 +19,12 @@ interface Bucket {
   quota: { ram: number; rawRAM: number };
   nodes: { hostname: string; status: string; interestingStats: { curr_items: number } }[];
 }
+interface BucketServer {
+  stats: { uri: string };
+}
+interface BucketSamples {
+  op: { samples: { curr_items: number[] } };
+}
 interface Terse {
   rev: number;
   vBucketServerMap: { serverList: string[]; vBucketMap: number[][] };
@@ -94,6 +100,16 @@ describe('a cluster of two nodes', () => {
           const { basicStats, quota, nodes } = await read<Bucket>(node, '/pools/default/buckets/b');
           assert.deepEqual([basicStats.itemCount, quota.ram], [documents + 5, 2 * quota.rawRAM]);
           assert.ok(nodes.every(({ interestingStats }) => interestingStats.curr_items > documents / 3));
+        });
+
+      for (const node of [first, second])
+        await eventuallyWithin(waitLimitMs, async () => {
+          const { servers } = await read<{ servers: BucketServer[] }>(node, '/pools/default/buckets/b/nodes');
+          assert.equal(servers.length, 2);
+          for (const { stats } of servers) {
+            const { op } = await read<BucketSamples>(node, `${stats.uri}?zoom=minute`);
+            assert.ok((op.samples.curr_items.at(-1) ?? 0) > documents / 3, stats.uri);
+          }
         });
 
       // Over REST each node answers for all documents.

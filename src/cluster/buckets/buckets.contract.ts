@@ -116,7 +116,7 @@ export const ListBucketNodes = defineRoute({
   path: `${bucket}/nodes`,
   access: readSettings,
   answer: { json: bucketNodesShape },
-  doc: 'The nodes that have statistics of the bucket.',
+  doc: 'The active nodes of the cluster, with the paths of their statistics of the bucket.',
 });
 
 export const GetBucketNode = defineRoute({

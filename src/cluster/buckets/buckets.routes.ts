@@ -15,6 +15,7 @@ import {
   storageTotals,
 } from '../nodes/node-record.ts';
 import type { NodeSnapshots } from '../nodes/node-snapshots.ts';
+import type { Peers } from '../peers/peers.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
 import { mappedText } from '../topology/vbucket-map.ts';
 import { fullRecord, stableRecord } from './bucket-record.ts';
@@ -30,6 +31,7 @@ export interface BucketRoutesDeps extends SeriesReaderDeps {
   data: DataService;
   snapshots: NodeSnapshots;
   product: Product;
+  peers: Pick<Peers, 'ask' | 'answer'>;
 }
 
 const isOn = (query: Form, name: string): boolean => query[name] === '1';
