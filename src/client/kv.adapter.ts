@@ -59,6 +59,11 @@ export class KvClient {
     return this.request({ opcode: Get.opcode, vb: vbucketOf(key), key: documentKey(collectionId, key) });
   }
 
+  /** False for a key that another node of the cluster serves. */
+  async isServed(key: string): Promise<boolean> {
+    return (await this.get(0, key)).status !== Status.notMyVbucket;
+  }
+
   /** Retries temporary failures, which a bucket answers while it warms up or frees memory. */
   async set(
     { collectionId, key }: StoredDocument,

@@ -19,6 +19,7 @@ import { cloudOperations } from './clouds/clouds.routes.ts';
 import { Capacity } from './clusters/capacity.ts';
 import { ClusterLifecycleService } from './clusters/cluster-lifecycle.service.ts';
 import { ClusterNodes } from './clusters/cluster-nodes.ts';
+import { ClusterScaleService } from './clusters/cluster-scale.service.ts';
 import { ClustersService } from './clusters/clusters.service.ts';
 import { ReadyClusters } from './clusters/ready-cluster.ts';
 import { v2ClusterOperations } from './clusters/v2.routes.ts';
@@ -31,6 +32,7 @@ import { createApi } from './http/api.ts';
 import { createCluster } from './lifecycle/create-cluster.ts';
 import { deleteCluster } from './lifecycle/delete-cluster.ts';
 import { resumeNodes } from './lifecycle/resume-nodes.ts';
+import { scaleCluster } from './lifecycle/scale-cluster.ts';
 import { memberOperations } from './members/members.routes.ts';
 import { operationOperations } from './operations/operations.routes.ts';
 import { OperationsStore } from './operations/operations.store.ts';
@@ -84,16 +86,18 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const allowlist = new AllowlistService({ ...options, nodes, entries: new AllowlistStore(options) });
   const plans = {
     create: createCluster({ ...options, nodes, allowlist }),
+    scale: scaleCluster({ ...options, nodes, allowlist }),
     delete: deleteCluster({ ...options, nodes, allowlist }),
   };
   const worker = new Worker({ ...options, operations, owner: options.random.uuid(), plans });
   const clusters = new ClustersService(options);
   const capacity = new Capacity(options);
   const lifecycle = new ClusterLifecycleService({
-    ...options,
-    operations,
-    nodes,
-    capacity,
+    ...{ ...options, operations, nodes, capacity },
+    wake: () => worker.wake(),
+  });
+  const scaling = new ClusterScaleService({
+    ...{ ...options, operations, nodes, capacity },
     wake: () => worker.wake(),
   });
   const unconfirmed = new UnconfirmedUserChanges(options);
@@ -120,7 +124,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       ...projectOperations(new ProjectsService(options), tenantId),
       ...memberOperations(store),
       ...v2ClusterOperations({ ...options, clusters, lifecycle, nodes, tenantId }),
-      ...v3ClusterOperations({ ...options, clusters, lifecycle, nodes, ready, tenantId }),
+      ...v3ClusterOperations({ ...options, clusters, lifecycle, scaling, nodes, ready, tenantId }),
       ...bucketOperations(ready, databaseUsers),
       ...databaseUserOperations(ready, databaseUsers),
       ...allowlistOperations(ready, allowlist),

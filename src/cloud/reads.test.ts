@@ -154,7 +154,7 @@ test('caches only reads that depend on the store alone, not on the time or a nod
   const node = { id, cluster_id: id, position: 0, memory_mb: 1, services: '[]', address: '127.0.0.1', ports };
   await store
     .insertInto('nodes')
-    .values({ ...node, home: 'elsewhere' })
+    .values({ ...node, home: 'elsewhere', state: 'member' })
     .execute();
   const work = { cluster_id: id, project_id: id, kind: 'create', step: 'place', state: 'open', attempts: 0 };
   const times = { lease_until: far, next_at: far, deadline: far, created_at: 0, updated_at: 0 };

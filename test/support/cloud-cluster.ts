@@ -54,16 +54,14 @@ export async function untilStatus(
   cloud: CloudProcess,
   path: string,
   status: string,
+  withinMs = timeoutMs,
 ): Promise<{ id: string; endpointsURL: string[] }> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = performance.now() + withinMs;
   for (;;) {
     const { body } = await cloud.request('GET', path);
     if (body.status === status) return body;
     assert.doesNotMatch(String(body.status), /fail/i, JSON.stringify(body));
-    assert.ok(
-      performance.now() < deadline,
-      `${path} is ${body.status}, not ${status}, after ${timeoutMs} ms`,
-    );
+    assert.ok(performance.now() < deadline, `${path} is ${body.status}, not ${status}, after ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 30));
   }
 }

@@ -104,14 +104,17 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
       );
     }
     const unchangeable: [object[], RegExp][] = [
-      [[{ ...server, size: 3 }], /^servers\.size: nodes do not join each other yet: .* one node, not 3$/],
-      [[server, server], /^servers\.size: .* one node, not 2$/],
+      [[server, { ...server, size: 27 }], /^servers\.size: a cluster has at most 27 nodes .*, not 28$/],
+      [
+        [server, { ...server, size: 26, compute: 'm5.24xlarge' }],
+        /^servers: the new nodes would take 159744 MB and \d+ of \d+ MB are free; /,
+      ],
       [[{ ...server, services: ['search'] }], /^servers\.services: nodes do not offer "search" yet/],
       [[{ ...server, services: ['index'] }], /^servers\.services: a cluster needs "data"/],
       [[{ ...server, services: ['data', 'query'] }], /^servers\.0\.services: must stay "data": /],
       [
         [{ ...server, compute: 'm5.24xlarge' }],
-        /^servers\.0\.compute: must stay "m5\.xlarge": .* make a new cluster$/,
+        /^servers\.0\.compute: must stay "m5\.xlarge" for at least one node: .* make a new cluster$/,
       ],
     ];
     for (const [servers, message] of unchangeable) {
@@ -170,7 +173,7 @@ export function cloudSuite(databaseArgs: () => Promise<string[]>): void {
     const projectId = await aProject(cloud);
     const [server] = hostedCluster(projectId).servers;
     const refusals: [object, RegExp][] = [
-      [{ servers: [{ ...server, size: 3 }] }, /servers\.size/],
+      [{ servers: [server, { ...server, size: 27 }] }, /^servers\.size: a cluster has at most 27 nodes/],
       [
         { servers: [{ ...server, services: ['eventing'] }] },
         /servers\.services: nodes do not offer "eventing"/,

@@ -3,6 +3,7 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Clock } from '#ports/clock.ts';
 import { invalid, notFound } from '../answers/api-error.ts';
+import { servingPhases } from '../clusters/phase.ts';
 import { lockRow } from '../store/lock-row.ts';
 import type { AllowlistRow, ClusterRow, Store, Tables } from '../store/tables.ts';
 import { type EntryRequest, entriesMax } from './allowlist.contract.ts';
@@ -117,7 +118,7 @@ export class AllowlistStore {
     });
   }
 
-  /** Ready clusters of a home with entries that their nodes have not applied. */
+  /** Serving clusters of a home with entries that their nodes have not applied. */
   async clustersDue(home: string): Promise<ClusterRow[]> {
     const due = this.store
       .selectFrom('allowlist')
@@ -132,7 +133,7 @@ export class AllowlistStore {
       .selectFrom('clusters')
       .selectAll()
       .where('home', '=', home)
-      .where('phase', '=', 'ready')
+      .where('phase', 'in', servingPhases)
       .where('id', 'in', due)
       .execute();
   }

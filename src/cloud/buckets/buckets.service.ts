@@ -2,6 +2,7 @@
 import type { RestReply } from '#client/rest.adapter.ts';
 import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
+import { freeText, quotaOf } from '../node-client/quota.ts';
 import { problemsOf, requireAccepted } from '../node-client/refusals.ts';
 import {
   type BucketEdit,
@@ -10,7 +11,6 @@ import {
   bucketIdOf,
   memoryQuotaMin,
 } from './buckets.contract.ts';
-import { freeText, quotaOf } from './quota.ts';
 
 /** The names of our fields in the node's API. */
 const names = {
@@ -170,8 +170,12 @@ const itemOf = (bucket: NodeBucket): BucketItem => ({
   memoryQuota: bucket.quota.rawRAM / mb,
   replicas: bucket.replicaNumber,
   conflictResolution: bucket.conflictResolutionType as BucketItem['conflictResolution'],
-  status: bucket.nodes[0]?.status ?? 'unknown',
+  status: statusOf(bucket),
 });
+
+/** That of the worst node. */
+const statusOf = ({ nodes }: NodeBucket): string =>
+  nodes.find(({ status }) => status !== 'healthy')?.status ?? nodes[0]?.status ?? 'unknown';
 
 const specOf = (present: BucketItem, edit: BucketEdit): BucketSpec => ({
   name: present.name,

@@ -19,7 +19,14 @@ test('gives the nodes of all clusters together no more memory than the capacity'
       store,
       groups.map(([size, memoryGib]) => ({ size, memoryGib, services: [], asked: null })),
     );
-  const node = { cluster_id: cluster.id, services: '[]', address: '', ports: '{}', home: cluster.home };
+  const node = {
+    cluster_id: cluster.id,
+    services: '[]',
+    address: '',
+    ports: '{}',
+    home: cluster.home,
+    state: 'member',
+  };
   await take([1, 32], [1, 16]);
   await assert.rejects(take([2, 32]), /would take 1024 MB and 1000 of 1000 MB are free/);
   await store

@@ -35,7 +35,7 @@ export class Capacity {
     const needed = servers.reduce((sum, group) => sum + group.size * this.memoryMb(group.memoryGib), 0);
     if (needed > free)
       throw invalid(
-        `servers: this cluster would take ${needed} MB and ${free} of ${this.totalMb} MB are free; delete clusters or ask for less`,
+        `servers: the new nodes would take ${needed} MB and ${free} of ${this.totalMb} MB are free; delete clusters or ask for less`,
       );
   }
 }

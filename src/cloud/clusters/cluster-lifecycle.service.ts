@@ -12,9 +12,11 @@ import {
   type ClusterSpec,
   type Environment,
   nodeCount,
+  operationLimitMs,
   refuseOtherProviders,
   refuseUnoffered,
 } from './cluster-spec.ts';
+import { groupOfEach, newNodeRows } from './node-rows.ts';
 
 export interface ClusterRequest {
   readonly environment: Environment;
@@ -41,8 +43,6 @@ export interface ClusterLifecycleOptions {
   clock: Clock;
   random: Random;
 }
-
-const timeLimitMs = 120_000;
 
 export class ClusterLifecycleService {
   private readonly options: ClusterLifecycleOptions;
@@ -79,14 +79,16 @@ export class ClusterLifecycleService {
       await this.refuseUnknown(transaction, request);
       await capacity.take(transaction, request.spec.servers);
       await transaction.insertInto('clusters').values(row).execute();
-      await this.addNodes(transaction, row, request.spec);
+      const groups = groupOfEach(request.spec.servers);
+      const added = { clusterId: row.id, home, groups, firstPosition: 0 };
+      await transaction.insertInto('nodes').values(newNodeRows(added, this.options)).execute();
       return this.options.operations.add(transaction, {
         clusterId: row.id,
         projectId: row.project_id,
         kind: 'create',
         firstStep: 'place',
         home,
-        timeLimitMs,
+        timeLimitMs: operationLimitMs(row.node_count),
       });
     });
     this.options.wake();
@@ -94,7 +96,7 @@ export class ClusterLifecycleService {
   }
 
   /** A repeated request returns the same deletion. */
-  async delete({ id, project_id, home }: ClusterRow): Promise<Accepted> {
+  async delete({ id, project_id, home, node_count }: ClusterRow): Promise<Accepted> {
     const { store, operations, clock } = this.options;
     const operationId = await store.transaction().execute(async (transaction) => {
       // Written first, so that concurrent deletions of the cluster wait here.
@@ -113,7 +115,7 @@ export class ClusterLifecycleService {
         kind: 'delete',
         firstStep: 'remove',
         home,
-        timeLimitMs,
+        timeLimitMs: operationLimitMs(node_count),
       });
     });
     this.options.wake();
@@ -136,24 +138,5 @@ export class ClusterLifecycleService {
     if (cloud === undefined) throw invalid(`cloudId: there is no cloud ${cloudId}`);
     if (cloud.status !== 'ready') throw invalid(`cloudId: cloud ${cloudId} is ${cloud.status}, not ready`);
     refuseOtherProviders(spec.servers, cloud);
-  }
-
-  private async addNodes(transaction: Store, cluster: ClusterRow, spec: ClusterSpec): Promise<void> {
-    const groups = spec.servers.flatMap((group) => Array.from({ length: group.size }, () => group));
-    await transaction
-      .insertInto('nodes')
-      .values(
-        groups.map((group, position) => ({
-          id: this.options.random.uuid(),
-          cluster_id: cluster.id,
-          position,
-          memory_mb: this.options.capacity.memoryMb(group.memoryGib),
-          services: JSON.stringify(group.services),
-          address: '',
-          ports: '',
-          home: cluster.home,
-        })),
-      )
-      .execute();
   }
 }

@@ -1,11 +1,12 @@
-// The nodes of a cluster: rows, specifications, and a client of the first node.
+// The nodes of a cluster: rows, specifications, clients and health.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import { openSealed } from '../access/sealed.ts';
+import { type HealthStats, healthOf } from '../node-client/cluster-health.ts';
 import { NodeClient } from '../node-client/node-client.ts';
-import { UnresponsiveNodeError } from '../node-client/refusals.ts';
 import type { NodePorts, NodeSpec, Placement, Provisioner } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
+import { rowHasData } from './node-rows.ts';
 import { type Phase, type V3Status, v3Status } from './phase.ts';
 
 const administratorPurpose = 'cluster administrator';
@@ -64,14 +65,31 @@ export class ClusterNodes {
     ) as Administrator;
   }
 
-  /** One client for each node. */
-  async clients(cluster: ClusterRow): Promise<NodeClient[]> {
+  /** The nodes that belong to the cluster and stay in it. */
+  async members(clusterId: string): Promise<NodeRow[]> {
+    return (await this.of(clusterId)).filter(({ state }) => state === 'member');
+  }
+
+  /** What connection strings name. */
+  async endpoints({ id }: ClusterRow): Promise<string[]> {
+    return (await this.members(id)).filter(({ address }) => address !== '').map(endpointOf);
+  }
+
+  clientOf(cluster: ClusterRow, node: NodeRow): NodeClient {
     const { operatorAddress: localAddress, clock } = this.options;
-    const nodes = await this.of(cluster.id);
-    return nodes.map((node) => {
-      const downReason = (): string | null => this.downReason(node);
-      return new NodeClient(this.spec(cluster, node), { localAddress, clock, downReason });
-    });
+    const downReason = (): string | null => this.downReason(node);
+    return new NodeClient(this.spec(cluster, node), { localAddress, clock, downReason });
+  }
+
+  /** One client for each member. */
+  async clients(cluster: ClusterRow): Promise<NodeClient[]> {
+    return (await this.members(cluster.id)).map((node) => this.clientOf(cluster, node));
+  }
+
+  /** One for each member with documents. */
+  async dataClients(cluster: ClusterRow): Promise<NodeClient[]> {
+    const nodes = (await this.members(cluster.id)).filter(rowHasData);
+    return nodes.map((node) => this.clientOf(cluster, node));
   }
 
   private downReason({ id, home }: NodeRow): string | null {
@@ -80,29 +98,21 @@ export class ClusterNodes {
     return `it is run by the server whose data folder has ${home} in its file folder.id: start that server`;
   }
 
-  /** A ready cluster is healthy if all its nodes respond, else degraded. */
+  /** A ready cluster is degraded while something is not healthy. */
   async v3Status(cluster: ClusterRow): Promise<V3Status> {
     if (cluster.phase !== 'ready') return v3Status[cluster.phase as Phase];
-    const clients = await this.clients(cluster);
-    const answers = await Promise.all(clients.map(responds));
-    return answers.every(Boolean) ? 'healthy' : 'degraded';
+    return (await this.health(cluster)).health === 'healthy' ? 'healthy' : 'degraded';
   }
 
-  /** A client of the first node. */
+  async health(cluster: ClusterRow): Promise<HealthStats> {
+    return healthOf(await this.clients(cluster), await this.endpoints(cluster));
+  }
+
+  /** A client of the founder, which stores the configuration of the cluster. */
   async client(cluster: ClusterRow): Promise<NodeClient> {
     const [client] = await this.clients(cluster);
     if (client === undefined) throw new Error(`cluster ${cluster.id} has no nodes`);
     return client;
-  }
-}
-
-async function responds(client: NodeClient): Promise<boolean> {
-  try {
-    await client.requestHealth('/pools');
-    return true;
-  } catch (error) {
-    if (error instanceof UnresponsiveNodeError) return false;
-    throw error;
   }
 }
 
@@ -112,7 +122,7 @@ export const placementOf = (node: NodeRow): Placement => ({
 });
 
 /** The host list of a connection string, without `couchbase://`. */
-export function endpointOf(node: NodeRow): string {
+function endpointOf(node: NodeRow): string {
   const { address, ports } = placementOf(node);
   return ports.kv === standardKvPort ? address : `${address}:${ports.kv}`;
 }

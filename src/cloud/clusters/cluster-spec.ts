@@ -1,5 +1,6 @@
 // The requested cluster in one form for both API versions, and the checks that this version can provide it.
 import { invalid } from '../answers/api-error.ts';
+import { serversMax } from './common.ts';
 
 /** `vpc`: in a customer's cloud; `hosted`: in the operator's. */
 export type Environment = 'vpc' | 'hosted';
@@ -33,9 +34,9 @@ export function refuseUnoffered(servers: readonly Pick<ServerGroup, 'size' | 'se
     throw invalid(`servers.services: nodes do not offer "${missing}" yet; they offer ${offered.join(', ')}`);
   if (!servers.some(({ services }) => services.includes('data')))
     throw invalid('servers.services: a cluster needs "data": one server group must name it');
-  if (nodeCount(servers) > 1)
+  if (nodeCount(servers) > serversMax)
     throw invalid(
-      `servers.size: nodes do not join each other yet: a cluster has one node, not ${nodeCount(servers)}`,
+      `servers.size: a cluster has at most ${serversMax} nodes over all groups, not ${nodeCount(servers)}`,
     );
 }
 
@@ -48,6 +49,9 @@ export function refuseOtherProviders(
     if (provider !== undefined && provider !== cloud.provider)
       throw invalid(`servers.${i}.${provider}: must be left out: cloud ${cloud.id} is of ${cloud.provider}`);
 }
+
+/** How long failed steps of an operation that starts, adds or removes so many nodes are retried. */
+export const operationLimitMs = (nodes: number): number => 120_000 + 30_000 * nodes;
 
 export const nodeCount = (servers: readonly Pick<ServerGroup, 'size'>[]): number =>
   servers.reduce((sum, { size }) => sum + size, 0);

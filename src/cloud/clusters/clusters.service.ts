@@ -6,7 +6,7 @@ import type { Page, Sort } from '../answers/paging.ts';
 import { lockRow } from '../store/lock-row.ts';
 import { pageOf } from '../store/page-of.ts';
 import type { ClusterRow, Store } from '../store/tables.ts';
-import type { ClusterSpec, Environment, ServerGroup } from './cluster-spec.ts';
+import type { ClusterSpec, Environment } from './cluster-spec.ts';
 import type { clusterSortKeys } from './v2.contract.ts';
 
 export interface ClusterFilter extends Page {
@@ -65,14 +65,6 @@ export class ClustersService {
   /** Omitted fields stay unchanged. */
   async changeSupport(cluster: ClusterRow, change: object): Promise<void> {
     await this.changeSpec(cluster, (spec) => ({ ...spec, support: { ...(spec.support ?? {}), ...change } }));
-  }
-
-  /** `change` throws for a change that is not possible. */
-  async changeServers(
-    cluster: ClusterRow,
-    change: (present: readonly ServerGroup[]) => readonly ServerGroup[],
-  ): Promise<void> {
-    await this.changeSpec(cluster, (spec) => ({ ...spec, servers: change(spec.servers) }));
   }
 
   /** Provider, region and network of a v2 cluster, in the form of v3. */

@@ -7,10 +7,18 @@ export const phases = [
   'deploying',
   'deploy_failed',
   'ready',
+  'scaling',
+  'scale_failed',
   'destroying',
   'destroy_failed',
 ] as const;
 export type Phase = (typeof phases)[number];
+
+/** The phases of clusters whose nodes serve clients: they are started again with the cloud, and their allowlist is kept up to date. */
+export const servingPhases: readonly string[] = ['ready', 'scaling', 'scale_failed'] satisfies Phase[];
+
+/** The phases in which the contents and the servers of a cluster can be changed. */
+export const managedPhases: readonly string[] = ['ready', 'scale_failed'] satisfies Phase[];
 
 export const clusterStatus = choice('clusterStatus', [
   'draft',
@@ -55,6 +63,9 @@ export const v2Status: Readonly<Record<Phase, z.output<typeof clusterStatus>>> =
   deploying: 'deploying',
   deploy_failed: 'deploy_failed',
   ready: 'ready',
+  // v2 has no status of scaling. The nodes go on serving, also when it failed.
+  scaling: 'management_blocked',
+  scale_failed: 'ready',
   destroying: 'destroying',
   destroy_failed: 'destroy_failed',
 };
@@ -66,6 +77,8 @@ export const v3Status: Readonly<Record<Phase, V3Status>> = {
   deploying: 'deploying',
   deploy_failed: 'deploymentFailed',
   ready: 'healthy',
+  scaling: 'scaling',
+  scale_failed: 'scaleFailed',
   destroying: 'destroying',
   destroy_failed: 'destroyFailed',
 };

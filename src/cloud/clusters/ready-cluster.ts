@@ -1,9 +1,10 @@
-// Requires a ready cluster for operations on its contents; the error says why it is not ready.
+// Requires a cluster that is ready, or was before its last change of servers failed, for operations on its contents; the error says why it is not ready.
 import { type ApiError, invalid } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { ClusterNodes } from './cluster-nodes.ts';
+import { managedPhases } from './phase.ts';
 
 export interface ReadyCluster {
   readonly row: ClusterRow;
@@ -23,7 +24,7 @@ export class ReadyClusters {
   }
 
   async of(row: ClusterRow): Promise<ReadyCluster> {
-    if (row.phase !== 'ready') throw await this.notReady(row);
+    if (!managedPhases.includes(row.phase)) throw await this.notReady(row);
     return { row, client: await this.options.nodes.client(row) };
   }
 

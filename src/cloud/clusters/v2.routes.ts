@@ -4,7 +4,7 @@ import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { Accepted, ClusterLifecycleService } from './cluster-lifecycle.service.ts';
-import { type ClusterNodes, endpointOf } from './cluster-nodes.ts';
+import type { ClusterNodes } from './cluster-nodes.ts';
 import { type ClusterSpec, nodeCount, type ServerGroup, servicesOf } from './cluster-spec.ts';
 import type { ClustersService } from './clusters.service.ts';
 import { operationHeader } from './common.ts';
@@ -64,7 +64,7 @@ export function v2ClusterOperations({
       );
     }),
     bind(ShowCluster, async ({ subject: cluster }) => {
-      const endpoints = (await nodes.of(cluster.id)).filter(({ address }) => address !== '').map(endpointOf);
+      const endpoints = await nodes.endpoints(cluster);
       return { status: 200, body: clusterReply(cluster, { tenantId, version, endpoints }) };
     }),
     bind(ShowClusterStatus, async ({ subject: cluster }) => ({

@@ -181,7 +181,7 @@ export const V3UpdateClusterServers = defineOperation({
   method: 'PUT',
   path: '/v3/clusters/{id}/servers',
   subject: 'cluster',
-  doc: 'Changes the servers: only their storage can change yet; the other fields must repeat the present values.',
+  doc: 'Changes the servers: starts to add and remove nodes until the cluster has the requested ones, and keeps all documents; `Divan-Operation` then names the operation. At least one node keeps the instance and the services of the first group with data.',
   access: 'token',
   malformedId: 422,
   body: component('V3UpdateClusterServersRequest', {

@@ -4,7 +4,7 @@ import { cursorOf } from '../answers/paging.ts';
 import { type BoundOperation, bind } from '../http/operation.ts';
 import type { ClusterRow } from '../store/tables.ts';
 import type { Accepted } from './cluster-lifecycle.service.ts';
-import { endpointOf } from './cluster-nodes.ts';
+import type { ClusterScaleService } from './cluster-scale.service.ts';
 import type { ClusterSpec } from './cluster-spec.ts';
 import { operationHeader } from './common.ts';
 import type { ReadyClusters } from './ready-cluster.ts';
@@ -23,10 +23,11 @@ import {
   V3UpdateClusterSupport,
   v3ClusterReply,
 } from './v3.contract.ts';
-import { changedServers, groupOf, serverReply } from './v3.servers.ts';
+import { groupOf, serverReply } from './v3.servers.ts';
 
 export interface V3ClusterRouteParts extends ClusterRouteParts {
   ready: ReadyClusters;
+  scaling: ClusterScaleService;
 }
 
 export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[] {
@@ -52,17 +53,20 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
       return { status: 204 };
     }),
     bind(V3UpdateClusterServers, async ({ subject: cluster, body }) => {
-      await parts.ready.of(cluster);
-      await clusters.changeServers(cluster, (present) => changedServers(present, body.servers));
-      return { status: 202, headers: { location: `/v3/clusters/${cluster.id}` } };
+      const operation = await parts.scaling.change(await parts.ready.of(cluster), body.servers);
+      const headers = { location: `/v3/clusters/${cluster.id}` };
+      if (operation === null) return { status: 202, headers };
+      return { status: 202, headers: { ...headers, [operationHeader]: operationPath(operation) } };
     }),
     bind(V3DeleteCluster, async ({ subject: cluster }) => accepted(await lifecycle.delete(cluster))),
   ];
 }
 
+const operationPath = (id: string): string => `/v3/operations/${id}`;
+
 const accepted = ({ clusterId, operationId }: Accepted) => ({
   status: 202,
-  headers: { location: `/v3/clusters/${clusterId}`, [operationHeader]: `/v3/operations/${operationId}` },
+  headers: { location: `/v3/clusters/${clusterId}`, [operationHeader]: operationPath(operationId) },
 });
 
 function requestOf(body: V3CreateClusterRequest) {
@@ -88,7 +92,7 @@ async function shown({ clusters, nodes, tenantId, version }: ClusterRouteParts, 
     tenantId,
     divanVersion: version,
     status: await nodes.v3Status(row),
-    endpointsURL: (await nodes.of(row.id)).filter(({ address }) => address !== '').map(endpointOf),
+    endpointsURL: await nodes.endpoints(row),
     place: network,
     availabilityZones: zonesOf(network.region, place?.singleAZ ?? true),
     ...(place !== undefined && { singleAZ: place.singleAZ }),

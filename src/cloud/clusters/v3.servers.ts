@@ -1,12 +1,13 @@
-// Server groups of v3: reads requests, writes replies, and checks changes.
+// Server groups of v3: reads requests and writes replies.
 import { invalid } from '../answers/api-error.ts';
-import { refuseUnoffered, type ServerGroup } from './cluster-spec.ts';
+import type { ServerGroup } from './cluster-spec.ts';
 import { awsInstances, azureInstances, gcpInstances } from './instances.ts';
 import type { V3Server } from './v3.contract.ts';
 
 const instances = { aws: awsInstances, azure: azureInstances, gcp: gcpInstances };
+export type Provider = keyof typeof instances;
 
-export function groupOf(server: V3Server, provider: keyof typeof instances): ServerGroup {
+export function groupOf(server: V3Server, provider: Provider): ServerGroup {
   const memoryGib = instances[provider][server.compute];
   if (memoryGib === undefined) {
     throw invalid(
@@ -14,23 +15,6 @@ export function groupOf(server: V3Server, provider: keyof typeof instances): Ser
     );
   }
   return { size: server.size, services: server.services, memoryGib, asked: server };
-}
-
-/** Only the storage can change, which is stored as requested; the one node of a cluster keeps its memory and services. */
-export function changedServers(present: readonly ServerGroup[], wanted: readonly V3Server[]): ServerGroup[] {
-  refuseUnoffered(wanted);
-  const [[group], [server]] = [present as [ServerGroup], wanted as [V3Server]];
-  const { compute } = serverReply(group);
-  if (server.compute !== compute)
-    throw invalid(
-      `servers.0.compute: must stay "${compute}": a node cannot be given another instance yet; make a new cluster`,
-    );
-  const services = [...group.services].sort().join(', ');
-  if ([...server.services].sort().join(', ') !== services)
-    throw invalid(
-      `servers.0.services: must stay "${services}": a node cannot be given other services yet; make a new cluster`,
-    );
-  return [{ ...group, asked: server }];
 }
 
 /** The group as requested; a v2 group in the form of v3. */

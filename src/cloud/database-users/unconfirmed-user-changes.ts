@@ -3,6 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { PeriodicTask } from '#ports/periodic-task.ts';
+import { servingPhases } from '../clusters/phase.ts';
 import type { ClusterRow, Store, UnconfirmedUserChangeRow } from '../store/tables.ts';
 
 const checkEveryMs = 2_000;
@@ -53,7 +54,7 @@ export class UnconfirmedUserChanges {
     const due = await store
       .selectFrom('user_doubts')
       .selectAll()
-      .where('cluster_id', 'in', clusters.where('phase', '=', 'ready'))
+      .where('cluster_id', 'in', clusters.where('phase', 'in', servingPhases))
       // A time in the future was written before the clock was set back.
       .where((e) =>
         e.or([e('told_at', 'is', null), e('told_at', '<=', now - againMs), e('told_at', '>', now)]),

@@ -32,7 +32,7 @@ const healthSchema = component('ClusterHealthResponse', {
     'inactiveFailed',
     'N/A',
   ]),
-  reason: z.string().optional().describe('why it is unhealthy'),
+  reason: z.string().optional().describe('why it is not healthy'),
   bucketStats: bucketStats.optional(),
   nodeStats: nodeStats.optional(),
 });

@@ -32,7 +32,15 @@ test('chooses another address for a node when another program uses the first', a
     administrator_sealed: nodes.sealAdministrator({ username: 'a', password: 'b' }),
   });
   await store.insertInto('clusters').values(cluster).execute();
-  const node = { id: 'n', cluster_id: 'c', position: 0, memory_mb: 256, services: '[]', home: 'here' };
+  const node = {
+    id: 'n',
+    cluster_id: 'c',
+    position: 0,
+    memory_mb: 256,
+    services: '[]',
+    home: 'here',
+    state: 'new',
+  };
   await store
     .insertInto('nodes')
     .values({ ...node, address: '', ports: '' })

@@ -1,9 +1,10 @@
 // The steps of deleting a cluster: first its nodes and their data, then the rows that refer to them.
 
+import { inParallel } from '../in-parallel.ts';
 import type { Plan } from '../operations/step.ts';
 import { lockRow } from '../store/lock-row.ts';
 import type { ClusterRow } from '../store/tables.ts';
-import type { PlanParts } from './create-cluster.ts';
+import type { PlanParts } from './plan-parts.ts';
 
 export const deleteCluster = (parts: PlanParts): Plan => ({
   steps: [
@@ -20,7 +21,7 @@ export const deleteCluster = (parts: PlanParts): Plan => ({
 });
 
 async function removeNodes({ nodes, provisioner }: PlanParts, cluster: ClusterRow): Promise<void> {
-  for (const node of await nodes.of(cluster.id)) await provisioner.remove(node.id);
+  await inParallel(await nodes.of(cluster.id), ({ id }) => provisioner.remove(id));
 }
 
 async function deleteRows({ store }: PlanParts, { id }: ClusterRow): Promise<void> {

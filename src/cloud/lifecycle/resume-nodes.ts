@@ -1,10 +1,10 @@
-// At the start of the cloud: starts the nodes of ready clusters unless they still run, and removes remnants of deleted clusters.
+// At the start of the cloud: starts the nodes of serving clusters unless they still run, and removes remnants of deleted clusters.
 import type { Log } from '#ports/log.ts';
 import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
+import { servingPhases } from '../clusters/phase.ts';
+import { inParallel } from '../in-parallel.ts';
 import type { NodeSpec, Provisioner } from '../provisioner/provisioner.ts';
 import type { Store } from '../store/tables.ts';
-
-const concurrentMax = 4;
 
 export interface ResumeParts {
   store: Store;
@@ -17,11 +17,8 @@ export interface ResumeParts {
 /** Resolves after one attempt for each node, so that a started cloud reports the real state of its clusters. */
 export async function resumeNodes(parts: ResumeParts): Promise<void> {
   await removeLeftovers(parts);
-  const specs = await specsOf(parts);
-  const next = async (): Promise<void> => {
-    for (let spec = specs.pop(); spec !== undefined; spec = specs.pop()) await parts.provisioner.resume(spec);
-  };
-  await Promise.all(Array.from({ length: concurrentMax }, next));
+  // Founders first: the other nodes of their clusters wait for them.
+  await inParallel(await specsOf(parts), (spec) => parts.provisioner.resume(spec));
 }
 
 async function specsOf({ store, nodes, home }: ResumeParts): Promise<NodeSpec[]> {
@@ -29,12 +26,15 @@ async function specsOf({ store, nodes, home }: ResumeParts): Promise<NodeSpec[]>
     .selectFrom('clusters')
     .selectAll()
     .where('home', '=', home)
-    .where('phase', '=', 'ready')
+    .where('phase', 'in', servingPhases)
     .execute();
   const specs = clusters.map(async (cluster) =>
-    (await nodes.of(cluster.id)).map((node) => nodes.spec(cluster, node)),
+    (await nodes.of(cluster.id))
+      .filter(({ address, state }) => address !== '' && state !== 'new')
+      .map((node) => nodes.spec(cluster, node)),
   );
-  return (await Promise.all(specs)).flat();
+  const all = await Promise.all(specs);
+  return [...all.flatMap(([founder]) => founder ?? []), ...all.flatMap(([, ...others]) => others)];
 }
 
 /** Removes only nodes of clusters that this database records as deleted: after a restore of an older database other clusters may exist. */

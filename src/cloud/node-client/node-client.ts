@@ -10,8 +10,10 @@ const answerTimeoutMs = 30_000;
 /** Health requests have a short time limit. */
 const healthTimeoutMs = 3_000;
 const bucketTimeoutMs = 10_000;
-const probeBucket = 'divan-probe';
+export const probeBucket = 'divan-probe';
 const probeKey = 'divan:probe';
+/** Of so many keys a node with documents has some, in the largest cluster too. */
+const probeKeysMax = 1_000;
 
 export class NodeClient {
   private readonly node: Pick<NodeSpec, 'address' | 'ports' | 'administrator'>;
@@ -71,31 +73,28 @@ export class NodeClient {
     return this.ask('GET', '/pools/default/certificate');
   }
 
-  /** Writes and reads a document through the advertised address, in a temporary bucket. */
-  async probeDocument(): Promise<void> {
+  async createProbeBucket(): Promise<void> {
     const made = await this.request('POST', '/pools/default/buckets', {
       name: probeBucket,
       ramQuotaMB: 100,
+      replicaNumber: 0,
       bucketType: 'ephemeral',
     });
     if (made.status !== 202 && !made.body.includes('already exists'))
       throw new Error(`probe bucket: ${made.status} ${made.body}`);
-    try {
-      await this.writeAndRead();
-    } finally {
-      await this.ask('DELETE', `/pools/default/buckets/${probeBucket}`);
-    }
   }
 
-  private async writeAndRead(): Promise<void> {
+  /** Writes and reads a document through the advertised address, in the probe bucket. */
+  async writeAndRead(): Promise<void> {
     const { address, ports, administrator } = this.node;
     const client = await KvClient.open(address, ports.kv, kvTimeoutMs, this.localAddress);
     try {
       await client.login(administrator.username, administrator.password);
       await client.select(probeBucket, bucketTimeoutMs);
+      const key = await keyServedBy(client);
       const value = Buffer.from(`{"at":${this.clock.wallMs()}}`);
-      await client.set({ collectionId: 0, key: probeKey }, value, 0, bucketTimeoutMs);
-      const reply = await client.get(0, probeKey);
+      await client.set({ collectionId: 0, key }, value, 0, bucketTimeoutMs);
+      const reply = await client.get(0, key);
       if (reply.status !== 0 || !reply.value.equals(value))
         throw new Error('the data port returned a different document than was written');
     } finally {
@@ -107,4 +106,13 @@ export class NodeClient {
     const { address, ports, administrator } = this.node;
     return { host: address, port: ports.rest, ...administrator, localAddress: this.localAddress };
   }
+}
+
+/** Other nodes of the cluster have the other keys. */
+async function keyServedBy(client: KvClient): Promise<string> {
+  for (let i = 0; i < probeKeysMax; i++) {
+    const key = `${probeKey}:${i}`;
+    if (await client.isServed(key)) return key;
+  }
+  throw new Error('the node has no documents of the probe bucket yet');
 }

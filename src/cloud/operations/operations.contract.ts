@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { component, dateOf, dateTime, uuidField } from '../answers/component.ts';
 import { defineOperation } from '../http/operation.ts';
 import type { OperationRow } from '../store/tables.ts';
+import type { OperationKind } from './operations.store.ts';
 
 const operationSchema = component('Operation', {
   id: uuidField(),
   clusterId: uuidField(),
-  kind: z.enum(['create', 'delete']),
+  kind: z.enum(['create', 'scale', 'delete']),
   state: z.enum(['open', 'done', 'failed']),
   step: z.string(),
   progress: z.int().min(0).max(100).describe('percent of the steps that are done'),
@@ -37,7 +38,7 @@ export function operationReply(
   return {
     id: row.id,
     clusterId: row.cluster_id,
-    kind: row.kind as 'create' | 'delete',
+    kind: row.kind as OperationKind,
     state: row.state as 'open' | 'done' | 'failed',
     step: row.step,
     progress: Math.floor((100 * done) / steps.length),

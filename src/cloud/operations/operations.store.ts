@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { OperationRow, Store, Tables } from '../store/tables.ts';
 
-export type OperationKind = 'create' | 'delete';
+export type OperationKind = 'create' | 'scale' | 'delete';
 export type OperationState = 'open' | 'done' | 'failed';
 
 export interface NewOperation {

@@ -48,7 +48,7 @@ class Fixture {
 
   worker(owner: string, operations = this.operations): Worker {
     const { store, clock, plan } = this;
-    const plans = { create: plan, delete: plan };
+    const plans = { create: plan, scale: plan, delete: plan };
     const worker = new Worker({ store, operations, plans, home, owner, clock, log: silentLog });
     this.workers.push(worker);
     return worker;

@@ -32,6 +32,10 @@ export interface NodeSpec extends Placement {
   readonly administrator: { readonly username: string; readonly password: string };
 }
 
+/** Services of requests as nodes name them. */
+export const nodeServiceNames = (services: readonly string[]): string[] =>
+  services.map((service) => ({ data: 'kv', query: 'n1ql' })[service] ?? service);
+
 /** Another program listens on the node's address: the node needs another one. */
 export class AddressInUseError extends Error {
   override readonly name = 'AddressInUseError';

@@ -184,10 +184,22 @@ const unconfirmedUserChanges: Migration = {
   },
 };
 
+/** Each node of earlier versions is the only one of its cluster. */
+const nodeStates: Migration = {
+  async up(db: AnyStore) {
+    const collated = db.getExecutor().adapter instanceof PostgresAdapter ? sql`text collate "C"` : sql`text`;
+    await db.schema
+      .alterTable('nodes')
+      .addColumn('state', collated, (column) => column.notNull().defaultTo('member'))
+      .execute();
+  },
+};
+
 const migrations: Record<string, Migration> = {
   '0001_first': first,
   '0002_ordered_by_bytes': orderedByBytes,
   '0003_user_doubts': unconfirmedUserChanges,
+  '0004_node_states': nodeStates,
 };
 const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
 

@@ -82,6 +82,8 @@ export interface NodeRow {
   /** `NodePorts`, JSON. */
   ports: string;
   home: string;
+  /** `new`: not in the cluster yet; `member`; `leaving`: removed as soon as it holds no documents. */
+  state: string;
 }
 
 export interface OperationRow {

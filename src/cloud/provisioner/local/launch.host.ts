@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { NodeSpec } from '../provisioner.ts';
+import { type NodeSpec, nodeServiceNames } from '../provisioner.ts';
 import { type ProcessRecord, writeRecord } from './process-record.host.ts';
 
 const launcher = fileURLToPath(new URL('../../../../bin/divan.js', import.meta.url));
@@ -79,9 +79,6 @@ export function truncateLog(folder: string): void {
 
 const logFile = (folder: string): string => join(folder, 'node.log');
 
-/** Services as the node's command line names them. */
-const nodeNames: Readonly<Record<string, string>> = { data: 'kv', query: 'n1ql' };
-
 function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
   const { address, ports, memoryMb, services } = spec;
   const given: Record<string, string | number | undefined> = {
@@ -100,7 +97,8 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
     'query-tls-port': ports.queryTls,
     'index-port': ports.index,
     'index-tls-port': ports.indexTls,
-    services: services.map((service) => nodeNames[service] ?? service).join(','),
+    // A node is alone until it joins, and then needs the data service.
+    services: [...new Set(['kv', ...nodeServiceNames(services)])].join(','),
     'memory-quota': memoryMb,
     'wire-names': 'branded',
     'ready-file': readyFile(folder),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import { orAborted } from '../../or-aborted.ts';
 import {
   AddressInUseError,
   type NodePorts,
@@ -72,7 +73,7 @@ export class LocalProvisioner implements Provisioner {
   async start(spec: NodeSpec, cancellation: AbortSignal): Promise<void> {
     const node = this.node(spec);
     try {
-      await unlessAborted(node.start(), cancellation);
+      await orAborted(node.start(), cancellation);
     } catch (error) {
       cancellation.throwIfAborted();
       if (await areFree(spec)) throw error;
@@ -153,16 +154,6 @@ const nodeToRemove = (id: string): NodeSpec => ({
 async function areFree({ address, ports }: Placement): Promise<boolean> {
   const found = await Promise.all(Object.values(ports).map((port: number) => bound(address, port)));
   return found.every((port) => port !== null);
-}
-
-/** Rejects when the signal aborts, even if the work continues. */
-function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const abort = (): void => reject(signal.reason as Error);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  return promise;
 }
 
 async function freePorts(): Promise<NodePorts> {

@@ -1,5 +1,5 @@
 // The memory for buckets on each node of a cluster, and the error text when it does not suffice.
-import type { NodeClient } from '../node-client/node-client.ts';
+import type { NodeClient } from './node-client.ts';
 
 const mb = 1024 * 1024;
 

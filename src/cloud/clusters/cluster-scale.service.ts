@@ -1,0 +1,171 @@
+// Changes the servers of a cluster: one transaction writes the requested ones, the rows of added nodes, which nodes leave, and the
+// operation that carries it out.
+import type { Clock } from '#ports/clock.ts';
+import type { Random } from '#ports/random.ts';
+import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
+import { quotaOf } from '../node-client/quota.ts';
+import type { OperationsStore } from '../operations/operations.store.ts';
+import { lockRow } from '../store/lock-row.ts';
+import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
+import type { Capacity } from './capacity.ts';
+import type { ClusterNodes } from './cluster-nodes.ts';
+import {
+  type ClusterSpec,
+  nodeCount,
+  operationLimitMs,
+  refuseUnoffered,
+  type ServerGroup,
+} from './cluster-spec.ts';
+import {
+  groupHasData,
+  groupOfEach,
+  memoryForData,
+  type NodeChange,
+  newNodeRows,
+  nodeChange,
+  sameServices,
+} from './node-rows.ts';
+import { managedPhases } from './phase.ts';
+import type { ReadyCluster } from './ready-cluster.ts';
+import type { V3Place, V3Server } from './v3.contract.ts';
+import { groupOf, type Provider, serverReply } from './v3.servers.ts';
+
+export interface ClusterScaleOptions {
+  store: Store;
+  operations: OperationsStore;
+  nodes: ClusterNodes;
+  capacity: Capacity;
+  /** Called when a new operation is due. */
+  wake: () => void;
+  clock: Clock;
+  random: Random;
+}
+
+export class ClusterScaleService {
+  private readonly options: ClusterScaleOptions;
+
+  constructor(options: ClusterScaleOptions) {
+    this.options = options;
+  }
+
+  /** Resolves with the operation; null if only the storage changed, which is stored as requested. */
+  async change(cluster: ReadyCluster, servers: readonly V3Server[]): Promise<string | null> {
+    refuseUnoffered(servers);
+    const provider = await this.providerOf(cluster.row);
+    const wanted = servers.map((server) => groupOf(server, provider));
+    await this.refuseLessThanUsed(cluster, wanted);
+    const operation = await this.options.store
+      .transaction()
+      .execute((transaction) => this.write(transaction, cluster.row.id, wanted));
+    if (operation !== null) this.options.wake();
+    return operation;
+  }
+
+  private async providerOf({ spec, cloud_id }: ClusterRow): Promise<Provider> {
+    const { place } = JSON.parse(spec) as { place?: V3Place };
+    if (place?.hosted !== undefined) return place.hosted.provider;
+    const clouds = this.options.store.selectFrom('clouds').select('provider').where('id', '=', cloud_id);
+    return (await clouds.executeTakeFirstOrThrow()).provider as Provider;
+  }
+
+  /** The smallest node with documents decides how much memory buckets have on each node. */
+  private async refuseLessThanUsed(
+    { row, client }: ReadyCluster,
+    wanted: readonly ServerGroup[],
+  ): Promise<void> {
+    const { capacity, nodes } = this.options;
+    const before = memoryForData(await nodes.of(row.id));
+    for (const [i, group] of wanted.entries()) {
+      const memoryMb = capacity.memoryMb(group.memoryGib);
+      if (!groupHasData(group) || memoryMb >= before) continue;
+      const { totalMb, freeMb } = await quotaOf(client);
+      if (memoryMb < totalMb - freeMb)
+        throw invalid(
+          `servers.${i}.compute: gives a node ${memoryMb} MB, and the buckets take ${totalMb - freeMb} MB on each: ask for a larger instance, or shrink or delete buckets`,
+        );
+    }
+  }
+
+  private async write(
+    transaction: Store,
+    id: string,
+    wanted: readonly ServerGroup[],
+  ): Promise<string | null> {
+    if (!(await lockRow(transaction, 'clusters', id))) throw notFound(`there is no cluster ${id}`);
+    const row = await transaction
+      .selectFrom('clusters')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    if (!managedPhases.includes(row.phase)) throw invalid(`cluster ${id} is ${row.phase}, not ready`);
+    const spec = JSON.parse(row.spec) as ClusterSpec;
+    const stored = {
+      spec: JSON.stringify({ ...spec, servers: wanted }),
+      updated_at: this.options.clock.wallMs(),
+    };
+    if (row.phase === 'ready' && haveSameNodes(spec.servers, wanted)) {
+      if (stored.spec !== row.spec)
+        await transaction.updateTable('clusters').set(stored).where('id', '=', id).execute();
+      return null;
+    }
+    const change = await this.changeRows(transaction, row, spec, wanted);
+    await transaction
+      .updateTable('clusters')
+      .set({ ...stored, phase: 'scaling', node_count: nodeCount(wanted) })
+      .where('id', '=', id)
+      .execute();
+    return this.options.operations.add(transaction, {
+      ...{ clusterId: id, projectId: row.project_id, kind: 'scale', firstStep: 'place', home: row.home },
+      timeLimitMs: operationLimitMs(change.added.length + change.leaving.length),
+    });
+  }
+
+  private async changeRows(
+    transaction: Store,
+    { id, home }: ClusterRow,
+    spec: ClusterSpec,
+    wanted: readonly ServerGroup[],
+  ): Promise<NodeChange> {
+    const { capacity } = this.options;
+    const nodes = transaction.selectFrom('nodes').selectAll().where('cluster_id', '=', id);
+    const rows = await nodes.orderBy('position').execute();
+    const change = nodeChange(rows, wanted, capacity);
+    const [founder] = rows as [NodeRow];
+    if (change.leaving.includes(founder)) throw founderLeaves(spec.servers, wanted);
+    await capacity.take(
+      transaction,
+      change.added.map((group) => ({ ...group, size: 1 })),
+    );
+    const firstPosition = Math.max(...rows.map(({ position }) => position)) + 1;
+    const added = newNodeRows({ clusterId: id, home, groups: change.added, firstPosition }, this.options);
+    if (added.length > 0) await transaction.insertInto('nodes').values(added).execute();
+    for (const node of change.leaving)
+      await transaction.updateTable('nodes').set({ state: 'leaving' }).where('id', '=', node.id).execute();
+    return change;
+  }
+}
+
+/** True if the change concerns storage only. */
+function haveSameNodes(present: readonly ServerGroup[], wanted: readonly ServerGroup[]): boolean {
+  const nodes = (groups: readonly ServerGroup[]): string =>
+    groupOfEach(groups)
+      .map((group) => `${serverReply(group).compute} ${group.services.toSorted().join()}`)
+      .sort()
+      .join('; ');
+  return nodes(present) === nodes(wanted);
+}
+
+/** The founder stores the configuration of the cluster, so that its place has to stay. */
+function founderLeaves(present: readonly ServerGroup[], wanted: readonly ServerGroup[]): ApiError {
+  const founder = present.find(groupHasData) as ServerGroup;
+  const { compute, services } = serverReply(founder);
+  const at = wanted.findIndex((group) => sameServices(group.services, services));
+  if (at >= 0)
+    return invalid(
+      `servers.${at}.compute: must stay "${compute}" for at least one node: the first node of a cluster cannot be given another instance; make a new cluster`,
+    );
+  const shown = services.toSorted().join(', ');
+  return invalid(
+    `servers.0.services: must stay "${shown}": at least one node keeps these services, since the first node of a cluster cannot be given others; make a new cluster`,
+  );
+}

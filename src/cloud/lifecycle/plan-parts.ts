@@ -1,0 +1,38 @@
+// What the steps of all operations use, and the writes that several of them share.
+
+import type { Clock } from '#ports/clock.ts';
+import type { ClusterNodes } from '../clusters/cluster-nodes.ts';
+import type { Phase } from '../clusters/phase.ts';
+import type { Provisioner } from '../provisioner/provisioner.ts';
+import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
+
+export interface PlanParts {
+  store: Store;
+  nodes: ClusterNodes;
+  provisioner: Provisioner;
+  /** Applies the allowlist to the nodes; it is empty at first. */
+  allowlist: { apply(cluster: ClusterRow): Promise<void> };
+  clock: Clock;
+}
+
+/** A cluster being deleted keeps that phase, even if an older operation is still running. */
+export async function changeCluster(
+  { store, clock }: Pick<PlanParts, 'store' | 'clock'>,
+  clusterId: string,
+  values: Partial<ClusterRow> & { phase?: Phase },
+): Promise<void> {
+  await store
+    .updateTable('clusters')
+    .set({ ...values, updated_at: clock.wallMs() })
+    .where('id', '=', clusterId)
+    .where('phase', '!=', 'destroying')
+    .execute();
+}
+
+export async function changeNode(
+  { store }: Pick<PlanParts, 'store'>,
+  nodeId: string,
+  values: Partial<NodeRow>,
+): Promise<void> {
+  await store.updateTable('nodes').set(values).where('id', '=', nodeId).execute();
+}

@@ -1,0 +1,25 @@
+// The steps of changing the nodes of a cluster: new ones are added first, so that documents always have a place.
+import type { Plan } from '../operations/step.ts';
+import { balanceNodes, removeLeaving } from './balance-nodes.ts';
+import { joinNodes } from './join-nodes.ts';
+import { fitQuota } from './memory-quota.ts';
+import { changeCluster, type PlanParts } from './plan-parts.ts';
+import { placeNodes, startNodes } from './start-nodes.ts';
+
+export const scaleCluster = (parts: PlanParts): Plan => ({
+  steps: [
+    { name: 'place', run: (cluster) => placeNodes(parts, cluster) },
+    { name: 'start', run: (cluster, cancellation) => startNodes(parts, cluster, cancellation) },
+    { name: 'join', run: (cluster, cancellation) => joinNodes(parts, cluster, cancellation) },
+    { name: 'balance', run: (cluster, cancellation) => balanceNodes(parts, cluster, cancellation) },
+    { name: 'remove', run: (cluster) => removeLeaving(parts, cluster) },
+    {
+      name: 'quota',
+      run: async (cluster) => fitQuota(await parts.nodes.client(cluster), await parts.nodes.of(cluster.id)),
+    },
+    { name: 'admit', run: (cluster) => parts.allowlist.apply(cluster) },
+    { name: 'publish', run: (cluster) => changeCluster(parts, cluster.id, { phase: 'ready' }) },
+  ],
+  resumeAt: 'start',
+  failed: (transaction, id) => changeCluster({ ...parts, store: transaction }, id, { phase: 'scale_failed' }),
+});
