@@ -29,6 +29,9 @@ export async function changeCluster(
     .execute();
 }
 
+/** The place of a node that has none, or has lost it. */
+export const nowhere = { address: '', ports: '' };
+
 export async function changeNode(
   { store }: Pick<PlanParts, 'store'>,
   nodeId: string,

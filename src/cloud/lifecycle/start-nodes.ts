@@ -4,9 +4,7 @@ import { inParallel } from '../in-parallel.ts';
 import { orAborted } from '../or-aborted.ts';
 import { AddressInUseError } from '../provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow } from '../store/tables.ts';
-import { changeNode, type PlanParts } from './plan-parts.ts';
-
-const nowhere = { address: '', ports: '' };
+import { changeNode, nowhere, type PlanParts } from './plan-parts.ts';
 
 /** Stores an address before a node listens on it. */
 export async function placeNodes(parts: PlanParts, cluster: ClusterRow): Promise<void> {

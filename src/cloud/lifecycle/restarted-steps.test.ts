@@ -1,0 +1,193 @@
+// Every step of an operation, interrupted before and after each of its effects: a new process goes on and ends with the same cluster.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
+import { realRandom } from '#ports/random.ts';
+import { aClusterRow } from '../../../test/support/cluster-row.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { Killed, SimulatedClusterNodes, SimulatedNodes } from '../../../test/support/simulated-nodes.ts';
+import { Capacity } from '../clusters/capacity.ts';
+import { ClusterScaleService } from '../clusters/cluster-scale.service.ts';
+import { groupOfEach, newNodeRows } from '../clusters/node-rows.ts';
+import { OperationsStore } from '../operations/operations.store.ts';
+import type { Plan } from '../operations/step.ts';
+import { migrate } from '../store/migrations.ts';
+import { openSqlite } from '../store/sqlite.adapter.ts';
+import type { Store } from '../store/tables.ts';
+import { createCluster } from './create-cluster.ts';
+import type { PlanParts } from './plan-parts.ts';
+import { scaleCluster } from './scale-cluster.ts';
+
+const server = (size: number, services: readonly string[] = ['data'], compute = 'm5.xlarge') => ({
+  ...{ size, compute, services: [...services] as 'data'[] },
+  storage: { type: 'GP3' as const, IOPS: 3000, size: 50 },
+});
+type Server = ReturnType<typeof server>;
+
+/** Sleeping takes no time. */
+class HurriedClock extends ManualClock {
+  override async sleep(): Promise<void> {}
+}
+
+class Fixture {
+  readonly simulated = new SimulatedNodes();
+  readonly clock = new HurriedClock();
+  readonly store: Store;
+  readonly nodes: SimulatedClusterNodes;
+  readonly capacity = new Capacity({ capacityMb: 100_000, sizeScale: 1 / 64 });
+  private readonly parts: PlanParts;
+
+  private constructor(store: Store) {
+    const { clock, simulated } = this;
+    this.store = store;
+    const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
+    const { provisioner } = simulated;
+    this.nodes = new SimulatedClusterNodes(
+      { ...{ store, secrets, clock, provisioner, home: 'here' }, operatorAddress: undefined },
+      simulated,
+    );
+    this.parts = { store, clock, provisioner, nodes: this.nodes, allowlist: { apply: async () => {} } };
+  }
+
+  static async of(t: TestContext): Promise<Fixture> {
+    const { store } = openSqlite(':memory:');
+    t.after(() => store.destroy());
+    await migrate(store);
+    return new Fixture(store);
+  }
+
+  async create(...servers: Server[]): Promise<void> {
+    const { store, nodes, capacity } = this;
+    const groups = servers.map((asked) => ({ ...asked, memoryGib: gibOf(asked), asked }));
+    const place = { hosted: { provider: 'aws' } };
+    const cluster = aClusterRow({
+      phase: 'scheduled',
+      spec: JSON.stringify({ servers: groups, support: null, place }),
+      administrator_sealed: nodes.sealAdministrator({ username: 'a', password: 'b' }),
+    });
+    await store.insertInto('projects').values({ id: 'p', name: 'p', created_at: 0 }).execute();
+    await store.insertInto('clusters').values(cluster).execute();
+    const added = { clusterId: cluster.id, home: 'here', groups: groupOfEach(groups), firstPosition: 0 };
+    const rows = newNodeRows(added, { random: realRandom, capacity });
+    await store.insertInto('nodes').values(rows).execute();
+    await this.run(createCluster(this.parts));
+  }
+
+  async scale(...servers: Server[]): Promise<void> {
+    const { store, clock, nodes, capacity } = this;
+    const operations = new OperationsStore({ store, clock, random: realRandom });
+    const scaling = new ClusterScaleService({
+      ...{ store, clock, nodes, capacity, operations },
+      ...{ random: realRandom, wake: () => {} },
+    });
+    const row = await this.cluster();
+    await scaling.change({ row, client: await nodes.client(row) }, servers);
+    await this.run(scaleCluster(this.parts));
+  }
+
+  cluster() {
+    return this.store.selectFrom('clusters').selectAll().executeTakeFirstOrThrow();
+  }
+
+  /** As the worker runs the steps of one process after the other. */
+  private async run({ steps, resumeAt }: Plan): Promise<void> {
+    let at = 0;
+    while (at < steps.length) {
+      try {
+        await steps[at]?.run(await this.cluster(), new AbortController().signal);
+        at++;
+      } catch (error) {
+        if (!(error instanceof Killed)) throw error;
+        this.simulated.stopAll();
+        at = Math.min(
+          at,
+          steps.findIndex(({ name }) => name === resumeAt),
+        );
+      }
+    }
+  }
+
+  /** Checks that exactly these rows, members and folders exist. */
+  async assertWhole(size: number): Promise<void> {
+    const { simulated } = this;
+    const rows = await this.nodes.of('c');
+    const addresses = rows.map(({ address }) => address);
+    assert.deepEqual([(await this.cluster()).phase, rows.length], ['ready', size]);
+    assert.ok(rows.every(({ state }) => state === 'member'));
+    assert.deepEqual(
+      simulated.membersOf(addresses[0] as string).toSorted(),
+      addresses.map((address) => `${address} active`).toSorted(),
+    );
+    assert.deepEqual([...simulated.folders.values()].sort(), addresses.toSorted());
+    assert.deepEqual([...simulated.nodes.keys()].sort(), addresses.toSorted());
+    assert.ok([...simulated.nodes.values()].every(({ isRunning }) => isRunning));
+  }
+}
+
+const gibOf = ({ compute }: Server): number => ({ 'm5.xlarge': 16, 'm5.8xlarge': 128 })[compute] ?? 0;
+
+test('creates and scales a cluster over every kill before and after each effect', async (t) => {
+  const whole = async (kill: SimulatedNodes['kill']): Promise<number> => {
+    const fixture = await Fixture.of(t);
+    fixture.simulated.kill = kill;
+    await fixture.create(server(3));
+    await fixture.assertWhole(3);
+    const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
+    await fixture.scale(server(2));
+    await fixture.assertWhole(2);
+    await fixture.scale(server(3), server(1, ['index', 'query']));
+    await fixture.assertWhole(4);
+    assert.equal((await fixture.nodes.endpoints(await fixture.cluster()))[0], founder);
+    return fixture.simulated.effects;
+  };
+  const effects = await whole(null);
+  assert.ok(effects > 25, String(effects));
+  for (let at = 0; at < effects; at++)
+    for (const side of ['before', 'after'] as const)
+      await t.test(`killed ${side} effect ${at}`, () => whole({ at, side }).then(() => {}));
+});
+
+test('gives each node its services, and the founder data although another group comes first', async (t) => {
+  const fixture = await Fixture.of(t);
+  await fixture.create(server(1, ['query', 'index']), server(2));
+  await fixture.assertWhole(3);
+  const rows = await fixture.nodes.of('c');
+  assert.deepEqual(
+    rows.map(({ services }) => JSON.parse(services)),
+    [['data'], ['data'], ['query', 'index']],
+  );
+  assert.equal(fixture.simulated.nodes.get(rows[2]?.address as string)?.services, 'n1ql,index');
+});
+
+test('buckets get the memory of the smallest node with data, and more once it has left', async (t) => {
+  const fixture = await Fixture.of(t);
+  await fixture.create(server(1, ['data'], 'm5.8xlarge'), server(1));
+  assert.equal(fixture.simulated.memoryQuota, 256);
+  await fixture.scale(server(2, ['data'], 'm5.8xlarge'));
+  await fixture.assertWhole(2);
+  assert.equal(fixture.simulated.memoryQuota, 2048);
+});
+
+test('ejects a node that was added before its address was lost', async (t) => {
+  const fixture = await Fixture.of(t);
+  await fixture.create(server(1));
+  const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
+  (fixture.simulated.nodes.get(founder as string) as { name: string | null }).name = founder as string;
+  const lost = { isRunning: false, name: '127.64.9.9', services: 'kv', membership: 'inactiveAdded' };
+  fixture.simulated.nodes.set('127.64.9.9', { ...lost, founder: founder as string });
+  await fixture.scale(server(2));
+  assert.ok(fixture.simulated.calls.includes(`${founder} /controller/ejectNode`));
+  fixture.simulated.nodes.delete('127.64.9.9');
+  await fixture.assertWhole(2);
+});
+
+test('brings a node that was failed over back with the next change', async (t) => {
+  const fixture = await Fixture.of(t);
+  await fixture.create(server(3));
+  const [, second] = await fixture.nodes.endpoints(await fixture.cluster());
+  const node = fixture.simulated.nodes.get(second as string);
+  assert.ok(node !== undefined);
+  node.membership = 'inactiveFailed';
+  await fixture.scale(server(4));
+  await fixture.assertWhole(4);
+});
