@@ -6,7 +6,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { eventually, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
+import { endAfterTests } from '../support/left-running.ts';
+import { eventuallyWithin, launcher, NodeProcess, portFlags } from '../support/node-process.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'divan-signals-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -24,6 +25,7 @@ const commands: Record<string, { args: string[]; signalAfter: string[] }> = {
   },
 };
 
+const startMs = 30_000;
 let folders = 0;
 
 for (const [name, { args, signalAfter }] of Object.entries(commands)) {
@@ -32,12 +34,14 @@ for (const [name, { args, signalAfter }] of Object.entries(commands)) {
       const folder = join(scratch, String(++folders));
       const { child, printed, ended } = start([...args, '--data-dir', folder]);
       // Some files exist only in one kind of start: then the signal follows after the start.
-      await eventually(() => assert.ok(existsSync(join(folder, file)) || /is ready/.test(printed.text)));
+      await eventuallyWithin(startMs, () =>
+        assert.ok(existsSync(join(folder, file)) || /is ready/.test(printed.text)),
+      );
       child.kill(index % 2 === 0 ? 'SIGTERM' : 'SIGINT');
       assert.deepEqual(await ended, [0, null], `${file}: ${printed.text}`);
       assert.doesNotMatch(printed.text, /\n {4}at |divan: |"level":50/, file);
       const again = start([...args, '--data-dir', folder]);
-      await eventually(() => assert.match(again.printed.text, /is ready/));
+      await eventuallyWithin(startMs, () => assert.match(again.printed.text, /is ready/));
       again.child.kill('SIGTERM');
       assert.deepEqual(await again.ended, [0, null], again.printed.text);
     }
@@ -58,9 +62,10 @@ test('a starting cloud stops silently when its parent ends', async () => {
   const child = spawn(process.execPath, [launcher, 'cloud', '--port', '0', '--data-dir', folder], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  endAfterTests(child);
   const printed = gather(child);
   const ended = once(child, 'exit');
-  await eventually(() => assert.ok(existsSync(join(folder, 'cloud.db'))));
+  await eventuallyWithin(startMs, () => assert.ok(existsSync(join(folder, 'cloud.db'))));
   child.disconnect();
   child.stdout?.destroy();
   assert.deepEqual(await ended, [0, null], printed.text);
@@ -69,6 +74,7 @@ test('a starting cloud stops silently when its parent ends', async () => {
 
 function start(args: string[]) {
   const child = spawn(process.execPath, [launcher, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  endAfterTests(child);
   return { child, printed: gather(child), ended: once(child, 'exit') };
 }
 

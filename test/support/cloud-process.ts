@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CloudDescription, type CloudDocument } from './cloud-description.ts';
+import { endAfterTests } from './left-running.ts';
 import { eventually } from './node-process.ts';
 
 export interface CloudReady {
@@ -76,6 +77,7 @@ export class CloudProcess {
       stdio: ['ignore', 'pipe', settings.logTo === undefined ? 'pipe' : openSync(settings.logTo, 'a')],
       env: { ...process.env, ...settings.environment },
     });
+    endAfterTests(child);
     const printed = { text: '' };
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {

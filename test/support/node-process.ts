@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NodeAddresses } from '../../src/main/ready.ts';
+import { endAfterTests } from './left-running.ts';
 
 /** The content of the ready file (docs/reference/command-line.md). */
 export interface Ready {
@@ -150,6 +151,7 @@ function launch(dataDir: string, readyFile: string, settings: NodeSettings) {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...settings.environment },
   });
+  endAfterTests(child);
   const printed = { text: '' };
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
