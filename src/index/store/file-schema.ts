@@ -33,6 +33,9 @@ export const sql = {
     uuid = excluded.uuid, seqno = excluded.seqno, snapshot_start = excluded.snapshot_start,
     snapshot_end = excluded.snapshot_end, complete = excluded.complete`,
   applied: 'select vb, uuid, seqno, snapshot_start, snapshot_end, complete from applied',
+  damagedRows: `select (select count(*) from entry) <> (select count(*) from back) or exists (
+    select 1 from entry where not exists (select 1 from back where back.id = entry.id and back.k = entry.k))`,
+  damagedPrimaryRows: 'select exists (select 1 from entry where not is_key_of(k, id))',
   putMeta: 'insert into meta values (?, ?) on conflict(name) do update set value = excluded.value',
   meta: 'select value from meta where name = ?',
   // SQLite sorts the rows of a build, so that it writes each page of the tables once.

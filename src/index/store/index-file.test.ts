@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -232,6 +232,37 @@ for (const [what, change] of [
     const again = storeOf().open(identity);
     assert.deepEqual([again.rows, again.positions()], [0, []]);
     again.close();
+  });
+
+for (const isPrimary of [false, true])
+  test(`a ${isPrimary ? 'primary' : 'secondary'} index with a flipped bit in a row is replaced, wherever it is`, (t) => {
+    let seen = 0;
+    const file = (identity: FileIdentity) => join(folder, identity.bucketUuid, `${identity.indexId}.index`);
+    const key = (id: string) => (isPrimary ? primaryKey(Buffer.from(id)) : Buffer.from('a key'));
+    const made = (): FileIdentity => {
+      const identity = newIdentity(isPrimary);
+      const fresh = storeOf().open(identity);
+      fresh.commit([{ id: Buffer.from('an id'), keys: [key('an id')] }], []);
+      fresh.close();
+      const whole = storeOf().open(identity);
+      assert.equal(whole.rows, 1);
+      whole.close();
+      return identity;
+    };
+    const bytes = readFileSync(file(made()));
+    for (const text of ['an id', 'a key']) {
+      for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
+        const identity = made();
+        const flipped = readFileSync(file(identity));
+        flipped[at + 2] = (flipped[at + 2] as number) ^ 1;
+        writeFileSync(file(identity), flipped);
+        const again = storeOf().open(identity);
+        t.assert.equal(again.rows, 0, `${text} at ${at}`);
+        again.close();
+        seen++;
+      }
+    }
+    assert.equal(seen, isPrimary ? 2 : 4);
   });
 
 test('a file of another definition is replaced', () => {
