@@ -26,11 +26,11 @@ if (process.platform === 'win32') {
 function runUnderOwnNode() {
   const own = fileURLToPath(at('node_modules/.bin/node'));
   if (!existsSync(own)) {
-    const mend =
+    const hint =
       isCheckout && process.platform === 'linux'
         ? 'run "npm ci" to get the project\'s own'
         : 'install a newer Node, or use a checkout';
-    console.error(`divan: needs Node 24 or newer (this is ${process.version}); ${mend}`);
+    console.error(`divan: needs Node 24 or newer (this is ${process.version}); ${hint}`);
     process.exit(1);
   }
   const child = spawn(own, process.argv.slice(1), { stdio: 'inherit' });

@@ -106,7 +106,7 @@ async function settingsPage(): Promise<string> {
   };
   const lines = [
     '# Settings\n',
-    'Every parameter that changes a setting, as a form field of the named call. Effect: **acts**; **fixed**, where any other value than the',
+    'Every parameter that changes a setting, as a form field of the named call. Effect: **effective**; **fixed**, where any other value than the',
     'current one is refused; **waits**: validated, stored and shown, without effect, since this version lacks the feature;',
     'or **kept**: stored and shown without effect.\n',
     'A change is live, or restarts the bucket (operations wait or are refused as temporary failures), or holds from the next start of a bucket',

@@ -124,7 +124,7 @@ export class BucketClient {
   }
 
   /**
-   * @throws StatusError noBucket or noAccess when the bucket cannot be entered
+   * @throws StatusError noBucket or noAccess when the bucket cannot be selected
    * @throws DataPortError without a connection
    */
   static async open(options: BucketClientOptions): Promise<BucketClient> {

@@ -112,7 +112,7 @@ export class ChangeConnection {
   }
 
   /**
-   * @throws StatusError when the bucket cannot be entered, or has no change streams
+   * @throws StatusError when the bucket cannot be selected, or has no change streams
    * @throws DataPortError without a connection
    */
   static async open(options: ChangeConnectionOptions): Promise<ChangeConnection> {

@@ -11,8 +11,8 @@ import { itemsGroup, itemsIn } from './item-counts.ts';
 import { seqnosIn, seqnosRequest } from './seqnos.ts';
 
 /** Together five seconds. */
-const againMs = 100;
-const againMax = 50;
+const retryMs = 100;
+const retriesMax = 50;
 
 export class ClusterBucketClient extends BucketClient {
   override readonly isSpread = true;
@@ -35,7 +35,7 @@ export class ClusterBucketClient extends BucketClient {
 
   /** @throws StatusError notMyVbucket while a vbucket has no node, or moves */
   override highSeqnos(collectionId?: number): Promise<Float64Array> {
-    const reading = this.again(() => this.readSeqnos(collectionId));
+    const reading = this.retried(() => this.readSeqnos(collectionId));
     this.reading = reading.catch(() => {}); // the caller has the failure
     return reading;
   }
@@ -58,7 +58,7 @@ export class ClusterBucketClient extends BucketClient {
     group: string,
     read: (figures: ReadonlyMap<string, string>, node: string) => T,
   ): Promise<T[]> {
-    return this.again(() =>
+    return this.retried(() =>
       Promise.all(
         this.servingNodes().map(async (node) => read(await this.statsOf(this.senderTo(node), group), node)),
       ),
@@ -66,15 +66,15 @@ export class ClusterBucketClient extends BucketClient {
   }
 
   /** Reads again while a vbucket moves, for a few seconds. */
-  private async again<T>(read: () => Promise<T>): Promise<T> {
+  private async retried<T>(read: () => Promise<T>): Promise<T> {
     for (let times = 0; ; times++) {
       try {
         return await read();
       } catch (error) {
         const isMoving = error instanceof StatusError && error.status === Status.notMyVbucket;
-        if (!isMoving || times >= againMax || this.isClosed) throw error;
+        if (!isMoving || times >= retriesMax || this.isClosed) throw error;
       }
-      await this.clock.sleep(againMs);
+      await this.clock.sleep(retryMs);
     }
   }
 

@@ -23,7 +23,7 @@ export interface ClusterConnectionOptions extends BucketClientOptions {
 }
 
 /** Pauses before a refused request is sent again: about five seconds in all. */
-const againMs = { first: 10, most: 200 } as const;
+const retryMs = { first: 10, most: 200 } as const;
 const attemptsMax = 30;
 /** Another node may learn of a new collection later than this one: about a second. */
 const attemptsOfCollection = 10;
@@ -113,7 +113,7 @@ export class ClusterConnection implements RequestSender {
   }
 
   private park(request: RequestParts, take: TakeReply, attempts: number): void {
-    const delayMs = Math.min(againMs.first * 2 ** attempts, againMs.most);
+    const delayMs = Math.min(retryMs.first * 2 ** attempts, retryMs.most);
     const timer = this.options.clock.after(delayMs, () => {
       this.parked.delete(take);
       this.attempt(request, take, attempts + 1);

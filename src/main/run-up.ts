@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { inheritedEnvironment, launcher, stopChild } from './child-process.ts';
-import { NodesBeside, nodesMax } from './nodes-beside.ts';
+import { CompanionNodes, nodesMax } from './companion-nodes.ts';
 import { environmentName, UsageError } from './options.ts';
 import type { ReadyFile } from './ready.ts';
 import { type Companion, runNode } from './run-node.ts';
@@ -19,17 +19,18 @@ export async function runUp(options: UpOptions, shutdown: Shutdown): Promise<voi
     throw new UsageError(
       '--nodes needs the embedded engine: in this version the first node stores the configuration',
     );
-  const cloud = options['no-cloud'] ? null : new CloudBeside(options);
-  const companion = options.nodes === 1 ? cloud : new NodesAndCloud(new NodesBeside(options), cloud);
+  const cloud = options['no-cloud'] ? null : new CompanionCloud(options);
+  const companion =
+    options.nodes === 1 ? cloud : new CompanionNodesAndCloud(new CompanionNodes(options), cloud);
   await runNode(options, { makePassword: true, companion, shutdown });
 }
 
 /** Further nodes, and the cloud. */
-class NodesAndCloud implements Companion {
-  readonly #nodes: NodesBeside;
-  readonly #cloud: CloudBeside | null;
+class CompanionNodesAndCloud implements Companion {
+  readonly #nodes: CompanionNodes;
+  readonly #cloud: CompanionCloud | null;
 
-  constructor(nodes: NodesBeside, cloud: CloudBeside | null) {
+  constructor(nodes: CompanionNodes, cloud: CompanionCloud | null) {
     this.#nodes = nodes;
     this.#cloud = cloud;
   }
@@ -44,7 +45,7 @@ class NodesAndCloud implements Companion {
   }
 }
 
-class CloudBeside implements Companion {
+class CompanionCloud implements Companion {
   private readonly options: UpOptions;
   private child: ChildProcess | null = null;
   private stopping = false;

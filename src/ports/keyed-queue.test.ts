@@ -4,12 +4,12 @@ import { deferred } from '#base/deferred.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 
 test('runs the work of one key in order, also after a failure, and that of other keys concurrently', async () => {
-  const turns = new KeyedQueue();
+  const queue = new KeyedQueue();
   const gate = deferred<void>();
   const done: string[] = [];
-  const first = turns.run('a', () => gate.promise.then(() => Promise.reject(new Error('first'))));
-  const second = turns.run('a', async () => done.push('second'));
-  await turns.run('b', async () => done.push('other'));
+  const first = queue.run('a', () => gate.promise.then(() => Promise.reject(new Error('first'))));
+  const second = queue.run('a', async () => done.push('second'));
+  await queue.run('b', async () => done.push('other'));
   assert.deepEqual(done, ['other']);
   gate.resolve();
   await assert.rejects(first, /first/);

@@ -77,7 +77,7 @@ async function beside(collection: Collection, node: NodeProcess, attack: () => P
   const calm = writeAndRead(collection, done);
   await attack();
   done.now = true;
-  assert.ok((await calm) > 10, 'the calm client got nothing done');
+  assert.ok((await calm) > 10, 'the well-behaved client got nothing done');
   assert.ok(node.running, `the node ended: ${node.output.slice(-2000)}`);
   const grown = residentKb(node.pid) - before;
   assert.ok(grown < growthLimitKb, `the node grew by ${grown} kB`);

@@ -198,7 +198,7 @@ function aRequest(random: Prng): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** No request to these can delete the bucket that the calm client uses, or change the administrator. */
+/** No request to these can delete the bucket that the well-behaved client uses, or change the administrator. */
 const paths = [
   '/pools',
   '/pools/default',

@@ -24,13 +24,13 @@ export class TestIndexes implements AsyncDisposable {
   readers = new IndexFolderReaders(this.folder);
   private wanted: readonly WantedIndex[] = [];
   private readonly port: number;
-  private readonly around: (store: IndexStore) => IndexStore;
+  private readonly wrapStore: (store: IndexStore) => IndexStore;
   service: IndexService;
 
-  /** `around`: a store with faults. */
-  constructor(port: number, around: (store: IndexStore) => IndexStore = (store) => store) {
+  /** `wrapStore`: adds faults to the store. */
+  constructor(port: number, wrapStore: (store: IndexStore) => IndexStore = (store) => store) {
     this.port = port;
-    this.around = around;
+    this.wrapStore = wrapStore;
     this.service = this.newService();
   }
 
@@ -100,7 +100,7 @@ export class TestIndexes implements AsyncDisposable {
     return new IndexService({
       address: addressOf(this.port),
       account: adminAccount,
-      store: this.around(new IndexFolder(this.folder, silentLog)),
+      store: this.wrapStore(new IndexFolder(this.folder, silentLog)),
       compile: compileSimply,
       clock: realClock,
       random: realRandom,

@@ -8,7 +8,7 @@ import type { ClusterRow, Store, UnconfirmedUserChangeRow } from '../store/table
 
 const checkEveryMs = 2_000;
 /** The delay between the first and the second confirmation. */
-const againMs = 30_000;
+const secondConfirmationMs = 30_000;
 
 export interface UnconfirmedUserChangesOptions {
   store: Store;
@@ -57,7 +57,11 @@ export class UnconfirmedUserChanges {
       .where('cluster_id', 'in', clusters.where('phase', 'in', servingPhases))
       // A time in the future was written before the clock was set back.
       .where((e) =>
-        e.or([e('told_at', 'is', null), e('told_at', '<=', now - againMs), e('told_at', '>', now)]),
+        e.or([
+          e('told_at', 'is', null),
+          e('told_at', '<=', now - secondConfirmationMs),
+          e('told_at', '>', now),
+        ]),
       )
       .execute();
     await Promise.all(due.map((change) => this.confirmOne(change, confirm)));

@@ -24,7 +24,7 @@ export interface FailoverSettings {
   preserveDurableMutations: boolean;
 }
 
-const fresh = {
+const defaults = {
   autoFailover: {
     ...{ enabled: true, timeout: 120, count: 0, maxCount: 1 },
     ...{ diskIssues: false, diskPeriod: 120, canAbortRebalance: true },
@@ -41,26 +41,26 @@ export class FailoverSettingsService {
   }
 
   autoFailover(): Promise<AutoFailoverSettings> {
-    return this.#store.read('autoFailover', fresh.autoFailover);
+    return this.#store.read('autoFailover', defaults.autoFailover);
   }
 
   async changeAutoFailover(changes: Partial<AutoFailoverSettings>): Promise<void> {
-    await this.#store.change('autoFailover', fresh.autoFailover, changes);
+    await this.#store.change('autoFailover', defaults.autoFailover, changes);
   }
 
   autoReprovision(): Promise<AutoReprovisionSettings> {
-    return this.#store.read('autoReprovision', fresh.autoReprovision);
+    return this.#store.read('autoReprovision', defaults.autoReprovision);
   }
 
   async changeAutoReprovision(changes: Partial<AutoReprovisionSettings>): Promise<void> {
-    await this.#store.change('autoReprovision', fresh.autoReprovision, changes);
+    await this.#store.change('autoReprovision', defaults.autoReprovision, changes);
   }
 
   failover(): Promise<FailoverSettings> {
-    return this.#store.read('failover', fresh.failover);
+    return this.#store.read('failover', defaults.failover);
   }
 
   changeFailover(changes: Partial<FailoverSettings>): Promise<FailoverSettings> {
-    return this.#store.change('failover', fresh.failover, changes);
+    return this.#store.change('failover', defaults.failover, changes);
   }
 }

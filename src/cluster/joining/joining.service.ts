@@ -8,7 +8,7 @@ import { ServedConfigLink } from '#replog/served/served-config-link.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
 import { networkOf } from '../config/node-network.ts';
-import { servicesRun } from '../config/product.ts';
+import { availableServices } from '../config/product.ts';
 import type { NodeNet } from '../peers/inter-node.ts';
 import { nodeQuotaMaxMb } from '../provisioning/quotas.ts';
 import { readServices } from '../provisioning/service-names.ts';
@@ -70,7 +70,7 @@ export class JoiningService {
     const { ports, paths, hostname, alternate, network } = view.self;
     return {
       ...{ nodeId: identity.nodeId, compatibility, offer: exchange.offer, wallMs: clock.wallMs() },
-      supportedServices: servicesRun,
+      supportedServices: availableServices,
       quotaMaxMb: nodeQuotaMaxMb(this.#deps.memoryBytes()),
       ...{ ports, paths, hostname, alternate },
       ...(network && { network: networkOf(view.self) }),

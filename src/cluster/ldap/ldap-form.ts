@@ -70,7 +70,7 @@ function problemsOfPair(certificate: string, key: string): Record<string, string
   return { clientTLSKey: 'must be the key of clientTLSCert' };
 }
 
-type Read = (sent: string) => { changes: Partial<LdapSettings> } | { problem: string };
+type FieldReader = (sent: string) => { changes: Partial<LdapSettings> } | { problem: string };
 
 type FlagName =
   | 'authenticationEnabled'
@@ -80,14 +80,14 @@ type FlagName =
   | 'failOnMaxDepth';
 
 const flag =
-  (name: FlagName): Read =>
+  (name: FlagName): FieldReader =>
   (sent) =>
     sent === 'true' || sent === 'false'
       ? { changes: { [name]: sent === 'true' } }
       : { problem: fieldText.oneOf(['true', 'false']) };
 
 const number =
-  (name: keyof typeof ranges): Read =>
+  (name: keyof typeof ranges): FieldReader =>
   (sent) => {
     const [min, max] = ranges[name];
     const value = integerOf(sent);
@@ -98,13 +98,16 @@ const number =
   };
 
 const text =
-  (name: 'bindDN' | 'bindPass' | 'cacert' | 'clientTLSCert' | 'clientTLSKey', bytesMax: number): Read =>
+  (
+    name: 'bindDN' | 'bindPass' | 'cacert' | 'clientTLSCert' | 'clientTLSKey',
+    bytesMax: number,
+  ): FieldReader =>
   (sent) =>
     Buffer.byteLength(sent) <= bytesMax && !sent.includes('\0')
       ? { changes: { [name]: sent } }
       : { problem: `must be a string of at most ${bytesMax} bytes` };
 
-const readers: Readonly<Record<string, Read>> = {
+const readers: Readonly<Record<string, FieldReader>> = {
   authenticationEnabled: flag('authenticationEnabled'),
   serverCertValidation: flag('serverCertValidation'),
   authorizationEnabled: flag('authorizationEnabled'),
@@ -137,7 +140,7 @@ const readers: Readonly<Record<string, Read>> = {
   cacheValueLifetime: number('cacheValueLifetime'),
 };
 
-function readHosts(sent: string): ReturnType<Read> {
+function readHosts(sent: string): ReturnType<FieldReader> {
   const hosts = sent
     .split(',')
     .map((one) => one.trim().replace(/^\[(.*)\]$/, '$1'))
@@ -148,7 +151,7 @@ function readHosts(sent: string): ReturnType<Read> {
     : { problem: `must be up to ${hostsMax} names or addresses separated by commas` };
 }
 
-function readGroupsQuery(sent: string): ReturnType<Read> {
+function readGroupsQuery(sent: string): ReturnType<FieldReader> {
   if (Buffer.byteLength(sent) > textBytesMax) return { problem: `must have at most ${textBytesMax} bytes` };
   const parsed = sent === '' ? null : parseGroupsQuery(sent);
   return parsed && 'problem' in parsed ? parsed : { changes: { groupsQuery: sent } };

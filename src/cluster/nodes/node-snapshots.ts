@@ -67,7 +67,7 @@ export class NodeSnapshots {
     };
   }
 
-  /** All nodes without these figures. */
+  /** All nodes, this one without its uptime and the figures of its machine. */
   allStable(context: Context): StableNodeSnapshot[] {
     const { view } = this.#deps;
     return view.cluster.nodes.map((node) =>

@@ -16,7 +16,7 @@ const checkEveryMs = 500;
 /** The set of nodes that are down must be the same for this long before any of them is failed over. */
 const sameSetMs = 2_000;
 /** After an attempt the next one waits so long. */
-const againMs = 5_000;
+const retryMs = 5_000;
 
 const silent = 'All monitors report node is unhealthy.';
 const diskFails = 'The disk of the node failed for the duration of the auto-failover threshold.';
@@ -100,7 +100,7 @@ export class AutoFailover {
     const down = suspects.flatMap((node) => this.#judged(node, current) ?? []);
     this.#noteSet(down);
     const isSame = clock.monotonicMs() - this.#sameSinceMs >= sameSetMs;
-    if (isSame && clock.monotonicMs() - this.#attemptedMs >= againMs) await this.#act(down, current);
+    if (isSame && clock.monotonicMs() - this.#attemptedMs >= retryMs) await this.#act(down, current);
   }
 
   /** Null where only the disk fails and that does not count. */
@@ -159,7 +159,7 @@ export class AutoFailover {
       if (term() === null || nodes.length < failing.length || isHeldUp) return state;
       if (state.balance !== undefined) {
         // The next attempt finds that it has ended.
-        this.#attemptedMs = clock.monotonicMs() - againMs + checkEveryMs;
+        this.#attemptedMs = clock.monotonicMs() - retryMs + checkEveryMs;
         const stopping = state.balance.stopping ?? { reason: 'A node fails over automatically.' };
         return { ...state, balance: { ...state.balance, stopping } };
       }

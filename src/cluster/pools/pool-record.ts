@@ -5,7 +5,7 @@ import { clusterCompaction, shownClusterCompaction } from '../auto-compaction/se
 import { collectionCountMax, scopeCountMax } from '../collections/collections.service.ts';
 import type { StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
-import { type Product, servicesRun } from '../config/product.ts';
+import { availableServices, type Product } from '../config/product.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import {
   identity,
@@ -30,7 +30,7 @@ export function poolsRecord(view: ClusterView, provisioned: boolean, product: Pr
     isAdminCreds: true,
     isROAdminCreds: false,
     isEnterprise: product.edition === 'enterprise',
-    allowedServices: servicesRun,
+    allowedServices: availableServices,
     isDeveloperPreview: false,
     packageVariant: 'npm',
     // Clients recognize an unprovisioned node by these empty lists.

@@ -1,5 +1,5 @@
 // Services that a node may be requested to run, under the names of the API.
-import { servicesRun } from '../config/product.ts';
+import { availableServices } from '../config/product.ts';
 
 const known = ['kv', 'index', 'n1ql', 'fts', 'cbas', 'eventing', 'backup'];
 /** Two names of one service. */
@@ -23,9 +23,9 @@ function servicesProblem(services: readonly string[], named: readonly string[]):
   const unknown = services.filter((name) => !known.includes(name));
   if (unknown.length > 0) return `Unknown services: ${JSON.stringify(unknown)}`;
   if (services.length === 0) return 'At least one service has to be selected';
-  const missing = named.filter((name) => !servicesRun.includes(name));
+  const missing = named.filter((name) => !availableServices.includes(name));
   if (missing.length > 0) {
-    return `Services not available in this version: ${missing.join(', ')}. It runs: ${servicesRun.join(', ')}`;
+    return `Services not available in this version: ${missing.join(', ')}. It runs: ${availableServices.join(', ')}`;
   }
   return null;
 }

@@ -22,7 +22,7 @@ const betweenNodes = [
     'replicas',
     byHost,
   ),
-  setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'acts', between),
+  setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'effective', between),
 ];
 
 export const clusterSettings: readonly SettingGroup[] = [
@@ -30,13 +30,13 @@ export const clusterSettings: readonly SettingGroup[] = [
     title: 'Cluster name and memory',
     routes: ['provisioning.pool', whole],
     settings: [
-      setting('clusterName', 'empty', 'any text', 'live', 'acts'),
+      setting('clusterName', 'empty', 'any text', 'live', 'effective'),
       setting(
         'memoryQuota',
         'by the machine’s memory',
         '256 (or the quotas of all buckets) up to 80 % of the memory, or all but 1024',
         'live',
-        'acts',
+        'effective',
         'MB per node of the data service',
       ),
       setting(
@@ -44,7 +44,7 @@ export const clusterSettings: readonly SettingGroup[] = [
         '512',
         '256 and up',
         'live',
-        'acts',
+        'effective',
         'MB per node for page caches of index files and for builds',
       ),
       setting('ftsMemoryQuota', 'by the machine’s memory', '256 and up', 'live', 'search'),
@@ -61,22 +61,22 @@ export const clusterSettings: readonly SettingGroup[] = [
     routes: ['provisioning.web', whole],
     settings: [
       setting('port', 'required', '`SAME`, or the port that the node has', 'live', 'fixed'),
-      setting('username', 'required', '1–128 characters', 'live', 'acts'),
-      setting('password', 'required', 'must satisfy the password policy', 'live', 'acts'),
+      setting('username', 'required', '1–128 characters', 'live', 'effective'),
+      setting('password', 'required', 'must satisfy the password policy', 'live', 'effective'),
     ],
   },
   {
     title: 'Password policy',
     routes: ['password_policy.set'],
     settings: [
-      setting('minLength', '6; required', '0–100', 'live', 'acts', '0 allows empty passwords'),
+      setting('minLength', '6; required', '0–100', 'live', 'effective', '0 allows empty passwords'),
       ...['enforceUppercase', 'enforceLowercase', 'enforceDigits', 'enforceSpecialChars'].map((name) =>
         setting(
           name,
           '`false`, also if omitted',
           '`true`, `false`',
           'live',
-          'acts',
+          'effective',
           'passwords set before stay valid',
         ),
       ),
@@ -91,10 +91,10 @@ export const clusterSettings: readonly SettingGroup[] = [
         '`kv`',
         '`kv`, and `index` and `n1ql` beside it, separated by commas',
         'before provisioning',
-        'acts',
+        'effective',
         'other services are refused by name',
       ),
-      setting('setDefaultMemQuotas', '`false`', '`true`, `false`', 'before provisioning', 'acts'),
+      setting('setDefaultMemQuotas', '`false`', '`true`, `false`', 'before provisioning', 'effective'),
     ],
   },
   {
@@ -142,7 +142,7 @@ export const clusterSettings: readonly SettingGroup[] = [
         'none: shown as the address that the caller used',
         'a name or address of this machine; any for alternate addresses',
         'live',
-        'acts',
+        'effective',
       ),
     ],
   },
@@ -160,7 +160,7 @@ export const clusterSettings: readonly SettingGroup[] = [
       setting('analyticsPath', 'the data folder', 'as `cbas_path`', 'before provisioning', 'analytics'),
       setting('eventingPath', 'the data folder', 'as `eventing_path`', 'before provisioning', 'eventing'),
       setting('javaHome', 'empty', 'as `java_home`', 'live', 'analytics'),
-      setting('hostname', 'none', 'as above', 'live', 'acts'),
+      setting('hostname', 'none', 'as above', 'live', 'effective'),
       ...betweenNodes,
     ],
   },
@@ -177,7 +177,7 @@ export const clusterSettings: readonly SettingGroup[] = [
     title: 'Ports of alternate addresses',
     routes: ['provisioning.alternate'],
     settings: ['mgmt', 'mgmtSSL', 'kv', 'kvSSL', 'capi', 'capiSSL'].map((name) =>
-      setting(name, 'not advertised', '1024–65535', 'live', 'acts'),
+      setting(name, 'not advertised', '1024–65535', 'live', 'effective'),
     ),
   },
   {

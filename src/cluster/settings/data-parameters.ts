@@ -8,35 +8,38 @@ type Name = (typeof dataSettingNames)[number];
 const threadWords =
   '`default`: 1, `disk_io_optimized`: one per processor, at least 4; each running thread takes about 12 MB';
 
-const acting: Partial<Record<Name, [Effect, string, Change?]>> = {
+const effective: Partial<Record<Name, [Effect, string, Change?]>> = {
   max_connections: [
-    'acts',
+    'effective',
     'the maximum of connections to the data ports of a node; further ones are closed at once',
   ],
   system_connections: ['replicas', 'the part of them that is reserved for other nodes'],
   connection_idle_time: [
-    'acts',
+    'effective',
     'seconds; 0: no limit. Connections that wait for a reply or have a change stream are not idle',
   ],
   verbosity: [
-    'acts',
+    'effective',
     'above 0 the data service logs all its messages regardless of `--log-level`, including opened and closed connections',
   ],
   num_reader_threads: [
-    'acts',
+    'effective',
     `threads that read documents and histories from disk, started while the running ones are busy; ${threadWords}`,
   ],
   num_writer_threads: [
-    'acts',
+    'effective',
     `threads that share the files of buckets, four each, assigned when a bucket starts; ${threadWords}`,
     'bucket start',
   ],
   num_storage_threads: [
-    'acts',
+    'effective',
     'threads that copy files for compactions, at most one per concurrent compaction; `default`: 1',
   ],
-  datatype_snappy: ['acts', '`false`: connections made afterwards cannot negotiate compressed values'],
-  tracing_enabled: ['acts', '`false`: connections made afterwards cannot negotiate durations in replies'],
+  datatype_snappy: ['effective', '`false`: connections made afterwards cannot negotiate compressed values'],
+  tracing_enabled: [
+    'effective',
+    '`false`: connections made afterwards cannot negotiate durations in replies',
+  ],
   dedupe_nmvb_maps: ['kept', 'clients request it themselves for each connection'],
 };
 
@@ -58,7 +61,7 @@ export const dataParameters: SettingGroup = {
   title: 'Data service',
   routes: ['data_settings.change', 'data_settings.node_change'],
   settings: dataSettingNames.map((name) => {
-    const [effect, note, change] = acting[name] ?? ['kept', 'tunes parts that this server does not have'];
+    const [effect, note, change] = effective[name] ?? ['kept', 'tunes parts that this server does not have'];
     return setting(name, defaultOf(name), rangeOf(name), change ?? 'live', effect, note);
   }),
 };

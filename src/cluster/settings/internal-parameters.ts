@@ -17,8 +17,8 @@ const enforcing =
   'enforces `limits` of local users (`PUT /settings/rbac/users/local/:user`: of kv, query and clusterManager) and of scopes (collections, indexes)';
 
 function effectOf(name: string): Effect {
-  if (name === 'enforceLimits') return 'acts';
-  if (name in acting) return 'acts';
+  if (name === 'enforceLimits') return 'effective';
+  if (name in acting) return 'effective';
   if (name.startsWith('xdcr')) return 'replication';
   return name.startsWith('rebalanceMoves') ? 'replicas' : 'views';
 }

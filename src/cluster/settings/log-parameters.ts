@@ -6,13 +6,13 @@ export const logParameters: readonly SettingGroup[] = [
     title: 'Support bundles',
     routes: ['log_collection.start'],
     settings: [
-      setting('nodes', 'required', '`*`, or the node’s `otpNode`', 'live', 'acts'),
+      setting('nodes', 'required', '`*`, or the node’s `otpNode`', 'live', 'effective'),
       setting(
         'logDir',
         '`tmp` in the data folder',
         'an absolute path of a folder that can be written',
         'live',
-        'acts',
+        'effective',
         'the default folder keeps the last five bundles',
       ),
       setting('tmpDir', 'none', 'an absolute path', 'live', 'kept', 'no temporary files are written'),
@@ -21,7 +21,7 @@ export const logParameters: readonly SettingGroup[] = [
         'as set for all bundles',
         '`none`, `partial` (enterprise edition)',
         'live',
-        'acts',
+        'effective',
         '`partial`: names of users, mail addresses, keys of documents and distinguished names become salted hashes',
       ),
       setting(
@@ -29,7 +29,7 @@ export const logParameters: readonly SettingGroup[] = [
         'a random one for each bundle',
         '1–1000 bytes',
         'live',
-        'acts',
+        'effective',
         'with `partial` only',
       ),
       setting(
@@ -37,7 +37,7 @@ export const logParameters: readonly SettingGroup[] = [
         '`false`',
         '`true`, `false`',
         'live',
-        'acts',
+        'effective',
         'adds the audit log; needs the right to read security settings',
       ),
       setting(
@@ -58,7 +58,14 @@ export const logParameters: readonly SettingGroup[] = [
     title: 'Redaction of support bundles',
     routes: ['log_redaction.change'],
     settings: [
-      setting('logRedactionLevel', '`none`', '`none`, `partial`', 'live', 'acts', 'enterprise edition only'),
+      setting(
+        'logRedactionLevel',
+        '`none`',
+        '`none`, `partial`',
+        'live',
+        'effective',
+        'enterprise edition only',
+      ),
     ],
   },
 ];

@@ -2,7 +2,7 @@
 import { type QuerySettingName, queryRules, querySettingNames } from '../query-settings/query-settings.ts';
 import { type Effect, type SettingGroup, setting } from './setting.ts';
 
-const acting: Partial<Record<QuerySettingName, string>> = {
+const effective: Partial<Record<QuerySettingName, string>> = {
   queryTmpSpaceSize:
     'megabytes of the temporary files for sorting, grouping and joins together; -1: no limit',
   queryTimeout: 'nanoseconds; 0: no limit. The shorter of this and the request’s own applies',
@@ -27,7 +27,7 @@ const rangeOf = (name: QuerySettingName): string => {
   return rule.kind === 'duration' ? 'a number with a unit: `60s`' : 'text';
 };
 
-const effectOf = (name: QuerySettingName): Effect => (acting[name] === undefined ? 'kept' : 'acts');
+const effectOf = (name: QuerySettingName): Effect => (effective[name] === undefined ? 'kept' : 'effective');
 
 export const queryParameters: SettingGroup = {
   title: 'Query service',
@@ -39,7 +39,7 @@ export const queryParameters: SettingGroup = {
       rangeOf(name),
       'live',
       effectOf(name),
-      acting[name] ?? 'tunes parts that this server does not have',
+      effective[name] ?? 'tunes parts that this server does not have',
     ),
   ),
 };

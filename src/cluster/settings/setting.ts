@@ -16,7 +16,7 @@ export const missingFeatures = {
 } as const;
 
 /** `fixed`: only the actual value is accepted. `kept`: stored, without an effect. */
-export type Effect = 'acts' | 'fixed' | 'kept' | keyof typeof missingFeatures;
+export type Effect = 'effective' | 'fixed' | 'kept' | keyof typeof missingFeatures;
 
 /**
  * When a change takes effect: at once, after an automatic restart of the bucket, at the bucket's next start, or never

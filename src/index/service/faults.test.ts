@@ -20,15 +20,15 @@ class Faults {
   errcode: number | null = null;
   thrown = 0;
 
-  around(store: IndexStore): IndexStore {
+  wrap(store: IndexStore): IndexStore {
     return {
-      open: (identity) => this.aroundFile(store.open(identity)),
+      open: (identity) => this.wrapFile(store.open(identity)),
       remove: (bucketUuid, indexId) => store.remove(bucketUuid, indexId),
       list: () => store.list(),
     };
   }
 
-  private aroundFile(file: IndexFile): IndexFile {
+  private wrapFile(file: IndexFile): IndexFile {
     const commit = file.commit.bind(file);
     file.commit = (documents, positions) => {
       if (this.errcode === null) return commit(documents, positions);
@@ -48,7 +48,7 @@ const writing = (key: string, n: number, expiry = 0): StoreRequest => ({
 test('the service reports a full disk, and indexes everything once there is space', async () => {
   await using service = await startService();
   const faults = new Faults();
-  await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
+  await using indexes = new TestIndexes(service.port, (store) => faults.wrap(store));
   const client = await bucketClient(service.port);
   const byN = aDefinition(['`n`']);
   await indexes.want(byN);
@@ -72,7 +72,7 @@ test('the service reports a full disk, and indexes everything once there is spac
 test('the service rebuilds a file that is found damaged', async () => {
   await using service = await startService();
   const faults = new Faults();
-  await using indexes = new TestIndexes(service.port, (store) => faults.around(store));
+  await using indexes = new TestIndexes(service.port, (store) => faults.wrap(store));
   const client = await bucketClient(service.port);
   const byN = aDefinition(['`n`']);
   await client.storeMany(

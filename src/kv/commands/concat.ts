@@ -103,6 +103,6 @@ function joinElsewhere(
   return request.deferWork((own) => {
     const piece = from < 0 ? buffer.subarray(start, end) : own.subarray(start - from, end - from);
     const parts = isAppend ? [shared, piece] : [piece, shared];
-    return { job: { kind: 'validate', parts, typed: 0, room }, document: { casHi, casLo, locked } };
+    return { job: { kind: 'validate', parts, encoding: 0, room }, document: { casHi, casLo, locked } };
   });
 }

@@ -232,7 +232,10 @@ test('serves users round robin, and drops jobs of closed connections', async () 
   const order: string[] = [];
   const add = (user: string, name: string, isGone = false) =>
     queue
-      .run({ user, isGone: () => isGone }, { kind: 'validate', parts: [Buffer.from('1')], typed: 0, room: 0 })
+      .run(
+        { user, isGone: () => isGone },
+        { kind: 'validate', parts: [Buffer.from('1')], encoding: 0, room: 0 },
+      )
       .then(
         () => order.push(name),
         () => order.push(`${name} is gone`),

@@ -79,24 +79,24 @@ export function takeValue(request: Request, end = request.frame.end): CommandRes
   mutation.value = frame.buffer;
   mutation.valueStart = frame.valueStart;
   mutation.valueEnd = end;
-  const typed = frame.datatype & (Datatype.snappy | Datatype.xattr);
-  if (typed !== 0 || end - frame.valueStart > heavyBytes) return takeValidated(request, typed, end);
+  const encoding = frame.datatype & (Datatype.snappy | Datatype.xattr);
+  if (encoding !== 0 || end - frame.valueStart > heavyBytes) return takeValidated(request, encoding, end);
   mutation.datatype = isJson(frame.buffer, frame.valueStart, end) ? Datatype.json : Datatype.raw;
   return Status.success;
 }
 
-function takeValidated(request: Request, typed: number, end: number): CommandResult {
+function takeValidated(request: Request, encoding: number, end: number): CommandResult {
   const { frame, mutation, bucket } = request;
-  const validation = validateRange(request, typed, frame.valueStart, end, itemRoom(request));
+  const validation = validateRange(request, encoding, frame.valueStart, end, itemRoom(request));
   if (validation === null) return Outcome.heavy;
   const refusal = refusalOf(request, validation);
   if (refusal !== Status.success) return refusal;
   const json = validation.isJson ? Datatype.json : Datatype.raw;
-  if (takeStored(mutation, validation, json | (typed & ~Datatype.snappy))) return Status.success;
+  if (takeStored(mutation, validation, json | (encoding & ~Datatype.snappy))) return Status.success;
   const { plain } = validation;
   const keepsCompressed =
     plain !== null && plain.length <= packedBytesMax && bucket.spec.compressionMode !== 'off';
-  mutation.datatype = json | (keepsCompressed ? typed : typed & ~Datatype.snappy);
+  mutation.datatype = json | (keepsCompressed ? encoding : encoding & ~Datatype.snappy);
   if (plain === null || keepsCompressed) return Status.success;
   mutation.value = plain;
   mutation.valueStart = 0;
@@ -129,19 +129,21 @@ export function setOwnValue(mutation: MutationRequest, value: Buffer): void {
  */
 export function validateRange(
   request: Request,
-  typed: number,
+  encoding: number,
   start: number,
   end: number,
   room = 0,
 ): ValidatedValue | null {
   const { frame } = request;
   if (request.heavy?.result && request.heavy.document === null) return request.heavy.result as ValidatedValue;
-  const claimed = (typed & Datatype.snappy) !== 0 ? snappyLength(frame.buffer, start, end) : 0;
+  const claimed = (encoding & Datatype.snappy) !== 0 ? snappyLength(frame.buffer, start, end) : 0;
   const bytes = Math.max(end - start, claimed <= valueBytesMax ? claimed : 0);
-  if (bytes <= heavyBytes) return { ...validateValue(frame.buffer, start, end, typed), stored: null };
+  if (bytes <= heavyBytes) return { ...validateValue(frame.buffer, start, end, encoding), stored: null };
   const from = start - frame.start;
   const to = end - frame.start;
-  request.deferWork((own) => ({ job: { kind: 'validate', parts: [own.subarray(from, to)], typed, room } }));
+  request.deferWork((own) => ({
+    job: { kind: 'validate', parts: [own.subarray(from, to)], encoding, room },
+  }));
   return null;
 }
 

@@ -26,7 +26,7 @@ test('replies EINVAL to a malformed frame, then closes the connection', async ()
   assert.equal(await client.next(), null);
 });
 
-test('refuses large frames of unauthenticated clients, accepts 30 MiB of authenticated ones', async () => {
+test('refuses frames above 64 KiB of unauthenticated clients, and above 30 MiB of others', async () => {
   await using service = await startService();
   const unauthenticated = await service.connect();
   const large = encodeRequest(set(Buffer.alloc(connectionLimits.unauthenticatedFrameBytesMax)));

@@ -14,7 +14,7 @@ export interface ValidateJob {
   kind: 'validate';
   /** The value, in parts that are joined. */
   parts: readonly Buffer[];
-  typed: number;
+  encoding: number;
   /** Room for header and key of the item in front of a value with memory of its own; 0 if the value is not stored as it is. */
   room: number;
 }

@@ -18,10 +18,10 @@ export function perform(job: HeavyJob): HeavyResult {
   return { ...outcome, value: ownMemory([outcome.value], job.room) ?? outcome.value };
 }
 
-function validate({ parts, typed, room }: ValidateJob): ValidatedValue {
+function validate({ parts, encoding, room }: ValidateJob): ValidatedValue {
   const joined = parts.length === 1 ? null : (ownMemory(parts, room) ?? Buffer.concat(parts));
   const bytes = joined ?? (parts[0] as Buffer);
-  const { plain, ...validation } = validateValue(bytes, 0, bytes.length, typed);
+  const { plain, ...validation } = validateValue(bytes, 0, bytes.length, encoding);
   const stored = validation.fault === null ? (joined ?? ownMemory([plain ?? bytes], room)) : null;
   return { ...validation, plain: stored === null ? plain : null, stored };
 }

@@ -30,7 +30,7 @@ const behindMs = 2_000;
 /** And a member that lacks changes of a new active for this long, since the shard is not served meanwhile. */
 const takeOverMs = 500;
 /** Pauses before a copy that does not answer is asked again; `waiting`: requests wait for the shard. */
-const openAgainMs = { served: 1_000, waiting: 50 };
+const reopenMs = { served: 1_000, waiting: 50 };
 
 interface Fed {
   readonly feed: CopyFeed;
@@ -83,13 +83,13 @@ export class ActiveShard {
   /** Starts to feed the copies of connected nodes, and stops feeding copies that the map does not have. */
   feedCopies(): void {
     const { clock, peers } = this.options;
-    const againMs = this.holdsRequests ? openAgainMs.waiting : openAgainMs.served;
+    const retryMs = this.holdsRequests ? reopenMs.waiting : reopenMs.served;
     for (const node of [...this.copies.keys()]) if (!this.spec.replicas.includes(node)) this.lost(node);
     for (const node of this.spec.replicas) {
       if (peers.bootOf(node) === null) continue;
       const fed = this.copies.get(node) ?? { feed: this.newFeed(node), openedMs: -Infinity };
       this.copies.set(node, fed);
-      if (fed.feed.boot !== null || clock.monotonicMs() - fed.openedMs < againMs) continue;
+      if (fed.feed.boot !== null || clock.monotonicMs() - fed.openedMs < retryMs) continue;
       fed.openedMs = clock.monotonicMs();
       fed.feed.open();
     }

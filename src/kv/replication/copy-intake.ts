@@ -13,7 +13,7 @@ const retryMs = 20;
 export interface CopyIntakeOptions {
   applier: Applier;
   clock: Clock;
-  /** Sets the time for what is applied. */
+  /** Updates the current time, before an item is applied. */
   tick: () => void;
   highSeqno: (vb: number) => number;
   /** Called after each batch, with its size. */

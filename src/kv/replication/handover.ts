@@ -5,7 +5,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 
 /** Requests wait no longer than this. */
 const longestMs = 1_000;
-const againMs = 2_000;
+const retryMs = 2_000;
 
 export interface HandoverOptions {
   /** The vbuckets of the shard. */
@@ -32,7 +32,7 @@ export class Handover {
     const { bucket, clock, rows } = this.options;
     const now = clock.monotonicMs();
     if (this.sinceMs !== null && (!isWanted || now - this.sinceMs > longestMs)) {
-      this.notBeforeMs = now + againMs;
+      this.notBeforeMs = now + retryMs;
       this.end();
     }
     if (!isWanted || this.sinceMs !== null || now < this.notBeforeMs) return;

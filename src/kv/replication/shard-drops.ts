@@ -4,7 +4,7 @@ import type { Log } from '#ports/log.ts';
 import type { ShardSpec } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 
-const againMs = 5_000;
+const retryMs = 5_000;
 
 export class ShardDrops {
   private readonly options: { uuid: string; bucket: Bucket; clock: Clock; log: Log };
@@ -46,7 +46,7 @@ export class ShardDrops {
     bucket
       .drop(rows)
       .catch((error: Error) => {
-        this.notBeforeMs = clock.monotonicMs() + againMs;
+        this.notBeforeMs = clock.monotonicMs() + retryMs;
         log.warn('replication.drop_failed', { bucket: uuid, shard, reason: error.message });
       })
       .finally(() => this.underWay.delete(shard));

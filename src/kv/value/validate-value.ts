@@ -20,27 +20,27 @@ export interface ValueValidation {
   systemBytes: number;
 }
 
-/** `typed` are the bits of the datatype that say how the bytes are encoded. */
-export function validateValue(bytes: Buffer, start: number, end: number, typed: number): ValueValidation {
+/** `encoding`: the bits of the datatype for compression and xattrs. */
+export function validateValue(bytes: Buffer, start: number, end: number, encoding: number): ValueValidation {
   const validation: ValueValidation = { fault: null, plain: null, isJson: false, systemBytes: 0 };
-  if ((typed & Datatype.snappy) === 0) return validatePlain(bytes, start, end, typed, validation);
+  if ((encoding & Datatype.snappy) === 0) return validatePlain(bytes, start, end, encoding, validation);
   // Check the size that the block claims first.
   const claimed = snappyLength(bytes, start, end);
   if (claimed > valueBytesMax) return { ...validation, fault: 'too big' };
   const plain = claimed < 0 ? null : snappyInflate(bytes, start, end, valueBytesMax);
   if (plain === null) return { ...validation, fault: 'not inflatable' };
   validation.plain = plain;
-  return validatePlain(plain, 0, plain.length, typed, validation);
+  return validatePlain(plain, 0, plain.length, encoding, validation);
 }
 
 function validatePlain(
   bytes: Buffer,
   start: number,
   end: number,
-  typed: number,
+  encoding: number,
   validation: ValueValidation,
 ): ValueValidation {
-  const hasXattrs = (typed & Datatype.xattr) !== 0;
+  const hasXattrs = (encoding & Datatype.xattr) !== 0;
   if (hasXattrs && !isXattrs(bytes, start, end)) return { ...validation, fault: 'bad attributes' };
   const systemBytes = hasXattrs ? systemXattrBytes(bytes, start, end) : 0;
   validation.systemBytes = systemBytes;

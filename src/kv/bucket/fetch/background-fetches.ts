@@ -150,13 +150,13 @@ export class BackgroundFetches {
       while (reader.nextItem()) {
         const { item, state } = reader;
         while (!isFor(batch[next] as PendingFetch, state.vb, item)) pass();
-        this.give(batch[next++] as PendingFetch, { ...item });
+        this.deliverItem(batch[next++] as PendingFetch, { ...item });
       }
     }
     while (next < batch.length) pass();
   }
 
-  private give(waiting: PendingFetch, item: CutItem): void {
+  private deliverItem(waiting: PendingFetch, item: CutItem): void {
     const lacksRoom = waiting.loads && !this.options.take(waiting, item);
     answerAll(waiting, fetchedOf(waiting, item, lacksRoom));
   }

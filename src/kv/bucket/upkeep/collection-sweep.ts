@@ -10,7 +10,7 @@ import type { Sweeper } from '../../vbucket/sweeper.ts';
 const slots = 4000;
 const pauseMs = 1;
 /** Time for the flusher to write tombstones that a sweep has made. */
-const againMs = 100;
+const retryMs = 100;
 /** Keys read from a file at once, and the pause after them, which leaves most of the disk to clients. */
 const sweptKeysLimit = 2000;
 const diskPauseMs = 40;
@@ -57,7 +57,7 @@ export class CollectionSweep {
     const { sweeper } = this.options;
     const outcome = sweeper.slice(slots);
     if (outcome === 'again') sweeper.begin();
-    if (outcome !== 'done') this.later(outcome === 'more' ? pauseMs : againMs, () => this.sweepMemory());
+    if (outcome !== 'done') this.later(outcome === 'more' ? pauseMs : retryMs, () => this.sweepMemory());
     else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
   }
 

@@ -18,7 +18,7 @@ export type Element =
   /** st, nd, rd, th of the day. */
   | { readonly kind: 'ordinal'; readonly isUpper: boolean }
   /** AM or PM. */
-  | { readonly kind: 'half'; readonly isUpper: boolean; readonly ignoresCase: boolean }
+  | { readonly kind: 'meridiem'; readonly isUpper: boolean; readonly ignoresCase: boolean }
   | FractionElement
   | ZoneElement
   | { readonly kind: 'unknown'; readonly text: string };
@@ -32,7 +32,7 @@ export interface NumberElement {
     | 'month'
     | 'day'
     | 'hour'
-    | 'hour of half'
+    | 'hour of meridiem'
     | 'minute'
     | 'second'
     | 'epoch';
@@ -83,7 +83,7 @@ const name = (of: 'month' | 'weekday', isShort: boolean): Element => ({
   isShort,
   isUpper: false,
 });
-const half = (isUpper: boolean): Element => ({ kind: 'half', isUpper, ignoresCase: false });
+const meridiem = (isUpper: boolean): Element => ({ kind: 'meridiem', isUpper, ignoresCase: false });
 const zone = (style: ZoneElement['style'], hasColon: boolean, isZulu: boolean): Element => ({
   kind: 'zone',
   style,
@@ -101,7 +101,7 @@ const layoutElements: readonly (readonly [pattern: RegExp, element: (match: stri
   [/2006/y, () => number('year', 4)],
   [/01/y, () => number('month')],
   [/02/y, () => number('day')],
-  [/03/y, () => number('hour of half')],
+  [/03/y, () => number('hour of meridiem')],
   [/04/y, () => number('minute')],
   [/05/y, () => number('second')],
   [/06/y, () => number('short year')],
@@ -109,11 +109,11 @@ const layoutElements: readonly (readonly [pattern: RegExp, element: (match: stri
   [/1/y, () => number('month', 1)],
   [/_2/y, () => number('day', 2, 1, 2, 'space')],
   [/2/y, () => number('day', 1)],
-  [/3/y, () => number('hour of half', 1)],
+  [/3/y, () => number('hour of meridiem', 1)],
   [/4/y, () => number('minute', 1)],
   [/5/y, () => number('second', 1)],
-  [/PM/y, () => half(true)],
-  [/pm/y, () => half(false)],
+  [/PM/y, () => meridiem(true)],
+  [/pm/y, () => meridiem(false)],
   [/Z07:00/y, () => zone('minutes', true, true)],
   [/Z0700/y, () => zone('minutes', false, true)],
   [/Z07/y, () => zone('hours', false, true)],
@@ -206,13 +206,13 @@ function percentElements(letter: string, flag: string, width: number): readonly 
     case 'k':
       return [number('hour', 2, 1, 2, 'space')];
     case 'I':
-      return [numeric('hour of half')];
+      return [numeric('hour of meridiem')];
     case 'l':
-      return [number('hour of half', 2, 1, 2, 'space')];
+      return [number('hour of meridiem', 2, 1, 2, 'space')];
     case 'p':
-      return [{ kind: 'half', isUpper: true, ignoresCase: isUpper }];
+      return [{ kind: 'meridiem', isUpper: true, ignoresCase: isUpper }];
     case 'P':
-      return [{ kind: 'half', isUpper, ignoresCase: isUpper }];
+      return [{ kind: 'meridiem', isUpper, ignoresCase: isUpper }];
     case 'M':
       return [numeric('minute')];
     case 'S':
@@ -250,10 +250,10 @@ const letterElements: readonly (readonly [pattern: RegExp, element: Element])[] 
   [/MM/y, number('month', 2, 1)],
   [/DD/y, number('day', 2, 1)],
   [/hh/y, number('hour', 2, 1)],
-  [/HH/y, { ...number('hour of half', 2, 1), isStrict: true }],
+  [/HH/y, { ...number('hour of meridiem', 2, 1), isStrict: true }],
   [/mm/y, number('minute', 2, 1)],
-  [/PP/y, { kind: 'half', isUpper: true, ignoresCase: true }],
-  [/pp/y, { kind: 'half', isUpper: false, ignoresCase: true }],
+  [/PP/y, { kind: 'meridiem', isUpper: true, ignoresCase: true }],
+  [/pp/y, { kind: 'meridiem', isUpper: false, ignoresCase: true }],
   [/sss(?!s)/y, { kind: 'fraction', digits: 9, isTrimmed: false, hasPoint: false }],
   [/ss(?!s)/y, number('second', 2, 1)],
   [/s(?!s)/y, { kind: 'fraction', digits: 3, isTrimmed: false, hasPoint: false }],

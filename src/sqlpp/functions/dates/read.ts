@@ -68,7 +68,7 @@ interface ParsedFields {
   month: number;
   day: number;
   hour: number;
-  isHalf: boolean;
+  isTwelveHour: boolean;
   isAfternoon: boolean | undefined;
   minute: number;
   second: number;
@@ -91,7 +91,7 @@ class Reader {
     month: 1,
     day: 1,
     hour: 0,
-    isHalf: false,
+    isTwelveHour: false,
     isAfternoon: undefined,
     minute: 0,
     second: 0,
@@ -122,8 +122,8 @@ class Reader {
         return this.name(element.of === 'month' ? months : weekdays, element);
       case 'ordinal':
         return this.match(/(?:st|nd|rd|th)/iy) !== undefined;
-      case 'half':
-        return this.half(element.isUpper, element.ignoresCase);
+      case 'meridiem':
+        return this.meridiem(element.isUpper, element.ignoresCase);
       case 'fraction':
         return this.fraction(element);
       case 'zone':
@@ -150,7 +150,7 @@ class Reader {
   private number({ of, minimum, maximum, pad, isStrict }: NumberElement): boolean {
     if (pad === 'space') this.match(/ +/y);
     const digits = this.match(new RegExp(`\\d{${minimum},${maximum}}`, 'y'))?.[0];
-    if (digits === undefined || (isStrict === true && of === 'hour of half' && Number(digits) === 0))
+    if (digits === undefined || (isStrict === true && of === 'hour of meridiem' && Number(digits) === 0))
       return false;
     return this.set(of, Number(digits));
   }
@@ -175,11 +175,11 @@ class Reader {
         return value >= 1 && value <= 31;
       case 'hour':
         found.hour = value;
-        found.isHalf = false;
+        found.isTwelveHour = false;
         return value <= 23;
-      case 'hour of half':
+      case 'hour of meridiem':
         found.hour = value;
-        found.isHalf = true;
+        found.isTwelveHour = true;
         return value <= 12;
       case 'minute':
         found.minute = value;
@@ -208,7 +208,7 @@ class Reader {
     return which >= 0;
   }
 
-  private half(isUpper: boolean, ignoresCase: boolean): boolean {
+  private meridiem(isUpper: boolean, ignoresCase: boolean): boolean {
     const match = this.match(ignoresCase ? /[ap]m/iy : isUpper ? /[AP]M/y : /[ap]m/y);
     if (match === undefined) return false;
     this.found.isAfternoon = match[0].toLowerCase() === 'pm';
@@ -277,8 +277,8 @@ function yearOf({ year, century, shortYear }: ParsedFields): number {
   return shortYear + (shortYear >= 69 ? 1900 : 2000);
 }
 
-function hourOf({ hour, isHalf, isAfternoon }: ParsedFields): number {
+function hourOf({ hour, isTwelveHour, isAfternoon }: ParsedFields): number {
   if (isAfternoon === true && hour < 12) return hour + 12;
-  if (isHalf && isAfternoon !== true && hour === 12) return 0;
+  if (isTwelveHour && isAfternoon !== true && hour === 12) return 0;
   return isAfternoon === false && hour === 12 ? 0 : hour;
 }

@@ -73,7 +73,7 @@ function elementText(element: Element, moment: Moment, fields: Fields): string {
       const text = fields.day >= 10 && fields.day <= 20 ? 'th' : fields.day === 31 ? 'th' : suffix;
       return element.isUpper ? text.toUpperCase() : text;
     }
-    case 'half': {
+    case 'meridiem': {
       const text = fields.hour < 12 ? 'am' : 'pm';
       return element.isUpper ? text.toUpperCase() : text;
     }
@@ -90,7 +90,7 @@ function numberAt(of: NumberElement['of'], { ms }: Moment, fields: Fields): numb
       return Math.trunc(fields.year / 100);
     case 'short year':
       return fields.year % 100;
-    case 'hour of half':
+    case 'hour of meridiem':
       return fields.hour % 12 === 0 ? 12 : fields.hour % 12;
     case 'epoch':
       return Math.floor(ms / 1000);

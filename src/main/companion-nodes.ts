@@ -15,7 +15,7 @@ export const nodesMax = 27;
 const pauseMinMs = 1_000;
 const pauseMaxMs = 30_000;
 
-export class NodesBeside {
+export class CompanionNodes {
   readonly #options: UpOptions;
   readonly #children = new Map<number, ChildProcess>();
   readonly #stopping = new AbortController();
