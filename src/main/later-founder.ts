@@ -1,5 +1,5 @@
 // Before a founder serves the configuration of its cluster, it asks the members whether another node has taken it over meanwhile.
-import type { SecretBox } from '#auth/secret-box.ts';
+import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/cluster-state.ts';
 import type { FounderNotice } from '#cluster/founder/founder-change.ts';
 import type { JoinNote } from '#cluster/joining/join-messages.ts';
@@ -53,9 +53,15 @@ async function credentialsOf({ store, secrets, nodeId }: FounderParts): Promise<
     issue: () => Promise.reject(new Error('no certificate is issued before the start')),
   });
   await certificates.start();
-  const own = certificates.own();
-  certificates.stop();
-  return own;
+  try {
+    return certificates.own();
+  } catch (error) {
+    // The start reports a wrong key by the name of its file.
+    if (error instanceof UnsealError) return null;
+    throw error;
+  } finally {
+    certificates.stop();
+  }
 }
 
 /** A member that does not answer may be down, or of a version that knows no change of founders. */

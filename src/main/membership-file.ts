@@ -68,6 +68,13 @@ export class MembershipFile {
     writePrivate(this.#path, Buffer.from(`${JSON.stringify(membership)}\n`));
   }
 
+  /** Records that a founder is a member of another one's cluster from now on. A copy from before it was the founder is older than its store. */
+  follow(note: JoinNote, epoch?: number): void {
+    const isOlder = (name: string): boolean => name === seenName || name.startsWith(copyName);
+    for (const name of readdirSync(this.#folder).filter(isOlder)) rmSync(join(this.#folder, name));
+    this.write({ ...note, ...(epoch !== undefined && { epoch }), state: 'member' });
+  }
+
   /** Completes a recorded join or removal. */
   complete(): void {
     const noted = this.read();

@@ -74,7 +74,7 @@ async function yields(
   });
   if (note === null) return false;
   await store[Symbol.asyncDispose]();
-  new MembershipFile(folder.path).write({ ...note, state: 'member' });
+  new MembershipFile(folder.path).follow(note);
   process.stderr.write(
     `divan: another node of the cluster stores the configuration now; this one was failed over and follows ${note.founder.host}:${note.founder.port}\n`,
   );
@@ -125,7 +125,7 @@ function changing(
   const opened: OpenedConfiguration = {
     ...{ store, switching: store, mirror: first.mirror, description: first.description },
     async handOver(note, epoch) {
-      file.write({ ...note, epoch, state: 'member' });
+      file.follow(note, epoch);
       const { openMemberConfiguration } = await import('./open-member-configuration.ts');
       const next = await openMemberConfiguration(file, options['operator-address'], log);
       if (next === null) throw new Error('the cluster removed this node');

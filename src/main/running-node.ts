@@ -161,7 +161,7 @@ export class RunningNode {
         this.#deps.log.info('founder.handed_over', { founder: note.founder.nodeId });
       },
       yieldTo: (note) => {
-        this.#file.write({ ...note, state: 'member' });
+        this.#file.follow(note);
         this.#restartSoon();
       },
     };

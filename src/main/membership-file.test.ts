@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import type { JoinNote } from '#cluster/joining/join-messages.ts';
+import { MembershipFile } from './membership-file.ts';
+
+const note: JoinNote = {
+  ...{ clusterUuid: 'c', clusterKey: 'a2V5', credentials: { ca: '', cert: '', key: '' } },
+  founder: { nodeId: 'b', host: '127.0.0.1', port: 1 },
+};
+
+it('forgets the copy of an earlier membership when a founder follows another one, and keeps its store aside', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'divan-member-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const older = ['config-copy.db', 'config-copy.db-wal', 'config-copy.db-commits', 'store-seen.json'];
+  for (const name of [...older, 'config.db', 'config.db-commits', 'node.id'])
+    writeFileSync(join(folder, name), '');
+  const file = new MembershipFile(folder);
+  assert.equal(file.isFounder, true);
+  file.write({ ...note, state: 'founder' });
+  assert.equal(file.isFounder, true);
+  file.follow(note, 4);
+  assert.deepEqual([file.isFounder, file.read()?.state, file.read()?.epoch], [false, 'member', 4]);
+  file.setOwnStoreAside();
+  assert.deepEqual(readdirSync(folder).sort(), [
+    ...['config.db.yielded', 'config.db.yielded-commits', 'member.json', 'node.id'],
+  ]);
+  // A member that leaves loses it too.
+  file.write({ ...note, state: 'leaving' });
+  file.complete();
+  assert.deepEqual(readdirSync(folder), ['node.id']);
+  assert.equal(existsSync(join(folder, 'member.json')), false);
+});
