@@ -6,12 +6,15 @@ import {
   NotSentError,
   type RecordFeed,
   type StoredRecord,
+  type StoreTerm,
 } from '#replog/mirror/config-link.ts';
 import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
 export class SimulatedServers {
   identity = 'one';
+  /** Who stores it: a founder, in an epoch. */
+  term: StoreTerm = {};
   log: StoredRecord[] = [];
   readonly feeds = new Set<(record: StoredRecord) => void>();
 
@@ -77,8 +80,8 @@ export class FaultyConfigLink implements ConfigLink {
 
   async head() {
     await this.#way();
-    const { identity, revision } = this.#servers;
-    return { identity, revision: this.#stale() ? this.#random(revision + 1) : revision };
+    const { identity, revision, term } = this.#servers;
+    return { identity, ...term, revision: this.#stale() ? this.#random(revision + 1) : revision };
   }
 
   async read(key: string): Promise<StoredRecord | null> {

@@ -207,6 +207,68 @@ describe('mirrored configuration store', () => {
     assert.match(reasons.join(), /its newest revision is 3, and was 4/);
   });
 
+  it('takes the state of a later founder over as a whole, also an older one, and never goes back to the one before', async () => {
+    const simulation = new Simulation(8);
+    const { clock, servers } = simulation;
+    servers.term = { epoch: 1, founder: 'a' };
+    const seen = new SeenStateInMemory();
+    const { store, link } = await simulation.started(seen);
+    const changes: [string, unknown][] = [];
+    for (const key of ['k', 'l', 'm']) await clock.until(store.put(key, 1, 0));
+    await clock.until(store.put('k', 'only here', 1));
+    await store.watch('', (key, entry) => changes.push([key, entry?.value ?? null]));
+    changes.length = 0;
+    const before = [...servers.log];
+
+    // The new founder had not seen the last two changes.
+    link.isDown = true;
+    servers.term = { epoch: 2, founder: 'b' };
+    servers.log = [
+      { key: 'k', json: '1', revision: 1, writes: null },
+      { key: 'l', json: '2', revision: 2, writes: null },
+    ];
+    await clock.run(10_000);
+    link.isDown = false;
+    await clock.run(10_000);
+    assert.equal(store.problem, null);
+    assert.deepEqual(changes, [
+      ['k', 1],
+      ['l', 2],
+      ['m', null],
+    ]);
+    assert.equal(await clock.until(store.put('k', 5, 1)), 3);
+
+    const after = [...servers.log];
+    Object.assign(servers, { log: before, term: { epoch: 1, founder: 'a' } });
+    await clock.run(10_000);
+    assert.match(store.problem ?? '', /another founder took it over in epoch 2, and it is of 1/);
+    assert.equal((await store.get('k'))?.value, 5);
+    Object.assign(servers, { log: after, term: { epoch: 2, founder: 'b' } });
+    await clock.run(10_000);
+    assert.equal(store.problem, null);
+    assert.deepEqual(seen.head, { identity: 'one', epoch: 2, founder: 'b', revision: 3 });
+  });
+
+  it('reads and changes nothing while another member takes the store over, until that is done or given up', async () => {
+    const simulation = new Simulation(9);
+    const { clock, servers } = simulation;
+    servers.term = { epoch: 1, founder: 'a' };
+    const { store } = await simulation.started();
+    store.fence();
+    servers.write({ key: 'k', json: '1', writes: ['x'] }, 0);
+    await clock.run(20_000);
+    assert.deepEqual(store.state, { revision: 0, records: [] });
+    assert.match(store.problem ?? '', /another member of the cluster is taking the configuration over/);
+    await assert.rejects(clock.until(store.put('l', 1, 0)), /Nothing was changed/);
+    store.release();
+    await clock.run(1_000);
+    assert.deepEqual([store.problem, store.revision()], [null, 1]);
+    store.fence();
+    servers.term = { epoch: 2, founder: 'b' };
+    await clock.run(10_000);
+    assert.equal(store.problem, null);
+  });
+
   it('detects a feed that stops without an error', async () => {
     const simulation = new Simulation(6);
     const { clock, servers } = simulation;

@@ -17,7 +17,7 @@ import {
   type StoreHead,
   supersedes,
 } from './config-link.ts';
-import { Records, WentBackError } from './records.ts';
+import { entryOf, Records, WentBackError } from './records.ts';
 import { SavedState, type SeenState, type StoreCopy } from './saved-state.ts';
 
 export interface MirroredStoreOptions {
@@ -42,6 +42,8 @@ const pauseMaxMs = 5_000;
 const defaultChangeWaitMs = 10_000;
 /** How long a change of this node waits for its record in the feed. */
 const ownChangeMs = 2_000;
+
+const takenOverNow = 'another member of the cluster is taking the configuration over';
 
 export class MirroredConfigStore implements ConfigStore {
   readonly pace: { clock: Clock; random: Random };
@@ -123,6 +125,7 @@ export class MirroredConfigStore implements ConfigStore {
   /** Reads nothing more from the present founder until `release`, except after another one took over. */
   fence(): void {
     this.#isFenced = true;
+    this.#fail(takenOverNow);
     this.#following?.stop();
   }
 
@@ -329,7 +332,7 @@ export class MirroredConfigStore implements ConfigStore {
       throw new WentBackError(
         `another founder took it over in epoch ${followed.epoch}, and it is of ${epoch}`,
       );
-    if (this.#isFenced) throw new Error('another member of the cluster is taking the configuration over');
+    if (this.#isFenced) throw new Error(takenOverNow);
     if (revision < known) throw new WentBackError(`its newest revision is ${revision}, and was ${known}`);
   }
 
@@ -365,11 +368,12 @@ export class MirroredConfigStore implements ConfigStore {
         const head = await within(clock, requestMs, this.#link.head());
         failures = 0;
         this.#checkHead(head, before);
+        if (this.#isSuccessor(head)) return 'another founder took it over';
         const isBehind = head.revision > this.#records.revision;
         if (isBehind && behindAt === this.#records.revision) return 'its changes do not arrive';
         behindAt = isBehind ? this.#records.revision : -1;
       } catch (error) {
-        const isCertain = error instanceof FinalError || error instanceof WentBackError;
+        const isCertain = error instanceof FinalError || error instanceof WentBackError || this.#isFenced;
         if (isCertain || ++failures > 1) return (error as Error).message;
       }
     }
@@ -386,10 +390,4 @@ export class MirroredConfigStore implements ConfigStore {
     timer.cancel();
     return this.#stopping.signal.aborted ? 'it is closed' : reason;
   }
-}
-
-/** Parses again, so that callers cannot change each other's values. */
-function entryOf<T>(record: StoredRecord | undefined): Entry<T> | null {
-  if (record === undefined || record.json === null) return null;
-  return { key: record.key, value: JSON.parse(record.json) as T, revision: record.revision };
 }

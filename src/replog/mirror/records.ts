@@ -1,4 +1,5 @@
 // The records of a store as this node last saw them, and whether what a server shows now can be their successor.
+import type { Entry } from '../config-store.ts';
 import type { StoredRecord } from './config-link.ts';
 
 export class Records {
@@ -41,6 +42,7 @@ export class Records {
       state.set(key, { key, json: null, revision, writes: null });
     for (const { key, revision: taken } of state.values())
       if ((this.#byKey.get(key)?.revision ?? 0) >= taken) this.#byKey.delete(key);
+    this.revision = revision;
   }
 
   /** Records that the given state of the store does not contain. */
@@ -69,4 +71,10 @@ export class WentBackError extends Error {
   constructor(detail: string) {
     super(`the store went back to an older state, or a server that is behind answers: ${detail}`);
   }
+}
+
+/** Parses again, so that callers cannot change each other's values. */
+export function entryOf<T>(record: StoredRecord | undefined): Entry<T> | null {
+  if (record === undefined || record.json === null) return null;
+  return { key: record.key, value: JSON.parse(record.json) as T, revision: record.revision };
 }
