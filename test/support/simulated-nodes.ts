@@ -79,7 +79,7 @@ export class SimulatedNodes {
       this.advanceRebalance();
       return {
         nodes: [...this.nodes].flatMap(([at, one]) => (one.founder === address ? [memberOf(at, one)] : [])),
-        balanced: this.isBalanced && this.rebalance === null,
+        balanced: this.isBalanced && this.rebalance === null && this.areActive(address),
         rebalanceStatus: this.rebalance === null ? 'none' : 'running',
         memoryQuota: this.memoryQuota,
       };
@@ -112,6 +112,10 @@ export class SimulatedNodes {
       this.rebalance ??= { polls: 0, ejected };
     },
   };
+
+  private areActive(founder: string): boolean {
+    return this.membersOf(founder).every((member) => member.endsWith(' active'));
+  }
 
   private advanceRebalance(): void {
     if (this.rebalance === null || ++this.rebalance.polls < pollsOfRebalance) return;

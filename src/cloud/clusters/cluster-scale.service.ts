@@ -3,7 +3,10 @@
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import { type ApiError, invalid, notFound } from '../answers/api-error.ts';
+import { membershipOf } from '../node-client/membership.ts';
+import type { NodeClient } from '../node-client/node-client.ts';
 import { quotaOf } from '../node-client/quota.ts';
+import { UnresponsiveNodeError } from '../node-client/refusals.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';
 import { lockRow } from '../store/lock-row.ts';
 import type { ClusterRow, NodeRow, Store } from '../store/tables.ts';
@@ -48,15 +51,19 @@ export class ClusterScaleService {
     this.options = options;
   }
 
-  /** Resolves with the operation; null if only the storage changed, which is stored as requested. */
+  /**
+   * Resolves with the operation; null if only the storage changed, which is stored as requested. A request without changes balances a
+   * cluster again, for example after a failover.
+   */
   async change(cluster: ReadyCluster, servers: readonly V3Server[]): Promise<string | null> {
     refuseUnoffered(servers);
     const provider = await this.providerOf(cluster.row);
     const wanted = servers.map((server) => groupOf(server, provider));
     await this.refuseLessThanUsed(cluster, wanted);
+    const isBalanced = await knownAsBalanced(cluster.client);
     const operation = await this.options.store
       .transaction()
-      .execute((transaction) => this.write(transaction, cluster.row.id, wanted));
+      .execute((transaction) => this.write(transaction, cluster.row.id, wanted, isBalanced));
     if (operation !== null) this.options.wake();
     return operation;
   }
@@ -90,6 +97,7 @@ export class ClusterScaleService {
     transaction: Store,
     id: string,
     wanted: readonly ServerGroup[],
+    isBalanced: boolean,
   ): Promise<string | null> {
     if (!(await lockRow(transaction, 'clusters', id))) throw notFound(`there is no cluster ${id}`);
     const row = await transaction
@@ -103,7 +111,7 @@ export class ClusterScaleService {
       spec: JSON.stringify({ ...spec, servers: wanted }),
       updated_at: this.options.clock.wallMs(),
     };
-    if (row.phase === 'ready' && haveSameNodes(spec.servers, wanted)) {
+    if (row.phase === 'ready' && isBalanced && haveSameNodes(spec.servers, wanted)) {
       if (stored.spec !== row.spec)
         await transaction.updateTable('clusters').set(stored).where('id', '=', id).execute();
       return null;
@@ -142,6 +150,16 @@ export class ClusterScaleService {
     for (const node of change.leaving)
       await transaction.updateTable('nodes').set({ state: 'leaving' }).where('id', '=', node.id).execute();
     return change;
+  }
+}
+
+/** Also true of a cluster that cannot be asked: there is nothing to do about it now. */
+async function knownAsBalanced(founder: NodeClient): Promise<boolean> {
+  try {
+    return (await membershipOf(founder)).balanced;
+  } catch (error) {
+    if (error instanceof UnresponsiveNodeError) return true;
+    throw error;
   }
 }
 

@@ -20,3 +20,54 @@ test('throws for a programming error or a malformed answer instead of reporting 
   await assert.rejects(healthOf([fault], ['127.64.0.1']), TypeError);
   await assert.rejects(healthOf([answering(async () => 'what is this')], ['127.64.0.1']), SyntaxError);
 });
+
+const node = (hostname: string, change: object = {}) => ({
+  ...{ hostname, status: 'healthy', services: ['kv'], clusterMembership: 'active', ...change },
+});
+
+/** A client of a node that answers about a cluster. */
+const about = (cluster: object, buckets: readonly object[] = []) =>
+  ({
+    requestHealth: async (path: string) =>
+      JSON.stringify(path.endsWith('buckets') ? buckets : { balanced: true, ...cluster }),
+  }) as unknown as NodeClient;
+
+const bucket = (replicaNumber: number, replication: number) => ({
+  ...{ name: 'b', replicaNumber, nodes: [{ status: 'healthy', replication }] },
+});
+
+test('is healthy only with all nodes active, documents balanced, and all possible copies in sync', async () => {
+  const nodes = [node('a:1'), node('b:1')];
+  const cases: [object, object[], string | undefined][] = [
+    [{ nodes }, [], undefined],
+    [{ nodes: [node('a:1'), node('b:1', { status: 'warmup' })] }, [], 'node b:1 is warmup'],
+    [
+      { nodes: [node('a:1'), node('b:1', { clusterMembership: 'inactiveFailed' })] },
+      [],
+      'node b:1 is inactiveFailed, not active',
+    ],
+    [{ nodes: [node('a:1')] }, [], 'the cluster has 1 nodes instead of 2'],
+    [{ nodes, balanced: false }, [], 'the documents are not balanced over the nodes'],
+    [{ nodes }, [bucket(1, 0.9)], 'copies of bucket "b" are not in sync yet'],
+    [{ nodes }, [bucket(1, 1)], undefined],
+    [{ nodes }, [bucket(0, 1)], undefined],
+    // Two nodes can have one of three copies.
+    [{ nodes }, [bucket(3, 1 / 3)], undefined],
+    [{ nodes }, [bucket(3, 0.3)], 'copies of bucket "b" are not in sync yet'],
+  ];
+  for (const [cluster, buckets, reason] of cases) {
+    const stats = await healthOf([about(cluster, buckets)], ['a', 'b']);
+    assert.deepEqual(
+      [stats.health, stats.reason],
+      [reason === undefined ? 'healthy' : 'degraded', reason],
+      JSON.stringify(cluster),
+    );
+  }
+});
+
+test('asks the other nodes while the first does not answer', async () => {
+  const dead = answering(() => Promise.reject(new UnresponsiveNodeError('it is being started')));
+  const nodes = [node('a:1', { status: 'unhealthy' }), node('b:1')];
+  const { health, reason, nodeStats } = await healthOf([dead, dead, about({ nodes })], ['a', 'b']);
+  assert.deepEqual([health, reason, nodeStats.unhealthyCount], ['degraded', 'node a:1 is unhealthy', 1]);
+});
