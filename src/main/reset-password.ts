@@ -10,6 +10,7 @@ import { realRandom } from '#ports/random.ts';
 import type { EmbeddedConfigStore } from '#replog/embedded-config-store.adapter.ts';
 import { DataFolder } from './data-folder.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
+import { MembershipFile } from './membership-file.ts';
 import { openConfiguration } from './open-configuration.ts';
 import { UsageError } from './options.ts';
 import type { ResetPasswordOptions } from './reset-password-options.ts';
@@ -22,6 +23,10 @@ const noTargets: RoleTargets = { bucket: () => null, onChange: () => ({ stop() {
 export async function resetPassword(options: ResetPasswordOptions): Promise<string> {
   const path = resolve(options['data-dir']);
   if (!DataFolder.isNode(path)) throw new StartError(`--data-dir: there is no node in ${path}`);
+  if (!new MembershipFile(path).isFounder)
+    throw new StartError(
+      `--data-dir: the node in ${path} is a member of a cluster, whose founder stores the accounts: stop the founder and use its folder`,
+    );
   const lock = lockDataFolder(path);
   const store = openConfiguration(path);
   try {

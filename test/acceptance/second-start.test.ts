@@ -1,7 +1,7 @@
 // Wrong options of a first start, and options that a later start ignores or refuses.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -67,4 +67,10 @@ test('reset-password sets the password of a stopped node, and refuses for a runn
   assert.equal(second.ready.password, 'found-again');
   const none = run('reset-password', '--data-dir', join(scratch, 'none'), '--password', 'password');
   assert.match(none.stderr, /--data-dir: there is no node in/);
+  await second.stop();
+  writeFileSync(join(dataDir, 'member.json'), JSON.stringify({ state: 'member' }));
+  assert.match(
+    run(...reset, 'password').stderr,
+    /--data-dir: .* is a member of a cluster, .* use its folder/,
+  );
 });
