@@ -240,8 +240,7 @@ export class BucketReplication {
     if (successor !== undefined) return [{ shard, epoch: spec.epoch, kind: 'stop', successor }];
     if (spec.confirmed === undefined) return [];
     const restarted = others.filter(({ node }) => peers.bootOf(node) !== null).map(({ node }) => node);
-    if (restarted.length < others.length) return [];
-    return [{ shard, epoch, kind: 'confirm', restarted }];
+    return restarted.length < others.length ? [] : [{ shard, epoch, kind: 'confirm', restarted }];
   }
 
   private async change(changes: readonly ShardChange[]): Promise<void> {
@@ -256,13 +255,14 @@ export class BucketReplication {
     if (confirmed.length > 0) await bucket.keepStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
+    if (outcome.kind === 'unknown' && !this.isMapUnknown)
+      log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
     this.isMapUnknown = outcome.kind === 'unknown';
     try {
-      if (outcome.kind === 'unknown')
-        log.warn('replication.map_unknown', { bucket: uuid, reason: outcome.reason });
+      if (outcome.kind === 'unknown') return;
       // First the map, so that a shard that has stopped is not served again before `changed`.
-      else await this.follow(outcome.shards, outcome.revision);
-      if (outcome.kind !== 'unknown') for (const active of this.actives.values()) active.changed();
+      await this.follow(outcome.shards, outcome.revision);
+      for (const active of this.actives.values()) active.changed();
       if (outcome.kind === 'done') this.dropLeftovers();
     } finally {
       this.isChanging = false;
