@@ -112,8 +112,14 @@ export class FaultRun {
 }
 
 function assertLinearizable({ histories }: RegisterClients, when: string): void {
-  for (const [key, history] of histories)
-    assert.ok(isLinearizable(history), `${when}, ${key}:\n${described(history)}`);
+  for (const [key, history] of histories) {
+    const shown = `${when}, ${key}:\n${described(history)}`;
+    try {
+      assert.ok(isLinearizable(history), shown);
+    } catch (cause) {
+      throw new Error(shown, { cause });
+    }
+  }
 }
 
 const described = (history: readonly object[]): string =>

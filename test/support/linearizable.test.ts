@@ -104,7 +104,54 @@ describe('linearizability of one register', () => {
       assert.equal(isLinearizable(changed), false, `seed ${seed}, changed`);
     }
   });
+
+  test('decides as a search of all orders does, for values that several operations write too', () => {
+    const random = prng(1);
+    const decisions = { true: 0, false: 0 };
+    for (let round = 0; round < 20_000; round++) {
+      const history = Array.from({ length: 6 }, () => anyOperation(random));
+      if (history.every(({ answeredMs }) => answeredMs === Infinity)) continue;
+      const expected = hasAnOrder(history, null);
+      assert.equal(isLinearizable(history), expected, JSON.stringify(history));
+      decisions[`${expected}`]++;
+    }
+    assert.ok(decisions.true > 1_000 && decisions.false > 1_000, JSON.stringify(decisions));
+  });
+
+  test('refuses a lost write after many writes without an answer that took effect', () => {
+    const history: Operation[] = [];
+    for (let i = 0; i < 40; i++) history.push(write(i, Infinity, `v${i}`));
+    for (let i = 0; i < 40; i++) history.push(read(100 + 3 * i, 104 + 3 * i, `v${i}`));
+    assert.equal(isLinearizable(history), true);
+    assert.equal(isLinearizable([...history, write(300, 301, 'last'), read(302, 303, 'v7')]), false);
+  });
 });
+
+const anyOperation = (random: ReturnType<typeof prng>): Operation => {
+  const value = (): string => 'abc'[random.below(3)] as string;
+  const calledMs = random.below(8);
+  const kind = random.below(3);
+  const answeredMs = kind > 0 && random.below(4) === 0 ? Infinity : calledMs + 1 + random.below(6);
+  if (kind === 0) return read(calledMs, answeredMs, random.below(4) === 0 ? null : value());
+  return kind === 1 ? write(calledMs, answeredMs, value()) : replace(calledMs, answeredMs, value(), value());
+};
+
+/** Tries every operation that can be the next one. */
+function hasAnOrder(history: readonly Operation[], value: string | null): boolean {
+  const answered = history.filter(({ answeredMs }) => answeredMs !== Infinity);
+  if (answered.length === 0) return true;
+  const firstAnswerMs = Math.min(...answered.map(({ answeredMs }) => answeredMs));
+  return history.some((operation) => {
+    const { calledMs, kind } = operation;
+    if (calledMs > firstAnswerMs) return false;
+    if (kind === 'read' && operation.value !== value) return false;
+    if (kind === 'replace' && operation.expected !== value) return false;
+    return hasAnOrder(
+      history.filter((other) => other !== operation),
+      operation.value,
+    );
+  });
+}
 
 /** What four clients see of a register whose operations happen somewhere between call and answer; some have no answer. */
 function ofARegister(seed: number): Operation[] {
