@@ -98,7 +98,7 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
       return true;
     },
     unsentBytes: 0,
-    authenticated: nothing,
+    markAuthenticated: nothing,
     pause: nothing,
     resume: nothing,
     end: nothing,

@@ -187,7 +187,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   setAuthenticated(isAuthenticated: boolean): void {
     this.reader.bytesMax = isAuthenticated ? frameBytesMax : connectionLimits.unauthenticatedFrameBytesMax;
-    if (isAuthenticated) this.transport.authenticated();
+    if (isAuthenticated) this.transport.markAuthenticated();
   }
 
   get unsentBytes(): number {

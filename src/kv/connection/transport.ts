@@ -5,8 +5,8 @@ export interface Transport {
   write(bytes: Buffer, length: number): boolean;
   /** Bytes that the operating system has not accepted yet. */
   readonly unsentBytes: number;
-  /** The client is authenticated. */
-  authenticated(): void;
+  /** Called when the client has logged in. */
+  markAuthenticated(): void;
   /** Stop and restart reading. */
   pause(): void;
   resume(): void;

@@ -30,7 +30,7 @@ class Sender {
   constructor(host: ConnectionHost, count: number) {
     const nothing = (): void => {};
     const transport: Transport = {
-      ...{ write: () => true, unsentBytes: 0, authenticated: nothing, end: nothing, destroy: nothing },
+      ...{ write: () => true, unsentBytes: 0, markAuthenticated: nothing, end: nothing, destroy: nothing },
       pause: () => {
         this.mayRead = false;
       },

@@ -44,7 +44,7 @@ export class SocketTransport implements Transport {
     return this.socket.writableLength;
   }
 
-  authenticated(): void {
+  markAuthenticated(): void {
     markAuthenticated(this.socket);
   }
 
