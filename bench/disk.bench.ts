@@ -8,7 +8,7 @@ import { type CutItem, CutWriter } from '../src/kv/data/cut.ts';
 import type { DiskEngine } from '../src/kv/data/disk-engine.ts';
 import { sqliteEngine } from '../src/kv/disk/adapters/sqlite-engine.ts';
 import { workerDiskEngine } from '../src/kv/disk/hosts/worker-engine.ts';
-import { benchFlush } from './support/flush.ts';
+import { benchPersistence } from './support/persistence.ts';
 
 const bucketUuid = 'b'.repeat(32);
 const valueBytes = 256;
@@ -31,7 +31,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await inFolder((folder) => bareSqlite(folder, sizes));
   await inFolder((folder) => measure('engine, same thread', sqliteEngine(), folder, sizes));
   await inFolder((folder) => measure('engine, worker', workerDiskEngine(), folder, sizes));
-  await inFolder((folder) => benchFlush(folder, smoke ? 10_000 : 500_000));
+  await inFolder((folder) => benchPersistence(folder, smoke ? 10_000 : 500_000));
 }
 
 async function measure(name: string, engine: DiskEngine, folder: string, sizes: Sizes): Promise<void> {

@@ -15,7 +15,7 @@ const vbuckets = 1024;
 /** Documents stored in one turn. */
 const atOnce = 2000;
 
-export async function benchFlush(folder: string, documents: number): Promise<void> {
+export async function benchPersistence(folder: string, documents: number): Promise<void> {
   const disk = workerDiskEngine();
   const files = { folder: join(folder, 'bucket'), bucketUuid: 'b'.repeat(32), incarnation: 1, fileCount: 4 };
   const now = new Now();
@@ -35,7 +35,9 @@ export async function benchFlush(folder: string, documents: number): Promise<voi
     const rate = documents / (performance.now() - start);
     const { user, system } = process.cpuUsage(cpu);
     const each = (user + system) / documents;
-    console.log(`flush of ${name}: ${rate.toFixed(0)} k mutations/s, ${each.toFixed(1)} µs of CPU each`);
+    console.log(
+      `persistence of ${name}: ${rate.toFixed(0)} k mutations/s, ${each.toFixed(1)} µs of CPU each`,
+    );
   }
   await bucket.destroy();
   await disk.stop();
