@@ -4,7 +4,7 @@ import type { ClusterAutoCompaction, Edition } from '../config/cluster-state.ts'
 import type { SettingsStore } from '../config/settings.store.ts';
 import { Problems } from '../forms/problems.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
-import { clusterRules } from './cluster-rules.ts';
+import { readClusterSettings } from './cluster-rules.ts';
 import { compactionDefaults, compactionSetting } from './settings.ts';
 
 export class AutoCompactionService {
@@ -25,14 +25,14 @@ export class AutoCompactionService {
   }
 
   async change(form: Form): Promise<void> {
-    await this.#store.replace(compactionSetting, compactionDefaults, (present) =>
-      this.#settingsOf(form, present),
+    await this.#store.replace(compactionSetting, compactionDefaults, (current) =>
+      this.#settingsOf(form, current),
     );
   }
 
-  #settingsOf(form: Form, present: ClusterAutoCompaction): ClusterAutoCompaction {
+  #settingsOf(form: Form, current: ClusterAutoCompaction): ClusterAutoCompaction {
     const problems = new Problems();
-    const settings = clusterRules(form, present, this.#edition, problems);
+    const settings = readClusterSettings(form, current, this.#edition, problems);
     if (problems.any) throw settingsRefusals.invalidAutoCompaction(problems.fields);
     return settings;
   }

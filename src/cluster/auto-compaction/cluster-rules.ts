@@ -16,23 +16,23 @@ const purgeDaysMin = 0.04;
 /** `standard` is the specification's term for `full` of published tools. */
 const indexModes = ['standard', 'circular', 'full'];
 
-export function clusterRules(
+export function readClusterSettings(
   form: Form,
-  present: ClusterAutoCompaction,
+  current: ClusterAutoCompaction,
   edition: Edition,
   problems: ProblemSink,
 ): ClusterAutoCompaction {
-  const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = present;
+  const { databaseFragmentationThreshold: database, viewFragmentationThreshold: view } = current;
   return {
     ...compactionRules(form, { database, view }, problems),
-    ...indexRules(form, present, edition, problems),
-    purgeIntervalDays: purgeDays(form, present.purgeIntervalDays, problems),
+    ...indexRules(form, current, edition, problems),
+    purgeIntervalDays: purgeDays(form, current.purgeIntervalDays, problems),
   };
 }
 
-function purgeDays(form: Form, present: number, problems: ProblemSink): number {
-  const absent = form['purgeInterval'] === cleared ? compactionDefaults.purgeIntervalDays : present;
-  return purgeIntervalDays(form, purgeDaysMin, problems) ?? absent;
+function purgeDays(form: Form, current: number, problems: ProblemSink): number {
+  const fallback = form['purgeInterval'] === cleared ? compactionDefaults.purgeIntervalDays : current;
+  return purgeIntervalDays(form, purgeDaysMin, problems) ?? fallback;
 }
 
 type IndexSettings = Pick<
@@ -43,12 +43,12 @@ type IndexSettings = Pick<
 /** Omitted fields keep their value. The enterprise edition ignores all but the days, but refuses an unknown mode. */
 function indexRules(
   form: Form,
-  present: ClusterAutoCompaction,
+  current: ClusterAutoCompaction,
   edition: Edition,
   problems: ProblemSink,
 ): IndexSettings {
-  const daysOfWeek = indexDays(form, problems) ?? present.indexCircularCompaction.daysOfWeek;
-  const { indexCompactionMode, indexFragmentationThreshold, indexCircularCompaction } = present;
+  const daysOfWeek = indexDays(form, problems) ?? current.indexCircularCompaction.daysOfWeek;
+  const { indexCompactionMode, indexFragmentationThreshold, indexCircularCompaction } = current;
   const mode = indexMode(form, problems) ?? indexCompactionMode;
   if (edition === 'enterprise') {
     const { interval } = indexCircularCompaction;

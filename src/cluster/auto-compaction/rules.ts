@@ -20,15 +20,15 @@ export const cleared = 'undefined';
 /** Omitted parameters keep the cluster's value, except the period: without it there is none. */
 export function compactionRules(
   form: Form,
-  present: Record<'database' | 'view', FragmentationThreshold>,
+  current: Record<'database' | 'view', FragmentationThreshold>,
   problems: ProblemSink,
 ): BucketAutoCompaction {
   refuseBareNames(form, problems);
   return {
     parallelDBAndViewCompaction: parallel(form, problems),
     allowedTimePeriod: timePeriod(form, 'allowedTimePeriod', problems),
-    databaseFragmentationThreshold: threshold(form, 'database', present.database, problems),
-    viewFragmentationThreshold: threshold(form, 'view', present.view, problems),
+    databaseFragmentationThreshold: threshold(form, 'database', current.database, problems),
+    viewFragmentationThreshold: threshold(form, 'view', current.view, problems),
   };
 }
 
@@ -48,15 +48,15 @@ function parallel(form: Form, problems: ProblemSink): boolean {
 function threshold(
   form: Form,
   kind: 'database' | 'view',
-  present: FragmentationThreshold,
+  current: FragmentationThreshold,
   problems: ProblemSink,
 ): FragmentationThreshold {
   const name = `${kind}FragmentationThreshold`;
   const percentage = { label: `${kind} fragmentation`, min: 2, max: 100 };
   const size = { label: `${kind} fragmentation size`, min: 1, max: Number.POSITIVE_INFINITY };
   return {
-    percentage: numberField(form, `${name}[percentage]`, percentage, present.percentage, problems),
-    sizeMb: numberField(form, `${name}[size]`, size, present.sizeMb, problems),
+    percentage: numberField(form, `${name}[percentage]`, percentage, current.percentage, problems),
+    sizeMb: numberField(form, `${name}[size]`, size, current.sizeMb, problems),
   };
 }
 
