@@ -1,5 +1,5 @@
-// Compaction of one bucket: one file at a time, so that only one copy takes extra disk, and then memory, which drops the
-// tombstones that the files no longer hold.
+// Compaction of one bucket: its files one after another, so that the disk needs space for only one rewritten file at a time. After
+// each file, memory drops the tombstones that the file no longer holds.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { CompactionReport, CompactionRequest } from '../../admin.ts';
@@ -29,7 +29,7 @@ export class Compaction {
   private report: CompactionReport | null = null;
   private cancellation = new AbortController();
   private running: Promise<void> = Promise.resolve();
-  /** Requested while a compaction that does less was running. */
+  /** A purge of every tombstone that was requested while a compaction was running. */
   private following: CompactionRequest | null = null;
 
   constructor(options: CompactionOptions) {
@@ -89,7 +89,7 @@ export class Compaction {
     const beforeSeconds = before === 'all' ? everyTombstone : before;
     const results = this.options.storage
       ? await this.compactFiles(this.options.storage, beforeSeconds)
-      : [await this.purgeMemory(beforeSeconds)];
+      : [await this.purgeMemoryOnly(beforeSeconds)];
     const sum = (figure: (result: CompactResult) => number): number =>
       results.reduce((total, result) => total + figure(result), 0);
     return {
@@ -114,13 +114,13 @@ export class Compaction {
       };
       const result = await disk.compact(bucketUuid, file, { purgeBeforeSeconds, progress, signal });
       earlier += ownDone;
-      await this.forget(result.purged, purgeBeforeSeconds);
+      await this.purgeMemoryAfterFile(result.purged, purgeBeforeSeconds);
       results.push(result);
     }
     return results;
   }
 
-  private async purgeMemory(beforeSeconds: number): Promise<CompactResult> {
+  private async purgeMemoryOnly(beforeSeconds: number): Promise<CompactResult> {
     const { vbuckets } = this.options;
     const purged: PurgedVbucket[] = [];
     for (let vb = 0; vb < vbuckets.rows.count; vb++) {
@@ -132,8 +132,11 @@ export class Compaction {
     return { bytesBefore: 0, bytesAfter: 0, purged };
   }
 
-  /** A bucket that was emptied or stopped meanwhile needs no purge of memory; tombstones left there are harmless. */
-  private async forget(purged: readonly PurgedVbucket[], beforeSeconds: number): Promise<void> {
+  /**
+   * Drops from memory the tombstones that were purged from a file. A bucket that was emptied or stopped meanwhile needs no purge of
+   * memory; tombstones left there are harmless.
+   */
+  private async purgeMemoryAfterFile(purged: readonly PurgedVbucket[], beforeSeconds: number): Promise<void> {
     let count = 0;
     for (const entry of purged) {
       if (++count % vbucketsAtOnce === 0) await this.turn();
