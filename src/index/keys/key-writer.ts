@@ -1,9 +1,9 @@
-// Encodes index keys in their order-preserving form into one buffer that grows up to a limit.
+// Encodes index keys in their order-preserving form into one buffer that grows, and refuses keys that are too long.
 import { Binary, RawJson, type Value, type ValueObject } from '#sqlpp/values/value.ts';
 import { escapeByte, hasResidual, KeyType, residualBias, surrogateBytes } from './key-format.ts';
 
 const initialBytes = 256;
-const textBytes = new TextEncoder();
+const utf8Encoder = new TextEncoder();
 const double = new DataView(new ArrayBuffer(8));
 
 /** The key exceeds the length limit of index keys. */
@@ -68,7 +68,7 @@ export class KeyWriter {
   private structure(value: null | Binary | RawJson | readonly Value[] | ValueObject): void {
     if (value === null) this.byte(KeyType.null);
     else if (Array.isArray(value)) this.array(value as readonly Value[]);
-    else if (value instanceof Binary) this.text(value.bytes, KeyType.binary);
+    else if (value instanceof Binary) this.escapedBytes(value.bytes, KeyType.binary);
     else if (value instanceof RawJson) throw new TypeError('JSON text in an index key was not parsed');
     else this.object(value as ValueObject);
   }
@@ -120,7 +120,7 @@ export class KeyWriter {
     for (let index = 0; index < units; index++) {
       const unit = value.charCodeAt(index);
       if (unit >= 0x80) {
-        this.text(utf8Of(value), type);
+        this.escapedBytes(utf8Of(value), type);
         return;
       }
       if (unit <= escapeByte) {
@@ -133,14 +133,14 @@ export class KeyWriter {
     this.checkLimit();
   }
 
-  /** Escaped, between its type and the end. */
-  private text(text: Uint8Array, type: number): void {
-    this.reserve(2 * text.length + 2);
+  /** The bytes of a string or a binary value, escaped, between their type and the end. */
+  private escapedBytes(unescaped: Uint8Array, type: number): void {
+    this.reserve(2 * unescaped.length + 2);
     const { bytes } = this;
     let at = this.at;
     bytes[at++] = type;
-    for (let index = 0; index < text.length; index++) {
-      const byte = text[index] as number;
+    for (let index = 0; index < unescaped.length; index++) {
+      const byte = unescaped[index] as number;
       if (byte <= escapeByte) {
         bytes[at++] = escapeByte;
         bytes[at++] = byte + 1;
@@ -184,7 +184,11 @@ export class KeyWriter {
     if (this.at > this.limitBytes) throw new KeyTooLongError(this.limitBytes);
   }
 
-  /** Strings reserve twice their length, so the buffer may grow to that much above the limit, and no further. */
+  /**
+   * Grows the buffer to at least twice its size. A string, which reserves twice its length, is refused first if it needs more than
+   * 4 * limit + 64 bytes, because its key would be too long: strings grow the buffer to less than 10 * limit + 128 bytes. An array
+   * of numbers may grow it further, because numbers are not checked against the limit until the next string, constant or end.
+   */
   private reserve(more: number): void {
     const needed = this.at + more;
     if (needed <= this.bytes.length) return;
@@ -195,14 +199,14 @@ export class KeyWriter {
   }
 }
 
-/** Encodes a text with unpaired surrogates; each one gets bytes that keep the order. */
+/** Encodes a string in UTF-8; each unpaired surrogate gets bytes that keep the order. */
 function utf8Of(text: string): Uint8Array {
-  if (text.isWellFormed()) return textBytes.encode(text);
+  if (text.isWellFormed()) return utf8Encoder.encode(text);
   const bytes: number[] = [];
   for (const symbol of text) {
     const point = symbol.codePointAt(0) as number;
     if (point >= 0xd800 && point <= 0xdfff) bytes.push(...surrogateBytes(point));
-    else bytes.push(...textBytes.encode(symbol));
+    else bytes.push(...utf8Encoder.encode(symbol));
   }
   return Uint8Array.from(bytes);
 }
