@@ -34,7 +34,7 @@ export interface AutoFailoverDeps {
   term: () => number | null;
   /** Mails the notice and records it as an event. */
   report: (notice: Notice) => void;
-  /** Called after a plan was written. */
+  /** Called after an attempt to plan a failover, even one that changed nothing, unless a running rebalance holds it up. */
   planned: () => void;
   clock: Clock;
   random: Random;
@@ -45,7 +45,7 @@ export interface AutoFailoverDeps {
 interface DownNode {
   readonly node: NodeState;
   readonly reason: string;
-  /** How much longer than the configured time it is down; negative: until then it has time. */
+  /** The time it has been down minus the configured time; negative while that is not reached. */
   readonly overdueMs: number;
 }
 
@@ -112,7 +112,10 @@ export class AutoFailover {
     return { node, reason: diskFails, overdueMs: heartbeats.diskFailsMs(node.uuid) - diskPeriod * 1000 };
   }
 
-  /** A set that changes shortly before its nodes would fail over may be a fault of the network that spreads. */
+  /**
+   * A set of down nodes that changes shortly before a failover may mean a spreading network fault: the wait starts over, and the
+   * change is reported.
+   */
   #noteSet(down: readonly DownNode[]): void {
     const names = down.map(({ node }) => node.uuid).sort();
     const known = this.#down === '' ? [] : this.#down.split(' ');
@@ -141,24 +144,24 @@ export class AutoFailover {
     this.#attemptedMs = clock.monotonicMs();
     const [first] = ready.filter(({ node }) => failing.includes(node.uuid));
     await this.#plan(failing, {
-      ...{ automatic: first?.reason ?? silent, allowUnsafe: !preserveDurableMutations },
+      ...{ automaticReason: first?.reason ?? silent, allowUnsafe: !preserveDurableMutations },
       canAbortRebalance,
     });
   }
 
   async #plan(
     failing: readonly string[],
-    options: { automatic: string; allowUnsafe: boolean; canAbortRebalance: boolean },
+    options: { automaticReason: string; allowUnsafe: boolean; canAbortRebalance: boolean },
   ): Promise<void> {
     const { cluster, clock, random, planned, term } = this.#deps;
-    const { automatic, allowUnsafe } = options;
+    const { automaticReason, allowUnsafe } = options;
     let isHeldUp = false;
     await cluster.change((state) => {
       isHeldUp = state.balance !== undefined && !options.canAbortRebalance;
       const nodes = state.nodes.filter(({ uuid }) => failing.includes(uuid));
       if (term() === null || nodes.length < failing.length || isHeldUp) return state;
       if (state.balance !== undefined) {
-        // The next attempt finds that it has ended.
+        // The rebalance must stop first: the failover is attempted again at the next check, not only after `retryMs`.
         this.#attemptedMs = clock.monotonicMs() - retryMs + checkEveryMs;
         const stopping = state.balance.stopping ?? { reason: 'A node fails over automatically.' };
         return { ...state, balance: { ...state.balance, stopping } };
@@ -166,7 +169,8 @@ export class AutoFailover {
       if (nodes.some(({ membership }) => membership !== 'active')) return state;
       const startedMs = clock.wallMs();
       return failoverPlan(state, nodes, {
-        ...{ id: random.uuid(), kind: 'failover', startedMs, allowUnsafe, automatic },
+        ...{ id: random.uuid(), kind: 'failover', startedMs, allowUnsafe },
+        automatic: automaticReason,
       });
     });
     const { nodes } = this.#deps.view.cluster;
@@ -175,7 +179,7 @@ export class AutoFailover {
     this.#report(couldNot(held, 'Rebalance is running.'));
   }
 
-  /** To all nodes that report to this one. */
+  /** Whether neither this node nor one that reports to it has heard from that node of late. */
   #isSilent(node: string): boolean {
     return this.#deps.heartbeats.silentMs(node) >= silenceMs;
   }
