@@ -53,8 +53,8 @@ export class TokenAuthenticator {
   }
 
   /**
-   * Only the identity of a token is cached: expiry and rate limit are checked for every request. Returns without a promise if nothing
-   * must be looked up.
+   * Only the identity of a token is cached: expiry and rate limit are checked for every request. Awaits nothing if nothing must be
+   * looked up.
    */
   async authenticate(presented: PresentedRequest): Promise<Authenticated> {
     const { snapshots, uses, limit } = this.options;
@@ -74,8 +74,10 @@ export class TokenAuthenticator {
   private lookUp(snapshot: StoreSnapshot, credentials: Credentials): Promise<Identity> {
     return this.identities.of(snapshot, credentials.key, async () => {
       const { tokens } = this.options;
-      const { name, signature } = credentials;
-      const known = await (signature === undefined ? tokens.byToken(name) : tokens.byAccessKey(name));
+      const { tokenOrAccessKey, signature } = credentials;
+      const known = await (signature === undefined
+        ? tokens.byToken(tokenOrAccessKey)
+        : tokens.byAccessKey(tokenOrAccessKey));
       if (known === null) throw unknown(credentials);
       const { id, role, project_id } = known.row;
       return { ...known, caller: new Caller({ tokenId: id, role: role as Role, projectId: project_id }) };
@@ -100,9 +102,9 @@ export class TokenAuthenticator {
 
 /** Credentials as sent: a token, or an access key with a signature. */
 interface Credentials {
-  /** The cache key of the identity: a digest, so that tokens are not stored. */
+  /** The cache key of the identity: a digest of the token, so that tokens are not stored, or the access key, which is not secret. */
   readonly key: string;
-  readonly name: string;
+  readonly tokenOrAccessKey: string;
   readonly signature: string | undefined;
 }
 
@@ -110,8 +112,9 @@ function credentialsOf({ authorization }: PresentedRequest): Credentials {
   if (authorization === undefined) throw unauthorized(`an Authorization header is needed: ${forms}`);
   const credentials = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
   if (credentials === undefined) throw unauthorized(`the Authorization header must be ${forms}`);
-  const [name, signature] = credentials.split(':', 2) as [string, string?];
-  return { key: signature === undefined ? hashOf(name) : `access key ${name}`, name, signature };
+  const [tokenOrAccessKey, signature] = credentials.split(':', 2) as [string, string?];
+  const key = signature === undefined ? hashOf(tokenOrAccessKey) : `access key ${tokenOrAccessKey}`;
+  return { key, tokenOrAccessKey, signature };
 }
 
 const unknown = ({ signature }: Credentials): ApiError =>
