@@ -1,4 +1,5 @@
-// Finds the node that a data folder belongs to. A folder of a version without node ids belongs to the only node of its configuration.
+// Finds the node that a data folder belongs to. A folder written before node ids existed belongs to the only node of its
+// configuration.
 import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/cluster-state.ts';
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
 import { hexId, type Random } from '#ports/random.ts';
@@ -8,7 +9,7 @@ import { StartError } from './start-error.ts';
 
 type IdFile = Pick<DataFolder, 'path' | 'nodeId' | 'keepNodeId'>;
 
-/** Throws StartError when the folder and its configuration belong to different nodes. */
+/** Throws StartError when the folder and its configuration belong to different nodes, or no id is kept and there are several nodes. */
 export async function ownIdentity(
   folder: IdFile,
   store: Pick<ConfigStore, 'get'>,

@@ -1,5 +1,5 @@
-// Makes the ports of a running node follow the configuration: plain ones listen for all machines or for this one only,
-// and the ports between nodes as their listeners are enabled.
+// Makes the ports of a running node follow the configuration: the plain ones listen on the configured host, or for this machine
+// only; the ports between nodes open and close as their listeners are enabled and disabled.
 import { loopbackHosts } from '#base/loopback.ts';
 import type { DistPorts } from '#cluster/dist/dist-ports.host.ts';
 import type { Listening } from '#cluster/encryption/listening.ts';

@@ -54,7 +54,7 @@ export class OwnServices {
   /** Entries that the ports of this node admit in addition to the allowlist. */
   get admitted(): readonly string[] {
     const address = this.localAddress();
-    // An operator entry also checks the user of the process: any user of this machine can connect from that address.
+    // An operator entry also checks the user of the process, because any other user of this machine can connect from that address too.
     return [operatorEntry(address ?? '::1')];
   }
 
@@ -85,7 +85,10 @@ export class OwnServices {
     await this.index.stop();
   }
 
-  /** A random address of 127.0.0.0/8 on Linux, which has them all; else the loopback address of all processes. */
+  /**
+   * The address from which the services connect: the operator's if one is set; undefined, so that the system chooses one, for an IPv6
+   * host; a random address of 127.0.0.0/8 on Linux, which has them all; else the loopback address of all processes.
+   */
   private localAddress(): string | undefined {
     const { operatorAddress, host } = this.options;
     if (operatorAddress !== undefined) return operatorAddress;

@@ -28,7 +28,7 @@ export const permissionRefused = event(
   'A request was refused for missing permissions',
 );
 export const alertMailed = optional(8257, 'alert email sent', 'An alert was sent by mail');
-/** Changes without a published number. */
+/** For changes that have no published number of their own. */
 const otherChange = event(8209, 'change cluster settings', 'A setting of the cluster was changed');
 
 const changes: readonly AuditEvent[] = [

@@ -1,4 +1,4 @@
-// Creates the services and routes of certificates.
+// Creates the services of certificates.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';

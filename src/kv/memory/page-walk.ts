@@ -1,5 +1,6 @@
-// A circular walk over the pages and their items: the pointer of CLOCK eviction. It may pause anywhere for any time: items that
-// are added or removed, and pages that are released and allocated again, do not disturb it.
+// A circular walk over the pages and their items: the clock hand of eviction, and the walk of the other background tasks that visit
+// all items. It may pause anywhere for any time: items that are added or removed, and pages that are released and allocated again, do
+// not disturb it.
 import type { Heap } from './heap.ts';
 
 export class PageWalk {
@@ -21,8 +22,8 @@ export class PageWalk {
   }
 
   /**
-   * Advances by up to `steps` items and at most one round; `enters` decides about each page, `leaves` is called after its last
-   * item.
+   * Takes up to `steps` steps, and ends early at the end of the round. Each visit of an item is a step, and so is the end of each
+   * page. A page for which `enters` returns false is skipped in one step; `leaves` is called after the last item of any other.
    */
   go(
     steps: number,

@@ -1,10 +1,10 @@
-// Parses `query_context`: the bucket and scope of one-part names.
+// Parses `query_context`: the bucket and scope of unqualified names.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { QueryContext } from './query-request.ts';
 
 const name = /(?:`((?:[^`]|``)+)`|([^`.:]+))/y;
 
-/** null for an empty context. */
+/** null for an empty context and for `default:`, which name no bucket. */
 export function parseQueryContext(text: string): QueryContext | null {
   const trimmed = text.trim();
   if (trimmed === '' || trimmed === 'default:') return null;
