@@ -38,7 +38,7 @@ test(
     onDisk(4096 * kib, (folder, reserve, clock) => {
       reserve.keep();
       assert.equal(sizeIn(folder), 1024 * kib);
-      writeFileSync(join(folder, 'ballast'), Buffer.alloc(3072 * kib));
+      writeFileSync(join(folder, 'filler'), Buffer.alloc(3072 * kib));
       assert.equal(freeIn(folder), 0);
       for (let left = 896; left >= 0; left -= 128) {
         assert.equal(reserve.release(), true);
@@ -46,7 +46,7 @@ test(
       }
       assert.equal(freeIn(folder), 1024 * kib);
       assert.equal(reserve.release(), false);
-      rmSync(join(folder, 'ballast'));
+      rmSync(join(folder, 'filler'));
       clock.advance(2_000);
       assert.equal(sizeIn(folder), 1024 * kib);
     }),
@@ -70,7 +70,7 @@ test(
       reserve.keep();
       reserve.useForStart();
       assert.equal(sizeIn(folder), 8192 * kib, 'the disk has free space');
-      writeFileSync(join(folder, 'ballast'), Buffer.alloc(56 * 1024 * kib));
+      writeFileSync(join(folder, 'filler'), Buffer.alloc(56 * 1024 * kib));
       reserve.useForStart();
       assert.equal(sizeIn(folder), 1024 * kib);
       reserve.useForStart();

@@ -73,7 +73,7 @@ async function portsOf(node: NodeProcess, shownBy = node): Promise<Record<string
 }
 
 describe('a node that is added to a cluster', () => {
-  it('shows both nodes on either, shares users and settings, and recovers with the other after kill -9', async () => {
+  it('is shown by both, shares users, settings and buckets, returns after kill -9, and only reads while the founder is down', async () => {
     await using first = await NodeProcess.start({ args: [...firstArgs, '--bucket', 'b'] });
     await using second = await unprovisioned();
     const answer = await addNode(first, second);
@@ -146,7 +146,7 @@ describe('a node that is added to a cluster', () => {
     assert.equal((await second.request('/pools/default', 'POST', { clusterName: 'back' })).status, 200);
   });
 
-  it('joins by a call to itself, loses its own data, and starts as a new node when it is ejected', async () => {
+  it('joins by doJoinCluster, loses its configuration, and can be added again after it was ejected', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     await using second = await unprovisioned();
     const call = {
@@ -178,7 +178,7 @@ describe('a node that is added to a cluster', () => {
     await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(second), both));
   });
 
-  it('joins at its start with --join, and starts again without joining', async () => {
+  it('joins with --join at its first start only, and is refused with --bucket or a wrong password', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     const args = ['--services', 'kv', '--join', first.ready.node.rest];
     await using second = await NodeProcess.start({ args });
@@ -203,7 +203,7 @@ describe('a node that is added to a cluster', () => {
       );
   });
 
-  it('is refused with the published text if it cannot be added, and nothing changes', async () => {
+  it('is refused unchanged with the published text if it cannot be added, may be provisioned, and joins only once', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     await using second = await NodeProcess.start({ args: firstArgs });
     const refusal = async (fields: Record<string, string>): Promise<unknown> => {

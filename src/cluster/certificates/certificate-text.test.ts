@@ -8,21 +8,26 @@ const { certificate: chain, key } = JSON.parse(readFileSync(fixture, 'utf8')).no
 const end = '-----END CERTIFICATE-----\n';
 const certificate = chain.slice(0, chain.indexOf(end) + end.length);
 
-test('finds blocks anywhere in the text, and ignores blocks without an end', () => {
-  const count = (text: string) => {
-    const read = readCertificates(text);
-    return 'value' in read ? read.value.length : read.problem;
-  };
-  assert.equal(count(`before\n${certificate}between\n${certificate}after`), 2);
-  assert.equal(count(`-----BEGIN CERTIFICATE-----\n`), certificateProblem.malformed);
-  // A block without an end is skipped.
-  assert.equal(count(`-----BEGIN X509 CRL-----\n${certificate}`), 1);
+const countOf = (text: string) => {
+  const read = readCertificates(text);
+  return 'value' in read ? read.value.length : read.problem;
+};
+
+test('finds blocks anywhere in the text', () => {
+  assert.equal(countOf(`before\n${certificate}between\n${certificate}after`), 2);
+});
+
+test('skips blocks without an end, and refuses a text without any whole block', () => {
+  assert.equal(countOf(`-----BEGIN X509 CRL-----\n${certificate}`), 1);
   assert.ok('value' in readKey(`${key}-----BEGIN PRIVATE KEY-----\n`, null));
-  // A block within another is a part of it.
+  assert.equal(countOf(`-----BEGIN CERTIFICATE-----\n`), certificateProblem.malformed);
+});
+
+test('refuses a block that contains another begin line as malformed', () => {
   assert.deepEqual(readKey(`-----BEGIN PRIVATE KEY-----\n${key}`, null), { problem: keyProblem.malformed });
 });
 
-test('reads a text of many begin lines in one pass', () => {
+test('refuses texts of very many begin or end lines in less than two seconds of CPU time', () => {
   const beginnings = '-----BEGIN CERTIFICATE-----\n'.repeat(37_000);
   const others = Array.from({ length: 10_000 }, (_, at) => `-----BEGIN A${at}-----\n`).join('');
   const before = process.cpuUsage();

@@ -56,11 +56,12 @@ describe('limits of a user', () => {
     const { request, server, enforce, clock } = await limited();
     const authorization = `Basic ${Buffer.from('app:password').toString('base64')}`;
     await enforce(true);
-    const waiting = server.inject({
+    // An unknown etag is answered at once: that request no longer counts against the limit.
+    const answered = server.inject({
       ...{ method: 'GET', url: '/pools/default?waitChange=60000&etag=none-such' },
       headers: { authorization },
     });
-    await waiting;
+    await answered;
     const etag = (await request('/pools/default', { as: 'app:password' })).body.etag;
     const held = server.inject({
       ...{ method: 'GET', url: `/pools/default?waitChange=60000&etag=${etag}` },
@@ -85,15 +86,15 @@ describe('limits of a user', () => {
 describe('limits of a scope', () => {
   const scopes = '/pools/default/buckets/b/scopes';
 
-  it('hold for the number of its collections while they are enforced', async () => {
+  it('refuse further collections while they are enforced, can be raised, and are kept by a bulk update', async () => {
     const { request, enforce } = await limited();
     await request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100, replicaNumber: 0 } });
     const scope = (form: Record<string, string>) => request(scopes, { form: { name: 's', ...form } });
-    const two = { clusterManager: { num_collections: 1 }, index: { num_indexes: 2 } };
-    assert.equal((await scope({ limits: JSON.stringify(two) })).status, 200);
+    const oneCollection = { clusterManager: { num_collections: 1 }, index: { num_indexes: 2 } };
+    assert.equal((await scope({ limits: JSON.stringify(oneCollection) })).status, 200);
     const shown = async () =>
       (await request(scopes)).body.scopes.find(({ name }: { name: string }) => name === 's').limits;
-    assert.deepEqual(await shown(), two);
+    assert.deepEqual(await shown(), oneCollection);
     assert.equal((await scope({})).status, 400);
     const add = (name: string) => request(`${scopes}/s/collections`, { form: { name } });
     assert.equal((await add('a')).status, 200);
@@ -104,9 +105,9 @@ describe('limits of a scope', () => {
     assert.deepEqual(refused.body.errors, {
       limits: 'Maximum number of collections has been reached for scope "s"',
     });
-    const three = { clusterManager: { num_collections: 3 } };
-    assert.equal((await scope({ limits: JSON.stringify(three) })).status, 200);
-    assert.deepEqual(await shown(), three);
+    const threeCollections = { clusterManager: { num_collections: 3 } };
+    assert.equal((await scope({ limits: JSON.stringify(threeCollections) })).status, 200);
+    assert.deepEqual(await shown(), threeCollections);
     assert.equal((await add('c')).status, 200);
     assert.equal((await add('d')).status, 429);
     assert.match((await scope({ limits: '{"kv":{"data_size":1}}' })).body.errors.limits, /not limited/);
@@ -114,6 +115,6 @@ describe('limits of a scope', () => {
     const manifest = (await request(scopes)).body;
     const sent = manifest.scopes.map(({ name, collections }: never) => ({ name, collections }));
     assert.equal((await request(scopes, { method: 'PUT', json: { scopes: sent } })).status, 200);
-    assert.deepEqual(await shown(), three);
+    assert.deepEqual(await shown(), threeCollections);
   });
 });

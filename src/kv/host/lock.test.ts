@@ -13,7 +13,7 @@ import { eventually } from '../../../test/support/node-process.ts';
 import type { BucketSpec } from '../admin.ts';
 import { WorkerKvAdmin } from './worker-kv-admin.ts';
 
-/** How the files of a bucket are created, before the lock file is removed. */
+/** Buckets, each named for what last happened to its files, with the change of the bucket that causes it, if any. */
 const ways: Record<string, Partial<BucketSpec>> = {
   created: {},
   reopened: {},
