@@ -17,8 +17,9 @@ export interface AccessCase {
   readonly url: string;
   readonly authorization?: string | undefined;
   readonly status: number;
-  /** The whole body, or for a 403 the permission that must be named. */
+  /** The whole body. */
   readonly body?: string;
+  /** Of a 403: the permission that the body must name. */
   readonly permission?: string;
   readonly challenge?: boolean;
 }

@@ -10,7 +10,7 @@ const noRates = Object.fromEntries(counters.map((name) => [name, 0])) as Rates;
 interface Sample {
   report: BucketReport;
   rates: Rates;
-  /** The earlier report that rates are computed against. */
+  /** The report against which the next rates are computed. */
   base: { atMs: number; report: BucketReport };
 }
 
@@ -47,7 +47,7 @@ export class Samples {
     return this.#report?.connections ?? 0;
   }
 
-  /** The newest sample. */
+  /** The newest report. */
   report(): KvReport | null {
     return this.#report;
   }

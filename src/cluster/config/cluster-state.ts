@@ -36,7 +36,7 @@ export interface ClusterState {
   lastBalance?: RebalanceOutcome;
   /** A rebalance that failed and will be tried again. */
   retry?: RebalanceRetry;
-  /** What changed since the last rebalance needs another one: maps follow groups only then. */
+  /** A node moved to another server group; the maps take that into account only at the next rebalance. */
   needsRebalance?: true;
   /** How many rebalances and failovers began and ended, by their published names. */
   counters?: Readonly<Record<string, number>>;
@@ -68,7 +68,7 @@ export interface RebalancePlan {
   /** Why the orchestrator planned it by itself. */
   readonly automatic?: string;
   readonly startedMs: number;
-  /** Attempts that are left after this one, in a rebalance that is one of them. */
+  /** Present in an automatic retry: how many further attempts remain after it. */
   readonly attemptsLeft?: number;
   /** Set when it ends before its last step: a client stopped it (null), or it failed for this reason. */
   readonly stopping?: { readonly reason: string | null };
@@ -120,7 +120,7 @@ export interface NodeState {
   paths: NodePaths;
   /** Addresses for clients behind a port mapping or in another network. */
   alternate: AlternateAddresses | null;
-  /** Absent in configurations of older versions in which it was never changed. */
+  /** Absent in a configuration that an older version wrote, until the setting is changed. */
   network?: NodeNetwork;
 }
 
@@ -137,7 +137,7 @@ export interface NodeListener {
 
 export type Family = 'inet' | 'inet6';
 
-/** Names as in client bootstrap, except the two ports between nodes. */
+/** Names as in client bootstrap, except the three ports between nodes: `distTCP`, `distTLS` and `replication`. */
 export interface NodePorts {
   mgmt: number;
   mgmtSSL: number;

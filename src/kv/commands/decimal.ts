@@ -1,6 +1,6 @@
 // Unsigned 64-bit integers as two words, and as decimal text, the stored form of counters.
 
-/** Result of the functions below; shared, overwritten by each call. */
+/** The accumulator of the functions below: readDecimal sets it, add64 and subtract64 change it, writeDecimal prints it. */
 export const number64 = { hi: 0, lo: 0 };
 
 const two32 = 2 ** 32;
@@ -41,14 +41,14 @@ export function writeDecimal(buffer: Buffer, start: number): number {
 
 const reversed = new Uint8Array(decimalBytesMax);
 
-/** Adds, wrapping at 2^64. */
+/** Adds to `number64`, wrapping at 2^64. */
 export function add64(hi: number, lo: number): void {
   const low = number64.lo + lo;
   number64.lo = low % two32;
   number64.hi = (number64.hi + hi + Math.floor(low / two32)) % two32;
 }
 
-/** Subtracts, stopping at 0. */
+/** Subtracts from `number64`, stopping at 0. */
 export function subtract64(hi: number, lo: number): void {
   const isBelow = number64.hi < hi || (number64.hi === hi && number64.lo < lo);
   const low = number64.lo - lo;

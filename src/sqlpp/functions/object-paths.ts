@@ -9,7 +9,10 @@ interface Options {
   readonly isUnique: boolean;
   /** Lists positions of arrays; else `[*]`. */
   readonly hasPositions: boolean;
-  /** Lists objects and arrays; else only the values in them. */
+  /**
+   * OBJECT_PATHS: lists members of any kind instead of leaves. OBJECT_PAIRS_NESTED: lists objects and arrays that are members, besides leaves.
+   * OBJECT_FILTER: keeps a matching member whole; else only matching leaves.
+   */
   readonly composites: boolean;
   /** The notation of index keys. */
   readonly isIndex: boolean;
