@@ -6,7 +6,7 @@ import type { Session } from '../access/session.ts';
 import { parseDuration } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { recordLocationOf } from '../transactions/record-location.ts';
+import { parseCollectionPath } from '../transactions/collection-path.ts';
 import {
   type ResumedAttempt,
   type ResumedMutation,
@@ -74,8 +74,8 @@ function recordLocationFor(
   { callers }: Session,
   resumed: ResumedAttempt | null,
 ): RecordLocation | null {
-  const ofClient = resumed?.record ?? recordLocationOf(transaction.atrCollection);
-  const location = ofClient ?? recordLocationOf(String(deps.settings.others['atrcollection']));
+  const ofClient = resumed?.record ?? parseCollectionPath(transaction.atrCollection);
+  const location = ofClient ?? parseCollectionPath(String(deps.settings.others['atrcollection']));
   if (location === null) return null;
   const { bucket, scope, collection } = location;
   const keyspace: KeyspaceName = { namespace: 'default', bucket, scope, collection };

@@ -8,7 +8,7 @@ import { jsonText } from '#sqlpp/values/json-text.ts';
 import { RawJson, type Value } from '#sqlpp/values/value.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import { asValue } from '../request/value-of-json.ts';
-import { recordLocationOf } from '../transactions/record-location.ts';
+import { parseCollectionPath } from '../transactions/collection-path.ts';
 
 type KvAction = (call: KvCall, context: ExecuteContext) => Promise<readonly Value[]>;
 
@@ -36,7 +36,7 @@ interface KvCall {
 
 export const isKvStatement = (name: string): boolean => Object.hasOwn(operations, name);
 
-/** @throws SqlError 5003 that names the argument, 12003 */
+/** @throws SqlError 5003 that names the argument, 17006 for a malformed path, 12003 for a keyspace that does not exist */
 export function kvStatement(name: string, request: QueryRequest, datastore: Datastore): Prepared {
   const { kind, action, perform } = operations[name] as Operation;
   const call = callOf(request, datastore);
@@ -50,7 +50,7 @@ export function kvStatement(name: string, request: QueryRequest, datastore: Data
 
 function callOf({ positional, transaction }: QueryRequest, datastore: Datastore): KvCall {
   const [path, id, body] = positional;
-  const location = typeof path === 'string' ? recordLocationOf(path) : null;
+  const location = typeof path === 'string' ? parseCollectionPath(path) : null;
   if (location === null) throw sqlError(5003, '$1 is not a keyspace');
   if (typeof id !== 'string') throw sqlError(5003, '$2 is not a key');
   const { bucket, scope, collection } = location;

@@ -1,11 +1,11 @@
-// Parses `atrcollection`: the path of the collection for records.
+// Parses the path of a collection: `atrcollection`, which names the one for records, or the keyspace of `EXECUTE __get` and similar.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { RecordLocation } from './transaction.ts';
 
 const part = /\s*(?:`((?:[^`]|``)+)`|([^.`\s]+))\s*(\.|$)/y;
 
 /** null without a path. @throws SqlError 17006 */
-export function recordLocationOf(text: string | null): RecordLocation | null {
+export function parseCollectionPath(text: string | null): RecordLocation | null {
   if (text === null || text === '') return null;
   const parts = partsOf(text.replace(/^\s*default:/, ''));
   const [bucket = '', scope = '_default', collection = '_default'] = parts;

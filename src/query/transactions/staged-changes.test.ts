@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { atrIdOf } from './atr-ids.ts';
 import { durabilityOf, letterOf, msOfCas } from './attempt-json.ts';
-import { recordLocationOf } from './record-location.ts';
+import { parseCollectionPath } from './collection-path.ts';
 import { resumedAttempt } from './resumed-attempt.ts';
 import type { StagedChange } from './staged-change.ts';
 import { StagedChanges, savepointsMax } from './staged-changes.ts';
@@ -106,11 +106,11 @@ test('the path of a record collection is parsed, a wrong one refused', () => {
   const location = (bucket: string, scope = '_default', collection = '_default') => ({
     ...{ bucket, scope, collection, id: null },
   });
-  assert.deepEqual(recordLocationOf('b'), location('b'));
-  assert.deepEqual(recordLocationOf('default:`a.b`.`s``t`.c'), location('a.b', 's`t', 'c'));
-  assert.equal(recordLocationOf(''), null);
+  assert.deepEqual(parseCollectionPath('b'), location('b'));
+  assert.deepEqual(parseCollectionPath('default:`a.b`.`s``t`.c'), location('a.b', 's`t', 'c'));
+  assert.equal(parseCollectionPath(''), null);
   for (const wrong of ['a.b', 'a.b.c.d', '`a', 'a..c', '.'])
-    assert.throws(() => recordLocationOf(wrong), /atrcollection/);
+    assert.throws(() => parseCollectionPath(wrong), /atrcollection/);
 });
 
 test('txdata with a wrong member is refused', () => {
