@@ -1,4 +1,4 @@
-// Roles of applications: data, search, query, analytics, mobile.
+// Roles of applications: data, search, query, replication and analytics, mobile, monitoring and eventing.
 import {
   allButSystemWrites,
   bucket,
@@ -283,6 +283,9 @@ export const mobile: readonly RoleDefinition[] = [
       ['admin.stats_export', 'read'],
     ],
   ),
+];
+
+export const monitoringAndEventing: readonly RoleDefinition[] = [
   cluster(
     'external_stats_reader',
     ['External Stats Reader', 'Reads all statistics for monitoring.'],

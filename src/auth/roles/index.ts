@@ -1,6 +1,13 @@
 // The role catalogue.
 import { administration, buckets } from './administration.ts';
-import { data, mobile, query, replicationAndAnalytics, search } from './application.ts';
+import {
+  data,
+  mobile,
+  monitoringAndEventing,
+  query,
+  replicationAndAnalytics,
+  search,
+} from './application.ts';
 import type { RoleDefinition } from './definition.ts';
 
 /** Every role, in the order in which lists show them. */
@@ -12,6 +19,7 @@ export const roleCatalogue: readonly RoleDefinition[] = [
   ...query,
   ...replicationAndAnalytics,
   ...mobile,
+  ...monitoringAndEventing,
 ];
 
 export const rolesById: ReadonlyMap<string, RoleDefinition> = new Map(
