@@ -39,7 +39,7 @@ export class ConfigCopyFile {
     return this.#path;
   }
 
-  /** The stored state; one without records has none. Throws for a damaged file, and leaves it unchanged. */
+  /** Reads the revision and the records; `records` is empty if nothing has been saved. Throws for a damaged file, and leaves it unchanged. */
   load(): StoreContent {
     const { database, state } = this.#opened();
     const records = entries(database).map(({ key, value, revision }) => ({
@@ -101,11 +101,11 @@ export class ConfigCopyFile {
   }
 }
 
-/** Writes a whole state as the configuration file of an embedded store. The file gets its name once it is complete and on disk. */
-export function writeConfigFile(path: string, state: StoreContent): void {
+/** Writes a revision and all its records as the configuration file of an embedded store. The file gets its name once it is complete and on disk. */
+export function writeConfigFile(path: string, content: StoreContent): void {
   const file = new ConfigCopyFile(`${path}.next`);
   file.remove();
-  file.save(state);
+  file.save(content);
   file.close();
   for (const old of filesAt(path)) rmSync(old, { force: true });
   for (const suffix of ['', counterSuffix]) renameSync(`${path}.next${suffix}`, path + suffix);
