@@ -40,23 +40,24 @@ function extrapolated(window: Window, { counter, perSecond }: { counter: boolean
   const first = values[from] as number;
   const firstMs = timesMs[from] as number;
   const lastMs = timesMs[to - 1] as number;
-  const change = counter ? increase(window) : (values[to - 1] as number) - first;
+  const change = counter ? changeWithResets(window) : (values[to - 1] as number) - first;
   const sampledSeconds = (lastMs - firstMs) / 1000;
-  const distance = sampledSeconds / (to - from - 1);
+  const averageInterval = sampledSeconds / (to - from - 1);
   let toStart = (firstMs - startMs) / 1000;
   // Do not extrapolate a counter below zero.
   if (counter && change > 0 && first >= 0) toStart = Math.min(toStart, sampledSeconds * (first / change));
-  const seconds = sampledSeconds + reach(toStart, distance) + reach((endMs - lastMs) / 1000, distance);
+  const seconds =
+    sampledSeconds + reach(toStart, averageInterval) + reach((endMs - lastMs) / 1000, averageInterval);
   const factor = seconds / sampledSeconds;
   return change * (perSecond ? factor / ((endMs - startMs) / 1000) : factor);
 }
 
-/** How far a rate is extrapolated beyond the first or last sample. */
-const reach = (edge: number, distance: number): number =>
-  edge < distance * edgeTolerance ? edge : distance / 2;
+/** By how many seconds a rate is extrapolated beyond the first or last sample. */
+const reach = (distanceToEdge: number, averageInterval: number): number =>
+  distanceToEdge < averageInterval * edgeTolerance ? distanceToEdge : averageInterval / 2;
 
-/** A falling value means that the counter was reset to zero. */
-function increase({ values, from, to }: Window): number {
+/** The change of a counter over the window: a falling value means that the counter was reset to zero. */
+function changeWithResets({ values, from, to }: Window): number {
   let sum = (values[to - 1] as number) - (values[from] as number);
   for (let index = from + 1; index < to; index++) {
     const before = values[index - 1] as number;
@@ -73,8 +74,8 @@ function lastStep({ timesMs, values, from, to }: Window, perSecond: boolean): Co
   return perSecond ? change / (((timesMs[to - 1] as number) - (timesMs[to - 2] as number)) / 1000) : change;
 }
 
-/** Compensated summation (Kahan-Neumaier). */
-class ExactSum {
+/** A sum by the algorithm of Kahan and Neumaier. */
+class CompensatedSum {
   #sum = 0;
   #lost = 0;
 
@@ -86,7 +87,7 @@ class ExactSum {
   }
 
   /** The sum without the compensation. */
-  get rough(): number {
+  get uncompensated(): number {
     return this.#sum;
   }
 
@@ -101,7 +102,12 @@ function slope({ timesMs, values, from, to }: Window): Computed {
   const count = to - from;
   if (count < 2) return undefined;
   if (isConstant(values, from, to)) return Number.isFinite(values[from]) ? 0 : Number.NaN;
-  const [x, y, xy, xx] = [new ExactSum(), new ExactSum(), new ExactSum(), new ExactSum()];
+  const [x, y, xy, xx] = [
+    new CompensatedSum(),
+    new CompensatedSum(),
+    new CompensatedSum(),
+    new CompensatedSum(),
+  ];
   for (let index = from; index < to; index++) {
     const seconds = ((timesMs[index] as number) - (timesMs[from] as number)) / 1000;
     const value = values[index] as number;
@@ -121,15 +127,15 @@ function isConstant(values: Float64Array, from: number, to: number): boolean {
 /** An incremental mean, so that large values do not overflow. */
 function average({ values, from, to }: Window): Computed {
   if (from === to) return undefined;
-  const mean = new ExactSum();
+  const mean = new CompensatedSum();
   for (let index = from; index < to; index++) {
     const value = values[index] as number;
     const count = index - from + 1;
-    const infinite = isInfinite(mean.rough);
-    if (infinite && (value === mean.rough || Number.isFinite(value))) continue;
-    mean.add(value / count - mean.rough / count);
+    const infinite = isInfinite(mean.uncompensated);
+    if (infinite && (value === mean.uncompensated || Number.isFinite(value))) continue;
+    mean.add(value / count - mean.uncompensated / count);
   }
-  return isInfinite(mean.rough) ? mean.rough : mean.value;
+  return isInfinite(mean.uncompensated) ? mean.uncompensated : mean.value;
 }
 
 export const isInfinite = (value: number): boolean => value === Infinity || value === -Infinity;
