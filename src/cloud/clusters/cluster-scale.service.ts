@@ -75,7 +75,7 @@ export class ClusterScaleService {
     return (await clouds.executeTakeFirstOrThrow()).provider as Provider;
   }
 
-  /** The smallest node with documents decides how much memory buckets have on each node. */
+  /** The smallest node that runs the data service decides how much memory buckets have on each node. */
   private async refuseLessThanUsed(
     { row, client }: ReadyCluster,
     wanted: readonly ServerGroup[],

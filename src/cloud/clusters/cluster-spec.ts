@@ -5,6 +5,7 @@ import { serversMax } from './common.ts';
 /** `vpc`: in a customer's cloud; `hosted`: in the operator's. */
 export type Environment = 'vpc' | 'hosted';
 
+/** Nodes with the same instance and services, one entry of `servers` in a request. Not a failure domain of the nodes. */
 export interface ServerGroup {
   /** How many nodes. */
   readonly size: number;

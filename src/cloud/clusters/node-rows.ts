@@ -29,7 +29,7 @@ export function newNodeRows(
   }));
 }
 
-/** One for each node, those with documents first: the founder, which is the first node, has to be one of them. */
+/** One for each node, those that run the data service first: the founder, which is the first node, has to be one of them. */
 export function groupOfEach(servers: readonly ServerGroup[]): ServerGroup[] {
   const [withData, without] = [servers.filter(groupHasData), servers.filter((group) => !groupHasData(group))];
   return [...withData, ...without].flatMap((group) => Array.from({ length: group.size }, () => group));
@@ -41,19 +41,19 @@ export interface NodeChange {
   readonly leaving: readonly NodeRow[];
 }
 
-/** Nodes stay as long as the request has a place for their memory and services, the oldest ones first. */
+/** Nodes stay if the request still has a place for a node of their memory and services; the oldest ones take the places first. */
 export function nodeChange(
   rows: readonly NodeRow[],
   wanted: readonly ServerGroup[],
   capacity: Capacity,
 ): NodeChange {
-  const free = rows.filter(({ state }) => state !== 'leaving').sort((a, b) => a.position - b.position);
+  const unmatched = rows.filter(({ state }) => state !== 'leaving').sort((a, b) => a.position - b.position);
   const added = groupOfEach(wanted).filter((group) => {
-    const at = free.findIndex((row) => isOf(row, group, capacity));
-    if (at >= 0) free.splice(at, 1);
+    const at = unmatched.findIndex((row) => isOf(row, group, capacity));
+    if (at >= 0) unmatched.splice(at, 1);
     return at < 0;
   });
-  return { added, leaving: free };
+  return { added, leaving: unmatched };
 }
 
 /** True if the node has the memory and the services of the group. */
@@ -65,7 +65,7 @@ function isOf(row: NodeRow, group: ServerGroup, capacity: Capacity): boolean {
 export const sameServices = (a: readonly string[], b: readonly string[]): boolean =>
   a.toSorted().join() === b.toSorted().join();
 
-/** MB for buckets on each node: what the smallest node with documents has. */
+/** MB for buckets on each node: what the smallest node that runs the data service has. */
 export const memoryForData = (rows: readonly NodeRow[]): number =>
   Math.min(...rows.filter(rowHasData).map(({ memory_mb }) => memory_mb));
 
