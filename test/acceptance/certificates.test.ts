@@ -69,7 +69,11 @@ const setClientAuth = async (node: NodeProcess, state: string, path = 'subject.c
   assert.equal(answer.status, 202, await answer.text());
 };
 
-async function withAuthority(node: NodeProcess, authority: OpensslAuthority, subject: string): Promise<void> {
+async function installCertificate(
+  node: NodeProcess,
+  authority: OpensslAuthority,
+  subject: string,
+): Promise<void> {
   const { certificate, key } = authority.issue(subject, { names });
   fillInbox(join(node.dataDir, 'inbox'), {
     'CA/root.pem': authority.certificate,
@@ -91,7 +95,7 @@ describe('certificates of a node', () => {
     const before = await ask(node, '/pools', { ca: generated, auth: 'Administrator:password', agent: open });
     assert.equal(before.status, 200);
     const data = await handshake(portOf(node.ready.node.kvTls), { ca: generated });
-    await withAuthority(node, authority, '/CN=one');
+    await installCertificate(node, authority, '/CN=one');
     const { restTls, capiTls, kvTls } = node.ready.node;
     const ca = authority.certificate;
     await eventually(async () => {
@@ -128,7 +132,7 @@ describe('client certificates', () => {
     await using node = await NodeProcess.start();
     const user = { password: 'secret1', roles: 'ro_admin' };
     await node.request('/settings/rbac/users/local/reader', 'PUT', user);
-    await withAuthority(node, authority, '/CN=one');
+    await installCertificate(node, authority, '/CN=one');
     const ca = authority.certificate;
     const reader = authority.issue('/CN=reader@example.com');
     const nobody = authority.issue('/CN=nobody');
@@ -168,7 +172,7 @@ describe('client certificates', () => {
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const put = (roles: string) => node.request('/settings/rbac/users/external/outside', 'PUT', { roles });
     assert.equal((await put('ro_admin,data_writer[b],data_reader[b]')).status, 200);
-    await withAuthority(node, authority, '/CN=one');
+    await installCertificate(node, authority, '/CN=one');
     await setClientAuth(node, 'mandatory');
     const ca = authority.certificate;
     const pair = authority.issue('/CN=outside@example.com');
@@ -201,12 +205,14 @@ describe('client certificates', () => {
     assert.equal((await whoAmI())[0], 401);
   });
 
-  it('log in the official SDK at the data port, and are required there', { timeout: 60_000 }, async () => {
+  it('log the official SDK in at the data port, which refuses TLS connections without one', {
+    timeout: 60_000,
+  }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const user = { password: 'secret1', roles: 'bucket_full_access[b]' };
     await node.request('/settings/rbac/users/local/writer', 'PUT', user);
-    await withAuthority(node, authority, '/CN=one');
+    await installCertificate(node, authority, '/CN=one');
     await setClientAuth(node, 'mandatory', 'san.email');
     const pair = authority.issue('/CN=x', { names: 'email:writer@example.com' });
     const file = (name: string, contents: string) => {

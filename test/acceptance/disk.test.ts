@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { dataClient, persisted } from '../support/data-client.ts';
-import { fillDisk, fillWith } from '../support/fill-disk.ts';
+import { fillDisk, fillDiskThrough } from '../support/fill-disk.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
@@ -123,11 +123,11 @@ test('deletes and flushes buckets on a full disk, which frees space for the othe
     const ballast = openSync(join(dataDir, 'ballast'), 'w');
     const [b, third] = [await client(node, 'b'), await client(node, 'third')];
     const assertFull = async (): Promise<void> => {
-      fillWith(ballast);
+      fillDiskThrough(ballast);
       for (const bucket of [b, third]) {
         assert.equal(await set(bucket, 'k', Buffer.alloc(1_000_000, 'v')), temporaryFailure);
       }
-      fillWith(ballast);
+      fillDiskThrough(ballast);
       const refused = await node.request('/internalSettings', 'POST', { maxBucketCount: '20' });
       assert.equal(await refused.text(), '["Nothing was changed: the disk of the data folder is full."]');
     };

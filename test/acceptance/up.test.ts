@@ -45,7 +45,7 @@ async function up(folder: string, ...args: string[]) {
   return { child, ready, printed };
 }
 
-const clouds = (cloud: CloudReady | undefined) =>
+const listClouds = (cloud: CloudReady | undefined) =>
   fetch(`${cloud?.api}/v2/clouds`, { headers: { authorization: `Bearer ${cloud?.token}` } });
 async function ask(cloud: CloudReady | undefined, method: string, path: string, body?: object) {
   const response = await fetch(new URL(path, cloud?.api), {
@@ -58,14 +58,14 @@ async function ask(cloud: CloudReady | undefined, method: string, path: string, 
 }
 
 const isReachable = (cloud: CloudReady | undefined) =>
-  clouds(cloud).then(
+  listClouds(cloud).then(
     () => true,
     () => false,
   );
 
 test('starts a node and the cloud, lists both in the ready file, and stops both', async () => {
   const { child, ready, printed } = await up('both', '--cloud-port', '0');
-  assert.equal((await clouds(ready.cloud)).status, 200);
+  assert.equal((await listClouds(ready.cloud)).status, 200);
   const login = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
   const pools = await fetch(`${ready.node.rest}/pools`, { headers: { authorization: `Basic ${login}` } });
   assert.equal(pools.status, 200);
@@ -75,7 +75,7 @@ test('starts a node and the cloud, lists both in the ready file, and stops both'
   assert.deepEqual(await ended, [0, null]);
   assert.equal(await isReachable(ready.cloud), false);
   const again = await up('both', '--cloud-port', '0');
-  assert.equal((await clouds(again.ready.cloud)).status, 200);
+  assert.equal((await listClouds(again.ready.cloud)).status, 200);
   assert.equal(again.ready.password, ready.password);
   assert.match(printed.text, new RegExp(`login +${ready.username} +${ready.password} `));
   assert.match(again.printed.text, new RegExp(`login +${ready.username} +with the password of the first`));
@@ -103,7 +103,7 @@ test('leaves no cloud running when it is killed, and starts again at once', asyn
   child.kill('SIGKILL');
   await ended;
   const next = await up('killed', '--cloud-port', '0');
-  assert.equal((await clouds(next.ready.cloud)).status, 200);
+  assert.equal((await listClouds(next.ready.cloud)).status, 200);
   await eventually(async () => assert.equal(await isReachable(ready.cloud), false));
 });
 
@@ -118,7 +118,7 @@ for (const [times, codes] of [
   [1, [0]],
   [2, [0, 130]],
 ] as const)
-  test(`the next start finishes a cluster that was being created at ${times === 1 ? 'one Ctrl-C' : 'two Ctrl-C'}`, async () => {
+  test(`after ${times} Ctrl-C the next start completes the creation of a cluster`, async () => {
     const folder = `stopped-${times}`;
     const { child, ready } = await up(folder, '--cloud-port', '0');
     const projectId = (await ask(ready.cloud, 'POST', '/v2/projects', { name: 'shop' })).body.id;
@@ -152,7 +152,7 @@ for (const [times, codes] of [
     assert.equal(stdout, '');
   });
 
-test('does not reveal the address of the database, which may contain a password', async () => {
+test('the process list does not show the value of --database, which may contain a password', async () => {
   const database = join(scratch, 'secret.db');
   const { child } = await up('hidden', '--cloud-port', '0', '--database', database);
   assert.ok(existsSync(database));

@@ -9,7 +9,7 @@ import { MemoryDisk } from '../disk/memory-engine.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 
-/** Every vbucket is active but for those named. */
+/** All shards are active except `others`, which maps the number of a shard to its state. */
 const shards = (others: Record<number, VbucketStateName> = {}, epoch = 1): ShardSpec[] =>
   Array.from({ length: 64 }, (_, shard) => ({ state: others[shard] ?? 'active', epoch, replicas: [] }));
 
@@ -42,7 +42,7 @@ test('answers as active only where the vbucket is active, as replica only where 
   );
 });
 
-test('answers a waiting write as ambiguous when another node becomes active, and other writes as before', async () => {
+test('ends the waiting writes of a shard that becomes a replica as ambiguous; other writes keep waiting', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);
   const tokens = [1, 2].map((vb) => {

@@ -16,7 +16,7 @@ test('keeps the newest entries of each vbucket, up to the limit', () => {
   assert.deepEqual(logs.entries(1), []);
 });
 
-test('a new entry ends the history at and above its seqno', () => {
+test('a new entry drops the entries at and above its seqno', () => {
   const logs = new FailoverLogs(1);
   for (const seqno of [0, 10, 20, 30]) logs.push(0, entry(seqno, seqno));
   logs.push(0, entry(99, 20));
