@@ -46,6 +46,8 @@ export class ActiveShard {
   private readonly diverged = new Map<string, readonly number[]>();
   /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
   private takenOver: ReadonlyMap<number, number> | null = null;
+  /** By member: until when it promised this node to follow no higher epoch, while it accepted this one. */
+  private readonly promises = new Map<string, number>();
   /** By member: the seqnos of the shard at a time, which the member must have received `behindMs` later. */
   private readonly marks = new Map<string, { ms: number; seqnos: readonly number[] }>();
   /** The change under way. */
@@ -160,7 +162,14 @@ export class ActiveShard {
     this.takenOver = null;
     // In a cluster of two nodes only an operator can fail the active over.
     if (!peers.needsPromise) return Infinity;
-    return Math.min(Infinity, ...this.others().map(({ node }) => peers.servesUntilMs(node)));
+    return Math.min(Infinity, ...this.others().map((member) => this.promisedByMs(member)));
+  }
+
+  /** An answer counts while the member accepts this epoch: one that follows a higher epoch answers the beats of this node, too. */
+  private promisedByMs({ node, boot }: SyncMember): number {
+    const isFed = this.copies.get(node)?.feed.boot === boot;
+    if (isFed) this.promises.set(node, this.options.peers.servesUntilMs(node));
+    return this.promises.get(node) ?? -Infinity;
   }
 
   /** The change of the in-sync set or of the active that is due; null: none. */

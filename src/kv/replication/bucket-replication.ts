@@ -6,6 +6,7 @@ import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '
 import type { Bucket } from '../bucket/bucket.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
+import { changesAfterRestart } from './after-restart.ts';
 import { CopyIntake } from './copy-intake.ts';
 import type { CopyBatch, Empty, Open, PeerMessage } from './frames.ts';
 import { beatMs, type PeerConnections, promiseMsMax } from './peers.ts';
@@ -220,7 +221,7 @@ export class BucketReplication {
     const members = spec.inSync ?? [];
     const isWhole = members.length <= 1 || members.find(({ node }) => node === self.node)?.boot === self.boot;
     if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
-    if (!isWhole) return this.afterRestart(spec, shard, epoch);
+    if (!isWhole) return changesAfterRestart(spec, { shard, epoch, self: self.node, peers });
     // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
     const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
     const before = this.promisedTo.get(shard);
@@ -229,28 +230,12 @@ export class BucketReplication {
     return isFree || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
   }
 
-  /**
-   * This process may have lost acknowledged writes that were only in memory, so a member that did not restart becomes active. If all
-   * others have restarted too, the last active continues: its disk has every write that was acknowledged as persisted.
-   */
-  private afterRestart(spec: ShardSpec, shard: number, epoch: number): ShardChange[] {
-    const { peers, self } = this.options;
-    const others = (spec.inSync ?? []).filter(({ node }) => node !== self.node);
-    const successor = others.find(({ boot, node }) => peers.bootOf(node) === boot)?.node;
-    if (successor !== undefined) return [{ shard, epoch: spec.epoch, kind: 'stop', successor }];
-    if (spec.confirmed === undefined) return [];
-    const restarted = others.filter(({ node }) => peers.bootOf(node) !== null).map(({ node }) => node);
-    return restarted.length < others.length ? [] : [{ shard, epoch, kind: 'confirm', restarted }];
-  }
-
   private async change(changes: readonly ShardChange[]): Promise<void> {
-    const { bucket, change, log, uuid } = this.options;
+    const { bucket, change, log, self, uuid } = this.options;
     this.isChanging = true;
     for (const one of changes) this.actives.get(one.shard)?.changing(one);
     const confirmed = changes.filter(({ kind }) => kind === 'confirm');
-    for (const { epoch, shard } of confirmed)
-      for (const row of this.rowsOf(shard))
-        bucket.rows.epoch[row] = Math.max(bucket.rows.epoch[row] as number, epoch);
+    for (const { epoch, shard } of confirmed) this.raiseEpoch(shard, epoch, self.node);
     // This epoch is on disk before the map has it, so that no lower one is answered after a restart.
     if (confirmed.length > 0) await bucket.keepStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
@@ -284,18 +269,14 @@ export class BucketReplication {
     const { bucket, clock, peers, tick, uuid } = this.options;
     if (incarnation !== this.options.incarnation || this.specs.length === 0) return;
     const rows = this.rowsOf(shard);
-    const known = this.epochOf(shard);
-    if (epoch < known) {
-      peers.send(node, { kind: 'refused', bucket: uuid, shard, epoch: known, rows: [] });
-      return;
-    }
+    if (this.refusesOlder(node, shard, epoch)) return;
     this.see(shard, epoch);
     const { highSeqno, persistedSeqno, state } = bucket.rows;
     const isCopy = (row: number): boolean =>
       state[row] === VbucketState.replica || state[row] === VbucketState.pending;
     // This node has not applied the map that makes it a copy; the active asks again.
     if (rows.length === 0 || !rows.every(isCopy) || this.drops.isUnderWay(shard)) return;
-    for (const row of rows) bucket.rows.epoch[row] = Math.max(bucket.rows.epoch[row] as number, epoch);
+    this.raiseEpoch(shard, epoch, node);
     this.closeIntake(shard);
     const answer = (vb: number, bytes: number): void => this.report(node, { shard, epoch }, vb, bytes);
     const intake = new CopyIntake({
@@ -316,13 +297,29 @@ export class BucketReplication {
     });
   }
 
-  private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
+  private refusesOlder(node: string, shard: number, epoch: number): boolean {
+    const known = this.epochOf(shard);
+    if (epoch < known) this.refuse(node, shard, known);
+    return epoch < known;
+  }
+
+  private refuse(node: string, shard: number, epoch: number): void {
     const { peers, uuid } = this.options;
-    const known = this.epochOf(batch.shard);
+    peers.send(node, { kind: 'refused', bucket: uuid, shard, epoch, rows: [] });
+  }
+
+  private raiseEpoch(shard: number, epoch: number, active: string): void {
+    const { rows } = this.options.bucket;
+    for (const row of this.rowsOf(shard)) rows.epoch[row] = Math.max(rows.epoch[row] as number, epoch);
+    // Sent before any later answer of this node to a beat, which the earlier active would take for a promise.
+    const before = this.promisedTo.get(shard);
+    if (before !== undefined && before !== active) this.refuse(before, shard, epoch);
+  }
+
+  private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
+    if (this.refusesOlder(node, batch.shard, batch.epoch)) return;
     const current = this.intakes.get(batch.shard);
-    if (batch.epoch < known)
-      peers.send(node, { kind: 'refused', bucket: uuid, shard: batch.shard, epoch: known, rows: [] });
-    else if (current?.node === node && current.epoch === batch.epoch) current.intake.take(batch, body, bytes);
+    if (current?.node === node && current.epoch === batch.epoch) current.intake.take(batch, body, bytes);
   }
 
   /** The active then asks the copy for its position again. */

@@ -157,7 +157,12 @@ export class PeerConnections {
 
   private adopt(link: Link): void {
     const { node } = link;
-    this.connections.get(node)?.link.close('it connected again');
+    const before = this.connections.get(node);
+    if (before !== undefined) {
+      // Before the new connection counts: what was sent on the earlier one may be lost, so that every feed must be opened again.
+      this.lose(before, 'it connected again');
+      before.link.close('it connected again');
+    }
     const connection: Connection = { link, boot: null, saysPromise: false, inFlight: 0 };
     this.connections.set(node, connection);
     link.receive({

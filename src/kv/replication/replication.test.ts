@@ -191,6 +191,14 @@ for (const promiseMs of [10_000, 4_000])
     }
     assert.ok(servedByA > promiseMs / 200 && servedByA < promiseMs / 100);
     assert.equal(b.bucket.documents.isActive(0), true);
+    // The old active is back, and has not seen the map yet.
+    links.heal();
+    for (const node of nodes) if (node !== a) node.followMembers(names);
+    for (let i = 0; i < 2_000; i++) {
+      await clock.run(1);
+      a.tick();
+      assert.equal(a.bucket.documents.isActive(0), false, 'the answers to its beats are no promises');
+    }
     for (const node of nodes) node.crash();
   });
 

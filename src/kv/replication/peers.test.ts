@@ -1,0 +1,44 @@
+// Connections to other nodes over links of the test.
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { encodeFrame } from './frames.ts';
+import type { Link } from './link.ts';
+import { PeerConnections } from './peers.ts';
+
+type Handler = Parameters<Link['receive']>[0];
+
+/** A link whose end nobody notices, as while a network drops every packet. */
+class SilentLink implements Link {
+  readonly node = 'b';
+  readonly unsentBytes = 0;
+  handler: Handler | null = null;
+  send(): void {}
+  close(): void {}
+  receive(handler: Handler): void {
+    this.handler = handler;
+  }
+}
+
+it('reports the loss of a connection that a new one replaces, so that every feed is opened again', () => {
+  const events: string[] = [];
+  const peers = new PeerConnections({
+    ...{ self: { node: 'a', boot: 'a 1' }, clock: new ManualClock(), log: silentLog },
+    connect: () => new Promise(() => {}),
+    events: {
+      connected: () => events.push('connected'),
+      disconnected: () => events.push('disconnected'),
+      received: () => {},
+      hasRoom: () => {},
+    },
+  });
+  peers.follow([{ node: 'b', host: '', port: 1 }]);
+  for (let connection = 0; connection < 2; connection++) {
+    const link = new SilentLink();
+    peers.accept(link);
+    link.handler?.frame(encodeFrame({ kind: 'hello', node: 'b', boot: 'b 1', saysPromise: true }));
+  }
+  assert.deepEqual(events, ['connected', 'disconnected', 'connected']);
+  peers.close();
+});
