@@ -38,7 +38,8 @@ const ended = (node: NodeProcess): Promise<void> =>
 
 async function addNode(first: NodeProcess, second: NodeProcess): Promise<void> {
   const call = { hostname: second.ready.node.rest, user: '', password: '' };
-  assert.equal((await first.request('/controller/addNode', 'POST', call)).status, 200);
+  const answer = await first.request('/controller/addNode', 'POST', call);
+  assert.equal(answer.status, 200, await answer.text());
 }
 
 const started = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });

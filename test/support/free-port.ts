@@ -1,12 +1,39 @@
-// A port of the loopback address that no program listens on.
+// Ports of the loopback address for servers of tests. Each is the process's own until it ends, so that a server that is stopped and
+// started again finds its port free; ports that the system chooses could belong to another test's server by then.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
+/** Blocks of ports below those that systems give to connections. A process owns a block while it listens on the first port of it. */
+const blocks = { first: 22_000, count: 600, size: 16 };
+const own: number[] = [];
+
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+  if (own.length === 0) own.push(...(await ownBlock()));
+  return own.shift() as number;
+}
+
+export async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) ports.push(await freePort());
+  return ports;
+}
+
+async function ownBlock(): Promise<number[]> {
+  const start = process.pid % blocks.count;
+  for (let at = 0; at < blocks.count; at++) {
+    const first = blocks.first + ((start + at) % blocks.count) * blocks.size;
+    if (await listens(first)) return Array.from({ length: blocks.size - 1 }, (_, next) => first + 1 + next);
+  }
+  throw new Error(`every block of ports from ${blocks.first} on is in use`);
+}
+
+/** Whether this process listens on the port from now on. */
+async function listens(port: number): Promise<boolean> {
+  const server = createServer().unref().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    return true;
+  } catch {
+    return false;
+  }
 }

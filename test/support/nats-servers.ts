@@ -2,9 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from './free-port.ts';
 import { natsServerPath } from './nats-binary.ts';
 import { eventually } from './node-process.ts';
 
@@ -116,16 +117,4 @@ function reached(port: number): Promise<void> {
   });
   socket.on('error', reject);
   return promise;
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports: number[] = [];
-  for (const server of servers) {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    ports.push((server.address() as AddressInfo).port);
-  }
-  for (const server of servers) server.close();
-  return ports;
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NodeAddresses } from '../../src/main/ready.ts';
+import { freePort } from './free-port.ts';
 import { endAfterTests } from './left-running.ts';
 
 /** The content of the ready file (docs/reference/command-line.md). */
@@ -57,6 +58,11 @@ const portNames = [
 const flagsOf = (ports: Readonly<Record<string, number>>): string[] =>
   portNames.flatMap((name) => [`--${name}-port`, String(ports[name] ?? 0)]);
 export const portFlags = flagsOf({});
+async function portsOfNode(): Promise<Record<string, number>> {
+  const ports: Record<string, number> = {};
+  for (const name of portNames) ports[name] = await freePort();
+  return ports;
+}
 const startTimeoutMs = 30_000;
 
 export class NodeProcess {
@@ -83,7 +89,8 @@ export class NodeProcess {
   static async start(settings: NodeSettings = {}): Promise<NodeProcess> {
     const dataDir = settings.dataDir ?? mkdtempSync(join(tmpdir(), 'divan-test-'));
     const readyFile = join(dataDir, `ready-${process.hrtime.bigint()}.json`);
-    const { child, printed } = launch(dataDir, readyFile, settings);
+    const ports = { ...(await portsOfNode()), ...settings.ports };
+    const { child, printed } = launch(dataDir, readyFile, { ...settings, ports });
     const ready = await whenReady(child, readyFile, printed, settings.startMs);
     rmSync(readyFile);
     return new NodeProcess(child, dataDir, settings.dataDir !== undefined, printed, ready);
