@@ -1,9 +1,10 @@
-// The longest turn of the data thread while hostile clients send the most expensive requests: its processor time, its elapsed time, and how long
+// The longest turn of the data thread, in a process of its own, while hostile clients send the most expensive requests: its processor time, its elapsed time, and how long
 // a read on another connection waits. No attack may hold the thread for more than `turnMaxMs` of processor time; the report ends with those
 // that did. The control measures an idle node.
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
-import { Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
 import { KvConnection, type Reply } from '../test/support/kv-connection.ts';
 import { type Attack, attacks, prepare } from './support/hostile-requests.ts';
 import type { Order, TurnsReport } from './support/turns-service.ts';
@@ -20,7 +21,7 @@ const orders = [
 ] as const;
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
-  const service = new Worker(new URL('./support/turns-service.ts', import.meta.url));
+  const service = fork(fileURLToPath(new URL('./support/turns-service.ts', import.meta.url)));
   const port = await next<number>(service);
   const only = process.argv[3];
   await prepare(await login(port));
@@ -32,11 +33,11 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     if (only === undefined || order.includes(only))
       await measureOrder(service, port, order, bucket, 1_000_000);
   console.log(`more than ${turnMaxMs} ms: ${exceeding.join(', ') || 'none'}`);
-  service.postMessage('stop');
+  service.send('stop');
   await new Promise((resolve) => service.once('exit', resolve));
 }
 
-async function measure(service: Worker, port: number, attack: Attack, rounds: number): Promise<void> {
+async function measure(service: ChildProcess, port: number, attack: Attack, rounds: number): Promise<void> {
   const clients = await Promise.all(Array.from({ length: connections }, () => login(port)));
   for (const client of clients) await attack.begin?.(client);
   await watched(service, port, attack.name, async () => {
@@ -47,7 +48,7 @@ async function measure(service: Worker, port: number, attack: Attack, rounds: nu
 
 /** Measures operations of an administrator: the flush of a bucket, the drop of a collection. */
 async function measureOrder(
-  service: Worker,
+  service: ChildProcess,
   port: number,
   order: Order,
   bucket: string,
@@ -70,13 +71,18 @@ async function measureOrder(
   }
   client.close();
   await watched(service, port, `${order} of ${count} documents`, async () => {
-    service.postMessage(order);
+    service.send(order);
     await next(service);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   });
 }
 
-async function watched(service: Worker, port: number, name: string, act: () => Promise<void>): Promise<void> {
+async function watched(
+  service: ChildProcess,
+  port: number,
+  name: string,
+  act: () => Promise<void>,
+): Promise<void> {
   const watcher = await login(port);
   await report(service);
   const waits: number[] = [];
@@ -135,9 +141,9 @@ async function login(port: number, bucket = 'b'): Promise<KvConnection> {
   return client;
 }
 
-async function report(service: Worker): Promise<TurnsReport> {
-  service.postMessage('report');
+async function report(service: ChildProcess): Promise<TurnsReport> {
+  service.send('report');
   return await next<TurnsReport>(service);
 }
 
-const next = async <T>(worker: Worker): Promise<T> => (await once(worker, 'message'))[0] as T;
+const next = async <T>(child: ChildProcess): Promise<T> => (await once(child, 'message'))[0] as T;

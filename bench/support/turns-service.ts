@@ -1,7 +1,6 @@
-// A data service in its own thread, as in a node, that measures its turns: the processor time and the elapsed time between
+// A data service that measures its turns: the processor time and the elapsed time between
 // two timers that are due each millisecond. Other processes prolong only the elapsed time.
 import { performance } from 'node:perf_hooks';
-import { parentPort } from 'node:worker_threads';
 import { HeavyThread } from '../../src/kv/heavy/hosts/heavy-thread.ts';
 import { realClock } from '../../src/ports/clock.ts';
 import { aBucket, aDesired, startService } from '../../test/support/data-service.ts';
@@ -44,18 +43,18 @@ const timer = setInterval(() => {
   last = now;
 }, 1);
 
-parentPort?.on('message', async (order: Order) => {
+process.on('message', async (order: Order) => {
   if (order === 'stop') {
     clearInterval(timer);
     await service[Symbol.asyncDispose]();
     process.exit();
   }
   if (order === 'report') {
-    parentPort?.postMessage({ ...longest });
+    process.send?.({ ...longest });
     longest.longestCpuMs = longest.longestMs = 0;
     return;
   }
   await service.service.apply(aDesired({ buckets: buckets(order) }));
-  parentPort?.postMessage('done');
+  process.send?.('done');
 });
-parentPort?.postMessage(service.port);
+process.send?.(service.port);
