@@ -69,7 +69,9 @@ export class AddingService {
     this.#checkGroup(request);
     const { engineProblem } = this.#deps.membership;
     if (engineProblem !== null) throw joiningRefusals.engine({ reason: engineProblem });
-    if (this.#deps.view.cluster.balance !== undefined) throw joiningRefusals.rebalancing();
+    const { balance } = this.#deps.view.cluster;
+    if (balance?.kind === 'failover') throw joiningRefusals.unfinishedFailover();
+    if (balance !== undefined) throw joiningRefusals.rebalancing();
     if (this.#isBusy) throw joiningRefusals.busy();
     this.#isBusy = true;
     try {

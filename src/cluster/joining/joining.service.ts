@@ -147,6 +147,7 @@ export class JoiningService {
         timeoutMs: probeTimeoutMs,
       });
       if (probe.status === 401 || probe.status === 403) throw joiningRefusals.wrongCredentials();
+      if (probe.status === 404) throw joiningRefusals.olderCluster();
       const form = { hostname: this.#ownUrl(probe, name), user: '', password: '', services };
       const known = { ...target, scheme: probe.scheme };
       const path = '/controller/addNodeV2';
@@ -176,9 +177,10 @@ function readJoinForm(form: Form) {
   const problems = ['user', 'password']
     .filter((name) => form[name] === undefined)
     .map((name) => `${name} is missing`);
-  const { clusterMemberHostIp: ip, clusterMemberPort: port } = form;
-  const hostname = form['hostname'] ?? (ip === undefined ? undefined : `http://${ip}:${port ?? ''}`);
-  if (hostname === undefined || hostname === '') problems.unshift('Hostname is required.');
+  const hostname = memberOf(form);
+  if (hostname === null) problems.unshift('Hostname is required.');
+  else if (form['hostname'] === undefined && (form['clusterMemberPort'] ?? '') === '')
+    problems.unshift('clusterMemberPort is missing');
   const services = form['services'] ?? 'kv';
   const { problem } = readServices(services);
   if (problem !== null) problems.push(problem);
@@ -186,6 +188,17 @@ function readJoinForm(form: Form) {
   const target = readTarget(hostname as string);
   if ('problem' in target) throw joiningRefusals.invalid([target.problem]);
   return { target, services, user: form['user'] as string, password: form['password'] as string };
+}
+
+/** The member of the cluster that the form names, in either way; null: none. The port of the older way may be either of the two. */
+function memberOf({
+  hostname,
+  clusterMemberHostIp: ip = '',
+  clusterMemberPort: port = '',
+}: Form): string | null {
+  if (hostname !== undefined) return hostname === '' ? null : hostname;
+  if (ip === '') return null;
+  return `${ip.includes(':') && !ip.startsWith('[') ? `[${ip}]` : ip}:${port}`;
 }
 
 function opened({ request, exchange }: Engagement, credentials: string, sealed: string): JoinNote {

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { update } from '#replog/config-store.ts';
 import { MemoryConfigStore } from '#replog/memory-config-store.ts';
-import { aCluster } from '../../../test/support/cluster.ts';
-import { aManager, type ManagerOptions } from '../../../test/support/manager.ts';
+import { aCluster, nodeNamed } from '../../../test/support/cluster.ts';
+import { aManager, type ManagerOptions, managedCluster } from '../../../test/support/manager.ts';
 import { bucketsKey, type ClusterState, clusterKey, noBuckets } from '../config/cluster-state.ts';
 import type { EngagedNode, NodeMembership } from './join-messages.ts';
-import { type CallRemote, type RemoteAnswer, RemoteError } from './remote-node.ts';
+import { type CallRemote, type RemoteAnswer, type RemoteCall, RemoteError } from './remote-node.ts';
 
 const otherId = 'fedcba9876543210fedcba9876543210';
 const add = '/controller/addNode';
@@ -97,6 +97,14 @@ describe('addNode', () => {
     }));
     const busy = [400, ['Node addition is disallowed while rebalance is in progress']];
     assert.deepEqual(await balancing.refusal(there), busy);
+    await update<ClusterState>(balancing.store, clusterKey, aCluster(), (state) => ({
+      ...state,
+      ...(state.balance && { balance: { ...state.balance, kind: 'failover' } }),
+    }));
+    assert.deepEqual(await balancing.refusal(there), [
+      400,
+      ['Operation cannot be performed due to unfinished failover'],
+    ]);
   });
 
   it('refuses plain connections when the encryption level is strict', async () => {
@@ -210,6 +218,38 @@ describe('addNode', () => {
   });
 });
 
+describe('ejectNode', () => {
+  it('removes nodes that are not active, and refuses others in the published words', async (t) => {
+    const { request, state, change, manager } = await managedCluster([
+      nodeNamed('added', { membership: 'inactiveAdded' }),
+      nodeNamed('failed', { membership: 'inactiveFailed' }),
+    ]);
+    t.after(() => manager.stop());
+    const eject = async (form: Record<string, string>) => {
+      const { status, text } = await request('/controller/ejectNode', { form });
+      return [status, text];
+    };
+    const active = [400, 'Cannot remove active server.\n'];
+    assert.deepEqual(await eject({}), [400, 'Bad Request\n']);
+    assert.deepEqual(await eject({ otpNode: '' }), [400, 'Bad Request\n']);
+    assert.deepEqual(await eject({ otpNode: 'ns_1@x' }), [400, 'Server does not exist.\n']);
+    assert.deepEqual(await eject({ otpNode: 'ns_1@cb.local' }), active);
+    assert.deepEqual(await eject({ otpNode: 'Self' }), active);
+    assert.deepEqual(await eject({ otpNode: 'ns_1@added' }), [200, '']);
+    assert.deepEqual(await eject({ otpNode: 'ns_1@failed' }), [200, '']);
+    const { nodes, left } = await state();
+    assert.deepEqual([nodes.length, left], [1, ['failed', 'added']]);
+    await change((now) => ({
+      ...now,
+      nodes: [
+        ...now.nodes.map((node) => ({ ...node, membership: 'inactiveAdded' as const })),
+        nodeNamed('b'),
+      ],
+    }));
+    assert.deepEqual(await eject({ otpNode: 'Self' }), [200, '']);
+  });
+});
+
 describe('a node that is asked to join', () => {
   const engage = { clusterUuid: 'c', compatibility: 458_753, services: ['kv'], offer: 'o' };
 
@@ -275,8 +315,46 @@ describe('a node that is asked to join', () => {
     assert.deepEqual(await joined(there, { callRemote: async () => answer(401, '') }), [
       'Authentication failed. Verify username and password.',
     ]);
-    const old = { clusterMemberHostIp: '10.0.0.2', clusterMemberPort: '8091', user: 'a', password: 'b' };
     const callRemote = async () => answer(400, '["No","not now"]');
-    assert.deepEqual(await joined(old, { callRemote }), ['No', 'not now']);
+    assert.deepEqual(await joined(there, { callRemote }), ['No', 'not now']);
+    assert.deepEqual(await joined({ ...there, services: '' }), ['At least one service has to be selected']);
+    assert.deepEqual(await joined({ ...there, hostname: '::1' }), [
+      'Malformed URL ::1; if using IPv6, enclose in square brackets',
+    ]);
+    assert.deepEqual(await joined(there, { callRemote: async () => answer(404, 'Not found.') }), [
+      'Node attempting to join an older cluster. Some of the selected services are not available.',
+    ]);
+  });
+
+  it('joins by the host and the port of a member, whichever scheme the port has', async () => {
+    const calls: RemoteCall[] = [];
+    const { request } = await aManager({
+      ...{ provisioned: false, membership: aMembership() },
+      callRemote: async (call) => {
+        calls.push(call);
+        return answer(calls.length % 2 === 1 ? 400 : 200, '[]');
+      },
+    });
+    const join = async (form: Record<string, string>) => {
+      const sent = { user: 'a', password: 'b', ...form };
+      const { status, text } = await request('/node/controller/doJoinCluster', {
+        ...{ method: 'POST', form: sent, as: null },
+      });
+      return [status, text];
+    };
+    const named = { clusterMemberHostIp: '10.0.0.2', clusterMemberPort: '18091', newNodeHostname: 'db3' };
+    assert.deepEqual(await join(named), [200, '']);
+    assert.deepEqual(await join({ clusterMemberHostIp: 'fd00::2', clusterMemberPort: '8091' }), [200, '']);
+    const [first, second, third] = calls;
+    assert.deepEqual(first?.target, { scheme: null, host: '10.0.0.2', port: 18091 });
+    assert.deepEqual(second?.content, {
+      form: { hostname: 'https://db3:18091', user: '', password: '', services: 'kv' },
+    });
+    assert.deepEqual(third?.target, { scheme: null, host: 'fd00::2', port: 8091 });
+    const missing = [400, '["clusterMemberPort is missing"]'];
+    assert.deepEqual(await join({ clusterMemberHostIp: '10.0.0.2' }), missing);
+    assert.deepEqual(await join({ clusterMemberPort: '8091' }), [400, '["Hostname is required."]']);
+    assert.deepEqual(await join({ hostname: '' }), [400, '["Hostname is required."]']);
+    assert.equal(calls.length, 4);
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { nodeNamed, ownNodeId } from '../../../test/support/cluster.ts';
 import { managedCluster } from '../../../test/support/manager.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { type BucketMap, mapKey, type NodeState, type ShardPlacement } from '../config/cluster-state.ts';
 
 async function managed(...nodes: NodeState[]) {
@@ -47,6 +48,24 @@ describe('hard failover', () => {
       503,
       'Rebalance running.',
     ]);
+  });
+
+  it('answers how a failover that the caller waits for has ended', async (t) => {
+    const { call, state, change, manager } = await managed(nodeNamed('b'));
+    t.after(() => manager.stop());
+    for (const [end, ...answer] of [
+      [{ outcome: 'stopped' }, 409, 'Stopped by user.'],
+      [{ outcome: 'failed', reason: 'No.' }, 500, 'Unexpected server error: No.'],
+      [{ outcome: 'completed' }, 200, ''],
+    ] as const) {
+      const answered = call('failOver', { otpNode: 'ns_1@b', allowUnsafe: 'true' });
+      await eventually(async () => assert.ok((await state()).balance));
+      await change(({ balance, ...rest }) => ({
+        ...rest,
+        lastBalance: { id: balance?.id ?? '', kind: 'failover', endedMs: 0, ...end },
+      }));
+      assert.deepEqual(await answered, answer);
+    }
   });
 
   it('takes several nodes at once', async (t) => {
@@ -127,6 +146,20 @@ describe('nodes that were failed over', () => {
     assert.deepEqual(await call('reFailOver', { otpNode }), [200, '']);
     assert.deepEqual(await node(), ['inactiveFailed', undefined]);
     assert.deepEqual(await call('reFailOver', { otpNode }), [400, '']);
+  });
+
+  it('come back by delta recovery only with documents or indexes', async (t) => {
+    const out = { membership: 'inactiveFailed' } as const;
+    const { call, manager } = await managed(
+      nodeNamed('query', { ...out, services: ['n1ql'] }),
+      nodeNamed('index', { ...out, services: ['index'] }),
+    );
+    t.after(() => manager.stop());
+    const recover = async (otpNode: string, recoveryType: string) =>
+      (await call('setRecoveryType', { otpNode, recoveryType }))[0];
+    assert.equal(await recover('ns_1@query', 'delta'), 400);
+    assert.equal(await recover('ns_1@query', 'full'), 200);
+    assert.equal(await recover('ns_1@index', 'delta'), 200);
   });
 
   it('must have a valid name, or the call is refused', async (t) => {

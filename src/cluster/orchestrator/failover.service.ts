@@ -71,7 +71,8 @@ export class FailoverService {
     if (!(await until(view, () => view.cluster.lastBalance?.id === id, waitMs, clock)))
       throw failoverRefusals.failed({ reason: `the failover takes longer than ${waitMs / 1000} seconds` });
     const { outcome, reason } = view.cluster.lastBalance ?? {};
-    if (outcome !== 'completed') throw failoverRefusals.failed({ reason: reason ?? 'it was stopped' });
+    if (outcome === 'stopped') throw failoverRefusals.stopped();
+    if (outcome !== 'completed') throw failoverRefusals.failed({ reason: reason ?? 'no reason is known' });
   }
 
   /** Moves the active shards of running nodes to other nodes first. */
@@ -93,7 +94,7 @@ export class FailoverService {
     if (recoveryType !== 'full' && recoveryType !== 'delta') throw failoverRefusals.recoveryType();
     await this.#deps.cluster.change((state) => {
       const node = state.nodes.find((one) => one.otpNode === otpNode);
-      if (!node || !canRecover(node)) throw failoverRefusals.recoveryNode();
+      if (!node || !canRecover(node, recoveryType)) throw failoverRefusals.recoveryNode();
       return changed(state, { ...node, membership: 'inactiveAdded', recovery: recoveryType });
     });
   }
@@ -157,8 +158,13 @@ function chosen(state: ClusterState, names: readonly string[]): NodeState[] {
 
 const isActive = ({ membership }: NodeState): boolean => membership === 'active';
 
-const canRecover = ({ membership, recovery }: NodeState): boolean =>
-  membership === 'inactiveFailed' || (membership === 'inactiveAdded' && recovery !== undefined);
+/** Only documents and indexes can be brought up to date; other services begin anew. */
+function canRecover(node: NodeState, type: 'full' | 'delta'): boolean {
+  const { membership, recovery, services } = node;
+  const keepsFiles = isDataNode(node) || (services?.includes('index') ?? false);
+  const isOut = membership === 'inactiveFailed' || (membership === 'inactiveAdded' && recovery !== undefined);
+  return isOut && (type === 'full' || keepsFiles);
+}
 
 const changed = (state: ClusterState, node: NodeState): ClusterState => ({
   ...state,

@@ -113,6 +113,23 @@ describe('rebalance requests', () => {
     assert.deepEqual([nodes[1]?.membership, nodes[1]?.recovery], ['active', undefined]);
   });
 
+  it('are refused for buckets that do not exist where a node comes back by delta recovery', async (t) => {
+    const returning: NodeState = { ...second, recovery: 'delta' };
+    const { start, state, request, manager } = await managed([returning]);
+    t.after(() => manager.stop());
+    assert.equal(
+      (await request('/pools/default/buckets', { form: { name: 'b', ramQuota: '100' } })).status,
+      202,
+    );
+    const asked = async (deltaRecoveryBuckets: string) => {
+      const { status, text } = await start({ knownNodes: names, deltaRecoveryBuckets });
+      return [status, text];
+    };
+    assert.deepEqual(await asked('b,x'), [400, '{"deltaRecoveryNotPossible":1}']);
+    assert.equal((await state()).balance, undefined);
+    assert.deepEqual(await asked('b'), [200, '']);
+  });
+
   it('stop the running one, and do nothing without one', async (t) => {
     const { request, state, change, manager } = await managed();
     t.after(() => manager.stop());

@@ -3,7 +3,7 @@ import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
-import type { ClusterState, NodeState } from '../config/cluster-state.ts';
+import type { ClusterState, NodeState, StoredBucket } from '../config/cluster-state.ts';
 import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
 import { withCounter } from './counters.ts';
 import { isDataNode } from './members.ts';
@@ -14,7 +14,7 @@ export interface FounderLeaving {
 }
 
 export interface RebalanceServiceDeps {
-  view: { readonly cluster: ClusterState };
+  view: { readonly cluster: ClusterState; liveBuckets(): readonly Pick<StoredBucket, 'name'>[] };
   founderHandover: FounderLeaving;
   cluster: Pick<ClusterStore, 'change'>;
   /** Wakes the orchestrator of this node. */
@@ -26,6 +26,8 @@ export interface RebalanceServiceDeps {
 interface Wanted {
   readonly known: readonly string[];
   readonly ejected: readonly string[];
+  /** Names of the buckets that delta recovery must be possible for; null: all that there are. */
+  readonly deltaBuckets: readonly string[] | null;
 }
 
 export class RebalanceService {
@@ -37,10 +39,11 @@ export class RebalanceService {
 
   /** Does nothing while a rebalance runs, and in a cluster of one node. */
   async start(form: Form): Promise<void> {
-    const wanted = { known: namesIn(form['knownNodes']), ejected: namesIn(form['ejectedNodes']) };
+    const wanted = wantedIn(form);
     if (wanted.known.length === 0) throw rebalanceRefusals.noKnownNodes();
     const { view, founderHandover, cluster } = this.#deps;
     const planned = divided(view.cluster, wanted);
+    this.#checkDelta(planned.staying, wanted);
     if (view.cluster.balance === undefined) await founderHandover.before(planned.leaving);
     await cluster.change((state) => {
       const { staying, leaving } = divided(state, wanted);
@@ -50,6 +53,13 @@ export class RebalanceService {
       return this.#planned(state, staying, leaving);
     });
     this.#deps.wake();
+  }
+
+  /** A bucket that does not exist has no documents on the node that comes back. */
+  #checkDelta(staying: readonly NodeState[], { deltaBuckets }: Wanted): void {
+    if (deltaBuckets === null || !staying.some(({ recovery }) => recovery === 'delta')) return;
+    const names = this.#deps.view.liveBuckets().map(({ name }) => name);
+    if (!deltaBuckets.every((name) => names.includes(name))) throw rebalanceRefusals.noDelta();
   }
 
   /** Does nothing if that rebalance waits for no further attempt. */
@@ -102,6 +112,11 @@ function divided(
 function activated({ recovery: _, ...node }: NodeState): NodeState {
   return { ...node, membership: 'active' };
 }
+
+const wantedIn = (form: Form): Wanted => ({
+  ...{ known: namesIn(form['knownNodes']), ejected: namesIn(form['ejectedNodes']) },
+  deltaBuckets: form['deltaRecoveryBuckets'] === undefined ? null : namesIn(form['deltaRecoveryBuckets']),
+});
 
 const namesIn = (sent: string | undefined): string[] =>
   (sent ?? '')

@@ -8,6 +8,7 @@ export const failoverRefusals = defineRefusals('failover', {
   unknown: { as: 'text', text: 'Unknown server given: {names}', published },
   inactive: { as: 'text', text: 'Inactive server given.', published },
   lastActive: { as: 'text', text: 'Last active node cannot be failed over.', published },
+  stopped: { status: 409, as: 'text', text: 'Stopped by user.', published },
   rebalancing: { status: 503, as: 'text', text: 'Rebalance running.', published },
   unsafe: {
     status: 504,

@@ -22,6 +22,11 @@ export const joiningRefusals = defineRefusals('joining', {
     text: 'Node addition is disallowed while rebalance is in progress',
     published,
   },
+  unfinishedFailover: {
+    as: 'list',
+    text: 'Operation cannot be performed due to unfinished failover',
+    published,
+  },
   plainProhibited: {
     as: 'list',
     text: 'http is prohibited due to security reasons, please use https',

@@ -12,6 +12,11 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     sample: '{"mismatch":1}',
     when: 'knownNodes are not exactly the nodes of the cluster, or ejectedNodes are not among them.',
   },
+  noDelta: {
+    value: () => ({ deltaRecoveryNotPossible: 1 }),
+    sample: '{"deltaRecoveryNotPossible":1}',
+    when: 'A node comes back by delta recovery, and deltaRecoveryBuckets names a bucket that does not exist.',
+  },
   noActiveNodes: { as: 'text', text: 'No active nodes left', published: true },
   noDataNodes: {
     value: () => ({ noKVNodesLeft: 1 }),
