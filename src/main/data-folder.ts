@@ -12,7 +12,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';
 import type { Random } from '#ports/random.ts';
-import { MembershipFile } from './membership-file.ts';
+import { MembershipFile, natsFile } from './membership-file.ts';
 import { syncFolder, writePrivate } from './private-file.ts';
 import { StartError } from './start-error.ts';
 
@@ -21,7 +21,6 @@ const stickyBit = 0o1000;
 const keyFile = 'secret.key';
 const idFile = 'folder.id';
 const nodeIdFile = 'node.id';
-const natsFile = 'nats.json';
 const passwordFile = 'administrator.sealed';
 const purpose = 'administrator';
 const firstStartFile = 'first-start.pending';

@@ -3,30 +3,41 @@
 // one that continues to join.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JoinNote } from '#cluster/joining/join-messages.ts';
+import type { JoinNote, NatsJoinNote } from '#cluster/joining/join-messages.ts';
 import type { StoreHead } from '#replog/mirror/config-link.ts';
 import { writePrivate } from './private-file.ts';
 import { StartError } from './start-error.ts';
 
 const fileName = 'member.json';
+/** Which store on NATS servers the node uses. */
+export const natsFile = 'nats.json';
 const seenName = 'store-seen.json';
 const configurationName = 'config.db';
 const copyName = 'config-copy.db';
 
-export interface StoredMembership extends JoinNote {
+/** `leaving`: the node still has to remove its own data. */
+export type StoredMembership = FounderMembership | NatsMembership | { readonly state: 'leaving' };
+
+/** Of a cluster with a founder. */
+export interface FounderMembership extends JoinNote {
   /**
-   * `joining`, `leaving`: the node still has to remove its own data. `founder`: it took the configuration over, which is in its folder,
-   * encrypted under the cluster's key.
+   * `joining`: the node still has to remove its own data. `founder`: it took the configuration over, which is in its folder, encrypted under
+   * the cluster's key.
    */
-  readonly state: 'joining' | 'member' | 'leaving' | 'founder';
+  readonly state: 'joining' | 'member' | 'founder';
   /** The epoch in which `founder` stores the configuration, as far as this node knows. */
   readonly epoch?: number;
+}
+
+/** Of a cluster on NATS servers, except for the node that the cluster began with: that one has no membership file. */
+export interface NatsMembership extends NatsJoinNote {
+  readonly state: 'joining' | 'member';
 }
 
 /** What a node loses when it joins or leaves: configuration, documents, indexes, samples, events and certificates. */
 const lost = [
   ...['buckets', 'index', 'metrics', 'events', 'certificates'],
-  ...['administrator.sealed', 'first-start.pending', seenName],
+  ...['administrator.sealed', 'first-start.pending', seenName, natsFile],
 ];
 
 export class MembershipFile {
@@ -52,6 +63,24 @@ export class MembershipFile {
       const path = join(this.#folder, configurationName + suffix);
       if (existsSync(path)) renameSync(path, join(this.#folder, `${configurationName}.yielded${suffix}`));
     }
+  }
+
+  /** The membership in a cluster with a founder; null: there is none. */
+  get founded(): FounderMembership | null {
+    const noted = this.read();
+    return noted !== null && 'founder' in noted ? noted : null;
+  }
+
+  /** The membership in a cluster on NATS servers; null: there is none. */
+  get onNats(): NatsMembership | null {
+    const noted = this.read();
+    return noted !== null && 'nats' in noted ? noted : null;
+  }
+
+  /** Encrypts the secrets of the cluster that this node joined; null: its data folder has the key. */
+  get clusterKey(): Buffer | null {
+    const noted = this.read();
+    return noted !== null && 'clusterKey' in noted ? Buffer.from(noted.clusterKey, 'base64') : null;
   }
 
   /** Null: this node never was a member. Throws StartError for a damaged file. */

@@ -12,7 +12,7 @@ import type { StoreContent } from '#replog/mirror/config-link.ts';
 import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { connectToNode, nodeProtocols } from '#replog/served/node-connect.adapter.ts';
 import { NonMemberError, ServedConfigLink } from '#replog/served/served-config-link.ts';
-import type { MembershipFile, StoredMembership } from './membership-file.ts';
+import type { FounderMembership, MembershipFile } from './membership-file.ts';
 import { StartError } from './start-error.ts';
 
 /** Null: the cluster removed this node; the membership file records that. */
@@ -21,9 +21,9 @@ export async function openMemberConfiguration(
   localAddress: string | undefined,
   log: Log,
 ): Promise<{ mirror: MirroredConfigStore; description: string } | null> {
-  let known = file.read() as StoredMembership;
-  const address = (): StoredMembership['founder'] => {
-    known = file.read() ?? known;
+  let known = file.founded as FounderMembership;
+  const address = (): FounderMembership['founder'] => {
+    known = file.founded ?? known;
     return known.founder;
   };
   const { credentials } = known;
@@ -75,7 +75,7 @@ function openCopy(file: MembershipFile, log: Log): { file: ConfigCopyFile; found
 }
 
 function noteRemoval(file: MembershipFile): null {
-  file.write({ ...(file.read() as StoredMembership), state: 'leaving' });
+  file.write({ state: 'leaving' });
   return null;
 }
 
@@ -85,7 +85,7 @@ async function followFounder(store: ConfigStore, file: MembershipFile): Promise<
     if (key !== clusterKey || entry === null) return;
     const { nodes, founder: id, revEpoch = 1 } = entry.value as ClusterState;
     const founder = nodes.find(({ uuid }) => uuid === id);
-    const noted = file.read();
+    const noted = file.founded;
     if (founder === undefined || noted?.state !== 'member' || (noted.epoch ?? 1) > revEpoch) return;
     const host = founder.hostname ?? noted.founder.host;
     const port = founder.ports.distTLS;

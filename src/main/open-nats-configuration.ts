@@ -1,25 +1,23 @@
-// Opens the configuration of a node on NATS servers. Loaded only for such a node. The data folder and the bucket belong together: another
-// node's bucket, and a folder whose bucket is gone, are refused.
+// Opens the configuration of a node on NATS servers. Loaded only for such a node. The data folder and the bucket belong together: the bucket
+// of a cluster that this node did not join, and a folder whose bucket is gone, are refused.
 import { existsSync } from 'node:fs';
+import { type ClusterState, clusterKey } from '#cluster/config/cluster-state.ts';
+import type { NatsSource } from '#cluster/joining/join-messages.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
 import { FinalError } from '#replog/mirror/config-link.ts';
 import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { NatsConfigLink } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
 import { configurationPath, type DataFolder } from './data-folder.ts';
-import type { NodeOptions } from './node-options.ts';
+import type { MembershipFile, NatsMembership } from './membership-file.ts';
 import { hasData } from './open-configuration.ts';
 import { StartError } from './start-error.ts';
 
-/** The folder of the node that the configuration belongs to, written before anything else. */
+/** The folder of the node that the cluster began with, written before anything else. */
 const founderKey = 'engine/founder';
-
-type NatsOptions = Pick<
-  NodeOptions,
-  'engine' | 'nats-bucket' | 'nats-credentials' | 'nats-ca' | 'nats-cert' | 'nats-key'
->;
 
 export interface NatsConfiguration {
   store: MirroredConfigStore;
@@ -27,21 +25,20 @@ export interface NatsConfiguration {
   description: string;
 }
 
-/** Waits for servers that cannot be reached, and says so on standard error. */
+/**
+ * Waits for servers that cannot be reached, and says so on standard error. Null: the cluster removed this node; the membership file records
+ * that.
+ */
 export async function openNatsConfiguration(
   folder: DataFolder,
-  options: NatsOptions,
-  log: Log,
-): Promise<NatsConfiguration> {
-  const bucket = options['nats-bucket'];
+  { servers, bucket, files }: NatsSource,
+  { file, log }: { file: MembershipFile; log: Log },
+): Promise<NatsConfiguration | null> {
   checkFolder(folder, bucket);
+  const { onNats } = file;
   const link = new NatsConfigLink({
-    ...{ servers: parseServers(options.engine), bucket, clock: realClock, random: realRandom },
-    files: {
-      ...{ credentials: options['nats-credentials'], ca: options['nats-ca'] },
-      ...{ cert: options['nats-cert'], key: options['nats-key'] },
-    },
-    mayCreate: folder.natsState === null && !hasData(folder.path),
+    ...{ servers: parseServers(servers), bucket, files, clock: realClock, random: realRandom },
+    mayCreate: onNats === null && folder.natsState === null && !hasData(folder.path),
   });
   const store = new MirroredConfigStore({
     ...{ link, clock: realClock, random: realRandom, log: log.child('configuration') },
@@ -52,14 +49,36 @@ export async function openNatsConfiguration(
   });
   try {
     await store.start((reason) => process.stderr.write(`divan: waiting for ${link.name}: ${reason}\n`));
-    await claim(folder, store, bucket);
-    return { store, description: describe(link, bucket) };
+    if (onNats === null) await claim(folder, store, bucket);
+    else await checkCluster(store, onNats, bucket);
+    if (!(await hasLeft(store, folder))) return { store, description: describe(link, bucket) };
   } catch (error) {
     await store[Symbol.asyncDispose]();
     throw error instanceof FinalError
       ? new StartError(`${link.name}: ${error.message}`, { cause: error })
       : error;
   }
+  await store[Symbol.asyncDispose]();
+  file.write({ state: 'leaving' });
+  return null;
+}
+
+/** It may delete what it has only where its id is listed, never because its entry is missing. */
+async function hasLeft(store: ConfigStore, { nodeId }: DataFolder): Promise<boolean> {
+  const { left = [] } = (await store.get<ClusterState>(clusterKey))?.value ?? {};
+  return nodeId !== null && left.includes(nodeId);
+}
+
+async function checkCluster(
+  store: ConfigStore,
+  { clusterUuid }: NatsMembership,
+  bucket: string,
+): Promise<void> {
+  const uuid = (await store.get<ClusterState>(clusterKey))?.value.uuid;
+  if (uuid === clusterUuid) return;
+  throw new StartError(
+    `the key-value bucket "${bucket}" holds the configuration of another cluster than the one that this node joined: check the servers in --engine`,
+  );
 }
 
 function checkFolder(folder: DataFolder, bucket: string): void {
@@ -80,7 +99,7 @@ async function claim(folder: DataFolder, store: MirroredConfigStore, bucket: str
   if (store.revision() === 0 && (await store.put(founderKey, id, 0)) !== null) return;
   if ((await store.get<string>(founderKey))?.value === id) return;
   throw new StartError(
-    `the key-value bucket "${bucket}" holds the configuration of another node, or of a data folder that was lost; nodes of this version cannot share it: use another --nats-bucket`,
+    `the key-value bucket "${bucket}" holds the configuration of another node, or of a data folder that was lost; start a node that joins without --engine and with --join, or use another --nats-bucket`,
   );
 }
 

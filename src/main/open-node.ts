@@ -11,7 +11,8 @@ import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { configurationPath, type DataFolder } from './data-folder.ts';
 import type { DiskReserve } from './disk-reserve.ts';
-import { MembershipFile, type StoredMembership } from './membership-file.ts';
+import { type FounderMembership, MembershipFile } from './membership-file.ts';
+import { natsSourceOf } from './nats-source.ts';
 import { Node } from './node.ts';
 import { ownIdentity } from './node-identity.ts';
 import type { NodeOptions } from './node-options.ts';
@@ -42,8 +43,8 @@ export async function openNode(
   file.complete();
   const own = secretsOf(folder);
   const secrets = (): SecretBox => {
-    const noted = file.read();
-    return noted === null ? own : new SecretBox(Buffer.from(noted.clusterKey, 'base64'), realRandom);
+    const { clusterKey } = file;
+    return clusterKey === null ? own : new SecretBox(clusterKey, realRandom);
   };
   let configuration = await configurationOf(parts, options);
   if (file.isFounder && (await yields(parts, options, { configuration, secrets: secrets() }, membership)))
@@ -84,23 +85,31 @@ async function yields(
 async function configurationOf(parts: FolderParts, options: NodeOptions): Promise<OpenedConfiguration> {
   const { folder, reserve, held, log } = parts;
   const file = new MembershipFile(folder.path);
-  if (!file.isFounder) {
-    if (isNatsText(options.engine)) throw new StartError(memberOnNats(folder));
+  const source = natsSourceOf(options, file);
+  if (file.founded !== null && isNatsText(options.engine)) throw new StartError(memberOnNats(folder));
+  if (source !== null) {
+    const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
+    const opened = await openNatsConfiguration(folder, source, { file, log });
+    if (opened !== null)
+      return { ...opened, mirror: null, switching: null, takeOver: hasNoFounder, handOver: hasNoFounder };
+    noteRemoved(file, log);
+    if (isNatsText(options.engine)) throw new StartError(removedFromNats(folder));
+  } else if (!file.isFounder) {
     file.setOwnStoreAside();
     const { openMemberConfiguration } = await import('./open-member-configuration.ts');
     const opened = await openMemberConfiguration(file, options['operator-address'], log);
     if (opened !== null) return changing(parts, options, opened);
-    file.complete();
-    log.warn('node.removed');
-    process.stderr.write('divan: the cluster removed this node, which starts as a new one\n');
+    noteRemoved(file, log);
   }
-  if (!isNatsText(options.engine)) {
-    const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
-    return changing(parts, options, { mirror: null, own: store, description: null });
-  }
-  const { openNatsConfiguration } = await import('./open-nats-configuration.ts');
-  const opened = await openNatsConfiguration(folder, options, log);
-  return { ...opened, mirror: null, switching: null, takeOver: hasNoFounder, handOver: hasNoFounder };
+  const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
+  return changing(parts, options, { mirror: null, own: store, description: null });
+}
+
+/** The membership file says that the node leaves: removes what it has. */
+function noteRemoved(file: MembershipFile, log: Log): void {
+  file.complete();
+  log.warn('node.removed');
+  process.stderr.write('divan: the cluster removed this node, which starts as a new one\n');
 }
 
 const hasNoFounder = (): Promise<void> =>
@@ -137,13 +146,16 @@ function changing(
       const { writeConfigFile } = await import('#replog/mirror/config-copy.adapter.ts');
       writeConfigFile(configurationPath(folder.path), content);
       const own = openConfiguration(folder.path, { spareRoom: reserve, guard: held.place });
-      file.write({ ...(file.read() as StoredMembership), state: 'founder' });
+      file.write({ ...(file.founded as FounderMembership), state: 'founder' });
       opened.mirror = null;
       await store.switchTo(own);
     },
   };
   return opened;
 }
+
+const removedFromNats = ({ path }: DataFolder): string =>
+  `the cluster removed the node of the data folder ${path}, which is empty now: start it without --engine as a new node`;
 
 const memberOnNats = ({ path }: DataFolder): string =>
   `the node of the data folder ${path} is a member of a cluster whose founder stores the configuration: start it without --engine`;

@@ -23,7 +23,12 @@ const noTargets: RoleTargets = { bucket: () => null, onChange: () => ({ stop() {
 export async function resetPassword(options: ResetPasswordOptions): Promise<string> {
   const path = resolve(options['data-dir']);
   if (!DataFolder.isNode(path)) throw new StartError(`--data-dir: there is no node in ${path}`);
-  if (!new MembershipFile(path).isFounder)
+  const membership = new MembershipFile(path);
+  if (membership.onNats !== null)
+    throw new StartError(
+      `--data-dir: the accounts of the node in ${path} are on NATS servers, where this command changes nothing`,
+    );
+  if (!membership.isFounder)
     throw new StartError(
       `--data-dir: the node in ${path} is a member of a cluster, whose founder stores the accounts: stop the founder and use its folder`,
     );

@@ -2,15 +2,17 @@
 // then, on the same ports.
 
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
-import type { Founding, JoinNote, NodeMembership } from '#cluster/joining/join-messages.ts';
+import type { AnyJoinNote, Founding, JoinNote, NodeMembership } from '#cluster/joining/join-messages.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { StoreContent } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import { withContents } from '#replog/nats/nats-files.adapter.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { MembershipFile } from './membership-file.ts';
+import { natsSourceOf } from './nats-source.ts';
 import type { Node } from './node.ts';
 import type { NodeOptions } from './node-options.ts';
 
@@ -83,32 +85,34 @@ export class RunningNode {
   }
 
   #membership(): NodeMembership {
-    const noted = this.#file.read();
     const file = this.#file;
-    const isOnNats = isNatsText(this.#options.engine);
+    const source = natsSourceOf(this.#options, file);
+    const isOnNats = source !== null;
     return {
-      engineProblem: isOnNats
-        ? 'A node whose configuration is on NATS servers can neither add nodes nor be added in this version.'
+      engineProblem: isNatsText(this.#options.engine)
+        ? 'The configuration of the node is on NATS servers. Start a node that joins without --engine: it learns of the servers of the cluster.'
         : null,
+      natsSource: () => (isOnNats ? { ...source, files: withContents(source.files) } : null),
       get isFounder() {
-        return file.isFounder;
+        return !isOnNats && file.isFounder;
       },
-      clusterKey: () => (noted === null ? this.#deps.folderKey() : Buffer.from(noted.clusterKey, 'base64')),
+      clusterKey: () => file.clusterKey ?? this.#deps.folderKey(),
       founderMoved: (port: number) => {
-        const membership = this.#file.read();
-        if (membership?.state !== 'member' || membership.founder.port === port) return;
-        this.#file.write({ ...membership, founder: { ...membership.founder, port } });
+        const { founded } = file;
+        if (founded?.state !== 'member' || founded.founder.port === port) return;
+        file.write({ ...founded, founder: { ...founded.founder, port } });
         this.#deps.log.info('node.founder_moved', { port });
       },
-      join: (note: JoinNote) => {
-        this.#file.write({ ...note, state: 'joining' });
+      join: (note: AnyJoinNote) => {
+        file.write({ ...note, state: 'joining' });
         this.#restartSoon();
       },
       leave: () => {
-        const membership = this.#file.read();
         // The founder itself cannot leave.
-        if (membership?.state !== 'member') return;
-        this.#file.write({ ...membership, state: 'leaving' });
+        if (!isOnNats && file.read()?.state !== 'member') return;
+        file.write({ state: 'leaving' });
+        // It starts again as a new node, with its configuration in its data folder.
+        this.#options = { ...this.#options, engine: 'embedded' };
         this.#restartSoon();
       },
       founding: isOnNats ? null : this.#founding(),
@@ -126,7 +130,7 @@ export class RunningNode {
         return (this.#current as OpenedNode).takeOver(content);
       },
       follow: (founder, epoch) => {
-        const membership = this.#file.read();
+        const membership = this.#file.founded;
         if (membership?.state !== 'member') return;
         if (membership.epoch !== epoch || !sameAddress(membership.founder, founder)) {
           this.#file.write({ ...membership, founder, epoch });

@@ -178,6 +178,31 @@ describe('a node that is added to a cluster', () => {
     await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(second), both));
   });
 
+  it('can begin a cluster of its own in the process in which it left another one', async () => {
+    await using first = await NodeProcess.start({ args: firstArgs });
+    await using second = await unprovisioned();
+    assert.equal((await addNode(first, second)).status, 200);
+    assert.equal(
+      (await first.request('/controller/ejectNode', 'POST', { otpNode: 'n_1@127.0.0.1' })).status,
+      200,
+    );
+    const { username, password } = administrator;
+    const setUp = { username, password, port: 'SAME' };
+    // It answers as a new node once it has left.
+    await eventuallyWithin(waitLimitMs, async () => {
+      const answer = await post(second, '/settings/web', setUp);
+      assert.equal(answer.status, 200, await answer.text());
+    });
+    const credentials = { user: username, password };
+    await eventuallyWithin(waitLimitMs, async () => {
+      const answer = await addNode(second, first, credentials);
+      assert.equal(answer.status, 200, await answer.text());
+    });
+    await eventuallyWithin(waitLimitMs, async () =>
+      assert.deepEqual((await nodeStates(first)).map(nameOf), names),
+    );
+  });
+
   it('joins with --join at its first start only, and is refused with --bucket or a wrong password', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     const args = ['--services', 'kv', '--join', first.ready.node.rest];

@@ -102,7 +102,7 @@ export class FounderChange {
   /** What a node that has, or follows, that founder must know; null: nothing. */
   noticeFor(term: StoreTerm | undefined): FounderNotice | null {
     const { epoch = 1, founder } = this.head;
-    if (term === undefined || !supersedes(this.head, term)) return null;
+    if (this.#deps.founding === null || term === undefined || !supersedes(this.head, term)) return null;
     const node = this.#deps.view.cluster.nodes.find(({ uuid }) => uuid === founder);
     return node === undefined ? null : { epoch, founder: nodeAddressOf(node) };
   }

@@ -16,7 +16,14 @@ import type { EncryptionLevel } from '../security/security-state.ts';
 import { groupsOf } from '../server-groups/groups.ts';
 import type { AddRequest } from './add-form.ts';
 import { checkEngaged, clockLimits } from './engaged-checks.ts';
-import type { EngagedNode, EngageRequest, JoinNote, NodeMembership } from './join-messages.ts';
+import type {
+  AnyJoinNote,
+  EngagedNode,
+  EngageRequest,
+  JoinNote,
+  NatsJoinNote,
+  NodeMembership,
+} from './join-messages.ts';
 import { freeOtpNode } from './node-names.ts';
 import {
   type CallRemote,
@@ -67,8 +74,6 @@ export class AddingService {
   async add(request: AddRequest): Promise<string> {
     if (!this.#deps.provisioned()) throw joiningRefusals.notProvisioned();
     this.#checkGroup(request);
-    const { engineProblem } = this.#deps.membership;
-    if (engineProblem !== null) throw joiningRefusals.engine({ reason: engineProblem });
     const { balance } = this.#deps.view.cluster;
     if (balance?.kind === 'failover') throw joiningRefusals.unfinishedFailover();
     if (balance !== undefined) throw joiningRefusals.rebalancing();
@@ -156,15 +161,16 @@ export class AddingService {
     const { certificates, view } = this.#deps;
     const { request, target, exchange, engaged, host, answer } = join;
     const { nodeId } = engaged;
+    const source = this.#source(answer.localAddress);
     await certificates.prepare();
     const credentials = await certificates.issueFor(nodeId);
     await this.#deps.forgetFiles(nodeId);
     const otpNode = await this.#addEntry(engaged, request, host, answer.localAddress);
     try {
-      const note: JoinNote = {
+      const note: AnyJoinNote = {
         clusterUuid: view.cluster.uuid,
         clusterKey: Buffer.from(this.#deps.membership.clusterKey()).toString('base64'),
-        founder: this.#founder(answer.localAddress),
+        ...source(),
         credentials,
       };
       const sealed = exchange.seal(engaged.offer, `${request.user}:${request.password}`, note);
@@ -174,6 +180,16 @@ export class AddingService {
     } catch (error) {
       await removeNode(this.#deps.cluster, nodeId);
       throw error;
+    }
+  }
+
+  /** Where the node finds the configuration. The founder is known once this node has its entry. */
+  #source(localAddress: string): () => Pick<JoinNote, 'founder'> | Pick<NatsJoinNote, 'nats'> {
+    try {
+      const nats = this.#deps.membership.natsSource();
+      return nats === null ? () => ({ founder: this.#founder(localAddress) }) : () => ({ nats });
+    } catch (error) {
+      throw joiningRefusals.engine({ reason: (error as Error).message });
     }
   }
 

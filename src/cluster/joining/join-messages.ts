@@ -1,6 +1,7 @@
 // What a node that adds another and the added one send each other.
 import type { StoreContent } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
+import type { NatsFiles } from '#replog/nats/nats-files.adapter.ts';
 import type { NodeAddress, NodeCredentials } from '#replog/served/node-connect.adapter.ts';
 import type { AlternateAddresses, NodeNetwork, NodePaths, NodePorts } from '../config/cluster-state.ts';
 
@@ -32,18 +33,40 @@ export interface EngagedNode {
 }
 
 /** The sealed content of the second call: what the node needs to join. */
-export interface JoinNote {
+export type AnyJoinNote = JoinNote | NatsJoinNote;
+
+/** To a cluster whose founder stores the configuration. */
+export interface JoinNote extends ClusterSecrets {
+  readonly founder: NodeAddress;
+}
+
+/** To a cluster whose configuration is on NATS servers. */
+export interface NatsJoinNote extends ClusterSecrets {
+  readonly nats: NatsSource;
+}
+
+interface ClusterSecrets {
   readonly clusterUuid: string;
   /** Base64. */
   readonly clusterKey: string;
-  readonly founder: { readonly nodeId: string; readonly host: string; readonly port: number };
   readonly credentials: NodeCredentials;
+}
+
+/** The NATS servers of a cluster, and what a node needs to log in there. */
+export interface NatsSource {
+  /** As in `--engine`. */
+  readonly servers: string;
+  readonly bucket: string;
+  /** The content of the files; a member has none of the paths. */
+  readonly files: NatsFiles;
 }
 
 /** The data folder's part in joining and leaving; the process then starts its parts again. */
 export interface NodeMembership {
-  /** Why a node on this engine joins none and adds none; null if it can. */
+  /** Why a node on this engine joins no cluster; null if it can. */
   readonly engineProblem: string | null;
+  /** Where the members find the configuration; null: at the founder. Reads files: @throws Error for one that cannot be read. */
+  natsSource(): NatsSource | null;
   /** This node stores the configuration itself. */
   readonly isFounder: boolean;
   /** Encrypts the secrets of the configuration. */
@@ -51,10 +74,10 @@ export interface NodeMembership {
   /** Stores the port between nodes at which the founder says that it is now. */
   founderMoved(port: number): void;
   /** Stores durably that this node joins, and starts the parts again once requests under way are answered. */
-  join(note: JoinNote): void;
+  join(note: AnyJoinNote): void;
   /** Stores durably that this node is no longer a member, and starts again as a new node. */
   leave(): void;
-  /** How the configuration goes to another node; null: this node cannot be a member. */
+  /** How the configuration goes to another node; null: no node stores it. */
   readonly founding: Founding | null;
 }
 

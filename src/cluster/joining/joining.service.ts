@@ -1,8 +1,10 @@
-// This node's side of joining a cluster: it describes itself, checks that it can reach the founder, and stores the join durably before
+// This node's side of joining a cluster: it describes itself, checks that it can reach the configuration, and stores the join durably before
 // it gives up any of its own state. A request to join another cluster is a call of that cluster's addNode with this node's own address.
 import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
+import type { ConfigLink } from '#replog/mirror/config-link.ts';
+import { parseServers } from '#replog/nats/nats-servers.ts';
 import { nodeProtocols } from '#replog/served/node-connect.adapter.ts';
 import { ServedConfigLink } from '#replog/served/served-config-link.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -14,7 +16,7 @@ import { nodeQuotaMaxMb } from '../provisioning/quotas.ts';
 import { readServices } from '../provisioning/service-names.ts';
 import { joiningRefusals } from '../refusals/joining.refusals.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
-import type { EngagedNode, EngageRequest, JoinNote, NodeMembership } from './join-messages.ts';
+import type { AnyJoinNote, EngagedNode, EngageRequest, NodeMembership } from './join-messages.ts';
 import { type CallRemote, type RemoteAnswer, RemoteError, refusedTexts } from './remote-node.ts';
 import { SealedExchange } from './sealed-exchange.ts';
 import { readTarget, type TargetAddress } from './target-address.ts';
@@ -39,8 +41,8 @@ const engagedMs = 120_000;
 const joinTimeoutMs = 90_000;
 const probeTimeoutMs = 15_000;
 /** A founder that has just made its certificates may not serve them yet. */
-const founderAttempts = 4;
-const founderAgainMs = 500;
+const storeAttempts = 4;
+const storeAgainMs = 500;
 
 interface Engagement {
   request: EngageRequest;
@@ -86,27 +88,39 @@ export class JoiningService {
       throw joiningRefusals.noEngagement();
     this.#engagement = null;
     const note = opened(engagement, credentials, sealed as string);
-    await this.#checkFounder(note);
+    await this.#checkStore(note);
     this.#deps.membership.join(note);
     this.#joined.resolve();
   }
 
-  async #checkFounder({ founder, credentials }: JoinNote): Promise<void> {
-    const { clock, net } = this.#deps;
-    const connect = () => net.connect(founder, credentials, nodeProtocols.store);
+  /** The configuration of the cluster can be read from here. */
+  async #checkStore(note: AnyJoinNote): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const link = new ServedConfigLink('the founder', connect);
+      const link = await this.#linkOf(note);
       try {
         await link.head();
         return;
       } catch (error) {
-        const reason = `${(error as Error).message} (${founder.host}:${founder.port})`;
-        if (attempt === founderAttempts) throw joiningRefusals.founderUnreachable({ reason });
+        if (attempt === storeAttempts) throw storeUnreachable(note, link, (error as Error).message);
       } finally {
         await link[Symbol.asyncDispose]();
       }
-      await clock.sleep(founderAgainMs);
+      await this.#deps.clock.sleep(storeAgainMs);
     }
+  }
+
+  async #linkOf(note: AnyJoinNote): Promise<ConfigLink> {
+    const { clock, random, net } = this.#deps;
+    if (!('nats' in note)) {
+      const connect = () => net.connect(note.founder, note.credentials, nodeProtocols.store);
+      return new ServedConfigLink('the founder', connect);
+    }
+    // Loaded by nodes on NATS only.
+    const { NatsConfigLink } = await import('#replog/nats/nats-config-link.adapter.ts');
+    const { bucket, files, servers } = note.nats;
+    return new NatsConfigLink({
+      ...{ servers: parseServers(servers), bucket, files, mayCreate: false, clock, random },
+    });
   }
 
   /** Asks another cluster to add this node; resolves once this node has stored that it joins. */
@@ -201,9 +215,15 @@ function memberOf({
   return `${ip.includes(':') && !ip.startsWith('[') ? `[${ip}]` : ip}:${port}`;
 }
 
-function opened({ request, exchange }: Engagement, credentials: string, sealed: string): JoinNote {
+function storeUnreachable(note: AnyJoinNote, link: ConfigLink, reason: string): Error {
+  if ('nats' in note) return joiningRefusals.natsUnreachable({ name: link.name, reason });
+  const { host, port } = note.founder;
+  return joiningRefusals.founderUnreachable({ reason: `${reason} (${host}:${port})` });
+}
+
+function opened({ request, exchange }: Engagement, credentials: string, sealed: string): AnyJoinNote {
   try {
-    return exchange.open<JoinNote>(request.offer, credentials, sealed);
+    return exchange.open<AnyJoinNote>(request.offer, credentials, sealed);
   } catch {
     throw joiningRefusals.malformedCall({ field: 'sealed' });
   }

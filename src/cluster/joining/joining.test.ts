@@ -15,7 +15,7 @@ const there = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', passw
 
 const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => ({
   ...{ engineProblem: null, isFounder: true, clusterKey: () => new Uint8Array(32) },
-  ...{ founderMoved: () => {}, join: () => {}, leave: () => {}, founding: null },
+  ...{ natsSource: () => null, founderMoved: () => {}, join: () => {}, leave: () => {}, founding: null },
   ...changes,
 });
 
@@ -84,9 +84,11 @@ describe('addNode', () => {
   });
 
   it('refuses what its own cluster does not allow', async () => {
-    const engineProblem = 'It is on NATS.';
-    const onNats = await aPair({ membership: aMembership({ engineProblem }) });
-    assert.deepEqual(await onNats.refusal(there), [400, [`Prepare join failed. ${engineProblem}`]]);
+    const natsSource = () => assert.fail('cannot read ca.pem');
+    const onNats = await aPair({ membership: aMembership({ natsSource }) });
+    const unread = [400, ['Prepare join failed. cannot read ca.pem']];
+    assert.deepEqual(await onNats.refusal({ ...there, user: '', password: '' }), unread);
+    assert.equal((await onNats.nodes()).nodes.length, 1);
     const fresh = await aManager({ provisioned: false });
     const early = await fresh.request(add, { method: 'POST', form: there, as: null });
     assert.deepEqual(early.body, ['Adding nodes to not provisioned nodes is not allowed.']);

@@ -10,6 +10,7 @@ const refused = (): never => {
 
 export const noMembership: NodeMembership = {
   engineProblem: problem,
+  natsSource: () => null,
   isFounder: true,
   clusterKey: refused,
   founderMoved: () => {},

@@ -96,6 +96,10 @@ export const joiningRefusals = defineRefusals('joining', {
     as: 'list',
     text: 'The founder of the cluster cannot be reached from this node: {reason}',
   },
+  natsUnreachable: {
+    as: 'list',
+    text: 'The configuration of the cluster cannot be used from this node: {name}: {reason}',
+  },
   unknownGroup: {
     status: 404,
     as: 'list',

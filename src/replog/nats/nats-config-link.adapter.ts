@@ -21,8 +21,9 @@ import {
   streamState,
 } from './jetstream-requests.ts';
 import { keyOfSubject, keySubject, streamOf, subjectsOf } from './kv-names.ts';
-import { type NatsFiles, type OpenConnection, openConnection } from './nats-connection.adapter.ts';
+import { type OpenConnection, openConnection } from './nats-connection.adapter.ts';
 import { NatsFeed } from './nats-feed.ts';
+import type { NatsFiles } from './nats-files.adapter.ts';
 import { type NatsAddress, type NatsServers, parseAddress, showAddress } from './nats-servers.ts';
 import { replicasOf, type ServerVersion } from './server-rules.ts';
 

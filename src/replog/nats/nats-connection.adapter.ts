@@ -1,21 +1,11 @@
 // A connection to NATS servers. It does not reconnect: the mirrored store opens a new one, so that a request to the old connection can
 // never be sent later. The client library is loaded when it is first needed: a node with the embedded store does not need it.
-import { readFileSync } from 'node:fs';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
 import { FinalError } from '../mirror/config-link.ts';
+import { contents, type NatsFiles } from './nats-files.adapter.ts';
 import { type NatsAddress, type NatsServers, parseAddress, showAddress } from './nats-servers.ts';
 import { probe } from './server-probe.adapter.ts';
 import { type ServerVersion, serversRefusal } from './server-rules.ts';
-
-/** Paths of files; each may be absent. */
-export interface NatsFiles {
-  /** A credentials file, as `nsc` writes it: a user's token and key. */
-  readonly credentials?: string | undefined;
-  /** Certificates of the authorities that sign the servers' certificates. */
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-}
 
 export type Nats = typeof import('@nats-io/transport-node');
 
@@ -95,15 +85,6 @@ function tlsOf(given: NatsServers, { ca, cert, key }: NatsFiles): Pick<Connectio
       ...(key !== undefined && { key: contents(key).toString() }),
     },
   };
-}
-
-/** The files are read again for each connection, because an operator may replace them. */
-function contents(path: string): Uint8Array {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new FinalError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
-  }
 }
 
 /** The server and those of its cluster that can be reached now; the others are checked when a connection to them opens. */
