@@ -5,6 +5,7 @@ import { realClock } from '#ports/clock.ts';
 import { encodeRequest } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { aDesired, aUser, startService } from '../../../test/support/data-service.ts';
+import { KvConnection } from '../../../test/support/kv-connection.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { eventually } from '../../../test/support/node-process.ts';
 import { connectionLimits } from './connection.ts';
@@ -76,6 +77,31 @@ test('stops reading from a client that does not accept its replies, and continue
     assert.ok(reply.value.equals(value), 'a reply that was taken in parts is whole');
   }
 });
+
+for (const kind of ['plain', 'TLS'])
+  test(`a client that ends its side at once gets a large reply whole: ${kind}`, async () => {
+    const { makeCertificate } = await import('../../../test/support/certificate.ts');
+    const certificate = await makeCertificate();
+    const tls = { minVersion: 'TLSv1.2', honorCipherOrder: true, ...certificate } as const;
+    await using service = await startService(aDesired({ tls }));
+    const writer = await service.ready();
+    const value = Buffer.from(Uint32Array.from({ length: 4 * 1024 * 1024 }, (_, at) => at).buffer);
+    await writer.ask(set(value));
+    const client =
+      kind === 'TLS'
+        ? await KvConnection.open(service.tlsPort, { ca: certificate.certificate })
+        : await KvConnection.open(service.port);
+    await client.plain('admin', 'password');
+    await client.select('b');
+    client.socket.pause();
+    client.send({ opcode: get.opcode, key: Buffer.from('k'), opaque: 1 });
+    client.socket.end();
+    await eventually(async () => assert.equal((await service.service.report()).buckets[0]!.gets, 1));
+    client.socket.resume();
+    const reply = await client.next();
+    assert.deepEqual([reply?.opaque, reply?.value.equals(value)], [1, true]);
+    assert.equal(await client.next(), null);
+  });
 
 test('accepts no more connections than its limit', async () => {
   await using service = await startService(undefined, { connectionsMax: 2 });

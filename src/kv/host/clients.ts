@@ -67,7 +67,9 @@ export class Clients {
 
   private add(host: ConnectionHost, socket: Socket): Connection {
     const { onSecondClient, traffic } = this.options;
-    const connection = new Connection(host, new SocketTransport(socket), peerOf(socket));
+    const transport = new SocketTransport(socket, host.turns);
+    const connection = new Connection(host, transport, peerOf(socket));
+    transport.follow(() => connection.drained());
     this.all.add(connection);
     if (this.all.size === 2) onSecondClient?.();
     traffic.connections++;

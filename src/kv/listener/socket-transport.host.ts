@@ -6,33 +6,48 @@ import type { ShownCertificate } from '#ports/client-certificate.ts';
 import { markAuthenticated, moveToSocket } from '#ports/unauthenticated-sockets.ts';
 import type { Connection } from '../connection/connection.ts';
 import type { Transport } from '../connection/transport.ts';
+import type { TurnClock } from '../turn-clock.ts';
+import { PacedWrites, type PieceSocket } from './paced-writes.ts';
 
-export class SocketTransport implements Transport {
+export class SocketTransport implements Transport, PieceSocket {
   private readonly socket: Socket;
   /** File descriptor of an unencrypted socket, negative if there is none. */
   private readonly descriptor: number;
+  private readonly writes: PacedWrites;
+  /** Nothing more is written, and the socket ends once everything is sent. */
+  private isEnding = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, turns: TurnClock) {
     this.socket = socket;
     this.descriptor = descriptorOf(socket);
+    this.writes = new PacedWrites(this, turns);
+    // A client that has closed its side still gets what waits to be sent.
+    socket.allowHalfOpen = true;
+    socket.on('end', () => this.end());
+  }
+
+  /** `drained` is called when the system has accepted everything, if it did not do so during `write`. */
+  follow(drained: () => void): void {
+    this.writes.onDrained = () => {
+      if (this.isEnding) this.socket.end();
+      else drained();
+    };
   }
 
   write(bytes: Buffer, length: number): boolean {
-    const { socket } = this;
-    if (socket.destroyed || socket.writableEnded) return true;
-    const acceptedBytes =
-      this.descriptor >= 0 && socket.writableLength === 0 ? this.writeNow(bytes, length) : 0;
-    if (acceptedBytes === length) return true;
-    socket.write(bytes.subarray(acceptedBytes, length));
-    // If nothing waits in the stream, the operating system has accepted everything and the memory can be reused.
-    return socket.writableLength === 0;
+    return this.isEnding || this.socket.destroyed || this.writes.write(bytes, length);
+  }
+
+  get isGone(): boolean {
+    return this.socket.destroyed;
   }
 
   /**
    * Writes to the descriptor directly, because the stream's overhead per write exceeds the cost of a request. The socket does not
    * block: the stream writes what it does not accept, and handles errors.
    */
-  private writeNow(bytes: Buffer, length: number): number {
+  writeNow(bytes: Buffer, length: number): number {
+    if (this.descriptor < 0) return 0;
     try {
       return writeSync(this.descriptor, bytes, 0, length);
     } catch {
@@ -40,8 +55,12 @@ export class SocketTransport implements Transport {
     }
   }
 
+  writeLater(bytes: Buffer, written: () => void): void {
+    this.socket.write(bytes, written);
+  }
+
   get unsentBytes(): number {
-    return this.socket.writableLength;
+    return this.writes.unsentBytes;
   }
 
   markAuthenticated(): void {
@@ -57,7 +76,8 @@ export class SocketTransport implements Transport {
   }
 
   end(): void {
-    this.socket.end();
+    this.isEnding = true;
+    if (this.unsentBytes === 0) this.socket.end();
   }
 
   destroy(): void {
@@ -122,7 +142,6 @@ export function readEvents(socket: Socket, intake: Intake, shown: ShownCertifica
 
 function watch(socket: Socket, intake: Intake, shown: ShownCertificate | null): Connection {
   const connection = intake.connect(socket, shown);
-  socket.on('drain', () => connection.drained());
   // Every socket error is followed by `close`, which is the only event that is needed.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => connection.gone());
