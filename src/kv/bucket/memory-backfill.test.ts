@@ -4,8 +4,9 @@ import { test } from 'node:test';
 import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aSeed } from '../../../test/support/random.ts';
-import { CutReader } from '../data/cut.ts';
+import { type CutItem, CutReader } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
 
 const count = 30_000;
 
@@ -17,19 +18,20 @@ class TurnClock extends ManualClock {
   }
 }
 
-async function aBucket() {
+async function aBucket(documents = count) {
   const clock = new TurnClock();
   const under = await new BucketUnderTest({ clock, type: 'ephemeral' }).start();
-  for (let i = 0; i < count; i++) under.store(`k${i}`);
+  for (let i = 0; i < documents; i++) under.store(`k${i}`);
   const { changes } = under.bucket;
   /** A page, with `between` before each turn that it waits for. */
   const page = async (
     after: number,
     between: () => void = () => {},
+    read: 'backfill' | 'backfillForCopy' = 'backfill',
   ): Promise<BackfillPage & { turns: number }> => {
     let found: BackfillPage | null = null;
     let turns = 0;
-    void changes.backfill(0, after).then((one) => (found = one));
+    void changes[read](0, after).then((one) => (found = one));
     for (;;) {
       for (let micro = 0; micro < 10; micro++) await Promise.resolve();
       if (found !== null) return { ...(found as BackfillPage), turns };
@@ -104,4 +106,22 @@ test('when a snapshot ends, it has the newest version of each document, whatever
     assert.deepEqual(copy, newest);
     assert.ok(left < 2_000, 'nothing changed meanwhile');
   }
+});
+
+test('a page for streams refers to large documents where they are; one for copies contains them', async () => {
+  const { page, under } = await aBucket(1);
+  const value = 'v'.repeat(ownMemoryBytes);
+  under.store('large', { value });
+  under.store('after');
+  const streamed = await page(0);
+  // The first large document fills a page.
+  assert.deepEqual([streamed.toSeqno, streamed.inPlace?.size], [2, 1]);
+  const { buffer, valueEnd, valueStart } = streamed.inPlace!.get(2) as CutItem;
+  assert.ok(streamed.batch.length < 1024);
+  assert.ok(buffer.buffer instanceof SharedArrayBuffer);
+  under.store('large', { value: 'w'.repeat(ownMemoryBytes) });
+  assert.equal(buffer.toString('latin1', valueStart, valueEnd), value);
+  const copied = await page(0, () => {}, 'backfillForCopy');
+  assert.deepEqual([copied.toSeqno, copied.inPlace?.size], [4, 0]);
+  assert.ok(copied.batch.length > ownMemoryBytes);
 });

@@ -2,6 +2,7 @@
 // million documents, and then read page by page from the list.
 import { type CutItem, CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
+import { ownMemoryBytes } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
 import { fillCutItem } from '../vbucket/cut-item.ts';
 import { pendingOf } from '../vbucket/pending.ts';
@@ -44,13 +45,16 @@ export class MemoryBackfill {
   private readonly vbuckets: Vbuckets;
   private readonly work: SlicedWork;
   private readonly visibleSeqno: (row: number) => number;
-  /** For copies: with durable writes that are not committed. */
+  /** For copies: with durable writes that are not committed, and with all values, because the pages are sent as they are. */
   private readonly withPending: boolean;
   /** In the order of their last use. */
   private readonly lists = new Map<number, SeqnoList>();
   /** Lists that are being made, for all streams that wait for one. */
   private readonly making = new Map<number, Promise<SeqnoList>>();
   private entries = 0;
+  /** Of the page that is being made. */
+  private inPlace = new Map<number, CutItem>();
+  private inPlaceBytes = 0;
   private readonly item: CutItem = emptyCutItem();
 
   constructor(
@@ -136,6 +140,8 @@ export class MemoryBackfill {
   private pageOf(row: number, afterSeqno: number, list: SeqnoList): BackfillPage {
     const writer = new CutWriter();
     writer.begin(0);
+    this.inPlace = new Map();
+    this.inPlaceBytes = 0;
     for (const run of list.runs) skipTo(run, afterSeqno);
     let toSeqno = afterSeqno;
     for (let left = entriesPerPage; ; left--) {
@@ -144,7 +150,7 @@ export class MemoryBackfill {
         toSeqno = this.writeNewest(writer, row, list.upTo);
         break;
       }
-      if (left === 0 || writer.bytes >= pageTargetBytes) break;
+      if (left === 0 || this.isFull(writer)) break;
       const seqno = run.seqnos[run.next] as number;
       // A walk through an index that grows visits some keys twice.
       if (seqno > toSeqno) this.write(writer, row, seqno, run.hashes[run.next] as number);
@@ -157,6 +163,7 @@ export class MemoryBackfill {
     writer.finish(stateOfVbucket(row));
     return {
       batch: writer.takeAll(),
+      inPlace: this.inPlace,
       toSeqno,
       endSeqno,
       purgeSeqno: this.vbuckets.rows.purgeSeqno[row] as number,
@@ -170,7 +177,7 @@ export class MemoryBackfill {
     if (visible <= upTo) return visible;
     if (!recent.covers(row, upTo)) return upTo;
     let seqno = upTo;
-    while (seqno < visible && writer.bytes < pageTargetBytes) {
+    while (seqno < visible && !this.isFull(writer)) {
       seqno++;
       this.write(writer, row, seqno, recent.hash(row, seqno));
     }
@@ -184,8 +191,19 @@ export class MemoryBackfill {
     const pending = slot < 0 && this.withPending ? pendingOf(this.vbuckets, row, hash, seqno) : 0;
     const address = slot < 0 ? pending : index.address(row, slot);
     if (address === 0) return;
-    fillCutItem(items, address, this.item);
-    writer.item(this.item);
+    const { item } = this;
+    fillCutItem(items, address, item);
+    const valueBytes = item.valueEnd - item.valueStart;
+    if (valueBytes >= ownMemoryBytes && !this.withPending) {
+      this.inPlace.set(seqno, { ...item });
+      this.inPlaceBytes += valueBytes;
+      item.valueEnd = item.valueStart;
+    }
+    writer.item(item);
+  }
+
+  private isFull({ bytes }: CutWriter): boolean {
+    return bytes + this.inPlaceBytes >= pageTargetBytes;
   }
 }
 

@@ -4,6 +4,7 @@
 // committed and what is synced; one test suite runs over both.
 
 import type { OpenPlace } from '#ports/file-place.ts';
+import type { CutItem } from './cut.ts';
 import type { DocumentKey } from './document-keys.ts';
 
 /** Where a bucket's files are and which incarnation of the bucket they belong to. */
@@ -104,6 +105,8 @@ export interface LargeItems {
 export interface BackfillPage {
   /** One cut with the rows in seqno order, or nothing when there are none. */
   batch: CutBuffer;
+  /** By seqno, large documents in memory of their own, which does not change: the batch has no values for them. */
+  inPlace?: ReadonlyMap<number, CutItem>;
   /** The page holds all rows after the requested seqno up to here. */
   toSeqno: number;
   /** High seqno of the vbucket in that transaction: when `toSeqno` reaches it, nothing is missing. */

@@ -189,7 +189,8 @@ export class Stream implements Follower {
     while (reader.nextItem()) {
       if (reader.item.seqno > this.options.endSeqno) return this.finishPage(page, this.options.endSeqno);
       this.position = reader.item.seqno;
-      if (!this.sendItem(reader.item, page.endSeqno, SnapshotFlag.disk)) return true;
+      const item = page.inPlace?.get(this.position) ?? reader.item;
+      if (!this.sendItem(item, page.endSeqno, SnapshotFlag.disk)) return true;
     }
     this.finishPage(page, Math.min(page.toSeqno, this.options.endSeqno));
     if (this.position >= page.endSeqno) this.closeSnapshot(page.endSeqno);
