@@ -74,6 +74,32 @@ test('a majority write reaches the copy, is impossible while its node is down, a
   back.close();
 });
 
+test('a majority write is possible as soon as its bucket was created or flushed', async () => {
+  await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '1024'] });
+  await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+  await joinNodes(first, [second]);
+  for (const name of ['a', 'b', 'c']) {
+    const bucket = { name, ramQuotaMB: '100', replicaNumber: '1', flushEnabled: '1' };
+    const write = async (): Promise<void> => {
+      const { vBucketServerMap } = (await (await first.request(`/pools/default/b/${name}`)).json()) as Terse;
+      const { serverList, vBucketMap } = vBucketServerMap;
+      const own = serverList.findIndex((address) => portOf(address) === portOf(first.ready.node.kv));
+      const client = await dataClient(first, name);
+      const vbs = vBucketMap.flatMap(([active], vb) => (active === own ? [vb] : []));
+      for (const vb of vbs) {
+        const { status } = await client.ask(set('k', 'one', { vb, framing: majority }));
+        assert.equal(status, Status.success);
+      }
+      client.close();
+    };
+    assert.equal((await first.request('/pools/default/buckets', 'POST', bucket)).status, 202);
+    await write();
+    const flush = `/pools/default/buckets/${name}/controller/doFlush`;
+    assert.equal((await first.request(flush, 'POST', {})).status, 200);
+    await write();
+  }
+});
+
 test('a node starts although another program has the default port for replication', async (t) => {
   const other = createServer().listen(21_200, '127.0.0.1');
   t.after(() => other.close());

@@ -7,6 +7,7 @@ import { clusterCompaction, purgeBeforeSeconds } from '../auto-compaction/settin
 import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
+import { isInSync } from '../config/in-sync.ts';
 import { until } from '../config/until.ts';
 import { bucketCountMax } from '../internal-settings/internal-settings.ts';
 import { bucketRefusals } from '../refusals/buckets.refusals.ts';
@@ -94,7 +95,7 @@ export class BucketsService {
       if (hasMap) await maps.remove(uuid).catch(() => {}); // a map without a bucket does no harm
       throw error;
     });
-    await data.applied(revision, applyWaitMs);
+    if (await data.applied(revision, applyWaitMs)) await this.#copied(uuid);
     return value.byUuid[uuid] as StoredBucket;
   }
 
@@ -157,8 +158,14 @@ export class BucketsService {
     const freesSpace = (data.measured(uuid)?.diskBytes ?? 0) >= flushFreesBytes;
     const done = await store.changeBucket(uuid, emptied, { freesSpace });
     if (!done) throw generalRefusals.notFound();
-    if (await data.applied(done.revision, flushTimeoutMs)) return;
-    throw bucketRefusals.flushFailed();
+    if (!(await data.applied(done.revision, flushTimeoutMs))) throw bucketRefusals.flushFailed();
+    await this.#copied(uuid);
+  }
+
+  /** Waits for the copies of empty shards, so that durable writes are usually possible right after the answer. */
+  async #copied(uuid: string): Promise<void> {
+    const { view, clock } = this.#deps;
+    await until(view, () => isInSync(view.map(uuid)), applyWaitMs, clock);
   }
 
   /**
