@@ -26,6 +26,7 @@ export interface FirstStart {
   statements: { done: number; note(count: number): void };
   services: string;
   memoryQuotaMb: number | undefined;
+  nodeName: string | undefined;
   plan: InitPlan;
 }
 
@@ -44,6 +45,7 @@ export async function provision(
     port: 'SAME',
     ...credentials,
     ...(start.memoryQuotaMb !== undefined && { memoryQuota: start.memoryQuotaMb }),
+    ...(start.nodeName !== undefined && { hostname: start.nodeName }),
   };
   await restOk(start.rest, 'POST', '/clusterInit', fields);
 }

@@ -8,6 +8,7 @@ import { StartError } from './start-error.ts';
 export interface JoinOptions {
   readonly join?: string | undefined;
   readonly services: string;
+  readonly 'node-name'?: string | undefined;
   readonly bucket: readonly unknown[];
   readonly init?: string | undefined;
 }
@@ -39,6 +40,11 @@ export async function joinCluster(
 ): Promise<OpenedNode> {
   const fields = { hostname: options.join as string, user: username, password, services: options.services };
   const target = { ...own, timeoutMs: joinTimeoutMs };
+  const name = options['node-name'];
+  if (name !== undefined) {
+    const renamed = await rest(target, 'POST', '/node/controller/rename', { hostname: name });
+    if (renamed.status !== 200) throw new StartError(`--node-name: ${textOf(renamed.body)}`);
+  }
   const answer = await rest(target, 'POST', '/node/controller/doJoinCluster', fields);
   if (answer.status !== 200) throw new StartError(`--join: ${textOf(answer.body)}`);
   running.becameReady();

@@ -83,6 +83,10 @@ export const nodeOptions = {
     kind: kinds.text,
     doc: 'address of a node of a cluster to join on first start, like http://host:8091 (with its --username and --password)',
   },
+  'node-name': {
+    kind: kinds.host,
+    doc: 'name or address under which the other nodes of a cluster and clients reach this node, set on first start (with --username and --password); default: the address that they used',
+  },
   'memory-quota': { kind: kinds.megabytes, doc: 'data service memory on first start (default by machine)' },
   engine: {
     kind: engine,

@@ -64,8 +64,10 @@ async function startNode(
   if (isJoining) await checkJoin(options, wanted);
   else if (!DataFolder.isNode(options['data-dir'])) await checkFirstStart(options, wanted);
   if (DataFolder.awaitsFirstStart(options['data-dir'])) await checkPlanOf(options, plan);
-  if (wanted === null && !makePassword && !isEmptyPlan(plan)) {
-    throw new UsageError('--bucket and --init need --username and --password');
+  if (wanted === null && !makePassword) {
+    if (!isEmptyPlan(plan)) throw new UsageError('--bucket and --init need --username and --password');
+    if (options['node-name'] !== undefined)
+      throw new UsageError('--node-name needs --username and --password');
   }
   if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
   const reserve = new DiskReserve(options['data-dir'], realClock);
@@ -103,6 +105,7 @@ async function startNode(
       credentials,
       isGenerated,
       companion,
+      hasJoined: isJoining,
       log,
     };
     await becomeReady({ ...readying, configuration: description });
@@ -199,6 +202,8 @@ interface Readying {
   /** The credentials were generated, not given by the user. */
   isGenerated: boolean;
   companion: Companion | null;
+  /** By --join, just now. */
+  hasJoined: boolean;
   log: Log;
   /** Where the configuration is; null: in the data folder. */
   configuration: string | null;
@@ -240,7 +245,7 @@ async function becomeReady(readying: Readying): Promise<void> {
       isGenerated,
       isNew: isFirst,
       isUnfinished: folder.firstStartPending,
-      ignored: isFirst ? [] : firstStartFlags(options),
+      ignored: isFirst ? [] : firstStartFlags(options, readying.hasJoined),
       damages,
     }),
   );
@@ -275,11 +280,12 @@ const wrongLogin = ({ username, 'data-dir': folder }: NodeOptions): string =>
   `--username and --password: ${folder} is already set up, and "${username}" cannot log in there with this password; ` +
   'give the current ones, or neither';
 
-/** The given options that act on the first start only. */
-const firstStartFlags = (options: NodeOptions): string[] => [
+/** The given options without an effect on this start, which is not the first of a cluster. */
+const firstStartFlags = (options: NodeOptions, hasJoined: boolean): string[] => [
   ...options.bucket.map(({ name }) => `--bucket ${name}`),
   ...(options.init === undefined ? [] : [`--init ${options.init}`]),
   ...(options['memory-quota'] === undefined ? [] : ['--memory-quota']),
+  ...(options['node-name'] === undefined || hasJoined ? [] : ['--node-name']),
 ];
 
 const firstStartOf = (
@@ -299,6 +305,7 @@ const firstStartOf = (
     statements: { done: folder.statementsDone, note: (count) => folder.noteStatements(count) },
     services: options.services,
     memoryQuotaMb: options['memory-quota'],
+    nodeName: options['node-name'],
     plan,
   };
 };

@@ -15,6 +15,8 @@ type CloudReady = NonNullable<ReadyFile['cloud']>;
 
 export async function runUp(options: UpOptions, shutdown: Shutdown): Promise<void> {
   if (options.nodes > nodesMax) throw new UsageError(`--nodes: at most ${nodesMax}`);
+  if (options.nodes > 1 && options['node-name'] !== undefined)
+    throw new UsageError('--node-name is for one node: leave it out with --nodes');
   if (options.nodes > 1 && options.engine !== 'embedded')
     throw new UsageError(
       '--nodes needs the embedded engine: in this version the first node stores the configuration',

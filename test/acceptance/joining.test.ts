@@ -228,6 +228,27 @@ describe('a node that is added to a cluster', () => {
       );
   });
 
+  it('has the name of --node-name, which the first node and a joining one take at their first start', {
+    skip: process.platform !== 'linux' && 'needs addresses beside 127.0.0.1',
+  }, async () => {
+    const named = (name: string) => ['--services', 'kv', '--host', name, '--node-name', name];
+    const [a, b] = ['127.0.31.1', '127.0.31.2'] as const;
+    await using first = await NodeProcess.start({ args: [...named(a), '--memory-quota', '256'] });
+    assert.deepEqual((await nodeStates(first)).map(nameOf), [`ns_1@${a}`]);
+    const args = [...named(b), '--join', first.ready.node.rest];
+    await using second = await NodeProcess.start({ args });
+    assert.doesNotMatch(second.output, /ignored/);
+    const members = [`ns_1@${a} active healthy`, `ns_1@${b} active healthy`];
+    for (const node of [first, second])
+      await eventuallyWithin(waitLimitMs, async () => assert.deepEqual(await nodeStates(node), members));
+    const other = ['--services', 'kv', '--node-name', '192.0.2.1', '--join', first.ready.node.rest];
+    await assert.rejects(NodeProcess.start({ args: other }), /divan: --node-name: .*192\.0\.2\.1/);
+    await assert.rejects(
+      NodeProcess.start({ unprovisioned: true, args: ['--node-name', b] }),
+      /divan: --node-name needs --username and --password/,
+    );
+  });
+
   it('is refused unchanged with the published text if it cannot be added, may be provisioned, and joins only once', async () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     await using second = await NodeProcess.start({ args: firstArgs });

@@ -228,4 +228,9 @@ test('--nodes refuses more nodes than a cluster may have', () => {
   const { stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   assert.match(stderr, /--nodes: at most 27/);
   assert.equal(status, 2);
+  const named = spawnSync(process.execPath, [...args.slice(0, -1), '2', '--node-name', 'a'], {
+    encoding: 'utf8',
+  });
+  assert.match(named.stderr, /--node-name is for one node/);
+  assert.equal(named.status, 2);
 });
