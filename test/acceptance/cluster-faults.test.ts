@@ -4,12 +4,25 @@ import { faultRounds } from '../stress/cluster-faults.ts';
 import { needs } from '../support/needs.ts';
 import { aSeed } from '../support/random.ts';
 
+const skip = needs('namespaces') || needs('mount') || needs('compiler');
+const timeout = 600_000;
+
 test('three nodes under faults answer as one register per document would, and their copies end equal', {
-  skip: needs('namespaces') || needs('mount') || needs('compiler'),
-  timeout: 600_000,
+  skip,
+  timeout,
 }, async (t) => {
   await faultRounds({
     ...{ isEnough: () => true, rounds: 2, random: aSeed(t) },
+    report: (line) => t.diagnostic(line),
+  });
+});
+
+test('three nodes with their configuration on three NATS servers do so, too', {
+  skip: skip || needs('nats-server'),
+  timeout,
+}, async (t) => {
+  await faultRounds({
+    ...{ engine: 'nats', isEnough: () => true, rounds: 2, random: aSeed(t) },
     report: (line) => t.diagnostic(line),
   });
 });

@@ -1,13 +1,15 @@
 // Faults in random order on a cluster of three nodes, each on a machine of its own, while clients write and read with durability
 // `majority`: for each document an order of the operations must exist that explains every answer, and in the end all copies are equal.
-// `node test/stress/cluster-faults.ts [minutes] [fault]`, default 30 and all faults; DIVAN_SEED repeats the order of the faults.
+// `node test/stress/cluster-faults.ts [minutes] [fault] [--engine nats]`, default 30 minutes, all faults and the founder's store; DIVAN_SEED
+// repeats the order of the faults.
 import assert from 'node:assert/strict';
+import { parseArgs } from 'node:util';
 import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies } from '../support/cluster-copies.ts';
-import { clusterSize, type Fault, failovers, faults, healedMs } from '../support/cluster-faults.ts';
+import { clusterSize, type Fault, failovers, faultsWith, healedMs } from '../support/cluster-faults.ts';
 import { DirectReader } from '../support/direct-reader.ts';
 import { isLinearizable, type Operation } from '../support/linearizable.ts';
-import { dataPort, MachineCluster } from '../support/machine-cluster.ts';
+import { dataPort, type Engine, MachineCluster } from '../support/machine-cluster.ts';
 import { administrator, eventuallyWithin } from '../support/node-process.ts';
 import { type Random, randomFrom } from '../support/random.ts';
 import { RegisterClients } from '../support/register-clients.ts';
@@ -30,8 +32,8 @@ export class FaultRun {
     this.random = random;
   }
 
-  static async start(random: Random): Promise<FaultRun> {
-    const machines = await MachineCluster.of(clusterSize);
+  static async start(random: Random, engine: Engine): Promise<FaultRun> {
+    const machines = await MachineCluster.of(clusterSize, engine);
     try {
       await machines.createBucket('b', clusterSize - 1);
       const client = await connect(machines.connectionString, administrator);
@@ -133,24 +135,34 @@ export interface FaultRounds {
   report: (line: string) => void;
   /** The only fault; by default any. */
   fault?: string | undefined;
+  engine?: Engine;
 }
 
 /** Clusters one after the other, each with some rounds and a failover, until there are enough. */
-export async function faultRounds({ fault, isEnough, random, report, rounds }: FaultRounds): Promise<void> {
-  const only = fault === undefined ? null : { [fault]: faults[fault] as Fault };
+export async function faultRounds(asked: FaultRounds): Promise<void> {
+  const { engine = 'embedded', fault, isEnough, random, report, rounds } = asked;
+  const known = faultsWith(engine);
+  const only = fault === undefined ? null : { [fault]: known[fault] as Fault };
   do {
-    await using run = await FaultRun.start(random);
-    for (let round = 0; round < rounds; round++) await run.round(only ?? faults);
+    await using run = await FaultRun.start(random, engine);
+    for (let round = 0; round < rounds; round++) await run.round(only ?? known);
     await run.round(only ?? failovers);
     report(JSON.stringify(run.counts));
   } while (!isEnough());
 }
 
 if (import.meta.main) {
-  const [minutes = '30', fault] = process.argv.slice(2);
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { engine: { type: 'string' } },
+  });
+  const [minutes = '30', fault] = positionals;
+  const { engine = 'embedded' } = values;
+  assert.ok(engine === 'embedded' || engine === 'nats', '--engine is embedded or nats');
+  assert.ok(fault === undefined || fault in faultsWith(engine), `no fault is named "${fault}"`);
   const endMs = performance.now() + Number(minutes) * 60_000;
   await faultRounds({
     isEnough: () => performance.now() >= endMs,
-    ...{ rounds: 8, random: randomFrom(printedSeed(console.log)), report: console.log, fault },
+    ...{ rounds: 8, random: randomFrom(printedSeed(console.log)), report: console.log, fault, engine },
   });
 }

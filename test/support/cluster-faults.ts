@@ -1,6 +1,7 @@
 // What can happen to a cluster of three nodes on machines of their own, and how it ends.
 import assert from 'node:assert/strict';
-import type { MachineCluster } from './machine-cluster.ts';
+import type { Engine, MachineCluster } from './machine-cluster.ts';
+import type { NatsServer } from './nats-servers.ts';
 import { eventuallyWithin } from './node-process.ts';
 import type { Random } from './random.ts';
 
@@ -20,17 +21,15 @@ export type Fault = (scene: FaultScene) => Promise<() => Promise<void>>;
 
 const anyNode = (random: Random): number => random(clusterSize);
 /**
- * Not the founder, which has the configuration: another node cannot fail it over, and where it went back to an older configuration, the
+ * Not a founder, which has the configuration: another node cannot fail it over, and where it went back to an older configuration, the
  * others follow it no longer.
  */
-const anyFollower = (random: Random): number => 1 + random(clusterSize - 1);
+const anyFollower = ({ random, cluster }: FaultScene): number =>
+  cluster.natsServers.length > 0 ? anyNode(random) : 1 + random(clusterSize - 1);
 const others = (node: number): number[] => [0, 1, 2].filter((other) => other !== node);
-const isolate = ({ network }: MachineCluster, alone: number): void => {
-  for (const other of others(alone)) {
-    network.cut(alone, other);
-    network.cut(other, alone);
-  }
-};
+/** Another machine than that of the node: of a node, or of a NATS server. */
+const anyOther = (node: number, { cluster, random }: FaultScene): number =>
+  (node + 1 + random(cluster.network.size - 1)) % cluster.network.size;
 
 const restart =
   (signal: 'SIGKILL' | 'SIGTERM'): Fault =>
@@ -52,8 +51,9 @@ interface Failure {
  */
 const failover =
   ({ begin, end }: Failure): Fault =>
-  async ({ cluster, random, writtenAnew }) => {
-    const at = anyFollower(random);
+  async (scene) => {
+    const { cluster, random, writtenAnew } = scene;
+    const at = anyFollower(scene);
     const by = others(at)[random(clusterSize - 1)] as number;
     const recoveryType = random(2) === 0 ? 'delta' : 'full';
     await begin(cluster, at);
@@ -75,12 +75,12 @@ export const failovers: Readonly<Record<string, Fault>> = {
     end: async (cluster, at) => void process.kill(cluster.node(at).pid, 'SIGCONT'),
   }),
   'failover of an isolated node': failover({
-    begin: async (cluster, at) => isolate(cluster, at),
+    begin: async (cluster, at) => cluster.network.isolate(at),
     end: async (cluster) => cluster.network.healAll(),
   }),
 };
 
-export const faults: Readonly<Record<string, Fault>> = {
+const faults: Readonly<Record<string, Fault>> = {
   'kill and restart at once': async ({ cluster, random }) => {
     const at = anyNode(random);
     await cluster.node(at).stop('SIGKILL');
@@ -95,13 +95,14 @@ export const faults: Readonly<Record<string, Fault>> = {
     return async () => void process.kill(pid, 'SIGCONT');
   },
   partition: async ({ cluster, random }) => {
-    isolate(cluster, anyNode(random));
+    cluster.network.isolate(anyNode(random));
     return async () => cluster.network.healAll();
   },
-  'loss in one direction': async ({ cluster, random }) => {
-    const from = anyNode(random);
-    cluster.network.cut(from, others(from)[random(clusterSize - 1)] as number);
-    return async () => cluster.network.healAll();
+  'loss in one direction': async (scene) => {
+    const { network } = scene.cluster;
+    const from = anyNode(scene.random);
+    network.cut(from, anyOther(from, scene));
+    return async () => network.healAll();
   },
   delay: async ({ cluster, random }) => {
     await cluster.network.delay(anyNode(random), [20, 200, 700, 2_000][random(4)] as number);
@@ -117,8 +118,9 @@ export const faults: Readonly<Record<string, Fault>> = {
     machine.fillDisk();
     return async () => machine.freeDisk();
   },
-  'older data folder put back': async ({ cluster, random, writtenAnew }) => {
-    const at = anyFollower(random);
+  'older data folder put back': async (scene) => {
+    const { cluster, random, writtenAnew } = scene;
+    const at = anyFollower(scene);
     const signal = random(2) === 0 ? 'SIGKILL' : 'SIGTERM';
     await cluster.node(at).stop(signal);
     cluster.machine(at).keepFolder();
@@ -130,3 +132,43 @@ export const faults: Readonly<Record<string, Fault>> = {
   },
   ...failovers,
 };
+
+const anyServer = ({ random, cluster }: FaultScene): number => random(cluster.natsServers.length);
+const serverAt = ({ cluster }: FaultScene, at: number): NatsServer => cluster.natsServers[at] as NatsServer;
+
+const natsFaults: Readonly<Record<string, Fault>> = {
+  'NATS server killed': async (scene) => {
+    const server = serverAt(scene, anyServer(scene));
+    await server.stop('SIGKILL');
+    return () => server.start();
+  },
+  'NATS server paused': async (scene) => {
+    const server = serverAt(scene, anyServer(scene));
+    server.pause();
+    return async () => server.resume();
+  },
+  'NATS server isolated': async (scene) => {
+    const { cluster } = scene;
+    cluster.network.isolate(cluster.machineOfNats(anyServer(scene)));
+    return async () => cluster.network.healAll();
+  },
+  'NATS server delayed': async (scene) => {
+    const { cluster, random } = scene;
+    await cluster.network.delay(cluster.machineOfNats(anyServer(scene)), [20, 200, 700][random(3)] as number);
+    return async () => cluster.network.healAll();
+  },
+  'all NATS servers killed': async ({ cluster: { natsServers } }) => {
+    await Promise.all(natsServers.map((server) => server.stop('SIGKILL')));
+    return async () => void (await Promise.all(natsServers.map((server) => server.start())));
+  },
+  'all NATS servers paused': async ({ cluster: { natsServers } }) => {
+    for (const server of natsServers) server.pause();
+    return async () => {
+      for (const server of natsServers) server.resume();
+    };
+  },
+};
+
+/** Those that can happen to a cluster with that engine. */
+export const faultsWith = (engine: Engine): Readonly<Record<string, Fault>> =>
+  engine === 'nats' ? { ...faults, ...natsFaults } : faults;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { joinNodes, rebalance } from './join-nodes.ts';
 import { Machine } from './machine.ts';
 import { NamespaceNetwork } from './namespace-network.ts';
+import { NatsCluster, type NatsServer } from './nats-servers.ts';
 import { NodeProcess } from './node-process.ts';
 
 export const dataPort = 11210;
@@ -13,6 +14,10 @@ const ports = {
   ...{ rest: 8091, 'rest-tls': 18091, kv: dataPort, 'kv-tls': 11207, 'dist-tls': 21150, replication: 21200 },
 };
 const startMs = 120_000;
+
+/** Where the nodes have their configuration: on the first one, the founder, or on three NATS servers on machines of their own. */
+export type Engine = 'embedded' | 'nats';
+const natsSize = 3;
 
 interface Pool {
   nodes: { otpNode: string; hostname: string }[];
@@ -23,15 +28,19 @@ export class MachineCluster {
   private readonly folder = mkdtempSync(join(tmpdir(), 'divan-machines-'));
   private readonly machines: Machine[] = [];
   private readonly nodes: NodeProcess[] = [];
+  private readonly size: number;
+  private nats: NatsCluster | null = null;
 
-  private constructor(size: number) {
-    this.network = NamespaceNetwork.of(size);
+  private constructor(size: number, engine: Engine) {
+    this.size = size;
+    this.network = NamespaceNetwork.of(engine === 'nats' ? size + natsSize : size);
   }
 
-  /** All nodes are active members. The first one is the founder. */
-  static async of(size: number): Promise<MachineCluster> {
-    const cluster = new MachineCluster(size);
+  /** All nodes are active members. */
+  static async of(size: number, engine: Engine = 'embedded'): Promise<MachineCluster> {
+    const cluster = new MachineCluster(size, engine);
     try {
+      if (engine === 'nats') await cluster.startNats();
       for (let at = 0; at < size; at++) cluster.machines.push(new Machine(join(cluster.folder, String(at))));
       await Promise.all(Array.from({ length: size }, (_, at) => cluster.start(at)));
       await joinNodes(cluster.node(0), cluster.nodes.slice(1));
@@ -54,6 +63,15 @@ export class MachineCluster {
     return this.machines[at] as Machine;
   }
 
+  get natsServers(): readonly NatsServer[] {
+    return this.nats?.servers ?? [];
+  }
+
+  /** The machine of a NATS server, in the network. */
+  machineOfNats(server: number): number {
+    return this.size + server;
+  }
+
   get connectionString(): string {
     return `couchbase://${this.nodes.map((_, at) => this.network.addressOf(at)).join(',')}`;
   }
@@ -73,6 +91,8 @@ export class MachineCluster {
         '256',
         '--log-level',
         'info',
+        // The others learn of the servers when they join.
+        ...(this.nats !== null && at === 0 ? ['--engine', this.nats.url] : []),
       ],
     });
   }
@@ -108,9 +128,18 @@ export class MachineCluster {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.nodes.map((node) => node[Symbol.asyncDispose]()));
+    await this.nats?.[Symbol.asyncDispose]();
     this.network[Symbol.dispose]();
     for (const machine of this.machines) machine[Symbol.dispose]();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async startNats(): Promise<void> {
+    const machines = Array.from({ length: natsSize }, (_, server) => {
+      const machine = this.machineOfNats(server);
+      return { host: this.network.addressOf(machine), within: this.network.commandOn(machine) };
+    });
+    this.nats = await NatsCluster.start({ machines });
   }
 
   private async otpNodeOf(at: number, by: number): Promise<string> {

@@ -17,7 +17,7 @@ const lostMac = '02:00:00:00:00:01';
 export class NamespaceNetwork {
   private readonly tag: string;
   private readonly subnet: string;
-  private readonly size: number;
+  readonly size: number;
   /** Pairs of machines between which packets take another way. */
   private readonly redirected = new Set<string>();
   /** The machine through which delayed packets go is the one after the last. */
@@ -47,6 +47,15 @@ export class NamespaceNetwork {
   /** The arguments in front of a command that make it run on the machine. */
   commandOn(machine: number): string[] {
     return ['ip', 'netns', 'exec', this.nameOf(machine)];
+  }
+
+  /** Loses what the machine and all others send each other. */
+  isolate(alone: number): void {
+    for (const other of this.machines()) {
+      if (other === alone) continue;
+      this.cut(alone, other);
+      this.cut(other, alone);
+    }
   }
 
   /** Loses what one machine sends to the other. */

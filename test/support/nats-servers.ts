@@ -1,4 +1,4 @@
-// Real NATS servers for a test, in new folders on free ports, removed at the end. A restart keeps the port.
+// Real NATS servers for a test, in new folders on free ports of this machine or on others, removed at the end. A restart keeps the port.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,17 @@ interface NatsSettings {
   count?: number;
   /** Lines for each server's configuration. */
   extra?: string;
+  /** Where each server runs; by default on this machine. */
+  machines?: readonly NatsMachine[];
 }
+
+export interface NatsMachine {
+  readonly host: string;
+  /** Arguments before the command: `['ip', 'netns', 'exec', 'machine']`. */
+  readonly within: readonly string[];
+}
+
+const thisMachine: NatsMachine = { host: '127.0.0.1', within: [] };
 
 export class NatsCluster {
   readonly servers: NatsServer[];
@@ -25,19 +35,23 @@ export class NatsCluster {
     this.servers = servers;
   }
 
-  static async start({ count = 1, extra = '' }: NatsSettings = {}): Promise<NatsCluster> {
+  static async start(settings: NatsSettings = {}): Promise<NatsCluster> {
+    const { machines, extra = '' } = settings;
+    const count = machines?.length ?? settings.count ?? 1;
+    const machineOf = (i: number): NatsMachine => machines?.[i] ?? thisMachine;
     const folder = mkdtempSync(join(tmpdir(), 'divan-nats-'));
     const ports = await freePorts(2 * count);
-    const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`);
+    const routes = ports.slice(count).map((port, i) => `nats://${machineOf(i).host}:${port}`);
     const servers = ports.slice(0, count).map((port, i) => {
-      const cluster = `cluster { name: c, listen: "127.0.0.1:${ports[count + i]}", routes: [${routes.join(', ')}] }`;
+      const { host, within } = machineOf(i);
+      const cluster = `cluster { name: c, listen: "${host}:${ports[count + i]}", routes: [${routes.join(', ')}] }`;
       const sync = count > 1 ? 'sync_interval: always' : '';
       const path = join(folder, `${i}`);
       mkdirSync(path);
-      const text = `server_name: n${i}\nlisten: "127.0.0.1:${port}"\n${count > 1 ? cluster : ''}
+      const text = `server_name: n${i}\nlisten: "${host}:${port}"\n${count > 1 ? cluster : ''}
         jetstream { store_dir: "${join(path, 'store')}", ${sync} }\n${extra}\n`;
       writeFileSync(join(path, 'nats.conf'), text);
-      return new NatsServer(path, port);
+      return new NatsServer(path, port, { host, within });
     });
     const cluster = new NatsCluster(folder, servers);
     await Promise.all(servers.map((server) => server.start()));
@@ -45,7 +59,7 @@ export class NatsCluster {
   }
 
   get url(): string {
-    return `nats://${this.servers.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
+    return `nats://${this.servers.map(({ port, host }) => `${host}:${port}`).join(',')}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -56,23 +70,27 @@ export class NatsCluster {
 
 export class NatsServer {
   readonly port: number;
+  readonly host: string;
   readonly folder: string;
+  private readonly within: readonly string[];
   private child: ChildProcess | null = null;
 
-  constructor(folder: string, port: number) {
+  constructor(folder: string, port: number, { host, within }: NatsMachine = thisMachine) {
     this.folder = folder;
     this.port = port;
+    this.host = host;
+    this.within = within;
   }
 
   async start(): Promise<void> {
     const log = join(this.folder, 'log');
-    const child = spawn(natsServerPath, ['-c', join(this.folder, 'nats.conf'), '-l', log], {
-      stdio: 'ignore',
-    });
+    const own = [natsServerPath, '-c', join(this.folder, 'nats.conf'), '-l', log];
+    const [command, ...args] = [...this.within, ...own] as [string, ...string[]];
+    const child = spawn(command, args, { stdio: 'ignore' });
     this.child = child;
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`nats-server ended: ${readFileSync(log, 'utf8')}`);
-      await reached(this.port);
+      await reached(this.host, this.port);
     });
   }
 
@@ -108,9 +126,9 @@ export class NatsServer {
   }
 }
 
-function reached(port: number): Promise<void> {
+function reached(host: string, port: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const socket = connect({ host: '127.0.0.1', port });
+  const socket = connect({ host, port });
   socket.on('data', () => {
     socket.destroy();
     resolve();
