@@ -37,7 +37,7 @@ export type VerifyExternal = (name: string, password: string) => Promise<boolean
 
 type Attempt = Parameters<Authority['authenticate']>[0];
 
-const maximumRemembered = 1_000;
+const rememberedMax = 1_000;
 
 export class Authenticator implements Authority {
   readonly anonymous: Caller = callerOf({ name: '', domain: 'anonymous' }, []);
@@ -52,8 +52,8 @@ export class Authenticator implements Authority {
   readonly #comparing = new Map<string, Promise<boolean>>();
   /** The digest of the credentials that may set the node up; null: any may. */
   #reserved: string | null = null;
-  /** The credential ids under which cached callers were authenticated. */
-  readonly #knownAs = new WeakMap<Caller, string>();
+  /** The version of each caller's account when it was authenticated. */
+  readonly #versions = new WeakMap<Caller, string>();
   /** For impersonated callers: the authenticated sender. */
   readonly #senders = new WeakMap<Caller, Caller>();
 
@@ -98,7 +98,7 @@ export class Authenticator implements Authority {
     const known = this.#source.findIn?.(name, domain) ?? null;
     if (!known) return null;
     const caller = { ...callerOf(known.identity, known.roles), sender: by.identity };
-    this.#knownAs.set(caller, markOf(known, ''));
+    this.#versions.set(caller, versionOf(known, ''));
     this.#senders.set(caller, by);
     return caller;
   }
@@ -115,14 +115,14 @@ export class Authenticator implements Authority {
 
   #watch(caller: Caller, notify: () => void): { stop(): void } {
     const { name, domain } = caller.identity;
-    const before = this.#knownAs.get(caller);
+    const before = this.#versions.get(caller);
     const subscription = this.#source.onChange(check);
     const stop = () => subscription.stop();
     const find = () => (this.#source.findIn ? this.#source.findIn(name, domain) : this.#source.find(name));
     function check(): void {
       const known = find();
       const isSame =
-        known !== null && [markOf(known, ''), markOf(known, known.credentialId)].includes(before ?? '');
+        known !== null && [versionOf(known, ''), versionOf(known, known.credentialId)].includes(before ?? '');
       if (isSame) return;
       stop();
       notify();
@@ -133,7 +133,7 @@ export class Authenticator implements Authority {
 
   #callerOf(known: KnownIdentity, credentialId: string): Caller {
     const caller = callerOf(known.identity, known.roles, known.limits);
-    this.#knownAs.set(caller, markOf(known, credentialId));
+    this.#versions.set(caller, versionOf(known, credentialId));
     return caller;
   }
 
@@ -150,7 +150,7 @@ export class Authenticator implements Authority {
 
   /** Caches a password that was just set, so that its first use needs no verification. */
   remember(name: string, credentialId: string, password: string): void {
-    this.#note(this.#digest(name, credentialId, password));
+    this.#addRemembered(this.#digest(name, credentialId, password));
   }
 
   async #isRight(known: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
@@ -171,7 +171,7 @@ export class Authenticator implements Authority {
       this.#hashingQueue.run(suspect, () => passwordMatches(stored, password, this.#kdf));
     this.#comparing.set(digest, comparing);
     const right = await comparing.finally(() => this.#comparing.delete(digest));
-    if (right) this.#note(digest);
+    if (right) this.#addRemembered(digest);
     return right;
   }
 
@@ -180,9 +180,9 @@ export class Authenticator implements Authority {
     return createHmac('sha256', this.#memoryKey).update(text).digest('base64');
   }
 
-  #note(digest: string): void {
+  #addRemembered(digest: string): void {
     this.#remembered.add(digest);
-    if (this.#remembered.size > maximumRemembered) {
+    if (this.#remembered.size > rememberedMax) {
       this.#remembered.delete(this.#remembered.values().next().value as string);
     }
   }
@@ -199,6 +199,9 @@ export function callerOf(identity: Identity, roles: readonly GrantedRole[], limi
   };
 }
 
-/** Identities named by a certificate have no credential id: their password does not matter. */
-const markOf = ({ identity, roles, limits }: KnownIdentity, credentialId: string): string =>
+/**
+ * Changes with everything that the access of a caller depends on. For a caller by certificate `credentialId` is empty: a new
+ * password leaves its access as it is.
+ */
+const versionOf = ({ identity, roles, limits }: KnownIdentity, credentialId: string): string =>
   JSON.stringify([identity, credentialId, roles, limits]);

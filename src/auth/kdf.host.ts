@@ -1,3 +1,4 @@
+// Key derivation in Node's thread pool.
 import { pbkdf2, scrypt } from 'node:crypto';
 import type { Kdf, KdfHash } from './kdf.ts';
 

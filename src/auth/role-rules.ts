@@ -21,7 +21,7 @@ interface CompiledPattern {
 }
 
 export function allows(roles: readonly GrantedRole[], permission: Permission): boolean {
-  const object = permission.object.map((vertex) => spread(vertex, everyName));
+  const object = permission.object.map((vertex) => asCollection(vertex, everyName));
   return roles.some((role) => roleAllows(role, object, permission.operation));
 }
 
@@ -52,14 +52,17 @@ function vertexCovers(pattern: Vertex, vertex: Vertex, granted: GrantedRole['nam
 const slots = ['b', 's', 'c'];
 const slotIndex = (slot: string) => slots.indexOf(slot);
 
-/** Objects of buckets and scopes are treated as collections with omitted names: all are compared as bucket, scope, collection. */
-function spread(vertex: Vertex, rest: string | null): Vertex {
+/**
+ * Objects of buckets and scopes are treated as collections: all are compared as bucket, scope, collection. `omitted` takes the place
+ * of the names that the vertex does not have.
+ */
+function asCollection(vertex: Vertex, omitted: string | null): Vertex {
   if (vertex.names.length === 0) return vertex;
-  return { name: 'collection', names: [0, 1, 2].map((index) => valueAt(vertex, index, rest)) };
+  return { name: 'collection', names: [0, 1, 2].map((index) => valueAt(vertex, index, omitted)) };
 }
 
-const valueAt = (vertex: Vertex, index: number, rest: string | null) =>
-  index < vertex.names.length ? (vertex.names[index] as string | null) : rest;
+const valueAt = (vertex: Vertex, index: number, omitted: string | null) =>
+  index < vertex.names.length ? (vertex.names[index] as string | null) : omitted;
 
 const compiled = new WeakMap<RoleDefinition, readonly CompiledPattern[]>();
 
@@ -90,7 +93,7 @@ function parseObject(text: string): Vertex[] {
       names.every((slot) => slot === null || slots.includes(slot)),
       `malformed pattern ${text}`,
     );
-    return spread({ name, names }, null);
+    return asCollection({ name, names }, null);
   });
 }
 
