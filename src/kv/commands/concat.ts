@@ -5,7 +5,7 @@ import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { heavyBytes, isSameDocument, sharedValue, type ValidatedValue } from '../heavy/jobs.ts';
 import { isJson } from '../value/json.ts';
-import { bodyBytesLimit } from '../value/xattrs.ts';
+import { bodyBytesMax } from '../value/xattrs.ts';
 import {
   bodyOf,
   itemRoom,
@@ -70,7 +70,7 @@ function compose(request: Request, view: ItemView, isAppend: boolean): CommandRe
   const oldBytes = value.end - start;
   const addedBytes = added.end - added.start;
   const bytes = oldBytes + addedBytes;
-  if (bytes > bodyBytesLimit) return Status.tooBig;
+  if (bytes > bodyBytesMax) return Status.tooBig;
   if (bytes > heavyBytes)
     return joinElsewhere(request, view, value.buffer.subarray(start, value.end), added, isAppend);
   const body = request.scratch.room(bytes);

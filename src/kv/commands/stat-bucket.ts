@@ -3,7 +3,7 @@ import type { Histogram } from '#base/histogram.ts';
 import { highShare, lowShare } from '../activity.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import type { Request } from '../dispatch/request.ts';
-import { bodyBytesLimit } from '../value/xattrs.ts';
+import { bodyBytesMax } from '../value/xattrs.ts';
 import { type Figures, vbucketsIn } from './stat-figures.ts';
 import { statInfo } from './stat-node.ts';
 
@@ -87,7 +87,7 @@ export function* statConfig(request: Request): Figures {
   yield ['ep_uuid', bucket.uuid];
   yield ['ep_bucket_type', bucketType(request)];
   yield ['ep_max_size', spec.quotaBytes];
-  yield ['ep_max_item_size', bodyBytesLimit];
+  yield ['ep_max_item_size', bodyBytesMax];
   yield ['ep_max_ttl', spec.maxTtl];
   yield ['ep_max_vbuckets', bucket.documents?.vbucketCount ?? 0];
   yield [isNative ? 'ep_item_eviction_policy' : 'ep_ephemeral_full_policy', policies[spec.evictionPolicy]];

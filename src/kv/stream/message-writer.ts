@@ -8,8 +8,8 @@ import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
+import { valueBytesMax } from '../value/validate-value.ts';
 import { systemXattrs } from '../value/xattrs.ts';
-import { maxBodyBytes, maxSystemXattrBytes } from '../vbucket/drafts.ts';
 import type { EventForm } from './event-forms.ts';
 
 /** The form in which the client wants documents. */
@@ -44,7 +44,6 @@ export interface Marker {
 }
 
 const streamIdBytes = 3;
-const inflateLimit = maxBodyBytes + maxSystemXattrBytes;
 const empty = Buffer.alloc(0);
 
 export class MessageWriter {
@@ -188,7 +187,7 @@ export class MessageWriter {
   }
 
   private inflate(): void {
-    const inflated = snappyInflate(this.value, this.valueStart, this.valueEnd, inflateLimit) ?? empty;
+    const inflated = snappyInflate(this.value, this.valueStart, this.valueEnd, valueBytesMax) ?? empty;
     this.setValue(inflated);
     this.datatype &= ~Datatype.snappy;
   }

@@ -4,7 +4,7 @@ import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import { aContext, aDocument, aDocumentWithXattrs, noDocument } from '../../../test/support/subdoc.ts';
 import { aMutation, shown } from '../../../test/support/subdoc-mutation.ts';
 import { crc32c } from '../value/crc32c.ts';
-import { bodyBytesLimit, xattrBytesLimit } from '../value/xattrs.ts';
+import { bodyBytesMax, xattrBytesMax } from '../value/xattrs.ts';
 
 const { xattr, mkdirP, expandMacros, binary } = PathFlag;
 const { mkdoc, add, accessDeleted, createAsDeleted, revive } = DocFlag;
@@ -270,13 +270,13 @@ test('requires the privilege on system xattrs', () => {
 test('refuses bodies and xattrs above their limits, and accepts them at the limit', () => {
   const body = (length: number) =>
     aMutation(aDocument(), [[Op.setDoc, '', Buffer.alloc(length, 'x')]]).status;
-  assert.equal(body(bodyBytesLimit), 0);
-  assert.equal(body(bodyBytesLimit + 1), 3);
+  assert.equal(body(bodyBytesMax), 0);
+  assert.equal(body(bodyBytesMax + 1), 3);
   const overhead = 4 + 4 + 'x'.length + 2 + 2;
   const put = (length: number) =>
     aMutation(aDocument(), [[Op.dictUpsert, 'x', `"${'y'.repeat(length)}"`, xattr]]).status;
-  assert.equal(put(xattrBytesLimit - overhead), 0);
-  assert.equal(put(xattrBytesLimit - overhead + 1), 3);
+  assert.equal(put(xattrBytesMax - overhead), 0);
+  assert.equal(put(xattrBytesMax - overhead + 1), 3);
 });
 
 test('never returns a view of the stored value', () => {

@@ -21,7 +21,7 @@ import {
   noDocument,
 } from '../../../test/support/subdoc.ts';
 import { isJson } from '../value/json.ts';
-import { isXattrs } from '../value/xattrs.ts';
+import { isXattrSection } from '../value/xattrs.ts';
 import type { SubdocDocument } from './document.ts';
 import { executeLookup, executeMutation, type MutationOutcome } from './execute.ts';
 import { decodeMultiLookup, decodeMultiMutation } from './specs.ts';
@@ -102,7 +102,7 @@ function randomSpecs(random: Random, mutates: boolean): Buffer {
 
 function isWellFormed({ value, datatype, deleted }: MutationOutcome): boolean {
   const hasXattrs = (datatype & Datatype.xattr) !== 0;
-  if (hasXattrs && !isXattrs(value, 0, value.length)) return false;
+  if (hasXattrs && !isXattrSection(value, 0, value.length)) return false;
   const body = hasXattrs ? bodyStart(value, 0, value.length) : 0;
   if (deleted && body !== value.length) return false;
   return deleted || isJson(value, body, value.length) === ((datatype & Datatype.json) !== 0);

@@ -3,7 +3,7 @@
 
 import { PathFlag } from '#wire/subdoc-opcodes.ts';
 import { isUtf8Range } from '../value/json.ts';
-import { isXattrKey, xattrKeyLimit } from '../value/xattrs.ts';
+import { isXattrKey, xattrKeyBytesMax } from '../value/xattrs.ts';
 import { emptyBytes } from './edit.ts';
 import { locate, newMatch } from './locate.ts';
 import type { PathComponent } from './path.ts';
@@ -35,7 +35,7 @@ export function isXattrPathKey(key: Buffer): boolean {
   if (key.includes(0x22) || key.includes(0x5c) || key.includes(0x60) || key.includes(0x5d)) return false;
   if (key.some((byte) => byte < 0x20)) return false;
   if (!isVirtual(key)) return isXattrKey(key, 0, key.length);
-  return key.length > 1 && key.length < xattrKeyLimit && isUtf8Range(key, 0, key.length);
+  return key.length > 1 && key.length <= xattrKeyBytesMax && isUtf8Range(key, 0, key.length);
 }
 
 const objectStart = Buffer.from('{"');

@@ -4,9 +4,9 @@ import { snappyInflate, snappyLength } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { isJson } from './json.ts';
-import { bodyBytesLimit, isXattrs, systemXattrBytes, xattrBytesLimit } from './xattrs.ts';
+import { bodyBytesMax, isXattrSection, systemXattrBytes, xattrBytesMax } from './xattrs.ts';
 
-export const valueBytesMax = bodyBytesLimit + xattrBytesLimit;
+export const valueBytesMax = bodyBytesMax + xattrBytesMax;
 
 /** Why a value cannot be stored, whichever command sends it. */
 export type ValueFault = 'too big' | 'not inflatable' | 'bad attributes';
@@ -41,11 +41,10 @@ function validatePlain(
   validation: ValueValidation,
 ): ValueValidation {
   const hasXattrs = (encoding & Datatype.xattr) !== 0;
-  if (hasXattrs && !isXattrs(bytes, start, end)) return { ...validation, fault: 'bad attributes' };
+  if (hasXattrs && !isXattrSection(bytes, start, end)) return { ...validation, fault: 'bad attributes' };
   const systemBytes = hasXattrs ? systemXattrBytes(bytes, start, end) : 0;
   validation.systemBytes = systemBytes;
-  if (systemBytes > xattrBytesLimit || end - start - systemBytes > bodyBytesLimit)
-    validation.fault = 'too big';
+  if (systemBytes > xattrBytesMax || end - start - systemBytes > bodyBytesMax) validation.fault = 'too big';
   else validation.isJson = isJson(bytes, hasXattrs ? bodyStart(bytes, start, end) : start, end);
   return validation;
 }

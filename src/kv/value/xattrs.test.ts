@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
 import { aSeed, randomBytes } from '../../../test/support/random.ts';
-import { isXattrKey, isXattrs, removeXattr, setXattr, systemXattrBytes, systemXattrs } from './xattrs.ts';
+import {
+  isXattrKey,
+  isXattrSection,
+  removeXattr,
+  setXattr,
+  systemXattrBytes,
+  systemXattrs,
+} from './xattrs.ts';
 
 const bytesOf = (text: string) => Buffer.from(text);
 const empty = Buffer.alloc(0);
@@ -27,7 +34,7 @@ function pairsOf(section: Buffer): Record<string, string> {
   return pairs;
 }
 
-const valid = (bytes: Buffer) => isXattrs(bytes, 0, bytes.length);
+const valid = (bytes: Buffer) => isXattrSection(bytes, 0, bytes.length);
 
 test('writes the layout byte for byte', () => {
   const section = aSection({ _s: '1', user: '{}' });
@@ -117,7 +124,7 @@ test('refuses sections with lengths, keys or values that are wrong', () => {
 test('refuses every truncation and never accepts random bytes on which a walk would fail', (t) => {
   const random = aSeed(t);
   const section = aSection({ a: '1', _b: '{"c":[1,2]}', c: '"text"' });
-  for (let end = 0; end < section.length; end++) assert.ok(!isXattrs(section, 0, end));
+  for (let end = 0; end < section.length; end++) assert.ok(!isXattrSection(section, 0, end));
   let accepted = 0;
   for (let round = 0; round < 20_000; round++) {
     const hostile = Buffer.from(section);

@@ -1,23 +1,23 @@
 // The xattr section in front of a value's body (datatype bit 4). Layout, integers big-endian:
 //   u32 bytes of all pairs; each pair: u32 bytes of the rest of it, key, 0x00, JSON value, 0x00; then the body.
-// Sections that come from clients pass `isXattrs` first; everything else here walks sections known to be good.
-// Functions take and return a section as a Buffer with its u32 in front; an empty Buffer means no xattrs.
+// Sections that come from clients pass `isXattrSection` first; everything else here walks sections known to be good.
+// Functions take and return a section as a Buffer with its u32 in front; an empty Buffer means no xattrs. A system xattr has a key
+// that starts with `_`.
 import { readU32 } from '#wire/bytes.ts';
 import { bodyStart, XattrWalk } from '#wire/xattr-section.ts';
 import { isJson, isUtf8Range } from './json.ts';
 
-/** Keys of xattrs are shorter than this. */
-export const xattrKeyLimit = 16;
+export const xattrKeyBytesMax = 15;
 
-/** Upper limit for the xattr section of a value. */
-export const xattrBytesLimit = 1024 * 1024;
-/** Upper limit for a document's body, uncompressed. */
-export const bodyBytesLimit = 20 << 20;
+/** Limit of the system xattrs of a value, and of a section that sub-document operations write. */
+export const xattrBytesMax = 1024 * 1024;
+/** Limit of a document's body, uncompressed. */
+export const bodyBytesMax = 20 << 20;
 
 const noSection = Buffer.alloc(0);
 
 /** Whether a value from a client begins with a well-formed xattr section: lengths, keys, JSON values, no key twice. */
-export function isXattrs(bytes: Buffer, start: number, end: number): boolean {
+export function isXattrSection(bytes: Buffer, start: number, end: number): boolean {
   const sectionEnd = bodyStart(bytes, start, end);
   if (sectionEnd < 0) return false;
   const keys = new Set<string>();
@@ -43,7 +43,7 @@ export function isXattrs(bytes: Buffer, start: number, end: number): boolean {
  */
 export function isXattrKey(bytes: Uint8Array, start: number, end: number): boolean {
   const length = end - start;
-  if (length === 0 || length >= xattrKeyLimit) return false;
+  if (length === 0 || length > xattrKeyBytesMax) return false;
   const first = bytes[start] as number;
   if (first === 0x5f ? length === 1 : isControlOrPunctuation(first)) return false;
   for (let at = start; at < end; at++) {
@@ -96,7 +96,7 @@ function splice(section: Buffer, start: number, end: number, pair: Buffer): Buff
   return spliced;
 }
 
-/** Bytes that the `_` pairs of a value's section take, without the u32 in front. */
+/** Bytes that the system xattrs of a value take, without the u32 in front. */
 export function systemXattrBytes(bytes: Uint8Array, start: number, end: number): number {
   let total = 0;
   walk.begin(bytes, start, end);
@@ -104,7 +104,7 @@ export function systemXattrBytes(bytes: Uint8Array, start: number, end: number):
   return total;
 }
 
-/** A section of the `_` pairs alone, which a tombstone keeps. Empty when there are none. */
+/** A section of the system xattrs alone, which a tombstone keeps. Empty when there are none. */
 export function systemXattrs(bytes: Buffer, start: number, end: number): Buffer {
   const total = systemXattrBytes(bytes, start, end);
   if (total === 0) return noSection;

@@ -6,13 +6,10 @@ import { bodyStart } from '#wire/xattr-section.ts';
 import { CutBits, type CutItem } from '../data/cut.ts';
 import type { MutationRequest } from '../data/documents.ts';
 import { Bit, Word } from '../memory/layout.ts';
-import { systemXattrBytes, systemXattrs } from '../value/xattrs.ts';
+import { valueBytesMax } from '../value/validate-value.ts';
+import { bodyBytesMax, systemXattrBytes, systemXattrs, xattrBytesMax } from '../value/xattrs.ts';
 import type { Draft, Items } from './items.ts';
 
-const mebibyte = 1024 * 1024;
-export const maxBodyBytes = 20 * mebibyte;
-export const maxSystemXattrBytes = mebibyte;
-const inflateLimit = maxBodyBytes + maxSystemXattrBytes;
 const empty = Buffer.alloc(0);
 
 /** Takes key and value of the request; the caller sets the rest. */
@@ -104,7 +101,7 @@ export function draftStoredTombstone(draft: Draft, key: Buffer, nowSeconds: numb
   draft.bits = Bit.deleted;
 }
 
-/** Fills the draft with a tombstone of the stored item: only its system xattrs stay. */
+/** Replaces the draft's value by the system xattrs of the stored item, which its tombstone keeps. */
 export function keepSystemXattrs(draft: Draft, items: Items, address: number): void {
   const datatype = items.datatype(address);
   draft.datatype = Datatype.raw;
@@ -118,7 +115,7 @@ export function keepSystemXattrs(draft: Draft, items: Items, address: number): v
   draft.datatype = Datatype.xattr;
 }
 
-/** Fills the draft with the stored version itself. */
+/** Fills the draft, except the key, with the stored version itself. */
 export function keepAll(draft: Draft, items: Items, address: number): void {
   draft.value = items.page(address);
   draft.valueStart = items.valueStart(address);
@@ -132,14 +129,14 @@ export function keepAll(draft: Draft, items: Items, address: number): void {
 export function checkSize(draft: Draft): Status {
   const headBytes = draft.headEnd - draft.headStart;
   const bytes = headBytes + draft.valueEnd - draft.valueStart;
-  if (bytes <= maxSystemXattrBytes) return Status.success;
+  if (bytes <= xattrBytesMax) return Status.success;
   const isPlain = (draft.datatype & (Datatype.xattr | Datatype.snappy)) === Datatype.xattr;
-  if (!isPlain) return bytes > maxBodyBytes ? Status.tooBig : Status.success;
+  if (!isPlain) return bytes > bodyBytesMax ? Status.tooBig : Status.success;
   const system =
     headBytes > 0
       ? systemXattrBytes(draft.head, draft.headStart, draft.headEnd)
       : systemXattrBytes(draft.value, draft.valueStart, draft.valueEnd);
-  return system > maxSystemXattrBytes || bytes - system > maxBodyBytes ? Status.tooBig : Status.success;
+  return system > xattrBytesMax || bytes - system > bodyBytesMax ? Status.tooBig : Status.success;
 }
 
 function setValue(draft: Draft, value: Buffer): void {
@@ -150,4 +147,4 @@ function setValue(draft: Draft, value: Buffer): void {
 
 /** Values were checked when they were stored; a malformed one counts as empty. */
 const inflate = (bytes: Buffer, start: number, end: number): Buffer =>
-  snappyInflate(bytes, start, end, inflateLimit) ?? empty;
+  snappyInflate(bytes, start, end, valueBytesMax) ?? empty;
