@@ -32,7 +32,7 @@ test('starts nothing outside the period, and cancels a running compaction if con
     compactNow(when({ period: { ...night, ...changes } }), files(900), { hour, minute });
   assert.deepEqual(
     [at(22, 29), at(22, 30), at(0, 0), at(5, 59), at(6, 0)],
-    [...['stop', 'compact', 'compact', 'compact', 'stop']],
+    ['stop', 'compact', 'compact', 'compact', 'stop'],
   );
   assert.equal(at(12, 0, { abortOutside: false }), 'wait');
   const day = { fromHour: 9, fromMinute: 0, toHour: 17, toMinute: 0 };

@@ -25,14 +25,17 @@ export const withoutListener = (network: NodeNetwork, removed: NodeListener): No
   listeners: network.listeners.filter((one) => !sameListener(one, removed)),
 });
 
-/** The network without listeners of address families that the node was not started on; the same object if nothing changes. */
+/**
+ * The network on the address families that the node was started on: another family, and listeners of another one, are replaced.
+ * Returns the same object if nothing changes.
+ */
 export function limitedToFamilies(network: NodeNetwork, families: readonly Family[]): NodeNetwork {
   const isAvailable = ({ afamily }: { afamily: Family }) => families.includes(afamily);
-  const canKeepOnly = !network.afamilyOnly || families.length === 1;
-  if (canKeepOnly && isAvailable(network) && network.listeners.every(isAvailable)) return network;
+  const mayKeepOnly = !network.afamilyOnly || families.length === 1;
+  if (mayKeepOnly && isAvailable(network) && network.listeners.every(isAvailable)) return network;
   const afamily = isAvailable(network) ? network.afamily : (families[0] as Family);
-  const start = { ...network, afamily, afamilyOnly: network.afamilyOnly && families.length === 1 };
+  const initial = { ...network, afamily, afamilyOnly: network.afamilyOnly && families.length === 1 };
   return network.listeners
     .map((one) => (isAvailable(one) ? one : { ...one, afamily }))
-    .reduce(withListener, { ...start, listeners: [] });
+    .reduce(withListener, { ...initial, listeners: [] });
 }

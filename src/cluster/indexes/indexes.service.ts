@@ -1,5 +1,5 @@
-// Definitions of indexes. Those of a bucket are in one key, so that one compare-and-set checks names and limits and changes them. The
-// index service follows; deletion of a collection or bucket deletes its indexes.
+// Definitions of indexes. Those of a bucket are in one key, so that one compare-and-set checks names and limits and changes them. Each
+// change is sent to the index service; deletion of a collection or bucket deletes its indexes.
 import type {
   CreateOutcome,
   IndexChange,
@@ -58,12 +58,12 @@ export class IndexesService implements IndexDefinitions {
   /** Resolves when the definitions are read; `follow` starts to send them to the index service. */
   async start(): Promise<void> {
     const { store } = this.#deps;
-    this.#watches.push(await store.watch(indexesPrefix, (key, entry) => this.#take(key, entry)));
+    this.#watches.push(await store.watch(indexesPrefix, (key, entry) => this.#readEntry(key, entry)));
   }
 
   follow(): void {
-    this.#watches.push(this.#deps.view.onChange(() => this.#follow()));
-    this.#follow();
+    this.#watches.push(this.#deps.view.onChange(() => this.#applyAll()));
+    this.#applyAll();
   }
 
   /** Resolves when the clean-up no longer uses the store. */
@@ -147,8 +147,8 @@ export class IndexesService implements IndexDefinitions {
     if (name.length === 0 || Buffer.byteLength(name) > indexNameMax)
       return `Fails to create index: a name has 1 to ${indexNameMax} bytes`;
     const isSpread = this.#deps.view.cluster.nodes.length > 1;
-    if (replicas > 0) return isSpread ? onEveryNode('num_replica') : tooFewNodes(replicas);
-    if (namesNodes === true && isSpread) return onEveryNode('nodes');
+    if (replicas > 0) return isSpread ? unsupportedOption('num_replica') : tooFewNodes(replicas);
+    if (namesNodes === true && isSpread) return unsupportedOption('nodes');
     const scopeRefusal = this.#scopeLimitRefusal(keyspace);
     if (scopeRefusal !== null) return scopeRefusal;
     const isFull = this.all().length >= indexCountMax;
@@ -181,7 +181,7 @@ export class IndexesService implements IndexDefinitions {
     this.#changed();
   }
 
-  #take(key: string, entry: Entry | null): void {
+  #readEntry(key: string, entry: Entry | null): void {
     const uuid = key.slice(indexesPrefix.length);
     if (entry === null) this.#states.delete(uuid);
     else this.#states.set(uuid, entry.value as IndexesState);
@@ -189,11 +189,12 @@ export class IndexesService implements IndexDefinitions {
   }
 
   #changed(): void {
-    if (this.#watches.length > 1) this.#follow();
+    if (this.#watches.length > 1) this.#applyAll();
     for (const listener of [...this.#listeners]) listener();
   }
 
-  #follow(): void {
+  /** Sends the definitions to the index service, and removes those without a keyspace. */
+  #applyAll(): void {
     const { view, indexAdmin } = this.#deps;
     indexAdmin.apply({
       indexes: keepsIndexes(view.self) ? this.all() : [],
@@ -249,7 +250,7 @@ const hasCollection = (manifest: ManifestState | undefined, collectionId: number
 const tooFewNodes = (replicas: number): string =>
   `Fails to create index.  There are not enough indexer nodes to create index with replica count of ${replicas}.`;
 
-const onEveryNode = (option: string): string =>
+const unsupportedOption = (option: string): string =>
   `Fails to create index: leave out ${option}, because every node with the index service has each index`;
 
 const named = ({ byId }: IndexesState, keyspace: IndexKeyspace, name: string): StoredIndex | undefined =>

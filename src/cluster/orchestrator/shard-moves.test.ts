@@ -30,10 +30,10 @@ function checkStep(before: BucketMap, after: BucketMap): void {
   });
 }
 
-const goals = (map: BucketMap): (string | undefined)[][] =>
+const chainsById = (map: BucketMap): (string | undefined)[][] =>
   map.shards.map(({ chain }) => chain.map((node) => map.nodes[node]));
 
-function runToRest(
+function runToEnd(
   start: BucketMap,
   random: Random,
   movesPerNode: number,
@@ -43,20 +43,19 @@ function runToRest(
     if (isComplete(map)) return { map: endMoves(map), rounds };
     const next = advance(map, movesPerNode);
     if (next) checkStep(map, next);
-    const limit = movesPerNode;
-    checkLimit(next ?? map, limit);
+    checkLimit(next ?? map, movesPerNode);
     map = reacted(next ?? map, random, 40);
   }
-  return assert.fail('the moves stand still');
+  return assert.fail('the moves do not complete');
 }
 
-function checkLimit({ nodes, shards }: BucketMap, limit: number): void {
+function checkLimit({ nodes, shards }: BucketMap, movesPerNode: number): void {
   for (const [node] of nodes.entries()) {
     const moving = shards.filter(
       ({ chain, incoming = [], successor }) =>
         (incoming.length > 0 || successor !== undefined) && [...chain, ...incoming].includes(node),
     );
-    assert.ok(moving.length <= limit, `${moving.length} moves of node ${node}`);
+    assert.ok(moving.length <= movesPerNode, `${moving.length} moves of node ${node}`);
   }
 }
 
@@ -69,9 +68,9 @@ describe('moves of shards', () => {
       const to = clusters[random(clusters.length)] as string;
       const replicas = random(3);
       const target = planned(to, replicas, from);
-      const limit = 1 + random(8);
-      const { map } = runToRest(startMoves(from, target, 'plan'), random, limit);
-      assert.deepEqual(goals(map), goals(target), `${from.nodes} to ${to}, ${replicas} replicas`);
+      const movesPerNode = 1 + random(8);
+      const { map } = runToEnd(startMoves(from, target, 'plan'), random, movesPerNode);
+      assert.deepEqual(chainsById(map), chainsById(target), `${from.nodes} to ${to}, ${replicas} replicas`);
       assert.equal(map.forward, undefined);
       assert.ok(
         map.shards.every(({ incoming, successor }) => incoming === undefined && successor === undefined),
@@ -82,18 +81,18 @@ describe('moves of shards', () => {
     }
   });
 
-  it('end where the shards are when they are stopped, each with an active that serves', (t) => {
+  it('complete only what is under way when they are stopped, and leave every shard with an active that serves', (t) => {
     const random = aSeed(t);
     for (let round = 0; round < 12; round++) {
       let map = startMoves(stable(planned('a b', 1)), planned('b c', 1, stable(planned('a b', 1))), 'plan');
       for (let steps = random(20); steps > 0; steps--) map = reacted(advance(map, 8) ?? map, random, 40);
       const stopped = stopMoves(map);
-      const { map: end } = runToRest(stopped, random, 64);
+      const { map: end } = runToEnd(stopped, random, 64);
       assert.ok(
         end.shards.every(({ confirmed, stopped: at, epoch }) => confirmed !== undefined && at !== epoch),
       );
-      const moved = goals(end).filter((chain, shard) => chain.join() !== goals(map)[shard]?.join());
-      assert.ok(moved.length <= 8 * 3, `${moved.length} shards went on`);
+      const moved = chainsById(end).filter((chain, shard) => chain.join() !== chainsById(map)[shard]?.join());
+      assert.ok(moved.length <= 8 * 3, `${moved.length} shards moved on`);
     }
   });
 
@@ -101,13 +100,13 @@ describe('moves of shards', () => {
     const from = stable(planned('a', 0));
     let map = startMoves(from, planned('b', 0, from), 'plan');
     for (let steps = 0; steps < 2; steps++) map = reacted(advance(map, 1) ?? map, () => 0, 100);
-    const handedOver = map.shards.findIndex(({ stopped, epoch }) => stopped === epoch);
-    assert.notEqual(handedOver, -1);
-    const { map: end } = runToRest(stopMoves(map), () => 0, 1);
-    goals(end).forEach((chain, shard) => {
-      assert.deepEqual(chain, [shard === handedOver ? 'b' : 'a']);
+    const promoted = map.shards.findIndex(({ stopped, epoch }) => stopped === epoch);
+    assert.notEqual(promoted, -1);
+    const { map: end } = runToEnd(stopMoves(map), () => 0, 1);
+    chainsById(end).forEach((chain, shard) => {
+      assert.deepEqual(chain, [shard === promoted ? 'b' : 'a']);
     });
-    assert.equal(end.shards[handedOver]?.epoch, 2, 'moved once');
+    assert.equal(end.shards[promoted]?.epoch, 2, 'moved once');
   });
 
   it('report what is done, in all and by node', () => {
@@ -117,7 +116,7 @@ describe('moves of shards', () => {
       all: { done: 32, total: 64 },
       byNode: { a: { done: 32, total: 64 }, b: { done: 0, total: 32 } },
     });
-    const { map: end } = runToRest(map, () => 0, 4);
+    const { map: end } = runToEnd(map, () => 0, 4);
     assert.deepEqual(progressOf(end).byNode, { a: { done: 32, total: 32 }, b: { done: 32, total: 32 } });
   });
 

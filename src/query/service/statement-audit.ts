@@ -32,7 +32,7 @@ export function auditStatement(
   }
 }
 
-/** `name`, or `admin:name`. */
+/** Parses `name` of a local user, or `domain:name`. */
 function userOf(text: string): StatementUser {
   const [, domain = 'local', name = ''] = /^(?:(admin|external):)?(.*)$/s.exec(text) ?? [];
   return { name, domain };
