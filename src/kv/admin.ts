@@ -237,7 +237,7 @@ export interface KvPorts {
 
 /** What a compaction purges, and who started it. */
 export interface CompactionRequest {
-  /** Tombstones deleted before this time (seconds since 1970) are purged; 0 keeps all. */
+  /** Tombstones deleted before this time (seconds since 1970) are purged; 0 keeps all, `all` purges all. */
   purgeBeforeSeconds: number | 'all';
   /** Identifies the compaction in reports and for `cancelCompaction`. */
   origin: string;

@@ -73,10 +73,9 @@ export interface CommandSpec {
 /** Default limit of values that are not documents. */
 const defaultValueBytesMax = 64 * 1024;
 
-const keyRules = { none: 0, document: 1, text: 2, optional: 3 } as const;
+export const keyRules = { none: 0, document: 1, text: 2, optional: 3 } as const;
 const valueRules = { none: 0, required: 1, optional: 2 } as const;
 const casRules = { none: 0, optional: 1, required: 2 } as const;
-export const KeyRule = keyRules;
 
 /**
  * A declared command; the layout is compiled to numbers. All commands have the same object shape, so that property access
@@ -148,11 +147,11 @@ export function layoutProblem(command: Command, frame: Frame): string | null {
   const extrasBytes = frame.keyStart - frame.extrasStart;
   const keyBytes = frame.valueStart - frame.keyStart;
   const valueBytes = frame.end - frame.valueStart;
-  const isKnown =
+  const isSizeAllowed =
     extrasBytes > 31
       ? command.request.extras?.includes(extrasBytes)
       : (command.extrasMask & (1 << extrasBytes)) !== 0;
-  if (!isKnown) {
+  if (!isSizeAllowed) {
     return command.extrasMask === 1
       ? 'Request must not include extras'
       : 'Request has extras of a wrong size';

@@ -146,7 +146,7 @@ export class Bucket {
 
   /**
    * Removes vbuckets that are copies, or that this node has no longer, from memory and from disk.
-   * @throws Error when the disk does not take it: call it again.
+   * @throws Error when the files cannot be written: call it again.
    */
   async drop(rows: readonly number[]): Promise<void> {
     const { files, parts } = this;
@@ -155,11 +155,6 @@ export class Bucket {
     };
     await dropVbuckets(rows, { parts, files, disk: this.options.storage?.disk, resume });
     await this.writeStates(rows);
-  }
-
-  /** Resolves when the states and epochs of these vbuckets are on disk. */
-  keepStates(rows: readonly number[]): Promise<void> {
-    return this.writeStates(rows);
   }
 
   get isOnDisk(): boolean {
@@ -244,8 +239,8 @@ export class Bucket {
     this.parts.events.whenRecorded(() => this.parts.background.sweepAgain());
   }
 
-  /** Writes the state of vbuckets whose documents are served. */
-  private async writeStates(rows: readonly number[]): Promise<void> {
+  /** Resolves when the states and epochs of these vbuckets are on disk. */
+  async writeStates(rows: readonly number[]): Promise<void> {
     const { flusher } = this.parts;
     await flusher?.pause();
     await flusher?.writeStates(rows);

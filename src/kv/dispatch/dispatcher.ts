@@ -1,7 +1,7 @@
 // The only path from a frame to a command: finds the command, checks layout, session, collection and privileges, runs the
 // command, then writes, holds or drops its reply.
 import { commandTable } from '#wire/commands/index.ts';
-import { type Command, KeyRule, layoutProblem, type PrivilegeName } from '#wire/define-command.ts';
+import { type Command, keyRules, layoutProblem, type PrivilegeName } from '#wire/define-command.ts';
 import { Feature } from '#wire/features.ts';
 import { emptyFrame, type Frame, frameBytesMax, Magic, readFrame } from '#wire/frame.ts';
 import { clearFraming, readFraming } from '#wire/framing.ts';
@@ -237,7 +237,7 @@ function checkBucket(request: Request, entry: Entry): Status {
   if (bucket.documents) request.documents = bucket.documents;
   else if (!entry.command.duringWarmup)
     return request.refuse(Status.temporaryFailure, 'The bucket is warming up');
-  if (entry.command.keyRule !== KeyRule.document) {
+  if (entry.command.keyRule !== keyRules.document) {
     request.privileges = entry.anywhere ? access.anywhere : access.bucketWide;
     return checkPrivileges(request, entry);
   }

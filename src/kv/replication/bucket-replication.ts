@@ -237,7 +237,7 @@ export class BucketReplication {
     const confirmed = changes.filter(({ kind }) => kind === 'confirm');
     for (const { epoch, shard } of confirmed) this.raiseEpoch(shard, epoch, self.node);
     // This epoch is on disk before the map has it, so that no lower one is answered after a restart.
-    if (confirmed.length > 0) await bucket.keepStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
+    if (confirmed.length > 0) await bucket.writeStates(confirmed.flatMap(({ shard }) => this.rowsOf(shard)));
     const outcome = this.isClosed ? null : await change({ bucketUuid: uuid, changes });
     if (outcome === null || this.isClosed) return;
     if (outcome.kind === 'unknown' && !this.isMapUnknown)

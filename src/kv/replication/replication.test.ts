@@ -109,7 +109,7 @@ test('an active that hears of a higher epoch answers unconfirmed majority writes
   cluster.links.cut('a', 'b');
   assert.equal(a.store('k', 0, majority), Status.success);
   const token = a.result.pending;
-  await cluster.map.name(0, 'b');
+  await cluster.map.nameActive(0, 'b');
   await cluster.clock.run(100);
   assert.equal(a.resolved.get(token), Status.syncWriteAmbiguous);
   for (const node of nodes) node.crash();
@@ -128,7 +128,7 @@ test('a node promoted in place of a dead active serves what the in-sync set ackn
   assert.equal(a.resolved.get(token), Status.success);
   const before = a.read('k', 0);
   a.crash();
-  await map.name(0, 'b');
+  await map.nameActive(0, 'b');
   await clock.run(5_000);
   assert.equal(b.bucket.documents.isActive(0), false, 'the promise to the old active holds');
   await clock.run(9_000);
@@ -178,7 +178,7 @@ for (const promiseMs of [10_000, 4_000])
       links.cut(other, 'a');
     }
     await clock.run(1_000);
-    await map.name(0, 'b');
+    await map.nameActive(0, 'b');
     // As a failover does: two nodes are left, of which neither needs promises.
     for (const node of nodes) if (node !== a) node.followMembers(['b', 'c']);
     let servedByA = 0;
@@ -220,7 +220,7 @@ test('a copy with writes that a failover took back leaves the set, is rebuilt, a
   assert.equal(b.read('lost', 0), Status.keyNotFound);
   a.crash();
   links.heal();
-  await map.name(0, 'b');
+  await map.nameActive(0, 'b');
   // The old active may serve until then.
   await clock.run(9_000);
   let wasEmpty = false;
