@@ -13,7 +13,7 @@ import { Tier } from '#metrics/store/tier.ts';
 import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
 import { type GivenSeries, Prometheus } from '../test/support/prometheus.ts';
-import { ownTraffic } from './support/own-traffic.ts';
+import { busyNodeSamples } from './support/busy-node-samples.ts';
 
 const stepMs = 10_000;
 const startMs = 1_700_006_400_000;
@@ -23,7 +23,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'divan-bench-metrics-'));
   try {
     await measure(folder, smoke);
-    if (!smoke) await measureOwnTraffic(folder);
+    if (!smoke) await measureBusyNode(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -74,13 +74,13 @@ function blocksOf(folder: string): { blocks: number; bytes: number } {
 }
 
 /** Writes one block of a node's own metrics under load. */
-async function measureOwnTraffic(folder: string): Promise<void> {
+async function measureBusyNode(folder: string): Promise<void> {
   const clock = new ManualClock(startMs);
   const files = new FolderStoreFiles(join(folder, 'own'));
   const tier = new Tier({ files, clock, log: silentLog, bounds: fineBounds });
   await tier.open();
   let [step, inBlock, operations] = [0, 0, 0];
-  for await (const samples of ownTraffic(join(folder, 'data'), stepsPerBlock + 1)) {
+  for await (const samples of busyNodeSamples(join(folder, 'data'), stepsPerBlock + 1)) {
     if (step < stepsPerBlock) inBlock += samples.length;
     operations = samples.reduce((sum, { name, value }) => (name === 'kv_ops' ? sum + value : sum), 0);
     tier.append(startMs + step * stepMs, samples);
@@ -91,7 +91,7 @@ async function measureOwnTraffic(folder: string): Promise<void> {
   const series = Math.round(inBlock / stepsPerBlock);
   const between = Math.round(operations / stepsPerBlock);
   console.log(
-    `own traffic: ${(bytes / inBlock).toFixed(2)} bytes a sample, ${series} series with ${between} operations in between, ${blocks} block`,
+    `busy node: ${(bytes / inBlock).toFixed(2)} bytes a sample, ${series} series with ${between} operations in between, ${blocks} block`,
   );
   await tier.close();
 }

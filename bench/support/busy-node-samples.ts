@@ -18,7 +18,7 @@ const generator = fileURLToPath(new URL('./kv-load.ts', import.meta.url));
 const pauseMs = 40;
 
 /** Yields the samples of each step. */
-export async function* ownTraffic(folder: string, steps: number): AsyncGenerator<FlatSample[]> {
+export async function* busyNodeSamples(folder: string, steps: number): AsyncGenerator<FlatSample[]> {
   const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
   const ports = { port: 0, tlsPort: 0 };
   const { port } = await admin.start({

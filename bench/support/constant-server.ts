@@ -7,9 +7,9 @@ app.get<{ Querystring: { bytes: string } }>('/constant', (request, reply) => {
 });
 process.stdout.write(`${await app.listen({ host: '127.0.0.1', port: 0 })}\n`);
 
-const made = new Map<number, string>();
+const bodies = new Map<number, string>();
 function constant(bytes: number): string {
-  const known = made.get(bytes) ?? JSON.stringify('x'.repeat(bytes - 2));
-  made.set(bytes, known);
-  return known;
+  const body = bodies.get(bytes) ?? JSON.stringify('x'.repeat(bytes - 2));
+  bodies.set(bytes, body);
+  return body;
 }

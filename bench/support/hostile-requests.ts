@@ -32,7 +32,7 @@ const set = (name: string, value: Buffer, datatype = 0): RequestParts => ({
   value,
   datatype,
 });
-const many = (count: number, request: RequestParts): RequestParts[] => new Array(count).fill(request);
+const repeated = (count: number, request: RequestParts): RequestParts[] => new Array(count).fill(request);
 
 const lookupSpec = (opcode: number, path: string): Buffer =>
   Buffer.concat([Buffer.from([opcode, 0, path.length >> 8, path.length & 0xff]), Buffer.from(path)]);
@@ -49,13 +49,13 @@ const succeeds = ({ opcode, status }: Reply): void => {
   if (status !== 0) throw new Error(`0x${opcode.toString(16)} answered 0x${status.toString(16)}`);
 };
 
-/** Open scans have a limit of memory. */
-const isBusy = 0x85;
+/** A scan is refused with it while the memory of open scans is at its limit. */
+const busyStatus = 0x85;
 const succeedsOrIsBusy = (reply: Reply): void => {
-  if (reply.status !== isBusy) succeeds(reply);
+  if (reply.status !== busyStatus) succeeds(reply);
 };
 
-const keysInOne = 200_000;
+const keysOfOneVbucket = 200_000;
 
 export async function prepare(client: KvConnection): Promise<void> {
   for (const request of [set('small', Buffer.from('1')), set('large', large), set('people', people)])
@@ -66,7 +66,7 @@ export async function prepare(client: KvConnection): Promise<void> {
   }
   succeeds(await client.ask(set('packed', packed, 0x02)));
   const batch = 1000;
-  for (let from = 0; from < keysInOne; from += batch) {
+  for (let from = 0; from < keysOfOneVbucket; from += batch) {
     client.send(
       ...Array.from({ length: batch }, (_, at) => ({ ...set(`key ${from + at}`, Buffer.from('1')), vb: 7 })),
     );
@@ -108,13 +108,13 @@ export const attacks: readonly Attack[] = [
   {
     name: '16 counts of the root of 20 MB',
     rounds: 1,
-    requests: () => many(1, lookups('large', new Array(16).fill(lookupSpec(0xd2, '')))),
+    requests: () => repeated(1, lookups('large', new Array(16).fill(lookupSpec(0xd2, '')))),
     check: succeeds,
   },
   {
     name: '16 late paths in 3 MB',
     rounds: 8,
-    requests: () => many(1, lookups('people', indices)),
+    requests: () => repeated(1, lookups('people', indices)),
     check: succeeds,
   },
   {
@@ -136,7 +136,7 @@ export const attacks: readonly Attack[] = [
     check: succeeds,
   },
   {
-    name: 'SET of 1 MB compressed to 20 MB',
+    name: 'SET of 20 MB, compressed to 1 MB',
     rounds: 2,
     requests: (connection) => [set(`own${connection}`, packed, 0x02)],
     check: succeeds,
@@ -144,13 +144,13 @@ export const attacks: readonly Attack[] = [
   {
     name: 'SET of 500 kB, pipelined',
     rounds: 2,
-    requests: (connection) => many(8, set(`half${connection}`, zeros(500 * 1024))),
+    requests: (connection) => repeated(8, set(`half${connection}`, zeros(500 * 1024))),
     check: succeeds,
   },
   {
     name: 'SET of 60 kB of JSON, pipelined',
     rounds: 2,
-    requests: (connection) => many(200, set(`bit${connection}`, zeros(60 * 1024))),
+    requests: (connection) => repeated(200, set(`bit${connection}`, zeros(60 * 1024))),
     check: succeeds,
   },
   {
@@ -162,26 +162,26 @@ export const attacks: readonly Attack[] = [
   {
     name: 'GET of 20 MB',
     rounds: 4,
-    requests: () => many(1, { opcode: 0x00, key: key('large') }),
+    requests: () => repeated(1, { opcode: 0x00, key: key('large') }),
     check: succeeds,
   },
   {
-    name: 'GET of 20 MB stored from a compressed one',
+    name: 'GET of 20 MB that were stored compressed',
     rounds: 4,
-    requests: () => many(1, { opcode: 0x00, key: key('packed') }),
+    requests: () => repeated(1, { opcode: 0x00, key: key('packed') }),
     check: succeeds,
   },
   {
     name: 'GET of 20 MB, pipelined by 8',
     rounds: 1,
-    requests: () => many(8, { opcode: 0x00, key: key('large') }),
+    requests: () => repeated(8, { opcode: 0x00, key: key('large') }),
     check: succeeds,
   },
   {
     name: 'GET_AND_TOUCH of 20 MB',
     rounds: 4,
     requests: (connection) =>
-      many(1, { opcode: 0x1d, key: key(`own${connection}`), extras: Buffer.alloc(4) }),
+      repeated(1, { opcode: 0x1d, key: key(`own${connection}`), extras: Buffer.alloc(4) }),
     check: succeeds,
   },
   {
@@ -219,7 +219,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'a manifest of 1,200 collections',
     rounds: 4,
-    requests: () => many(20, { opcode: 0xba }),
+    requests: () => repeated(20, { opcode: 0xba }),
     check: succeeds,
   },
   {
@@ -251,28 +251,32 @@ export const attacks: readonly Attack[] = [
   {
     name: 'GET_ALL_VB_SEQNOS, pipelined',
     rounds: 4,
-    requests: () => many(100, { opcode: 0x48 }),
+    requests: () => repeated(100, { opcode: 0x48 }),
     check: succeeds,
   },
   {
     name: 'INCR of a compressed value',
     rounds: 4,
-    requests: () => many(20, { opcode: 0x05, key: key('packed'), extras: Buffer.alloc(20) }),
+    requests: () => repeated(20, { opcode: 0x05, key: key('packed'), extras: Buffer.alloc(20) }),
   },
   {
     name: 'GET, pipelined by 10,000',
     rounds: 4,
-    requests: () => many(10_000, { opcode: 0x00, key: key('small') }),
+    requests: () => repeated(10_000, { opcode: 0x00, key: key('small') }),
     check: succeeds,
   },
   {
     name: 'OBSERVE of 4,096 keys',
     rounds: 4,
-    requests: () => many(8, { opcode: 0x92, value: observed }),
+    requests: () => repeated(8, { opcode: 0x92, value: observed }),
     check: succeeds,
   },
-  { name: 'all keys of 200,000', rounds: 2, requests: () => many(2, { opcode: 0xb8, vb: 7, key: key('k') }) },
-  { name: 'random keys', rounds: 2, requests: () => many(4, { opcode: 0xb6 }) },
+  {
+    name: 'all keys of 200,000',
+    rounds: 2,
+    requests: () => repeated(2, { opcode: 0xb8, vb: 7, key: key('k') }),
+  },
+  { name: 'random keys', rounds: 2, requests: () => repeated(4, { opcode: 0xb6 }) },
   {
     name: 'a scan over 200,000 keys',
     rounds: 2,
@@ -293,7 +297,7 @@ export const attacks: readonly Attack[] = [
   {
     name: 'all seqnos of a collection',
     rounds: 4,
-    requests: () => many(50, { opcode: 0x48, extras: Buffer.alloc(8) }),
+    requests: () => repeated(50, { opcode: 0x48, extras: Buffer.alloc(8) }),
     check: succeeds,
   },
   {

@@ -1,5 +1,5 @@
-// The table-driven test of settings. For every parameter: each edge is written, read back, and read back again after a
-// restart; one past each edge, wrong types and a missing value are refused with the very key and text, or read as the
+// The table-driven test of settings. For every parameter: each limit is written, read back, and read back again after a
+// restart; one past each limit, wrong types and a missing value are refused with the expected key and text, or read as the
 // default, and change nothing. Run a table against the manager (fast, each value with a restart on the real store's file):
 //
 //   await using target = await managerTarget();
@@ -25,11 +25,11 @@ type Fields = Record<string, string>;
 
 export interface Parameter {
   readonly name: string;
-  /** What is sent and what then reads back: both edges and what lies between that matters. */
+  /** Accepted values, each with the value that is read afterwards: both limits, and values between them that are special. */
   readonly good?: readonly (readonly [sent: string, reads: unknown])[];
-  /** What is sent, the text of its refusal, and the key if it is not the parameter's name. */
+  /** Refused values, each with the text of the refusal, and its key if that is not the parameter's name. */
   readonly bad?: readonly (readonly [sent: string, text: string, key?: string])[];
-  /** A request without this parameter: what reads back, or why it is refused. */
+  /** A request without this parameter: the value that is read afterwards, or the refusal. */
   readonly missing: { readonly reads: unknown } | { readonly text: string; readonly key?: string };
   /** Reads the value from the answer; default: under the parameter's name (`a[b]` is `a.b`). */
   readonly find?: (answer: never) => unknown;

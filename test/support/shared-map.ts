@@ -31,7 +31,7 @@ export class SharedMap {
   }
 
   /** As the orchestrator names another active: the in-sync set stays as it is. */
-  async name(shard: number, node: string): Promise<void> {
+  async nameActive(shard: number, node: string): Promise<void> {
     await update(this.store, key, this.#first, (map) => {
       const shards = map.shards.map((placement, index) => {
         if (index !== shard) return placement;
