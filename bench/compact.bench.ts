@@ -95,9 +95,21 @@ class Source {
       this.writer.item(this.item);
     }
     this.writer.finish({
-      ...{ vb, startSeqno, endSeqno: this.seqno, maxCasHi: 1, maxCasLo: 1, failover },
-      ...{ maxDeletedRev: 0, purgeSeqno: 0, manifestUid: 0, items: count, deleted: 0 },
-      ...{ snapStart: this.seqno, snapEnd: this.seqno, epoch: 1, copy: 0 },
+      vb,
+      startSeqno,
+      endSeqno: this.seqno,
+      maxCasHi: 1,
+      maxCasLo: 1,
+      failover,
+      maxDeletedRev: 0,
+      purgeSeqno: 0,
+      manifestUid: 0,
+      items: count,
+      deleted: 0,
+      snapStart: this.seqno,
+      snapEnd: this.seqno,
+      epoch: 1,
+      copy: 0,
     });
   }
 }

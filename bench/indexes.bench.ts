@@ -97,12 +97,14 @@ async function write(client: BucketClient, count: number, add: number): Promise<
 function document(at: number, add: number): StoreRequest {
   const n = (at * 7919 + add) % 1_000_003;
   const body = {
-    ...{ type: 'hotel', name: `Hotel ${at}`, n, city: `City ${n % 5_000}`, description: 'x'.repeat(700) },
-    ...{
-      tags: [n % 17, n % 31, n % 1_000],
-      address: { street: `Street ${at}`, zip: String(at) },
-      free: at % 2 === 0,
-    },
+    type: 'hotel',
+    name: `Hotel ${at}`,
+    n,
+    city: `City ${n % 5_000}`,
+    description: 'x'.repeat(700),
+    tags: [n % 17, n % 31, n % 1_000],
+    address: { street: `Street ${at}`, zip: String(at) },
+    free: at % 2 === 0,
   };
   return { kind: 'set', key: `hotel_${at}`, value: Buffer.from(JSON.stringify(body)), cas: 0n, expiry: 0 };
 }

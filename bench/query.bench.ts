@@ -99,7 +99,8 @@ async function scans(sides: Sides, client: QueryClient, peer: pg.Client | null, 
     (round) =>
       client.run({
         statement: `SELECT d.name, d.city FROM ${whole} d WHERE d.n BETWEEN $a AND $b AND d.free = true`,
-        ...{ $a: low(round), $b: low(round) + span },
+        $a: low(round),
+        $b: low(round) + span,
       }),
     (round) =>
       peer?.query(

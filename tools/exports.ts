@@ -140,7 +140,9 @@ function exportsOf(file: string, text: string): Export[] {
   if (!file.startsWith('src/') || file.endsWith('.test.ts')) return [];
   const area = file.split('/')[1] as string;
   return [...text.matchAll(declaration)].map(([, kind, name]) => ({
-    ...{ file, area, name: name as string },
+    file,
+    area,
+    name: name as string,
     isType: kind === 'interface' || kind === 'type',
   }));
 }

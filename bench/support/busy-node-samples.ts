@@ -22,7 +22,10 @@ export async function* busyNodeSamples(folder: string, steps: number): AsyncGene
   const admin = new WorkerKvAdmin({ log: silentLog, onLost: () => {} });
   const ports = { port: 0, tlsPort: 0 };
   const { port } = await admin.start({
-    ...{ dataDir: folder, host: '127.0.0.1', version: 'bench', logLevel: 'silent' },
+    dataDir: folder,
+    host: '127.0.0.1',
+    version: 'bench',
+    logLevel: 'silent',
     ...ports,
   });
   await admin.apply(aDesired({ buckets: [aBucket('b', { type: 'native' })] }));
@@ -40,13 +43,12 @@ export async function* busyNodeSamples(folder: string, steps: number): AsyncGene
         ...kvMetrics(await admin.report(), () => about),
         ...machineMetrics(await machine.figures()),
         ...processMetrics({
-          ...{ userSeconds: userCPUTime / 1e6, systemSeconds: systemCPUTime / 1e6 },
-          ...{
-            minorFaults: minorPageFault,
-            majorFaults: majorPageFault,
-            residentBytes: process.memoryUsage.rss(),
-            startedSeconds: 1_700_000_000,
-          },
+          userSeconds: userCPUTime / 1e6,
+          systemSeconds: systemCPUTime / 1e6,
+          minorFaults: minorPageFault,
+          majorFaults: majorPageFault,
+          residentBytes: process.memoryUsage.rss(),
+          startedSeconds: 1_700_000_000,
         }),
       ]),
     ];

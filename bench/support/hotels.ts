@@ -10,8 +10,14 @@ const defaultCollection = 0;
 export function hotel(at: number) {
   const n = (at * 7919) % 1_000_003;
   const body = {
-    ...{ type: 'hotel', kind: `kind ${n % 20}`, name: `Hotel ${at}`, n, city: `City ${n % 5_000}` },
-    ...{ description: 'x'.repeat(640), tags: [n % 17, n % 31, n % 1_000], free: at % 2 === 0 },
+    type: 'hotel',
+    kind: `kind ${n % 20}`,
+    name: `Hotel ${at}`,
+    n,
+    city: `City ${n % 5_000}`,
+    description: 'x'.repeat(640),
+    tags: [n % 17, n % 31, n % 1_000],
+    free: at % 2 === 0,
     address: { street: `Street ${at}`, zip: String(at) },
   };
   return { key: `hotel_${at}`, body };
@@ -41,16 +47,17 @@ export async function streamChanges(access: ReturnType<typeof accessOf>, count: 
   let left = count;
   const done = Promise.withResolvers<void>();
   const connection = await ChangeConnection.open({
-    ...{ ...access, bucket: 'b', name: 'bench', withXattrs: true },
+    ...access,
+    bucket: 'b',
+    name: 'bench',
+    withXattrs: true,
     handler: {
-      ...{
-        opened: nothing,
-        snapshot: nothing,
-        advanced: nothing,
-        event: nothing,
-        ended: nothing,
-        drained: nothing,
-      },
+      opened: nothing,
+      snapshot: nothing,
+      advanced: nothing,
+      event: nothing,
+      ended: nothing,
+      drained: nothing,
       change: () => {
         if (--left === 0) done.resolve();
       },

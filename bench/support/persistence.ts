@@ -23,7 +23,10 @@ export async function benchPersistence(folder: string, documents: number): Promi
     type: 'native',
     rules: { quotaBytes: 2 ** 32, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
     storage: { disk, files },
-    ...{ now, clock: realClock, random: realRandom, log: silentLog },
+    now,
+    clock: realClock,
+    random: realRandom,
+    log: silentLog,
   });
   now.set(realClock.wallMs(), realClock.monotonicMs());
   await bucket.start();

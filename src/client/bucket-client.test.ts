@@ -94,7 +94,9 @@ test('acknowledges durable writes once they are on disk', () =>
 test('writes and reads extended attributes with the body', () =>
   withClient(async (client) => {
     const attribute = (name: string, value: string) => ({
-      ...{ opcode: SubdocOpcode.dictUpsert, flags: PathFlag.xattr | PathFlag.mkdirP, path: name },
+      opcode: SubdocOpcode.dictUpsert,
+      flags: PathFlag.xattr | PathFlag.mkdirP,
+      path: name,
       value: Buffer.from(value),
     });
     const body = { opcode: SubdocOpcode.setDoc, flags: 0, path: '', value: Buffer.from('{"a":1}') };
@@ -146,7 +148,10 @@ test('scans a collection by vbucket, with keys only or with documents', () =>
       for (const [vb, seqno] of seqnos.entries()) {
         if (seqno === 0) continue;
         const scanner = new RangeScanner(client.connection, {
-          ...{ vb, collectionId: orders, keysOnly, withXattrs: false },
+          vb,
+          collectionId: orders,
+          keysOnly,
+          withXattrs: false,
         });
         for (let page = await scanner.next(); page !== null; page = await scanner.next()) {
           for (const { key, value, expiry, isJson } of page) {

@@ -22,7 +22,11 @@ const orders = 8;
 const everyVbucket = Array.from({ length: vbucketCount }, (_, vb) => vb);
 
 const storing = (key: string, text: string, rest: Partial<StoreRequest> = {}): StoreRequest => ({
-  ...{ kind: 'set', key, value: Buffer.from(text), cas: 0n, expiry: 0 },
+  kind: 'set',
+  key,
+  value: Buffer.from(text),
+  cas: 0n,
+  expiry: 0,
   ...rest,
 });
 

@@ -20,7 +20,11 @@ const orders = 8;
 const count = 500;
 const keys = Array.from({ length: count }, (_, n) => `key-${n}`);
 const writing = (key: string, text = `"${key}"`): StoreRequest => ({
-  ...{ kind: 'set', key, value: Buffer.from(text), cas: 0n, expiry: 0 },
+  kind: 'set',
+  key,
+  value: Buffer.from(text),
+  cas: 0n,
+  expiry: 0,
 });
 
 const clientOf = (nodes: DataNodes, routes = nodes.routes()): Promise<ClusterBucketClient> =>

@@ -33,9 +33,14 @@ export function forward(
 ): Promise<ForwardedResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ForwardedResponse>();
   const outgoing = http.request({
-    ...{ host: target.host, port: target.port, method, path, signal },
+    host: target.host,
+    port: target.port,
+    method,
+    path,
+    signal,
     ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
-    ...{ agent: false, timeout: idleTimeoutMs },
+    agent: false,
+    timeout: idleTimeoutMs,
     headers: { ...headers, 'content-length': body.length },
   });
   outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer in ${idleTimeoutMs} ms`)));

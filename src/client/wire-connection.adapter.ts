@@ -152,7 +152,9 @@ export class WireConnection implements RequestSender {
   private openPlain({ host, port, localAddress }: WireAddress): Socket {
     const buffer = Buffer.allocUnsafeSlow(receiveBytes);
     return connect({
-      ...{ host, port, noDelay: true },
+      host,
+      port,
+      noDelay: true,
       ...(localAddress !== undefined && { localAddress }),
       onread: {
         buffer,
@@ -168,8 +170,14 @@ export class WireConnection implements RequestSender {
   private openToNode({ host, port }: WireAddress, { id, tls }: NodeIdentification): Socket {
     const { authority, certificate, key } = tls;
     const socket = connectTls({
-      ...{ host, port, ca: authority, cert: certificate, key },
-      ...{ minVersion: 'TLSv1.3', rejectUnauthorized: true, ALPNProtocols: [nodeDataProtocol] },
+      host,
+      port,
+      ca: authority,
+      cert: certificate,
+      key,
+      minVersion: 'TLSv1.3',
+      rejectUnauthorized: true,
+      ALPNProtocols: [nodeDataProtocol],
       checkServerIdentity: (_, { subjectaltname }) =>
         nodeIdIn(subjectaltname) === id ? undefined : new Error(`the certificate does not name node ${id}`),
     });

@@ -93,11 +93,17 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const clusters = new ClustersService(options);
   const capacity = new Capacity(options);
   const lifecycle = new ClusterLifecycleService({
-    ...{ ...options, operations, nodes, capacity },
+    ...options,
+    operations,
+    nodes,
+    capacity,
     wake: () => worker.wake(),
   });
   const scaling = new ClusterScaleService({
-    ...{ ...options, operations, nodes, capacity },
+    ...options,
+    operations,
+    nodes,
+    capacity,
     wake: () => worker.wake(),
   });
   const unconfirmed = new UnconfirmedUserChanges(options);

@@ -20,7 +20,14 @@ interface Options {
 
 /** The ports of a node's entry before it listens. */
 export const unknownPorts: NodePorts = {
-  ...{ mgmt: 0, mgmtSSL: 0, kv: 0, kvSSL: 0, capi: 0, capiSSL: 0, distTCP: 0, distTLS: 0 },
+  mgmt: 0,
+  mgmtSSL: 0,
+  kv: 0,
+  kvSSL: 0,
+  capi: 0,
+  capiSSL: 0,
+  distTCP: 0,
+  distTLS: 0,
 };
 
 /** Writes only the keys that do not exist. */

@@ -18,12 +18,18 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
   const nodeCertificates = new NodeCertificates(options);
   const membership = options.membership ?? noMembership;
   const interNode = new InterNode({
-    ...{ ...options, view, certificates: nodeCertificates, net: options.net ?? noNet },
+    ...options,
+    view,
+    certificates: nodeCertificates,
+    net: options.net ?? noNet,
     isFounder: () => membership.isFounder,
   });
   const { peers } = interNode;
   const change = {
-    ...{ ...options, view, peers, founding: membership.founding },
+    ...options,
+    view,
+    peers,
+    founding: membership.founding,
     noteFor(founder: JoinNote['founder']): JoinNote | null {
       const credentials = nodeCertificates.own();
       if (credentials === null) return null;
@@ -36,15 +42,22 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
   const founderHandover = new FounderHandover({ ...change, change: founderChange, stopServing });
   peers.answer('ping', () => ({ wallMs: options.clock.wallMs() }));
   return {
-    ...{ nodeCertificates, interNode, founderChange, founderHandover, nodeTls: nodeTlsOf(nodeCertificates) },
+    nodeCertificates,
+    interNode,
+    founderChange,
+    founderHandover,
+    nodeTls: nodeTlsOf(nodeCertificates),
     abandonedJoins: new AbandonedJoins({
-      ...{ ...options, view },
+      ...options,
+      view,
       cluster: new ClusterStore(options.store, options.identity.nodeId),
     }),
     /** Answers requests of other nodes about this node; creates what describes all nodes to clients. */
     describedBy(parts: Omit<NodeSnapshotsDeps, 'nodeFigures'>) {
       const nodeFigures = new NodeFigures({
-        ...{ view, nodeId: options.identity.nodeId, clock: options.clock },
+        view,
+        nodeId: options.identity.nodeId,
+        clock: options.clock,
         ask: (nodeId, timeoutMs) => peers.ask(nodeId, 'figures', null, timeoutMs),
       });
       const snapshots = new NodeSnapshots({ ...parts, nodeFigures });

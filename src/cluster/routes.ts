@@ -112,7 +112,8 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   const { snapshots } = parts;
   const dataOfAllNodes = everyNode({ ...parts, nodeId: parts.identity.nodeId, peers: parts.interNode.peers });
   const buckets = new BucketsService({
-    ...{ ...parts, data: dataOfAllNodes },
+    ...parts,
+    data: dataOfAllNodes,
     store: new BucketsStore(parts.store),
     maps: new BucketMaps(parts.store, parts.identity.nodeId),
     disk: () => parts.system.disk(),
@@ -199,7 +200,10 @@ function setUpRoutes(parts: ClusterParts, provisioned: () => boolean): BoundRout
 
 function joiningServices(parts: ClusterParts, provisioned: () => boolean) {
   const common = {
-    ...{ ...parts, provisioned, call: parts.callRemote, compatibility: clusterCompatibility },
+    ...parts,
+    provisioned,
+    call: parts.callRemote,
+    compatibility: clusterCompatibility,
     membership: parts.membership ?? noMembership,
     net: parts.net ?? noNet,
   };

@@ -135,7 +135,9 @@ export const reply = {
   }),
   /** A value that is already encoded as JSON. */
   jsonText: (text: string): Reply => ({
-    ...{ kind: 'text', status: 200, text },
+    kind: 'text',
+    status: 200,
+    text,
     headers: { 'Content-Type': 'application/json' },
   }),
   stream: (source: (signal: AbortSignal) => AsyncIterable<unknown>): Reply => ({ kind: 'stream', source }),

@@ -28,7 +28,10 @@ const echo = (definition: Pick<RouteDefinition, 'method' | 'path' | 'bodyKind'>)
 
 const serve = (routes: Parameters<typeof createHttpServer>[0]['routes']) =>
   createHttpServer({
-    ...{ routes, authority, log: silentLog, clock: realClock },
+    routes,
+    authority,
+    log: silentLog,
+    clock: realClock,
     hooks: { clusterUuid: () => 'c1', bucketUuid: () => null },
   });
 

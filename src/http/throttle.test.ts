@@ -18,7 +18,10 @@ async function limited(wording: 'text' | 'json' = 'text') {
   const limits: { requests: number | null; memoryMib: number | null } = { requests: null, memoryMib: null };
   const memory = { bytes: 0 };
   const throttle = new Throttle({
-    ...{ limits: () => limits, memoryBytes: () => memory.bytes, random: realRandom, wording },
+    limits: () => limits,
+    memoryBytes: () => memory.bytes,
+    random: realRandom,
+    wording,
   });
   const held: (() => void)[] = [];
   let authentications = 0;
@@ -41,8 +44,10 @@ async function limited(wording: 'text' | 'json' = 'text') {
     authority: {
       provisioned: () => true,
       anonymous: {
-        ...{ identity: { name: '', domain: 'anonymous' }, hasRoles: false },
-        ...{ permits: () => false, holds: () => false },
+        identity: { name: '', domain: 'anonymous' },
+        hasRoles: false,
+        permits: () => false,
+        holds: () => false,
       },
       byCertificate: () => null,
       authenticate: async () => {
@@ -51,7 +56,9 @@ async function limited(wording: 'text' | 'json' = 'text') {
       },
     },
     hooks: { clusterUuid: () => '', bucketUuid: () => null },
-    ...{ log: silentLog, clock: realClock, throttle },
+    log: silentLog,
+    clock: realClock,
+    throttle,
   });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const ask = async (path: string, headers: Record<string, string> = {}) => {
@@ -59,7 +66,12 @@ async function limited(wording: 'text' | 'json' = 'text') {
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   return {
-    ...{ limits, memory, throttle, held, port, ask },
+    limits,
+    memory,
+    throttle,
+    held,
+    port,
+    ask,
     authentications: () => authentications,
     async [Symbol.asyncDispose]() {
       for (const release of held) release();

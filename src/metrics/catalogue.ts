@@ -164,7 +164,12 @@ const queries = {
 };
 
 export const metrics = {
-  ...{ ...documents, ...memory, ...disk, ...dataPort, ...manager, ...machine },
+  ...documents,
+  ...memory,
+  ...disk,
+  ...dataPort,
+  ...manager,
+  ...machine,
   ...indexes,
   ...queries,
 };

@@ -12,9 +12,14 @@ test('mails over STARTTLS with authentication, to a server whose certificate aut
   await using smtp = await startMailServer({ pair, credentials: { user: 'divan', password: 'mail-s3cret' } });
   await using node = await NodeProcess.start();
   const form = {
-    ...{ enabled: 'true', recipients: 'ops@example.org,oncall@example.org', sender: 'divan@example.org' },
-    ...{ emailHost: 'localhost', emailPort: `${smtp.port}`, emailEncrypt: 'true' },
-    ...{ emailUser: 'divan', emailPass: 'mail-s3cret' },
+    enabled: 'true',
+    recipients: 'ops@example.org,oncall@example.org',
+    sender: 'divan@example.org',
+    emailHost: 'localhost',
+    emailPort: `${smtp.port}`,
+    emailEncrypt: 'true',
+    emailUser: 'divan',
+    emailPass: 'mail-s3cret',
   };
   const send = (fields: Record<string, string>) => node.request('/settings/alerts/testEmail', 'POST', fields);
 
@@ -43,6 +48,10 @@ test('mails over STARTTLS with authentication, to a server whose certificate aut
   await using again = await NodeProcess.start({ dataDir: node.dataDir });
   const read = (await (await again.request('/settings/alerts')).json()) as { emailServer: unknown };
   assert.deepEqual(read.emailServer, {
-    ...{ user: 'divan', pass: '', host: 'localhost', port: smtp.port, encrypt: true },
+    user: 'divan',
+    pass: '',
+    host: 'localhost',
+    port: smtp.port,
+    encrypt: true,
   });
 });

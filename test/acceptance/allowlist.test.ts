@@ -133,7 +133,10 @@ function askFrom(
   const sent = request(
     new URL(path, node.ready.node.rest),
     {
-      ...{ method, localAddress, auth: `${username}:${password}`, agent: false },
+      method,
+      localAddress,
+      auth: `${username}:${password}`,
+      agent: false,
       headers: { 'content-type': 'application/json' },
     },
     async (answer) => {

@@ -37,8 +37,13 @@ test(name, { timeout: 300_000 }, async (t) => {
   await using third = await unprovisioned();
   await joinNodes(first, [second, third]);
   await post(first, '/settings/alerts', {
-    ...{ enabled: 'true', recipients: 'a@b', sender: 'c@d', alerts: 'auto_failover_node' },
-    ...{ emailHost: '127.0.0.1', emailPort: `${mail.port}`, emailEncrypt: 'false' },
+    enabled: 'true',
+    recipients: 'a@b',
+    sender: 'c@d',
+    alerts: 'auto_failover_node',
+    emailHost: '127.0.0.1',
+    emailPort: `${mail.port}`,
+    emailEncrypt: 'false',
   });
   await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
   const { serverList, vBucketMap } = (await read<Terse>(first, '/pools/default/b/b')).vBucketServerMap;

@@ -18,7 +18,10 @@ const portOf = (address: string): number => Number(address.split(':').at(-1));
 async function handshake(port: number, options: { ca: string; pair?: Pair }): Promise<TLSSocket> {
   const { ca, pair } = options;
   const socket = connectTls({
-    ...{ host: '127.0.0.1', port, ca, servername: 'localhost' },
+    host: '127.0.0.1',
+    port,
+    ca,
+    servername: 'localhost',
     ...(pair && { cert: pair.certificate, key: pair.key }),
   });
   await once(socket, 'secureConnect');
@@ -46,7 +49,9 @@ function ask(
   const { ca, pair, auth, agent } = options;
   return new Promise((resolve, reject) => {
     const sent = request(`${node.ready.node.restTls}${path}`, {
-      ...{ ca, servername: 'localhost', agent: agent ?? false },
+      ca,
+      servername: 'localhost',
+      agent: agent ?? false,
       ...(pair && { cert: pair.certificate, key: pair.key }),
       ...(auth !== undefined && { auth }),
     });

@@ -52,7 +52,9 @@ class Scaled {
 }
 
 const server = (size: number) => ({
-  ...{ size, compute: 'm5.xlarge', services: ['data', 'query', 'index'] },
+  size,
+  compute: 'm5.xlarge',
+  services: ['data', 'query', 'index'],
   storage: { type: 'GP3', IOPS: 3000, size: 50 },
 });
 

@@ -12,7 +12,9 @@ test('three nodes under faults answer as one register per document would, and th
   timeout,
 }, async (t) => {
   await faultRounds({
-    ...{ isEnough: () => true, rounds: 2, random: aSeed(t) },
+    isEnough: () => true,
+    rounds: 2,
+    random: aSeed(t),
     report: (line) => t.diagnostic(line),
   });
 });

@@ -46,7 +46,8 @@ class Tool {
   async send(method: string, path: string, body: string, type: string): Promise<void> {
     const { username, password } = administrator;
     const answer = await fetch(`${this.#node.ready.node.rest}${path}`, {
-      ...{ method, body },
+      method,
+      body,
       headers: { authorization: `Basic ${btoa(`${username}:${password}`)}`, 'content-type': type },
     });
     assert.equal(answer.status, 200, `${path}: ${await answer.text()}`);

@@ -25,7 +25,10 @@ test('keeps events and their users through kill -9', async (t) => {
   const before = await eventsOf(first);
   const refused = before.find(({ description }) => description === 'Login failed');
   assert.deepEqual(refused?.extra_attributes, {
-    ...{ user: 'Administrator', from: '127.0.0.1', service: 'data', count: 1 },
+    user: 'Administrator',
+    from: '127.0.0.1',
+    service: 'data',
+    count: 1,
   });
   await first.stop('SIGKILL');
 

@@ -22,7 +22,7 @@ const pool = (node: NodeProcess) => read<Pool>(node, '/pools/default');
 const portIn = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
 
 const restarted = async (node: NodeProcess, ports: Record<string, number>) =>
-  NodeProcess.start({ ...{ dataDir: node.dataDir, ports, unprovisioned: true }, args: ['--services', 'kv'] });
+  NodeProcess.start({ dataDir: node.dataDir, ports, unprovisioned: true, args: ['--services', 'kv'] });
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
   const answer = await node.request(path, 'POST', form);
@@ -41,7 +41,10 @@ async function portsOf(node: NodeProcess): Promise<Record<string, number>> {
   const { rest, restTls, kv, kvTls } = node.ready.node;
   const { ports } = await read<{ ports: { distTLS: number } }>(node, '/nodes/self');
   return {
-    ...{ rest: portIn(rest), 'rest-tls': portIn(restTls), kv: portIn(kv), 'kv-tls': portIn(kvTls) },
+    rest: portIn(rest),
+    'rest-tls': portIn(restTls),
+    kv: portIn(kv),
+    'kv-tls': portIn(kvTls),
     'dist-tls': ports.distTLS,
   };
 }

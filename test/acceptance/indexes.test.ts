@@ -42,13 +42,11 @@ async function setUp() {
     onChange: () => ({ stop: () => {} }),
   };
   const definitions = new IndexesService({
-    ...{
-      store: new MemoryConfigStore(),
-      view: view as never,
-      indexAdmin: host,
-      random: realRandom,
-      log: silentLog,
-    },
+    store: new MemoryConfigStore(),
+    view: view as never,
+    indexAdmin: host,
+    random: realRandom,
+    log: silentLog,
   });
   await definitions.start();
   definitions.follow();
@@ -66,11 +64,18 @@ async function setUp() {
   });
   const client = await bucketClient(service.port);
   return {
-    ...{ ...linked, host, client, definitions },
+    ...linked,
+    host,
+    client,
+    definitions,
     async store(documents: Record<string, Value>): Promise<Consistency> {
       const requests = Object.entries(documents).map(
         ([key, value]): StoreRequest => ({
-          ...{ kind: 'set', key, value: Buffer.from(JSON.stringify(value)), cas: 0n, expiry: 0 },
+          kind: 'set',
+          key,
+          value: Buffer.from(JSON.stringify(value)),
+          cas: 0n,
+          expiry: 0,
         }),
       );
       const replies = await client.storeMany(orders, requests);
@@ -95,8 +100,15 @@ type Setup = Awaited<ReturnType<typeof setUp>>;
 
 function scanOf(index: IndexDefinition, changes: Partial<IndexScan> = {}): IndexScan {
   return {
-    ...{ index, spans: [], isReverse: false, keys: [0], isDistinct: false, offset: 0 },
-    ...{ limit: Number.POSITIVE_INFINITY, consistency: notBounded, waitMs: 0 },
+    index,
+    spans: [],
+    isReverse: false,
+    keys: [0],
+    isDistinct: false,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    consistency: notBounded,
+    waitMs: 0,
     signal: new AbortController().signal,
     ...changes,
   };

@@ -67,7 +67,10 @@ async function portsOf(node: NodeProcess, shownBy = node): Promise<Record<string
   const { nodes } = await pool(shownBy);
   const own = nodes.find(({ ports }) => ports.direct === port(kv));
   return {
-    ...{ rest: port(rest), 'rest-tls': port(restTls), kv: port(kv), 'kv-tls': port(kvTls) },
+    rest: port(rest),
+    'rest-tls': port(restTls),
+    kv: port(kv),
+    'kv-tls': port(kvTls),
     'dist-tls': own?.ports.distTLS ?? 0,
   };
 }

@@ -31,8 +31,10 @@ it('external users log in over REST and at the data port with their LDAP passwor
   // The SDK uses PLAIN only over TLS.
   const open = (secret: string) =>
     connect(`couchbases://127.0.0.1:${node.ready.node.kvTls.split(':').at(-1)}`, {
-      ...{ username: 'jane', password: secret, security: { trustStorePath } },
-      ...{ timeouts: { bootstrapTimeout: 5_000, connectTimeout: 5_000 } },
+      username: 'jane',
+      password: secret,
+      security: { trustStorePath },
+      timeouts: { bootstrapTimeout: 5_000, connectTimeout: 5_000 },
     });
   const cluster = await open(password);
   const collection = cluster.bucket('b').defaultCollection();
@@ -60,9 +62,13 @@ it('users without a local entry have the roles of their LDAP groups, over REST a
   const send = async (method: string, path: string, form: Record<string, string>) =>
     assert.equal((await node.request(path, method, form)).status, 200, path);
   await send('POST', '/settings/ldap', {
-    ...{ authenticationEnabled: 'true', authorizationEnabled: 'true' },
-    ...{ hosts: '127.0.0.1', port: String(ldap.port), bindDN: ldap.administrator.dn },
-    ...{ bindPass: ldap.administrator.password, groupsQuery: 'dc=test??one?(member=%D)' },
+    authenticationEnabled: 'true',
+    authorizationEnabled: 'true',
+    hosts: '127.0.0.1',
+    port: String(ldap.port),
+    bindDN: ldap.administrator.dn,
+    bindPass: ldap.administrator.password,
+    groupsQuery: 'dc=test??one?(member=%D)',
     userDNMapping: JSON.stringify({ template: ldap.template }),
   });
   const group = { roles: 'data_writer[b],data_reader[b]', ldap_group_ref: 'cn=writers,dc=test' };
@@ -71,8 +77,10 @@ it('users without a local entry have the roles of their LDAP groups, over REST a
   writeFileSync(trustStorePath, await (await node.request('/pools/default/certificate')).text());
   const open = (username: string, secret: string) =>
     connect(`couchbases://127.0.0.1:${node.ready.node.kvTls.split(':').at(-1)}`, {
-      ...{ username, password: secret, security: { trustStorePath } },
-      ...{ timeouts: { bootstrapTimeout: 5_000, connectTimeout: 5_000 } },
+      username,
+      password: secret,
+      security: { trustStorePath },
+      timeouts: { bootstrapTimeout: 5_000, connectTimeout: 5_000 },
     });
   // The first login of jane is at the data port.
   const cluster = await open('jane', password);

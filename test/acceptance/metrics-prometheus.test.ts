@@ -97,7 +97,10 @@ function aQuery(random: Prng): GeneratedQuery {
   const from = startMs - 600_000 + random.below(endMs - startMs);
   const stepMs = random.pick([1_000, 7_500, 10_000, 60_000, 333_000]);
   return {
-    ...{ metric, functions, startMs: from, stepMs },
+    metric,
+    functions,
+    startMs: from,
+    stepMs,
     endMs: from + random.below(200) * stepMs + random.below(stepMs),
     windowMs: random.pick([5_000, 20_000, 60_000, 61_500, 300_000, 3_600_000]),
   };

@@ -172,8 +172,12 @@ describe('transactions over the query service', () => {
     assert.deepEqual(
       { timeout, durabilityLevel, isolationLevel, atrCollection, lastStmtNum, status },
       {
-        ...{ timeout: '1m0s', durabilityLevel: 'majority', isolationLevel: 'READ COMMITTED', status: 'Idle' },
-        ...{ atrCollection: 'default:b._default._default', lastStmtNum: 7 },
+        timeout: '1m0s',
+        durabilityLevel: 'majority',
+        isolationLevel: 'READ COMMITTED',
+        status: 'Idle',
+        atrCollection: 'default:b._default._default',
+        lastStmtNum: 7,
       },
     );
     const { metrics } = await query.ask('SELECT 1', within);
@@ -310,6 +314,11 @@ describe('transactions over the query service', () => {
   });
 
   const mutation = (id: string) => ({
-    ...{ bkt: 'b', scp: '_default', coll: '_default', id, cas: '1', type: 'REPLACE' },
+    bkt: 'b',
+    scp: '_default',
+    coll: '_default',
+    id,
+    cas: '1',
+    type: 'REPLACE',
   });
 });

@@ -54,7 +54,10 @@ async function portsOf(node: NodeProcess): Promise<Record<string, number>> {
   const port = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
   const { ports } = await read<{ ports: { distTLS: number } }>(node, '/nodes/self');
   return {
-    ...{ rest: port(rest), 'rest-tls': port(restTls), kv: port(kv), 'kv-tls': port(kvTls) },
+    rest: port(rest),
+    'rest-tls': port(restTls),
+    kv: port(kv),
+    'kv-tls': port(kvTls),
     'dist-tls': ports.distTLS,
   };
 }

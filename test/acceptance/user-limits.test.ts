@@ -12,7 +12,9 @@ test('the SDK reports rate limits of operations and queries, and full scopes', {
     assert.equal((await node.request(path, method, form)).status, 200, path);
   const put = (limits: unknown) =>
     send('PUT', '/settings/rbac/users/local/app', {
-      ...{ password: 'app-password', roles: 'admin', limits: JSON.stringify(limits) },
+      password: 'app-password',
+      roles: 'admin',
+      limits: JSON.stringify(limits),
     });
   await put({});
   await send('POST', '/internalSettings', { enforceLimits: 'true' });
@@ -20,7 +22,8 @@ test('the SDK reports rate limits of operations and queries, and full scopes', {
   await send('POST', '/pools/default/buckets/b/scopes', { name: 's', limits });
   await using disposed = new AsyncDisposableStack();
   const cluster = await connect(`couchbase://${node.ready.node.kv}`, {
-    ...{ username: 'app', password: 'app-password' },
+    username: 'app',
+    password: 'app-password',
   });
   disposed.defer(() => cluster.close());
   const collections = cluster.bucket('b').collections();

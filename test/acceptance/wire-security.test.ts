@@ -18,7 +18,9 @@ const only = (ciphers: string): ConnectionOptions => ({ ciphers, maxVersion: 'TL
 async function dial(address: string, options: ConnectionOptions): Promise<TLSSocket> {
   const [, host, port] = /(?:.*:\/\/)?(.*):(\d+)$/.exec(address) ?? [];
   const socket = connect({
-    ...{ host: host as string, port: Number(port), rejectUnauthorized: false },
+    host: host as string,
+    port: Number(port),
+    rejectUnauthorized: false,
     ...options,
   });
   await once(socket, 'secureConnect');

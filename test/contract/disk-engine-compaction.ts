@@ -65,7 +65,11 @@ export function describeCompaction(name: string, make: () => Promise<DiskUnderTe
     let engine = disk.engine();
     await engine.open(files);
     const gone = (key: string, seqno: number, expiry: number): Doc => ({
-      ...{ key, seqno, expiry, value: '', bits: CutBits.deleted },
+      key,
+      seqno,
+      expiry,
+      value: '',
+      bits: CutBits.deleted,
     });
     await engine.commit(
       files.bucketUuid,

@@ -36,7 +36,9 @@ export async function aCluster(
     .id as string;
   const cloudId = (await cloud.request('GET', '/v2/clouds?sortBy=name.asc')).body.data[0].id as string;
   const created = await cloud.request('POST', '/v2/clusters', {
-    ...{ name, cloudId, projectId },
+    name,
+    cloudId,
+    projectId,
     servers: [{ size: 1, services }],
   });
   assert.equal(created.status, 202, JSON.stringify(created.body));

@@ -46,7 +46,9 @@ export const aCluster = (changes: Partial<ClusterState> = {}): ClusterState => (
 /** An active node with the data service, whose id is also its address. */
 export const nodeNamed = (id: string, changes: Partial<NodeState> = {}): NodeState => ({
   ...(aCluster().nodes[0] as NodeState),
-  ...{ uuid: id, otpNode: `ns_1@${id}`, hostname: id },
+  uuid: id,
+  otpNode: `ns_1@${id}`,
+  hostname: id,
   ...changes,
 });
 

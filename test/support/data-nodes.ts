@@ -101,10 +101,15 @@ export class DataNodes implements AsyncDisposable {
 
   private async startNode(id: string): Promise<void> {
     const writer = new MapWriter({
-      ...{ store: this.store, clock: realClock, identity: { nodeId: id, bootId: `boot of ${id}` } },
+      store: this.store,
+      clock: realClock,
+      identity: { nodeId: id, bootId: `boot of ${id}` },
     });
     const service: DataService = new DataService({
-      ...{ clock: realClock, random: realRandom, log: silentLog, kdf: realKdf },
+      clock: realClock,
+      random: realRandom,
+      log: silentLog,
+      kdf: realKdf,
       disk: new MemoryDisk().engine(),
       handles: { data: 65_000, rest: 8_192 },
       askMapChange: ({ id: call, change }) =>
@@ -112,8 +117,13 @@ export class DataNodes implements AsyncDisposable {
     });
     this.tls.set(id, await this.issue(id));
     const { port, replicationPort = 0 } = await service.start({
-      ...{ dataDir: '/data', host: '127.0.0.1', port: 0, tlsPort: 0, replicationPort: 0 },
-      ...{ version: '7.1.0-test', logLevel: 'silent' },
+      dataDir: '/data',
+      host: '127.0.0.1',
+      port: 0,
+      tlsPort: 0,
+      replicationPort: 0,
+      version: '7.1.0-test',
+      logLevel: 'silent',
     });
     this.nodes.push({ id, service, port, replicationPort });
   }

@@ -55,7 +55,11 @@ const neverRuns = (_context: PrepareContext): never => {
 
 function run(prepared: Prepared, context: ExecuteContext): Execution {
   const outcome: Outcome = {
-    ...{ mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [] },
+    mutations: 0,
+    sorted: 0,
+    usedBytes: 0,
+    errors: [],
+    warnings: [],
     phases: new Map([['primaryScan', { operators: 1, items: 2, ms: 1 }]]),
   };
   return { rows: rowsOf(prepared, context, outcome), outcome, timings: () => ({ '#operator': 'Fake' }) };

@@ -49,15 +49,13 @@ export interface LinkFaults {
 }
 
 export const calm: LinkFaults = {
-  ...{
-    delayMaxMs: 5,
-    lostRequest: 0,
-    lostAnswer: 0,
-    doubled: 0,
-    refusedThenMade: 0,
-    stale: 0,
-    brokenFeed: 0,
-  },
+  delayMaxMs: 5,
+  lostRequest: 0,
+  lostAnswer: 0,
+  doubled: 0,
+  refusedThenMade: 0,
+  stale: 0,
+  brokenFeed: 0,
 };
 
 const lateMaxMs = 6_000;

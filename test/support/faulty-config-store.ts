@@ -22,7 +22,11 @@ interface StoreFaults {
 }
 
 export const calmStore: StoreFaults = {
-  ...{ delayMaxMs: 2, lostRequestPercent: 0, lostAnswerPercent: 0, latePercent: 0, stalePercent: 0 },
+  delayMaxMs: 2,
+  lostRequestPercent: 0,
+  lostAnswerPercent: 0,
+  latePercent: 0,
+  stalePercent: 0,
 };
 
 const lateMaxMs = 10_000;

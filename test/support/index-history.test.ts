@@ -3,15 +3,27 @@ import { test } from 'node:test';
 import { type History, type Read, violations, type Write } from './index-history.ts';
 
 const write = (value: number, startMs: number, endMs: number, changes: Partial<Write> = {}): Write => ({
-  ...{ key: 'k', value, startMs, endMs, isAcknowledged: true, isDurable: false },
+  key: 'k',
+  value,
+  startMs,
+  endMs,
+  isAcknowledged: true,
+  isDurable: false,
   ...changes,
 });
 const read = (value: number | null, startMs: number, endMs: number, changes: Partial<Read> = {}): Read => ({
-  ...{ rows: value === null ? [] : [['k', value]], startMs, endMs },
+  rows: value === null ? [] : [['k', value]],
+  startMs,
+  endMs,
   ...changes,
 });
 const histories = (changes: Partial<History>): History => ({
-  ...{ writes: [], reads: [], failedReads: [], resets: [], crashes: [], disturbances: [] },
+  writes: [],
+  reads: [],
+  failedReads: [],
+  resets: [],
+  crashes: [],
+  disturbances: [],
   ...changes,
 });
 const at = (startMs: number, endMs: number) => ({ startMs, endMs });

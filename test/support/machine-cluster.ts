@@ -11,7 +11,12 @@ import { NodeProcess } from './node-process.ts';
 
 export const dataPort = 11210;
 const ports = {
-  ...{ rest: 8091, 'rest-tls': 18091, kv: dataPort, 'kv-tls': 11207, 'dist-tls': 21150, replication: 21200 },
+  rest: 8091,
+  'rest-tls': 18091,
+  kv: dataPort,
+  'kv-tls': 11207,
+  'dist-tls': 21150,
+  replication: 21200,
 };
 const startMs = 120_000;
 
@@ -80,7 +85,11 @@ export class MachineCluster {
   async start(at: number): Promise<void> {
     const { dataDir, environment } = this.machine(at);
     this.nodes[at] = await NodeProcess.start({
-      ...{ ports, startMs, within: this.network.commandOn(at), dataDir, environment },
+      ports,
+      startMs,
+      within: this.network.commandOn(at),
+      dataDir,
+      environment,
       unprovisioned: at > 0,
       args: [
         '--host',

@@ -35,13 +35,11 @@ export async function startMailServer(settings: MailServerSettings = {}) {
   const { certificate, key } = settings.pair ?? (await makeCertificate());
   const mails: ReceivedMail[] = [];
   const server = new SMTPServer({
-    ...{
-      cert: certificate,
-      key,
-      secure: settings.implicitTls ?? false,
-      logger: false,
-      disableReverseLookup: true,
-    },
+    cert: certificate,
+    key,
+    secure: settings.implicitTls ?? false,
+    logger: false,
+    disableReverseLookup: true,
     authOptional: settings.credentials === undefined,
     allowInsecureAuth: true,
     disabledCommands: [

@@ -54,7 +54,13 @@ const system: System = {
   figures: async () => ({
     memory: { total: 8 * gib, free: 4 * gib, limit: 8 * gib, taken: 5 * gib, swapTotal: gib, swapUsed: 0 },
     cpu: {
-      ...{ utilization: 12.5, user: 8, system: 4, irq: 0.5, stolen: 0, cores: 2, count: 2 },
+      utilization: 12.5,
+      user: 8,
+      system: 4,
+      irq: 0.5,
+      stolen: 0,
+      cores: 2,
+      count: 2,
       host: { utilization: 25, user: 16, system: 8 },
     },
     allocationStalls: 0,
@@ -190,8 +196,13 @@ export async function aManager(options: ManagerOptions = {}) {
   const kv = new FakeKv();
   const metrics = metricsInMemory(clock);
   const manager = createClusterManager({
-    ...{ store, kv, clock, system },
-    ...{ kdf: quickKdf, random: realRandom, log: silentLog },
+    store,
+    kv,
+    clock,
+    system,
+    kdf: quickKdf,
+    random: realRandom,
+    log: silentLog,
     identity: { nodeId: options.nodeId ?? ownNodeId, bootId: 'b0071d' },
     secrets: new SecretBox(Buffer.alloc(secretKeyBytes, 7), realRandom),
     edition: options.edition ?? 'enterprise',

@@ -9,7 +9,9 @@ const bootOf = (node: string): string => `boot of ${node}`;
 /** The map when no shard moves: each active is confirmed, all copies are in sync. */
 export function stable(map: BucketMap): BucketMap {
   const shards = map.shards.map(({ epoch, chain }) => ({
-    ...{ epoch, chain, confirmed: bootOf(map.nodes[chain[0] as number] as string) },
+    epoch,
+    chain,
+    confirmed: bootOf(map.nodes[chain[0] as number] as string),
     inSync: chain
       .filter((node) => node >= 0)
       .map((node) => [node, bootOf(map.nodes[node] as string)] as const),

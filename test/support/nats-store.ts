@@ -30,8 +30,12 @@ interface OpenOptions extends Partial<Pick<NatsLinkOptions, 'bucket' | 'files' |
 
 export async function natsStore(url: string, options: OpenOptions = {}): Promise<MirroredConfigStore> {
   const link = new NatsConfigLink({
-    ...{ servers: parseServers(url), files: options.files ?? {}, bucket: options.bucket ?? 'divan' },
-    ...{ mayCreate: options.mayCreate ?? true, clock: realClock, random: realRandom },
+    servers: parseServers(url),
+    files: options.files ?? {},
+    bucket: options.bucket ?? 'divan',
+    mayCreate: options.mayCreate ?? true,
+    clock: realClock,
+    random: realRandom,
   });
   const seen = options.seen ?? new SeenStateInMemory();
   const store = new MirroredConfigStore({

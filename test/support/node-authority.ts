@@ -31,8 +31,13 @@ export async function aNodeAuthority() {
     const own = await newKeys();
     const made = await X509CertificateGenerator.create(
       {
-        ...{ ...validity, serialNumber: '02', subject: 'CN=node', issuer: root.subject },
-        ...{ signingAlgorithm: algorithm, publicKey: own.publicKey, signingKey: keys.privateKey },
+        ...validity,
+        serialNumber: '02',
+        subject: 'CN=node',
+        issuer: root.subject,
+        signingAlgorithm: algorithm,
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
         extensions: [new SubjectAlternativeNameExtension([{ type: 'url', value: `urn:divan:node:${node}` }])],
       },
       webcrypto,

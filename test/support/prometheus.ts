@@ -59,7 +59,9 @@ export class Prometheus {
   async range(query: string, { startMs, endMs, stepMs }: { startMs: number; endMs: number; stepMs: number }) {
     const form = new URLSearchParams({
       query,
-      ...{ start: String(startMs / 1000), end: String(endMs / 1000), step: String(stepMs / 1000) },
+      start: String(startMs / 1000),
+      end: String(endMs / 1000),
+      step: String(stepMs / 1000),
     });
     const answer = await fetch(`${this.url}/api/v1/query_range`, { method: 'POST', body: form });
     const { status, error, data } = (await answer.json()) as {

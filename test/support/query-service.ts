@@ -100,7 +100,12 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     random: realRandom,
     log: silentLog,
     processFigures: () => ({
-      ...{ usedBytes: 1, heapBytes: 2, residentBytes: 3, processors: 1, userShare: 0, systemShare: 0 },
+      usedBytes: 1,
+      heapBytes: 2,
+      residentBytes: 3,
+      processors: 1,
+      userShare: 0,
+      systemShare: 0,
     }),
     node: () => ({ name: 'n:8091', host: 'n:8091', version: '7.1.0', datastoreUrl: 'http://n:8091' }),
   });
@@ -119,7 +124,10 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
 }
 
 const sentAs = (fields: object): SentRequest => ({
-  ...{ method: 'POST', search: '', contentType: 'application/json', accept: undefined },
+  method: 'POST',
+  search: '',
+  contentType: 'application/json',
+  accept: undefined,
   body: Buffer.from(JSON.stringify(fields)),
 });
 

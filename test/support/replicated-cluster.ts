@@ -75,23 +75,25 @@ export class ReplicatedNode {
       () => ({ state: 'dead', epoch: 0, replicas: [] }) as const,
     );
     this.bucket = new Bucket({
-      ...{
-        type: disk ? 'native' : 'ephemeral',
-        rules,
-        now: this.now,
-        random: portOf(random),
-        log: silentLog,
-        vbucketCount,
-        shards,
-        clock,
-      },
+      type: disk ? 'native' : 'ephemeral',
+      rules,
+      now: this.now,
+      random: portOf(random),
+      log: silentLog,
+      vbucketCount,
+      shards,
+      clock,
       ...(disk && { storage: { disk: disk.engine(), files } }),
     });
     this.bucket.documents.onResolved = (token, status) => this.resolved.set(token, status);
     const links = cluster.links.host(name);
     void links.listen('', 0);
     this.replication = new Replication({
-      ...{ self: { node: name, boot }, links, clock, log: silentLog, tick: () => this.tick() },
+      self: { node: name, boot },
+      links,
+      clock,
+      log: silentLog,
+      tick: () => this.tick(),
       change: async (change) => {
         if (!this.#hasMap) return { kind: 'unknown', reason: 'it is cut off' };
         const outcome = await map.writer(name, boot).change(change);

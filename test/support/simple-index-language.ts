@@ -58,11 +58,15 @@ export function aDefinition(
     name: `index_${made}`,
     keyspace: {
       name: { namespace: 'default', bucket: 'b', scope: 'shop', collection: 'orders' },
-      ...{ bucketUuid, scopeId: 8, collectionId },
+      bucketUuid,
+      scopeId: 8,
+      collectionId,
     },
     isPrimary: keys.length === 0,
     keys: keys.map((key) => ({
-      ...{ expression: '', isDescending: false, includesMissing: false },
+      expression: '',
+      isDescending: false,
+      includesMissing: false,
       ...(typeof key === 'string' ? { expression: key } : key),
     })),
     isDeferred: false,

@@ -123,7 +123,11 @@ export class ClusterScaleService {
       .where('id', '=', id)
       .execute();
     return this.options.operations.add(transaction, {
-      ...{ clusterId: id, projectId: row.project_id, kind: 'scale', firstStep: 'place', home: row.home },
+      clusterId: id,
+      projectId: row.project_id,
+      kind: 'scale',
+      firstStep: 'place',
+      home: row.home,
       timeLimitMs: operationLimitMs(change.added.length + change.leaving.length),
     });
   }

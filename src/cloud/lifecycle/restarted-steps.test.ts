@@ -19,7 +19,9 @@ import type { PlanParts } from './plan-parts.ts';
 import { scaleCluster } from './scale-cluster.ts';
 
 const server = (size: number, services: readonly string[] = ['data'], compute = 'm5.xlarge') => ({
-  ...{ size, compute, services: [...services] as 'data'[] },
+  size,
+  compute,
+  services: [...services] as 'data'[],
   storage: { type: 'GP3' as const, IOPS: 3000, size: 50 },
 });
 type Server = ReturnType<typeof server>;
@@ -43,7 +45,7 @@ class Fixture {
     const secrets = new SecretBox(realRandom.bytes(secretKeyBytes), realRandom);
     const { provisioner } = simulated;
     this.nodes = new SimulatedClusterNodes(
-      { ...{ store, secrets, clock, provisioner, home: 'here' }, operatorAddress: undefined },
+      { store, secrets, clock, provisioner, home: 'here', operatorAddress: undefined },
       simulated,
     );
     this.parts = { store, clock, provisioner, nodes: this.nodes, allowlist: { apply: async () => {} } };
@@ -77,8 +79,13 @@ class Fixture {
     const { store, clock, nodes, capacity } = this;
     const operations = new OperationsStore({ store, clock, random: realRandom });
     const scaling = new ClusterScaleService({
-      ...{ store, clock, nodes, capacity, operations },
-      ...{ random: realRandom, wake: () => {} },
+      store,
+      clock,
+      nodes,
+      capacity,
+      operations,
+      random: realRandom,
+      wake: () => {},
     });
     const row = await this.cluster();
     const operation = await scaling.change({ row, client: await nodes.client(row) }, servers);

@@ -22,7 +22,11 @@ test('throws for a programming error or a malformed answer instead of reporting 
 });
 
 const node = (hostname: string, change: object = {}) => ({
-  ...{ hostname, status: 'healthy', services: ['kv'], clusterMembership: 'active', ...change },
+  hostname,
+  status: 'healthy',
+  services: ['kv'],
+  clusterMembership: 'active',
+  ...change,
 });
 
 /** A client of a node that answers about a cluster. */
@@ -33,7 +37,9 @@ const about = (cluster: object, buckets: readonly object[] = []) =>
   }) as unknown as NodeClient;
 
 const bucket = (replicaNumber: number, replication: number) => ({
-  ...{ name: 'b', replicaNumber, nodes: [{ status: 'healthy', replication }] },
+  name: 'b',
+  replicaNumber,
+  nodes: [{ status: 'healthy', replication }],
 });
 
 test('is healthy only with all nodes active, documents balanced, and all possible copies in sync', async () => {

@@ -35,7 +35,9 @@ export const absentCalls = families.flatMap(({ id, reason, calls }) =>
   calls.map(([method, path, permission], index) => ({
     reason,
     route: defineRoute({
-      ...{ id: `absent.${id}_${index + 1}`, method, path },
+      id: `absent.${id}_${index + 1}`,
+      method,
+      path,
       access: { kind: 'permission', permission },
       answer: { status: 501, text: 'text/plain' },
       doc: `Refused with 501: ${reason}`,

@@ -35,7 +35,8 @@ const named: ShardPlacement = {
 };
 const serving: ShardPlacement = { ...named, confirmed: 'first' };
 const joinThree: ShardChange = {
-  ...{ shard: 0, epoch: 4 },
+  shard: 0,
+  epoch: 4,
   kind: 'join',
   member: { node: 'three', boot: 'third' },
 };
@@ -49,7 +50,11 @@ describe('MapWriter', () => {
       revision: 2,
       shards: [
         {
-          ...{ state: 'active', epoch: 4, replicas: ['two'], active: 'one', confirmed: 'first' },
+          state: 'active',
+          epoch: 4,
+          replicas: ['two'],
+          active: 'one',
+          confirmed: 'first',
           inSync: [
             { node: 'one', boot: 'first' },
             { node: 'two', boot: 'second' },

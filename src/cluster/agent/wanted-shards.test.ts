@@ -34,7 +34,12 @@ test('a shard names its in-sync set, the boot that confirmed it, and the nodes t
   const placement = { epoch: 3, chain: [1, -1], incoming: [0], confirmed: 'b1', stopped: 2, inSync };
   assert.deepEqual(wantedShards({ nodes: ['one', 'two'], shards: [placement] }, 'one'), [
     {
-      ...{ state: 'replica', epoch: 3, replicas: ['one'], active: 'two', confirmed: 'b1', stopped: 2 },
+      state: 'replica',
+      epoch: 3,
+      replicas: ['one'],
+      active: 'two',
+      confirmed: 'b1',
+      stopped: 2,
       inSync: [
         { node: 'two', boot: 'b1' },
         { node: 'one', boot: 'b0' },

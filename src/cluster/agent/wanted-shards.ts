@@ -22,7 +22,9 @@ function specOf(placement: ShardPlacement, own: number, nodes: readonly string[]
   const state = own >= 0 && first === own ? 'active' : isCopy ? 'replica' : 'dead';
   const [active, successorId] = [nodes[first], nodes[successor]];
   return {
-    ...{ state, epoch, replicas: copies.flatMap((node) => nodes[node] ?? []) },
+    state,
+    epoch,
+    replicas: copies.flatMap((node) => nodes[node] ?? []),
     ...(active !== undefined && { active }),
     ...(confirmed !== undefined && { confirmed }),
     ...(stopped !== undefined && { stopped }),

@@ -45,7 +45,9 @@ function aWatch() {
     limits: async () => around.limits,
     nameProblem: async (name) => (name === 'moved' ? 'Could not listen on address "moved"' : null),
     raised: (kind) => raised.push(kind),
-    ...{ list, clock, log: silentLog },
+    list,
+    clock,
+    log: silentLog,
   });
   return { watch, around, clock, list, raised };
 }

@@ -36,7 +36,10 @@ describe('alert settings', () => {
   it('keep every parameter over restarts and refuse each wrong one by its published key', async (t) => {
     await using target = await managerTarget();
     await checkSettings(t, target, {
-      ...{ write: '/settings/alerts', read: '/settings/alerts', base, refusal: refusals.fields },
+      write: '/settings/alerts',
+      read: '/settings/alerts',
+      base,
+      refusal: refusals.fields,
       parameters: [
         {
           name: 'enabled',
@@ -170,7 +173,9 @@ describe('alert settings', () => {
   it('read as disabled on a new node', async () => {
     const { request, manager } = await aManager();
     assert.deepEqual((await request('/settings/alerts')).body, {
-      ...{ recipients: ['root@localhost'], sender: 'divan@localhost', enabled: false },
+      recipients: ['root@localhost'],
+      sender: 'divan@localhost',
+      enabled: false,
       emailServer: { user: '', pass: '', host: 'localhost', port: 25, encrypt: false },
       alerts: kinds,
       pop_up_alerts: allKinds,
@@ -244,14 +249,16 @@ describe('a test mail', () => {
     const { request, manager } = await aManager({ mailer });
     t.after(() => manager.stop());
     const form = {
-      ...{ ...base, recipients: 'a@b,c@d', sender: 's@t', subject: 'Is it there?', body: 'Yes.' },
-      ...{
-        emailHost: 'localhost',
-        emailPort: `${smtp.port}`,
-        emailEncrypt: 'true',
-        emailUser: 'u',
-        emailPass: 'p',
-      },
+      ...base,
+      recipients: 'a@b,c@d',
+      sender: 's@t',
+      subject: 'Is it there?',
+      body: 'Yes.',
+      emailHost: 'localhost',
+      emailPort: `${smtp.port}`,
+      emailEncrypt: 'true',
+      emailUser: 'u',
+      emailPass: 'p',
     };
     for (const path of paths) {
       const answer = await request(path, { form });
@@ -342,8 +349,10 @@ describe('an alert', () => {
     await eventually(() => assert.equal(mails.length, 1));
     assert.deepEqual(mails, [
       {
-        ...{ sender: 'divan@localhost', recipients: ['a@b'] },
-        ...{ subject: 'Divan alert: auto_failover_node', text: event.text },
+        sender: 'divan@localhost',
+        recipients: ['a@b'],
+        subject: 'Divan alert: auto_failover_node',
+        text: event.text,
       },
     ]);
   });
@@ -369,7 +378,11 @@ describe('an alert', () => {
 
   it('shows settings without the password', () => {
     const settings: AlertSettings = {
-      ...{ enabled: true, recipients: [], alerts: [], popUps: [], sender: 's@t' },
+      enabled: true,
+      recipients: [],
+      alerts: [],
+      popUps: [],
+      sender: 's@t',
       server: { host: 'h', port: 1, encrypt: true, user: 'u', password: 'secret' },
     };
     assert.equal(shownAlerts(settings).emailServer.pass, '');

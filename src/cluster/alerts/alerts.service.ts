@@ -102,7 +102,9 @@ export class AlertsService implements AlertSink {
 }
 
 const alertMail = ({ sender, recipients }: AlertSettings, { kind, text }: AlertEvent): Mail => ({
-  ...{ sender, recipients, text },
+  sender,
+  recipients,
+  text,
   // Mails of auto-failover contain the kind itself, as published.
   subject: `Divan alert: ${(measuredKinds as Record<string, string>)[kind] ?? kind}`,
 });

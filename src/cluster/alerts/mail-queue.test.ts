@@ -15,7 +15,8 @@ function aQueue(answer: (mail: string) => MailOutcome | Promise<MailOutcome>) {
   const tried: string[] = [];
   const lost: [string, string][] = [];
   const queue = new MailQueue<string>({
-    ...{ clock, log: silentLog },
+    clock,
+    log: silentLog,
     deliver: async (mail) => {
       tried.push(mail);
       return await answer(mail);

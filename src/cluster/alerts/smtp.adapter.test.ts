@@ -19,7 +19,9 @@ async function started(t: TestContext, settings: MailServerSettings) {
   const running = await startMailServer(settings);
   t.after(() => running[Symbol.asyncDispose]());
   const server: MailServer = {
-    ...{ host: 'localhost', port: running.port, encrypt: true },
+    host: 'localhost',
+    port: running.port,
+    encrypt: true,
     ...(settings.credentials ?? { user: '', password: '' }),
   };
   const mailer = new SmtpMailer({ trusted: async () => [running.certificate] });
@@ -88,12 +90,15 @@ describe('mail over SMTP', () => {
     const beyond = { ...mail, sender: 'nœud@example.org', recipients: ['a@exämple.org', 'é@example.org'] };
     const offering = await started(t, { credentials });
     assert.deepEqual(await offering.mailer.send(offering.server, beyond, never), {
-      ...{ sent: true, refused: [], unsupported: [] },
+      sent: true,
+      refused: [],
+      unsupported: [],
     });
     const simple = await started(t, { simple: true });
     const server = { ...simple.server, ...credentials };
     assert.deepEqual(await simple.mailer.send(server, beyond, never), {
-      ...{ sent: true, refused: [] },
+      sent: true,
+      refused: [],
       unsupported: [
         'no way to sign in (AUTH), so emailUser was not used',
         'no names beyond ASCII (SMTPUTF8), as an address has one',
@@ -112,7 +117,9 @@ describe('mail over SMTP', () => {
     await new Promise((done) => closed.close(done));
     const refused = { ...server, host: '127.0.0.1', port };
     assert.deepEqual(await mailer.send(refused, mail, never), {
-      ...{ sent: false, reason: `127.0.0.1:${port} refused the connection (econnrefused)`, permanent: false },
+      sent: false,
+      reason: `127.0.0.1:${port} refused the connection (econnrefused)`,
+      permanent: false,
     });
   });
 
@@ -133,11 +140,9 @@ describe('mail over SMTP', () => {
       const mailer = new SmtpMailer({ trusted: async () => [], limitMs: 200 });
       const server = { host: '127.0.0.1', port, encrypt: false, user: '', password: '' };
       assert.deepEqual(await mailer.send(server, mail, never), {
-        ...{
-          sent: false,
-          reason: `${server.host}:${port} did not answer in time (timeout)`,
-          permanent: false,
-        },
+        sent: false,
+        reason: `${server.host}:${port} did not answer in time (timeout)`,
+        permanent: false,
       });
     }
   });

@@ -64,23 +64,21 @@ export class SmtpMailer implements Mailer {
     const { createTransport } = await import('nodemailer');
     const { host, port, encrypt, user, password } = server;
     const transport = createTransport({
-      ...{
-        host,
-        port,
-        socket,
-        secure: encrypt && port === (this.#options.implicitTlsPort ?? implicitTlsPort),
-      },
+      host,
+      port,
+      socket,
+      secure: encrypt && port === (this.#options.implicitTlsPort ?? implicitTlsPort),
       // Opportunistic encryption: used if offered, and a failure does not prevent the mail.
       ...(encrypt ? { requireTLS: true } : { opportunisticTLS: true }),
       ...(user !== '' && { auth: { user, pass: password } }),
       tls: encrypt ? { ca: await this.#authorities() } : { rejectUnauthorized: false },
-      ...{
-        dnsTimeout: lookupLimitMs,
-        connectionTimeout: limitMs,
-        greetingTimeout: limitMs,
-        socketTimeout: limitMs,
-      },
-      ...{ maxResponseSize: responseBytesMax, disableFileAccess: true, disableUrlAccess: true },
+      dnsTimeout: lookupLimitMs,
+      connectionTimeout: limitMs,
+      greetingTimeout: limitMs,
+      socketTimeout: limitMs,
+      maxResponseSize: responseBytesMax,
+      disableFileAccess: true,
+      disableUrlAccess: true,
     });
     return await transport.sendMail({
       from: { name: '', address: mail.sender },

@@ -14,7 +14,10 @@ export interface AuditEvent {
 }
 
 const event = (id: number, name: string, description: string, ...routes: string[]): AuditEvent => ({
-  ...{ id, name, description, routes },
+  id,
+  name,
+  description,
+  routes,
 });
 const optional = (id: number, name: string, description: string, ...routes: string[]): AuditEvent => ({
   ...event(id, name, description, ...routes),

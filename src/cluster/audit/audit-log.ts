@@ -65,7 +65,9 @@ export class AuditLog {
 
   #lineOf({ id, name, description }: AuditEvent, { user, effective, from, details }: Audited) {
     return {
-      ...{ description, id, name },
+      description,
+      id,
+      name,
       ...details,
       real_userid: { domain: domainShown(user.domain), user: user.name },
       ...(effective && { effective_userid: { domain: effective.domain, user: effective.name } }),

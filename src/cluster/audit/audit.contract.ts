@@ -77,7 +77,10 @@ export const GetFixedDescriptors = defineRoute({
 });
 
 export const shownDescriptor = ({ id, name, description, module = 'ns_server' }: AuditEvent) => ({
-  ...{ id, name, module, description },
+  id,
+  name,
+  module,
+  description,
 });
 
 export const shownAudit = (settings: AuditSettings, folder: string) => ({

@@ -30,8 +30,12 @@ describe('the audit log', () => {
     const { request, folder, lines } = await audited(t);
     const { disabled, ...others } = (await request(path)).body;
     assert.deepEqual(others, {
-      ...{ uid: '0', auditdEnabled: false, disabledUsers: [], logPath: '/data/logs' },
-      ...{ rotateInterval: 86_400, rotateSize: 20_971_520 },
+      uid: '0',
+      auditdEnabled: false,
+      disabledUsers: [],
+      logPath: '/data/logs',
+      rotateInterval: 86_400,
+      rotateSize: 20_971_520,
     });
     assert.deepEqual([disabled[0], disabled.at(-1), disabled.length], [28672, 28725, 33], 'statements');
     await request('/settings/stats', { form: { sendStats: 'true' } });
@@ -95,8 +99,13 @@ describe('the audit log', () => {
   it('names every wrong parameter, and changes nothing', async (t) => {
     const { request } = await audited(t);
     const form = {
-      ...{ auditdEnabled: 'yes', logPath: '/nowhere', rotateInterval: '60', rotateSize: '-1' },
-      ...{ disabled: '8201', disabledUsers: 'u/local,x', other: '1' },
+      auditdEnabled: 'yes',
+      logPath: '/nowhere',
+      rotateInterval: '60',
+      rotateSize: '-1',
+      disabled: '8201',
+      disabledUsers: 'u/local,x',
+      other: '1',
     };
     const first = await request(path, { form });
     assert.deepEqual(Object.keys(first.body.errors).sort(), [

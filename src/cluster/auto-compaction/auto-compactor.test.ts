@@ -20,11 +20,26 @@ const inUtc = (wallMs: number) => ({
 });
 
 const aBucket = (name: string, changes: Partial<StoredBucket> = {}): StoredBucket => ({
-  ...{ name, uuid: `uuid-${name}`, incarnation: 0, state: 'ready', vocabulary: 'neutral', type: 'native' },
-  ...{ ramQuotaMb: 100, replicaNumber: 0, replicaIndex: false, evictionPolicy: 'valueOnly' },
-  ...{ durabilityMinLevel: 'none', threadsNumber: 3, compressionMode: 'passive', maxTtlSeconds: 0 },
-  ...{ conflictResolutionType: 'seqno', driftAheadThresholdMs: 5000, driftBehindThresholdMs: 5000 },
-  ...{ flushEnabled: false, autoCompaction: null, purgeIntervalDays: null },
+  name,
+  uuid: `uuid-${name}`,
+  incarnation: 0,
+  state: 'ready',
+  vocabulary: 'neutral',
+  type: 'native',
+  ramQuotaMb: 100,
+  replicaNumber: 0,
+  replicaIndex: false,
+  evictionPolicy: 'valueOnly',
+  durabilityMinLevel: 'none',
+  threadsNumber: 3,
+  compressionMode: 'passive',
+  maxTtlSeconds: 0,
+  conflictResolutionType: 'seqno',
+  driftAheadThresholdMs: 5000,
+  driftBehindThresholdMs: 5000,
+  flushEnabled: false,
+  autoCompaction: null,
+  purgeIntervalDays: null,
   ...changes,
 });
 
@@ -70,7 +85,12 @@ async function scheduled(buckets: StoredBucket[], timeOfDay = inUtc) {
     }
   };
   return {
-    ...{ calls, requests, warnings, compactor, clock, pass },
+    calls,
+    requests,
+    warnings,
+    compactor,
+    clock,
+    pass,
     change,
     /** Ends the compaction with these figures of the files. */
     end: (uuid: string, freeMb: number) => change(uuid, { ...fragmented(freeMb), compaction: null }),

@@ -5,7 +5,9 @@ import { type CompactWhen, compactNow } from './compact-when.ts';
 const mib = 1024 * 1024;
 const noon = { hour: 12, minute: 0 };
 const when = (changes: Partial<CompactWhen> = {}): CompactWhen => ({
-  ...{ percentage: 30, sizeBytes: null, period: null },
+  percentage: 30,
+  sizeBytes: null,
+  period: null,
   ...changes,
 });
 const files = (freeMb: number, fileMb = 1000) => ({

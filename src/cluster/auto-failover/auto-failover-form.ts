@@ -32,7 +32,8 @@ export function readAutoFailover(form: Form, edition: Edition): ReadForm<AutoFai
   );
   return {
     changes: {
-      ...{ enabled, timeout },
+      enabled,
+      timeout,
       ...(maxCount !== undefined && { maxCount }),
       ...(canAbortRebalance !== undefined && { canAbortRebalance }),
       ...diskIssues(form, problems),

@@ -29,7 +29,10 @@ describe('auto-failover settings', () => {
     await using target = await managerTarget();
     const base = { enabled: 'true', timeout: '120' };
     await checkSettings(t, target, {
-      ...{ write: path, read: path, base, refusal: refusals.text },
+      write: path,
+      read: path,
+      base,
+      refusal: refusals.text,
       parameters: [
         { name: 'enabled', ...booleanValues(boolean('enabled')), missing: { text: boolean('enabled') } },
         {
@@ -62,7 +65,10 @@ describe('auto-failover settings', () => {
   it('have fewer parameters and a higher minimum timeout in the community edition', async (t) => {
     await using target = await managerTarget({ edition: 'community' });
     await checkSettings(t, target, {
-      ...{ write: path, read: path, base: { enabled: 'true' }, refusal: refusals.text },
+      write: path,
+      read: path,
+      base: { enabled: 'true' },
+      refusal: refusals.text,
       parameters: [
         {
           name: 'timeout',
@@ -79,7 +85,11 @@ describe('auto-failover settings', () => {
     const { request, manager } = await aManager();
     t.after(() => manager.stop());
     const fresh = {
-      ...{ enabled: true, timeout: 120, count: 0, maxCount: 1, canAbortRebalance: true },
+      enabled: true,
+      timeout: 120,
+      count: 0,
+      maxCount: 1,
+      canAbortRebalance: true,
       failoverOnDataDiskIssues: { enabled: false, timePeriod: 120 },
     };
     assert.deepEqual((await request(path)).body, fresh);
@@ -89,7 +99,10 @@ describe('auto-failover settings', () => {
     const off = await request(path, { form: { enabled: 'false', timeout: 'x', maxCount: '3' } });
     assert.deepEqual([off.status, off.text], [200, '']);
     assert.deepEqual((await request(path)).body, {
-      ...{ ...fresh, enabled: false, timeout: 99, canAbortRebalance: false },
+      ...fresh,
+      enabled: false,
+      timeout: 99,
+      canAbortRebalance: false,
       failoverOnDataDiskIssues: { enabled: false, timePeriod: 60 },
     });
     assert.deepEqual([(await request(`${path}/resetCount`, { method: 'POST' })).status], [200]);
@@ -116,7 +129,10 @@ describe('auto-reprovision and failover settings', () => {
     const intMax = 2 ** 31 - 1;
     const write = '/settings/autoReprovision';
     await checkSettings(t, target, {
-      ...{ write, read: write, base: { enabled: 'true', maxNodes: '1' }, refusal: refusals.text },
+      write,
+      read: write,
+      base: { enabled: 'true', maxNodes: '1' },
+      refusal: refusals.text,
       parameters: [
         { name: 'enabled', ...booleanValues(boolean('enabled')), missing: { text: boolean('enabled') } },
         {
@@ -134,7 +150,9 @@ describe('auto-reprovision and failover settings', () => {
     assert.equal((await target.send('POST', `${write}/resetCount`)).status, 200);
     const oneOf = 'The value must be one of the following: [true,false]';
     await checkSettings(t, target, {
-      ...{ write: '/settings/failover', read: '/settings/failover', refusal: refusals.fields },
+      write: '/settings/failover',
+      read: '/settings/failover',
+      refusal: refusals.fields,
       parameters: [
         {
           name: 'preserveDurableMutations',

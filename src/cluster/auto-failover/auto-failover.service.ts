@@ -26,8 +26,13 @@ export interface FailoverSettings {
 
 const defaults = {
   autoFailover: {
-    ...{ enabled: true, timeout: 120, count: 0, maxCount: 1 },
-    ...{ diskIssues: false, diskPeriod: 120, canAbortRebalance: true },
+    enabled: true,
+    timeout: 120,
+    count: 0,
+    maxCount: 1,
+    diskIssues: false,
+    diskPeriod: 120,
+    canAbortRebalance: true,
   } satisfies AutoFailoverSettings,
   autoReprovision: { enabled: true, maxNodes: 1, count: 0 } satisfies AutoReprovisionSettings,
   failover: { preserveDurableMutations: true } satisfies FailoverSettings,

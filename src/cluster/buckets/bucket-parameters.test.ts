@@ -56,7 +56,9 @@ async function ofBucket(form: Fields): Promise<SettingsTarget> {
 }
 
 const table = (parameters: readonly Parameter[]) => ({
-  ...{ write: `${buckets}/b`, read: `${buckets}/b`, refusal: refusals.fields },
+  write: `${buckets}/b`,
+  read: `${buckets}/b`,
+  refusal: refusals.fields,
   parameters,
 });
 
@@ -268,7 +270,11 @@ test('a creation validates the parameters that it fixes', async (t) => {
   await using target = creating(await managerTarget());
   const named = (name: string) => [name, name] as const;
   await checkSettings(t, target, {
-    ...{ write: buckets, read: buckets, base: minimalForm, status: 202, refusal: refusals.fields },
+    write: buckets,
+    read: buckets,
+    base: minimalForm,
+    status: 202,
+    refusal: refusals.fields,
     parameters: [
       {
         name: 'name',
@@ -330,7 +336,10 @@ test('a creation validates the parameters that it fixes', async (t) => {
 test('a bucket of an unknown storage engine is refused', async (t) => {
   await using target = creating(await managerTarget());
   await checkSettings(t, target, {
-    ...{ write: buckets, read: buckets, base: minimalForm, status: 202 },
+    write: buckets,
+    read: buckets,
+    base: minimalForm,
+    status: 202,
     refusal: (key, text) => ({ errors: { [key]: text, storage_mode: text } }),
     parameters: [
       fixed('storageBackend', 'couchstore', 'couchstore', [

@@ -49,15 +49,15 @@ it('lists every active node, and describes each', async () => {
   const { call } = aClusterOfThree(() => assert.fail('no node is asked'));
   const path = (node: string) => `/pools/default/buckets/b/nodes/${node}%3A8091`;
   const server = (node: string) => ({
-    ...{ hostname: `${node}:8091`, uri: path(node), stats: { uri: `${path(node)}/stats` } },
+    hostname: `${node}:8091`,
+    uri: path(node),
+    stats: { uri: `${path(node)}/stats` },
   });
   assert.deepEqual(await call('buckets.nodes'), { servers: [server('one'), server('two')] });
   assert.deepEqual(await call('buckets.node', 'two:8091'), {
-    ...{
-      hostname: 'two:8091',
-      bucket: { uri: '/pools/default/buckets/b' },
-      stats: { uri: `${path('two')}/stats` },
-    },
+    hostname: 'two:8091',
+    bucket: { uri: '/pools/default/buckets/b' },
+    stats: { uri: `${path('two')}/stats` },
   });
   await assert.rejects(call('buckets.node', 'three:8091'), AppError);
 });

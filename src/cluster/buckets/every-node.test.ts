@@ -12,7 +12,10 @@ const request: CompactionRequest = { purgeBeforeSeconds: 'all', origin: 'bucket'
 async function threeNodes(answer: (node: string, name: string) => unknown) {
   const [own] = aCluster().nodes as [NodeState];
   const named = (uuid: string, membership: NodeState['membership']): NodeState => ({
-    ...{ ...own, uuid, otpNode: `ns_1@${uuid}`, membership },
+    ...own,
+    uuid,
+    otpNode: `ns_1@${uuid}`,
+    membership,
   });
   const nodes = [own, named('b', 'active'), named('c', 'inactiveAdded')];
   const { view } = await memoryCluster(300, aCluster({ nodes }));

@@ -106,8 +106,11 @@ describe('certificates', () => {
       const { authority, node } = issuedCertificates;
       mkdirSync(join(folder, 'certificates'));
       const files = {
-        ...{ 'ca.pem': authority.certificate, 'ca-key.pem': authority.key, 'node.pem': node.certificate },
-        ...{ 'node-key.pem': node.key, 'node-names.txt': 'localhost\n127.0.0.1\n::1\n10.1.2.3' },
+        'ca.pem': authority.certificate,
+        'ca-key.pem': authority.key,
+        'node.pem': node.certificate,
+        'node-key.pem': node.key,
+        'node-names.txt': 'localhost\n127.0.0.1\n::1\n10.1.2.3',
       };
       for (const [name, text] of Object.entries(files))
         writeFileSync(join(folder, 'certificates', name), text);

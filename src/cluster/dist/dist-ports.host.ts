@@ -58,7 +58,9 @@ export class DistPorts {
   startTls(tls: TlsSpec): Promise<number> {
     const options = {
       ...secureContextOptions(tls),
-      ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: Object.values(nodeProtocols) },
+      requestCert: true,
+      rejectUnauthorized: false,
+      ALPNProtocols: Object.values(nodeProtocols),
       SNICallback: (name: string, done: (error: Error | null, context?: SecureContext) => void) =>
         done(null, name === nodeServerName ? this.#nodes?.context : undefined),
     };

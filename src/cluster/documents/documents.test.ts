@@ -27,7 +27,8 @@ async function aCluster() {
   const users = [aUser('admin', 'password')];
   await service.service.apply(aDesired({ ...kv.desired, users, clients: null }));
   return {
-    ...{ ...cluster, service },
+    ...cluster,
+    service,
     [Symbol.asyncDispose]: async () => {
       await manager.stop();
       await service[Symbol.asyncDispose]();
@@ -129,7 +130,8 @@ test('permits documents only to callers with the permission for their collection
   const may = async (as: string, path: string, method: 'GET' | 'POST' | 'DELETE') =>
     (
       await request(path, {
-        ...{ method, as: `${as}:password` },
+        method,
+        as: `${as}:password`,
         ...(method === 'POST' && { form: { value: '1' } }),
       })
     ).status !== 403;

@@ -39,7 +39,8 @@ export async function listKeys(
   for (let at = 0; at < vbuckets.length; at += vbucketsAtOnce) {
     const some = vbuckets.slice(at, at + vbucketsAtOnce);
     await pipelined(client.connection, {
-      ...{ count: some.length, signal },
+      count: some.length,
+      signal,
       request: (index) => ({ opcode: GetKeys.opcode, vb: some[index] as number, key, extras }),
       take(_, { vb: status, buffer, valueStart, end }) {
         if (status !== Status.success) failure = status;

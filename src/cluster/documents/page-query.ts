@@ -26,7 +26,8 @@ export function readPage(query: Form): Page {
   if (skip + limit > keysMax)
     throw badRequest(`skip and limit: at most ${keysMax} together; use startkey to go further`);
   return {
-    ...{ skip, limit },
+    skip,
+    limit,
     startKey: keyIn(query, 'startkey') ?? Buffer.alloc(1),
     endKey: keyIn(query, 'endkey'),
     includesEnd: booleanIn(query, 'inclusive_end', true),

@@ -199,7 +199,9 @@ describe('the level of encryption in a cluster', () => {
     await target.send('POST', at('setupNetConfig'), { nodeEncryption: 'on' });
     const text = 'Cluster encryption level must be one of ["control","all","strict"]';
     await checkSettings(t, target, {
-      ...{ write: '/settings/security', read: '/settings/security', refusal: refusals.list },
+      write: '/settings/security',
+      read: '/settings/security',
+      refusal: refusals.list,
       base: { honorCipherOrder: 'true' },
       parameters: [
         {

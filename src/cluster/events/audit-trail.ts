@@ -26,8 +26,13 @@ export class AuditTrail implements Audit {
   changed({ route, path, query, body, identity, sender, remoteAddress, tls }: ChangeMade): void {
     const sent = { ...redacted(query), ...redacted(body) };
     this.#deps.events.record(changeByRoute(route.id), {
-      ...{ operation: route.id, method: route.method, path: path.slice(0, 500) },
-      ...{ user: identity.name, domain: identity.domain, from: remoteAddress, encrypted: tls },
+      operation: route.id,
+      method: route.method,
+      path: path.slice(0, 500),
+      user: identity.name,
+      domain: identity.domain,
+      from: remoteAddress,
+      encrypted: tls,
       ...(sender && { real_user: sender.name }),
       ...(Object.keys(sent).length > 0 && { sent }),
     });
@@ -51,7 +56,9 @@ export class AuditTrail implements Audit {
     this.#deps.denials.add(isPermission ? 'permission_refused' : 'login_failed', {
       user: known,
       from: remoteAddress,
-      ...{ operation: route.id, method: route.method, path: route.path },
+      operation: route.id,
+      method: route.method,
+      path: route.path,
     });
     const details = { operation: route.id };
     this.#refusedUser(isPermission ? permissionRefused : loginFailed, known, remoteAddress, details);

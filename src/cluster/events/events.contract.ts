@@ -81,8 +81,14 @@ export const StreamEvents = defineRoute({
 export function shownEvent({ atMs, uuid, name, otpNode, hostname, attributes }: EventRecord) {
   const { eventId, component, severity, description }: EventKind = eventKinds[name];
   return {
-    ...{ timestamp: new Date(atMs).toISOString(), event_id: eventId, component, description, severity },
-    ...{ node: hostname, otp_node: otpNode, uuid },
+    timestamp: new Date(atMs).toISOString(),
+    event_id: eventId,
+    component,
+    description,
+    severity,
+    node: hostname,
+    otp_node: otpNode,
+    uuid,
     ...(Object.keys(attributes).length > 0 && { extra_attributes: attributes }),
   };
 }
@@ -92,7 +98,13 @@ const logTypes = { info: 'info', warn: 'warning', error: 'critical' } as const;
 export function shownLogEntry({ atMs, name, otpNode, attributes }: EventRecord) {
   const kind: EventKind = eventKinds[name];
   return {
-    ...{ node: otpNode, type: logTypes[kind.severity], code: kind.code, module: kind.module, tstamp: atMs },
-    ...{ shortText: kind.description, text: kind.text(attributes), serverTime: new Date(atMs).toISOString() },
+    node: otpNode,
+    type: logTypes[kind.severity],
+    code: kind.code,
+    module: kind.module,
+    tstamp: atMs,
+    shortText: kind.description,
+    text: kind.text(attributes),
+    serverTime: new Date(atMs).toISOString(),
   };
 }

@@ -44,16 +44,21 @@ describe('events', () => {
     const { uuid, ...rest } = event;
     assert.match(uuid, /^[\da-f-]{36}$/);
     assert.deepEqual(rest, {
-      ...{ timestamp: new Date(clock.wallMs()).toISOString(), event_id: 1000, component: 'ns_server' },
-      ...{
-        description: 'Administrative change',
-        severity: 'info',
-        node: 'cb.local',
-        otp_node: 'ns_1@cb.local',
-      },
+      timestamp: new Date(clock.wallMs()).toISOString(),
+      event_id: 1000,
+      component: 'ns_server',
+      description: 'Administrative change',
+      severity: 'info',
+      node: 'cb.local',
+      otp_node: 'ns_1@cb.local',
       extra_attributes: {
-        ...{ operation: 'provisioning.stats', method: 'POST', path: '/settings/stats' },
-        ...{ user: 'Administrator', domain: 'admin', from: '127.0.0.1', encrypted: false },
+        operation: 'provisioning.stats',
+        method: 'POST',
+        path: '/settings/stats',
+        user: 'Administrator',
+        domain: 'admin',
+        from: '127.0.0.1',
+        encrypted: false,
         sent: { sendStats: 'false' },
       },
     });
@@ -62,14 +67,13 @@ describe('events', () => {
       list,
       [
         {
-          ...{
-            node: 'ns_1@cb.local',
-            type: 'info',
-            code: 10,
-            module: 'menelaus_web',
-            tstamp: clock.wallMs(),
-          },
-          ...{ shortText: 'Administrative change', serverTime: new Date(clock.wallMs()).toISOString() },
+          node: 'ns_1@cb.local',
+          type: 'info',
+          code: 10,
+          module: 'menelaus_web',
+          tstamp: clock.wallMs(),
+          shortText: 'Administrative change',
+          serverTime: new Date(clock.wallMs()).toISOString(),
           text: 'Administrator from 127.0.0.1: POST /settings/stats',
         },
       ].map((entry) => ({ ...entry })),

@@ -7,7 +7,9 @@ const hidden = '********';
 describe('the redacted form of a request', () => {
   it('contains every plain field', () => {
     assert.deepEqual(redacted({ ramQuotaMB: '100', 'a[b]': 'true', count: 3 }), {
-      ...{ ramQuotaMB: '100', 'a[b]': 'true', count: 3 },
+      ramQuotaMB: '100',
+      'a[b]': 'true',
+      count: 3,
     });
   });
 
@@ -29,7 +31,8 @@ describe('the redacted form of a request', () => {
   it('hides invalid names, objects and bytes', () => {
     assert.deepEqual(redacted({ 'a secret, sent as a name': '' }), { '?': hidden });
     assert.deepEqual(redacted({ nested: { inner: 'planted' }, list: ['planted'] }), {
-      ...{ nested: hidden, list: { entries: 1 } },
+      nested: hidden,
+      list: { entries: 1 },
     });
     assert.deepEqual(redacted(Buffer.from('planted')), { bytes: 7 });
     assert.deepEqual(redacted(['planted']), { entries: 1 });

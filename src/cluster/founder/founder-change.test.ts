@@ -14,13 +14,21 @@ import { takenOver } from './taken-over.ts';
 const idOf = (name: string): string => name.repeat(32);
 
 const aNode = (name: string): NodeState => ({
-  ...{ uuid: idOf(name), otpNode: `n_${name}@127.0.0.1`, hostname: null, membership: 'active' },
-  ...{ services: ['kv'], ports: unknownPorts, alternate: null },
+  uuid: idOf(name),
+  otpNode: `n_${name}@127.0.0.1`,
+  hostname: null,
+  membership: 'active',
+  services: ['kv'],
+  ports: unknownPorts,
+  alternate: null,
   paths: { data: '/', index: '/', analytics: [], eventing: '/', javaHome: '' },
 });
 
 const aState = (names: string): ClusterState => ({
-  ...{ uuid: 'cluster', name: '', nodes: [...names].map(aNode), founder: idOf('a') },
+  uuid: 'cluster',
+  name: '',
+  nodes: [...names].map(aNode),
+  founder: idOf('a'),
   quotas: { indexMemoryQuota: 0, ftsMemoryQuota: 0, cbasMemoryQuota: 0, eventingMemoryQuota: 0 },
 });
 
@@ -77,7 +85,8 @@ class Member {
         if (isFounder || own.taken !== null) return null;
         return {
           head: { ...own.head, revision: own.content.revision },
-          ...{ state: own.content, problem: 'the founder does not answer' },
+          state: own.content,
+          problem: 'the founder does not answer',
           fence: () => (own.isFenced = true),
           release: () => (own.isFenced = false),
         };
@@ -96,7 +105,10 @@ class Member {
       yieldTo: (note) => (own.yielded = note.founder.nodeId),
     };
     this.change = new FounderChange({
-      ...{ clock, log: silentLog, founding, identity: { nodeId: this.id, bootId: `boot ${name}` } },
+      clock,
+      log: silentLog,
+      founding,
+      identity: { nodeId: this.id, bootId: `boot ${name}` },
       view: {
         get cluster() {
           const taken = own.taken?.records.find(({ key }) => key === clusterKey)?.json;
@@ -107,7 +119,10 @@ class Member {
         },
       },
       noteFor: (founder) => ({
-        ...{ clusterUuid: 'cluster', clusterKey: '', founder, credentials: { ca: '', cert: '', key: '' } },
+        clusterUuid: 'cluster',
+        clusterKey: '',
+        founder,
+        credentials: { ca: '', cert: '', key: '' },
       }),
       peers: {
         answer: (name, answer) => void this.answers.set(name, answer as never),

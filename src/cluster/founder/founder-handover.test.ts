@@ -11,8 +11,14 @@ import type { Founding } from '../joining/join-messages.ts';
 import { FounderHandover } from './founder-handover.ts';
 
 const aNode = (uuid: string, membership: NodeState['membership'] = 'active'): NodeState => ({
-  ...{ uuid, otpNode: `ns_1@${uuid}`, hostname: uuid, membership, services: ['kv'], ports: unknownPorts },
-  ...{ paths: { data: '/', index: '/', analytics: [], eventing: '/', javaHome: '' }, alternate: null },
+  uuid,
+  otpNode: `ns_1@${uuid}`,
+  hostname: uuid,
+  membership,
+  services: ['kv'],
+  ports: unknownPorts,
+  paths: { data: '/', index: '/', analytics: [], eventing: '/', javaHome: '' },
+  alternate: null,
 });
 
 type Answer = (name: string, body: unknown) => unknown;
@@ -22,7 +28,10 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
   const clock = new SimulatedClock();
   const store = new MemoryConfigStore();
   const cluster: ClusterState = {
-    ...{ uuid: 'c', name: '', nodes: [aNode('a'), ...others], founder: 'a' },
+    uuid: 'c',
+    name: '',
+    nodes: [aNode('a'), ...others],
+    founder: 'a',
     quotas: { indexMemoryQuota: 0, ftsMemoryQuota: 0, cbasMemoryQuota: 0, eventingMemoryQuota: 0 },
   };
   await store.put(clusterKey, cluster, 0);
@@ -38,13 +47,21 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
     resume: () => void done.push('resume'),
     handOver: ({ founder }, epoch) => note(`follow ${founder.nodeId} in ${epoch}`),
     takeOver: () => assert.fail('it has the configuration'),
-    ...{ follow: () => assert.fail(), yieldTo: () => assert.fail() },
+    follow: () => assert.fail(),
+    yieldTo: () => assert.fail(),
   };
   const handover = new FounderHandover({
-    ...{ clock, store, founding, log: silentLog, identity: { nodeId: 'a', bootId: 'boot' } },
+    clock,
+    store,
+    founding,
+    log: silentLog,
+    identity: { nodeId: 'a', bootId: 'boot' },
     view: { cluster, revisionEpoch: 1 },
     noteFor: (founder) => ({
-      ...{ clusterUuid: 'c', clusterKey: '', founder, credentials: { ca: '', cert: '', key: '' } },
+      clusterUuid: 'c',
+      clusterKey: '',
+      founder,
+      credentials: { ca: '', cert: '', key: '' },
     }),
     change: { announce: () => {}, head: { identity: 'c', revision: 1 }, isBusy: false, isHandingOver: false },
     stopServing: () => note('stop serving'),

@@ -27,7 +27,9 @@ export function takenOver({ revision, records }: StoreContent, change: TakeOver)
   const begin = revision + revisionsUnseen;
   const changed = present.map(
     ({ key, json }, at): StoredRecord => ({
-      ...{ key, revision: begin + at + 1, writes: null },
+      key,
+      revision: begin + at + 1,
+      writes: null,
       json: JSON.stringify(valueAfter(key, JSON.parse(json as string), change)),
     }),
   );
@@ -63,7 +65,9 @@ function clusterAfter(before: ClusterState, change: TakeOver): ClusterState {
 }
 
 const orchestratorAfter = ({ term }: OrchestratorState, { node, boot }: TakeOver): OrchestratorState => ({
-  ...{ node, boot, term: term + 1 },
+  node,
+  boot,
+  term: term + 1,
 });
 
 /** No copy may get an epoch for a second time: a failed active may have confirmed later ones in the store that is lost. */

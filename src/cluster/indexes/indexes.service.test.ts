@@ -18,7 +18,11 @@ test('removes the definitions of a deleted bucket, and stops only after that', a
     onChange: () => ({ stop: () => {} }),
   } as never;
   const service = new IndexesService({
-    ...{ store, view, indexAdmin: noIndexService, random: realRandom, log: silentLog },
+    store,
+    view,
+    indexAdmin: noIndexService,
+    random: realRandom,
+    log: silentLog,
   });
   await service.start();
   const gate = deferred<void>();

@@ -45,20 +45,35 @@ describe('the internal settings', () => {
   it('are as published on a fresh node', async () => {
     const { request } = await aManager();
     assert.deepEqual((await request(path)).body, {
-      ...{ capiRequestLimit: '', dropRequestMemoryThresholdMiB: '', restRequestLimit: '' },
-      ...{ indexAwareRebalanceDisabled: false, rebalanceIgnoreViewCompactions: false },
-      ...{ rebalanceIndexPausingDisabled: false, rebalanceIndexWaitingDisabled: false, enforceLimits: false },
-      ...{ maxBucketCount: 30, maxParallelIndexers: 4, maxParallelReplicaIndexers: 2 },
-      ...{ rebalanceMovesBeforeCompaction: 64, rebalanceMovesPerNode: 4, xdcrAnticipatoryDelay: 0 },
-      ...{ xdcrCheckpointInterval: 1800, xdcrDocBatchSizeKb: 2048, xdcrFailureRestartInterval: 30 },
-      ...{ xdcrMaxConcurrentReps: 32, xdcrOptimisticReplicationThreshold: 256, xdcrWorkerBatchSize: 500 },
+      capiRequestLimit: '',
+      dropRequestMemoryThresholdMiB: '',
+      restRequestLimit: '',
+      indexAwareRebalanceDisabled: false,
+      rebalanceIgnoreViewCompactions: false,
+      rebalanceIndexPausingDisabled: false,
+      rebalanceIndexWaitingDisabled: false,
+      enforceLimits: false,
+      maxBucketCount: 30,
+      maxParallelIndexers: 4,
+      maxParallelReplicaIndexers: 2,
+      rebalanceMovesBeforeCompaction: 64,
+      rebalanceMovesPerNode: 4,
+      xdcrAnticipatoryDelay: 0,
+      xdcrCheckpointInterval: 1800,
+      xdcrDocBatchSizeKb: 2048,
+      xdcrFailureRestartInterval: 30,
+      xdcrMaxConcurrentReps: 32,
+      xdcrOptimisticReplicationThreshold: 256,
+      xdcrWorkerBatchSize: 500,
     });
   });
 
   test('keep both limits of every range over restarts, and refuse values beyond them', async (t) => {
     await using target = await managerTarget();
     await checkSettings(t, target, {
-      ...{ write: path, read: path, refusal: refusals.list },
+      write: path,
+      read: path,
+      refusal: refusals.list,
       parameters: [
         ...['capiRequestLimit', 'dropRequestMemoryThresholdMiB', 'restRequestLimit'].map(limit),
         flag('indexAwareRebalanceDisabled'),
@@ -87,7 +102,9 @@ describe('the internal settings', () => {
     const settings = '/settings/maxParallelIndexers';
     const refused = (why: string) => [`Invalid globalValue: ${why}`, '_'] as const;
     await checkSettings(t, target, {
-      ...{ write: settings, read: settings, refusal: refusals.bare },
+      write: settings,
+      read: settings,
+      refusal: refusals.bare,
       parameters: [
         {
           name: 'globalValue',
@@ -126,7 +143,9 @@ describe('the internal settings', () => {
     const { server, request } = await aManager();
     const authorization = `Basic ${Buffer.from('Administrator:password').toString('base64')}`;
     const answer = await server.inject({
-      ...{ method: 'POST', url: path, payload: 'maxBucketCount=9' },
+      method: 'POST',
+      url: path,
+      payload: 'maxBucketCount=9',
       headers: { authorization, 'content-type': 'application/octet-stream' },
     });
     assert.deepEqual([answer.statusCode, answer.payload], [200, '']);

@@ -96,7 +96,8 @@ describe('users of groups of the LDAP server', () => {
     await put('local', 'security_admin_local', 'local');
     const store = (ref: string, as: string | undefined) =>
       request(`${groups}/g`, {
-        ...{ method: 'PUT', form: { roles: '', ldap_group_ref: ref } },
+        method: 'PUT',
+        form: { roles: '', ldap_group_ref: ref },
         ...(as !== undefined && { as }),
       });
     assert.equal((await store('', 'local:local-secret')).status, 200);

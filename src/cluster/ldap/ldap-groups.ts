@@ -62,7 +62,8 @@ async function found(client: Client, query: GroupsQuery, placeholders: Placehold
     {
       scope,
       filter: filled(filter, placeholders, escapedFilter, escapedFilter),
-      ...{ attributes: [attribute ?? '1.1'], sizeLimit: groupsMax },
+      attributes: [attribute ?? '1.1'],
+      sizeLimit: groupsMax,
     },
   );
   if (attribute === null) return searchEntries.map(({ dn }) => dn);

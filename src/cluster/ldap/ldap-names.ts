@@ -29,7 +29,8 @@ export async function dnOf(client: Client, settings: LdapSettings, name: string)
   const { searchEntries } = await client.search(query.base.replaceAll('%u', escapedDn(name)), {
     scope: query.scope,
     filter: query.filter.replaceAll('%u', escapedFilter(name)),
-    ...{ attributes: ['1.1'], sizeLimit: 2 },
+    attributes: ['1.1'],
+    sizeLimit: 2,
   });
   const [found, ...others] = searchEntries;
   if (found === undefined) throw new RefusedByServer('no entry has that name');

@@ -21,8 +21,12 @@ describe('logins at a real LDAP server', { skip: needs('slapd') }, () => {
 
   const ldap = new LdapServer({ trusted: async () => [] });
   const settings = (changes: Partial<LdapSettings> = {}): LdapSettings => ({
-    ...{ ...defaultLdapSettings, authenticationEnabled: true, hosts: ['127.0.0.1'], port: server.port },
-    ...{ userDNMapping: { template: server.template }, ...changes },
+    ...defaultLdapSettings,
+    authenticationEnabled: true,
+    hosts: ['127.0.0.1'],
+    port: server.port,
+    userDNMapping: { template: server.template },
+    ...changes,
   });
   const kindOf = async (changes: Partial<LdapSettings>, name = 'jane', password = 'jane-secret') =>
     (await ldap.login(settings(changes), name, password)).kind;

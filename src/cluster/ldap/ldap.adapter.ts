@@ -66,7 +66,8 @@ export class LdapServer implements DirectoryServer {
     const tls = await this.#tls(settings);
     const client = new LdapClient({
       url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-      ...{ timeout: requestTimeout, connectTimeout: requestTimeout },
+      timeout: requestTimeout,
+      connectTimeout: requestTimeout,
       ...(encryption === 'TLS' && { tlsOptions: tls }),
     });
     try {

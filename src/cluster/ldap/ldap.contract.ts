@@ -85,7 +85,8 @@ export function shownLdap({
 }: LdapSettings) {
   const secret = bindPass === '' ? '' : hidden;
   return {
-    ...{ ...settings, bindPass: secret },
+    ...settings,
+    bindPass: secret,
     ...(cacert !== '' && { cacert }),
     ...(clientTLSCert !== '' && { clientTLSCert }),
     ...(clientTLSKey !== '' && { clientTLSKey: hidden }),

@@ -167,32 +167,26 @@ describe('the LDAP settings', () => {
     await using target = await managerTarget();
     const notBoolean = 'The value must be one of the following: [true,false]';
     const flag = (name: string) => ({
-      ...{
-        name,
-        good: [
-          ['true', true],
-          ['false', false],
-        ] as const,
-      },
-      ...{
-        bad: [
-          ['', notBoolean],
-          ['1', notBoolean],
-        ] as const,
-        missing: { reads: false },
-      },
+      name,
+      good: [
+        ['true', true],
+        ['false', false],
+      ] as const,
+      bad: [
+        ['', notBoolean],
+        ['1', notBoolean],
+      ] as const,
+      missing: { reads: false },
     });
     const integerParameter = (name: string, min: number, max: number) => {
       const range = `The value must be in range from ${min} to ${max}`;
       return {
-        ...{
-          name,
-          good: [
-            [`${min}`, min],
-            [`${max}`, max],
-          ] as const,
-          missing: { reads: max },
-        },
+        name,
+        good: [
+          [`${min}`, min],
+          [`${max}`, max],
+        ] as const,
+        missing: { reads: max },
         bad: [
           [`${min - 1}`, range],
           [`${max + 1}`, range],
@@ -202,7 +196,10 @@ describe('the LDAP settings', () => {
     };
     const hosts = 'must be up to 16 names or addresses separated by commas';
     await checkSettings(t, target, {
-      ...{ write: '/settings/ldap', read: '/settings/ldap', base: {}, refusal: refusals.fields },
+      write: '/settings/ldap',
+      read: '/settings/ldap',
+      base: {},
+      refusal: refusals.fields,
       parameters: [
         flag('authenticationEnabled'),
         flag('serverCertValidation'),

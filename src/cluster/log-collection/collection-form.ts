@@ -73,6 +73,9 @@ const readers: Readonly<Record<string, Read>> = {
       : `must be a string of 1 to ${saltBytesMax} bytes`,
   auditLog: flag,
   bypassReachabilityChecks: flag,
-  ...{ uploadHost: refused, uploadProxy: refused, customer: refused, ticket: refused },
+  uploadHost: refused,
+  uploadProxy: refused,
+  customer: refused,
+  ticket: refused,
   encryptionPassword: () => 'bundles are not encrypted in this version; leave it out',
 };

@@ -56,7 +56,10 @@ export function collectionTask(state: CollectionState) {
   const { otpNode, path, startedMs, status, nodeStatus, reason, progress } = state;
   const isRunning = status === 'running';
   return {
-    ...{ type: 'clusterLogsCollection', node: otpNode, status, progress },
+    type: 'clusterLogsCollection',
+    node: otpNode,
+    status,
+    progress,
     ts: new Date(startedMs).toISOString().slice(0, 19).replace('T', ' '),
     perNode: {
       [otpNode]: {

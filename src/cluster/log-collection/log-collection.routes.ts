@@ -45,7 +45,9 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
     bind(contract.StartCollection, async ({ body }, context) => {
       const { level } = await settings.read(setting, fresh);
       const form = readCollectionForm(body, {
-        ...{ otpNode: view.self.otpNode, isEnterprise, redaction: level },
+        otpNode: view.self.otpNode,
+        isEnterprise,
+        redaction: level,
       });
       if (form.auditLog && !context.may(readAudit)) throw generalRefusals.forbidden([readAudit]);
       if (!start(deps, form, context)) throw settingsRefusals.collectionRuns();
@@ -73,9 +75,15 @@ function start(deps: LogCollectionRoutesDeps, form: CollectionForm, context: Con
   const salt = form.salt ?? random.bytes(32).toString('base64');
   const redactor = isRedacted ? new Redactor(salt, deps.userNames()) : null;
   const facts = {
-    ...{ node: otpNode, version: product.version, cluster: view.cluster.uuid, redaction: form.redaction },
-    ...{ startedAt: new Date(clock.wallMs()).toISOString(), runtime: process.versions },
-    ...{ platform: process.platform, architecture: process.arch, uptimeSeconds: process.uptime() },
+    node: otpNode,
+    version: product.version,
+    cluster: view.cluster.uuid,
+    redaction: form.redaction,
+    startedAt: new Date(clock.wallMs()).toISOString(),
+    runtime: process.versions,
+    platform: process.platform,
+    architecture: process.arch,
+    uptimeSeconds: process.uptime(),
   };
   return collection.start({
     otpNode,
@@ -88,7 +96,8 @@ function start(deps: LogCollectionRoutesDeps, form: CollectionForm, context: Con
       bundleEntries(
         {
           ...deps,
-          ...{ facts, auditFolder: form.auditLog ? audit.folder : null },
+          facts,
+          auditFolder: form.auditLog ? audit.folder : null,
           buckets: view.liveBuckets().map(({ name }) => name),
         },
         { ...context, signal },

@@ -144,7 +144,9 @@ describe('a support bundle', () => {
   it('is written one at a time, and can be cancelled', async () => {
     const writing = Promise.withResolvers<AbortSignal>();
     const bundleFiles: BundleFiles = {
-      ...{ folder: '/data/tmp', logs: async () => [], sizes: async () => ({}) },
+      folder: '/data/tmp',
+      logs: async () => [],
+      sizes: async () => ({}),
       async *tail() {},
       write: (_, __, { signal }) =>
         new Promise((_, reject) => {

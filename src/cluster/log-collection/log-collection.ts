@@ -45,8 +45,12 @@ export class LogCollection {
     const startedMs = this.#deps.clock.wallMs();
     const cancel = new AbortController();
     this.#state = {
-      ...{ otpNode: request.otpNode, path: request.path(startedMs), startedMs },
-      ...{ status: 'running', nodeStatus: 'started', progress: 0 },
+      otpNode: request.otpNode,
+      path: request.path(startedMs),
+      startedMs,
+      status: 'running',
+      nodeStatus: 'started',
+      progress: 0,
     };
     const ended = this.#run(request, this.#state.path, cancel.signal).finally(() => {
       this.#running = null;

@@ -5,7 +5,8 @@ import { replicationOf } from './node-record.ts';
 
 test('the replication of a bucket is the share of its replicas that are in sync', () => {
   const placement = (...boots: string[]): ShardPlacement => ({
-    ...{ epoch: 1, chain: boots.map((_, node) => node) },
+    epoch: 1,
+    chain: boots.map((_, node) => node),
     ...(boots.length > 0 && { inSync: boots.map((boot, node) => [node, boot] as const) }),
   });
   const shares = (replicaNumber: number, ...shards: ShardPlacement[]): number =>

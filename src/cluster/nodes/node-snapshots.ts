@@ -50,8 +50,11 @@ export class NodeSnapshots {
       ? view.liveBuckets().map(({ uuid }) => [uuid, data.measured(uuid)] as const)
       : [];
     return {
-      ...{ version: product.version, os: system.os, uptimeSeconds: this.#uptimeSeconds() },
-      ...{ system: figures, measured: Object.fromEntries(measured) },
+      version: product.version,
+      os: system.os,
+      uptimeSeconds: this.#uptimeSeconds(),
+      system: figures,
+      measured: Object.fromEntries(measured),
     };
   }
 
@@ -61,9 +64,14 @@ export class NodeSnapshots {
     const buckets = view.isActive ? view.liveBuckets() : [];
     const measured = new Map(buckets.map((bucket) => [bucket.uuid, data.measured(bucket.uuid)] as const));
     return {
-      ...{ node: view.self, version: product.version, os: system.os, measured },
+      node: view.self,
+      version: product.version,
+      os: system.os,
+      measured,
       serverGroup: this.#groupOf(view.self),
-      ...{ localAddress: context.local.address, isThis: true, isAnswering: true },
+      localAddress: context.local.address,
+      isThis: true,
+      isAnswering: true,
     };
   }
 
@@ -80,7 +88,9 @@ export class NodeSnapshots {
     const { figures, problem } = nodeFigures.known(node.uuid);
     const buckets = node.membership === 'active' ? view.liveBuckets() : [];
     return {
-      ...{ node, localAddress: context.local.address, isThis: false },
+      node,
+      localAddress: context.local.address,
+      isThis: false,
       isAnswering: problem === null && node.joining !== true,
       version: figures?.version ?? product.version,
       os: figures?.os ?? '',

@@ -94,7 +94,11 @@ export const detailedNodeShape = named(
   'DetailedNode',
   object(
     {
-      ...{ ...identity, ...figures, replication, storageTotals, ...quotaNames },
+      ...identity,
+      ...figures,
+      replication,
+      storageTotals,
+      ...quotaNames,
       availableStorage: object({
         hdd: array(object({ path: string, sizeKBytes: integer, usagePercent: integer })),
       }),

@@ -59,7 +59,13 @@ export interface System {
 export const noFigures: SystemFigures = {
   memory: { total: 0, free: 0, limit: 0, taken: 0, swapTotal: 0, swapUsed: 0 },
   cpu: {
-    ...{ utilization: 0, user: 0, system: 0, irq: 0, stolen: 0, cores: 0, count: 0 },
+    utilization: 0,
+    user: 0,
+    system: 0,
+    irq: 0,
+    stolen: 0,
+    cores: 0,
+    count: 0,
     host: { utilization: 0, user: 0, system: 0 },
   },
   allocationStalls: 0,

@@ -20,8 +20,12 @@ async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
     { name: 'e', ramQuotaMB: 100, bucketType: 'ephemeral' },
     { name: 'c', ramQuotaMB: 100, bucketType: 'cache' },
     {
-      ...{ name: 'o', ramQuotaMB: 100, autoCompactionDefined: 'true', parallelDBAndViewCompaction: 'false' },
-      ...{ 'databaseFragmentationThreshold[percentage]': 40, purgeInterval: 2 },
+      name: 'o',
+      ramQuotaMB: 100,
+      autoCompactionDefined: 'true',
+      parallelDBAndViewCompaction: 'false',
+      'databaseFragmentationThreshold[percentage]': 40,
+      purgeInterval: 2,
     },
   ];
   for (const form of created) {

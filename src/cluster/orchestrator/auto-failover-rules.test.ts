@@ -7,7 +7,9 @@ import { decideFailover, type FailoverSituation } from './auto-failover-rules.ts
 
 const node = (id: string, services = ['kv']): NodeState => ({
   ...(aCluster().nodes[0] as NodeState),
-  ...{ uuid: id, otpNode: `ns_1@${id}`, services },
+  uuid: id,
+  otpNode: `ns_1@${id}`,
+  services,
 });
 
 /** Nodes by letters; those after a colon are down, for long enough. */
@@ -16,8 +18,14 @@ function decided(names: string, changes: Partial<FailoverSituation> = {}) {
   const active = all.split(' ').map((id) => (id.startsWith('q') ? node(id, ['n1ql']) : node(id)));
   const gone = down.split(' ').filter((id) => id !== '');
   const { failing, notices } = decideFailover({
-    ...{ active, down: gone, ready: gone, reached: active.length - gone.length },
-    ...{ maxCount: 100, count: 0, buckets: [], preservesDurable: true },
+    active,
+    down: gone,
+    ready: gone,
+    reached: active.length - gone.length,
+    maxCount: 100,
+    count: 0,
+    buckets: [],
+    preservesDurable: true,
     ...changes,
   });
   return [failing.join(' '), ...notices.map(({ kind, text }) => `${kind}: ${text}`)];

@@ -47,7 +47,9 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
   const disk = new Map<string, number>();
   const beat = (nodeId: string): Heartbeats => {
     const heartbeats = new Heartbeats({
-      ...{ nodeId, clock, nodes: () => ids },
+      nodeId,
+      clock,
+      nodes: () => ids,
       diskFailsMs: () => (disk.has(nodeId) ? clock.monotonicMs() - (disk.get(nodeId) ?? 0) : 0),
       send: (to, message) => net.send(nodeId, to, message),
     });
@@ -68,7 +70,9 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
     ended: (outcome, plan) => void autoFailover.ended(outcome, plan),
   });
   const autoFailover = new AutoFailover({
-    ...{ ...common, heartbeats, settings: failoverSettings },
+    ...common,
+    heartbeats,
+    settings: failoverSettings,
     cluster: new ClusterStore(store, ids[0] as string),
     report: ({ kind, text }) => reports.push(`${kind}: ${text}`),
     planned: () => rebalancer.wake(),

@@ -133,7 +133,10 @@ export class AutoFailover {
     const active = view.activeNodes;
     const { preserveDurableMutations } = await settings.failover();
     const { failing, notices } = decideFailover({
-      ...{ active, count, maxCount, preservesDurable: preserveDurableMutations },
+      active,
+      count,
+      maxCount,
+      preservesDurable: preserveDurableMutations,
       down: down.map(({ node }) => node.uuid),
       ready: ready.map(({ node }) => node.uuid),
       reached: active.filter(({ uuid }) => heartbeats.hears(uuid)).length,
@@ -144,7 +147,8 @@ export class AutoFailover {
     this.#attemptedMs = clock.monotonicMs();
     const [first] = ready.filter(({ node }) => failing.includes(node.uuid));
     await this.#plan(failing, {
-      ...{ automaticReason: first?.reason ?? silent, allowUnsafe: !preserveDurableMutations },
+      automaticReason: first?.reason ?? silent,
+      allowUnsafe: !preserveDurableMutations,
       canAbortRebalance,
     });
   }
@@ -169,7 +173,10 @@ export class AutoFailover {
       if (nodes.some(({ membership }) => membership !== 'active')) return state;
       const startedMs = clock.wallMs();
       return failoverPlan(state, nodes, {
-        ...{ id: random.uuid(), kind: 'failover', startedMs, allowUnsafe },
+        id: random.uuid(),
+        kind: 'failover',
+        startedMs,
+        allowUnsafe,
         automatic: automaticReason,
       });
     });

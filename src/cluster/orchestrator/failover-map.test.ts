@@ -21,7 +21,9 @@ function failedOver(
 }
 
 const whole: ShardPlacement = {
-  ...{ epoch: 4, chain: [0, 1, 2], confirmed: 'boot a' },
+  epoch: 4,
+  chain: [0, 1, 2],
+  confirmed: 'boot a',
   inSync: [
     [0, 'boot a'],
     [1, 'boot b'],
@@ -78,14 +80,20 @@ describe('failover of a map', () => {
 
   it('during a move: incoming copies may be promoted, and those of failed nodes are dropped', () => {
     const moving: ShardPlacement = {
-      ...{ epoch: 4, chain: [0], incoming: [1, 2], successor: 1, confirmed: 'boot a' },
+      epoch: 4,
+      chain: [0],
+      incoming: [1, 2],
+      successor: 1,
+      confirmed: 'boot a',
       inSync: [
         [0, 'boot a'],
         [1, 'boot b'],
       ],
     };
     assert.deepEqual(failedOver(moving, 'a').shard, {
-      ...{ epoch: 5, chain: [1], incoming: [2] },
+      epoch: 5,
+      chain: [1],
+      incoming: [2],
       inSync: moving.inSync,
     });
     const { successor: _, ...rest } = moving;

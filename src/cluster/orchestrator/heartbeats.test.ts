@@ -11,7 +11,8 @@ function nodes(names: string) {
   const members = new Set(names.split(' '));
   const start = (nodeId: string): Heartbeats => {
     const heartbeats = new Heartbeats({
-      ...{ nodeId, clock },
+      nodeId,
+      clock,
       nodes: () => [...members],
       send: (to, heartbeat) => net.send(nodeId, to, heartbeat),
     });

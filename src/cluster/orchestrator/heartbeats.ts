@@ -67,7 +67,7 @@ export class Heartbeats {
   received(from: string, { hears, agesMs = {}, diskFailsMs = 0 }: Heartbeat): void {
     if (!this.#deps.nodes().includes(from)) return;
     const atMs = this.#deps.clock.monotonicMs();
-    this.#heard.set(from, { ...{ atMs, agesMs, diskFailsMs }, hears: new Set(hears) });
+    this.#heard.set(from, { atMs, agesMs, diskFailsMs, hears: new Set(hears) });
   }
 
   /** Whether this node gets heartbeats of that node. For `silenceMs` after the start of this node all count as heard. */

@@ -72,20 +72,23 @@ export class Orchestration {
     const { view, identity, peers } = deps;
     const isAlone = () => view.cluster.nodes.length === 1;
     this.#lease = new OrchestratorLease({
-      ...{ ...deps, isAlone },
+      ...deps,
+      isAlone,
       activeNodes: () => view.activeNodes.map(({ uuid }) => uuid),
       changed: () => this.wake(),
     });
     const disk = new DiskHealth(deps);
     this.#heartbeats = new Heartbeats({
-      ...{ nodeId: identity.nodeId, clock: deps.clock },
+      nodeId: identity.nodeId,
+      clock: deps.clock,
       diskFailsMs: () => disk.failsMs(),
       nodes: () => view.cluster.nodes.map(({ uuid }) => uuid),
       // Errors are ignored: the other node detects missing heartbeats.
       send: (to, heartbeat) => {
         const { epoch, founder } = deps.founderChange.head;
         const sent: Heartbeat = {
-          ...{ ...heartbeat, ...this.#founderPort() },
+          ...heartbeat,
+          ...this.#founderPort(),
           storeTerm: { ...(epoch !== undefined && { epoch }), ...(founder !== undefined && { founder }) },
         };
         const answered = peers.ask(to, 'heartbeat', sent, heartbeatMs);

@@ -22,7 +22,9 @@ async function nodes(names: string, random: Random = randomFrom(1)) {
   const start = (node: string, boot = 'first') => {
     const store = new FaultyConfigStore({ server, history, clock, random });
     const lease = new OrchestratorLease({
-      ...{ store, clock, identity: { nodeId: node, bootId: boot } },
+      store,
+      clock,
+      identity: { nodeId: node, bootId: boot },
       activeNodes: () => [...active],
       isAlone: () => members.size === 1,
     });
@@ -128,8 +130,11 @@ describe('the lease of the orchestrator', () => {
       for (const { store } of all) {
         store.isDown = random(10) === 0;
         store.faults = {
-          ...{ delayMaxMs: random(20) === 0 ? 8_000 : 50, stalePercent: random(20) },
-          ...{ lostRequestPercent: random(20), lostAnswerPercent: random(20), latePercent: random(5) },
+          delayMaxMs: random(20) === 0 ? 8_000 : 50,
+          stalePercent: random(20),
+          lostRequestPercent: random(20),
+          lostAnswerPercent: random(20),
+          latePercent: random(5),
         };
       }
       await clock.run(random(8_000));

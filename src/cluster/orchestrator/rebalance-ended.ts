@@ -8,7 +8,8 @@ import type { Events } from '../events/events.feature.ts';
 export function rebalanceEnded(outcome: RebalanceOutcome, store: ConfigStore, events: Events['log']): void {
   const { kind, reason } = outcome;
   events.record('rebalance_ended', {
-    ...{ kind, outcome: outcome.outcome },
+    kind,
+    outcome: outcome.outcome,
     ...(reason !== undefined && { reason: reason.replace(/\.$/, '') }),
   });
   if (kind !== 'rebalance' || outcome.outcome !== 'completed') return;

@@ -54,13 +54,19 @@ export function rebalanceTask(view: Read): Record<string, unknown> {
     return {
       ...common,
       ...(lastBalance && { statusId: lastBalance.id, subtype: lastBalance.kind }),
-      ...{ status: 'notRunning', ...failureOf(view.cluster) },
+      status: 'notRunning',
+      ...failureOf(view.cluster),
     };
   const nodes = Object.entries(progress.byNode).map(([name, done]) => [name, { progress: 100 * done }]);
   return {
     ...common,
-    ...{ statusId: balance.id, subtype: balance.kind, recommendedRefreshPeriod: 0.25, status: 'running' },
-    ...{ progress: 100 * progress.all, perNode: Object.fromEntries(nodes), detailedProgress: {} },
+    statusId: balance.id,
+    subtype: balance.kind,
+    recommendedRefreshPeriod: 0.25,
+    status: 'running',
+    progress: 100 * progress.all,
+    perNode: Object.fromEntries(nodes),
+    detailedProgress: {},
   };
 }
 

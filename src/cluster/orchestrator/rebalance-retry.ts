@@ -87,8 +87,13 @@ export class RebalanceRetries {
       if (retry?.id !== due.id || state.balance !== undefined) return state;
       if (!isSameCluster(state, retry)) return rest;
       const balance: RebalancePlan = {
-        ...{ id: random.uuid(), kind: 'rebalance', term: 0, attemptsLeft: retry.attemptsLeft - 1 },
-        ...{ nodes: retry.nodes, ejected: retry.ejected, startedMs: clock.wallMs() },
+        id: random.uuid(),
+        kind: 'rebalance',
+        term: 0,
+        attemptsLeft: retry.attemptsLeft - 1,
+        nodes: retry.nodes,
+        ejected: retry.ejected,
+        startedMs: clock.wallMs(),
       };
       return withCounter({ ...rest, balance }, 'rebalance', 'start');
     });
@@ -108,7 +113,9 @@ export function pendingRetry({ retry, nodes }: ClusterState, nowMs: number): Rec
   const names = (ids: readonly string[]): string[] =>
     nodes.filter(({ uuid }) => ids.includes(uuid)).map(({ otpNode }) => otpNode);
   return {
-    ...{ retry_rebalance: 'pending', rebalance_id: retry.id, type: 'rebalance' },
+    retry_rebalance: 'pending',
+    rebalance_id: retry.id,
+    type: 'rebalance',
     attempts_remaining: retry.attemptsLeft,
     retry_after_secs: Math.max(0, Math.ceil((retry.dueMs - nowMs) / 1000)),
     known_nodes: names([...retry.nodes, ...retry.ejected]),

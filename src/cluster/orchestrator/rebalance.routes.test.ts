@@ -6,7 +6,10 @@ import type { NodeState, RebalancePlan } from '../config/cluster-state.ts';
 
 const second: NodeState = {
   ...(aCluster().nodes[0] as NodeState),
-  ...{ uuid: 'second', otpNode: 'n_1@127.0.0.1', hostname: null, membership: 'inactiveAdded' },
+  uuid: 'second',
+  otpNode: 'n_1@127.0.0.1',
+  hostname: null,
+  membership: 'inactiveAdded',
 };
 const names = 'ns_1@cb.local,n_1@127.0.0.1';
 
@@ -17,7 +20,12 @@ async function managed(nodes: readonly NodeState[] = [second]) {
 }
 
 const plan: RebalancePlan = {
-  ...{ id: 'plan', kind: 'rebalance', term: 9, nodes: ['second'], ejected: [], startedMs: 0 },
+  id: 'plan',
+  kind: 'rebalance',
+  term: 9,
+  nodes: ['second'],
+  ejected: [],
+  startedMs: 0,
 };
 
 describe('rebalance requests', () => {
@@ -216,8 +224,13 @@ describe('the end of a rebalance', () => {
     assert.deepEqual(progress, { status: 'none', errorMessage });
     const [task] = (await request('/pools/default/tasks')).body;
     assert.deepEqual(task, {
-      ...{ type: 'rebalance', statusIsStale: false, masterRequestTimedOut: false },
-      ...{ statusId: 'plan', subtype: 'gracefulFailover', status: 'notRunning', errorMessage },
+      type: 'rebalance',
+      statusIsStale: false,
+      masterRequestTimedOut: false,
+      statusId: 'plan',
+      subtype: 'gracefulFailover',
+      status: 'notRunning',
+      errorMessage,
     });
   });
 });

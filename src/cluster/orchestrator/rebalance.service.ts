@@ -82,8 +82,12 @@ export class RebalanceService {
   #planned(state: ClusterState, staying: readonly NodeState[], leaving: readonly NodeState[]): ClusterState {
     const ids = (nodes: readonly NodeState[]): string[] => nodes.map(({ uuid }) => uuid);
     const balance = {
-      ...{ id: this.#deps.random.uuid(), kind: 'rebalance' as const, term: 0 },
-      ...{ nodes: ids(staying), ejected: ids(leaving), startedMs: this.#deps.clock.wallMs() },
+      id: this.#deps.random.uuid(),
+      kind: 'rebalance' as const,
+      term: 0,
+      nodes: ids(staying),
+      ejected: ids(leaving),
+      startedMs: this.#deps.clock.wallMs(),
     };
     const admitted = new Set(ids(staying));
     const nodes = state.nodes.map((node) => (admitted.has(node.uuid) ? activated(node) : node));

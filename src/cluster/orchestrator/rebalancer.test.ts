@@ -25,7 +25,12 @@ import { pendingRetry, RebalanceRetries, retryDefaults } from './rebalance-retry
 import { Rebalancer } from './rebalancer.ts';
 
 const plan = (changes: Partial<RebalancePlan>): RebalancePlan => ({
-  ...{ id: 'plan', kind: 'rebalance', term: 1, nodes: [], ejected: [], startedMs: 0 },
+  id: 'plan',
+  kind: 'rebalance',
+  term: 1,
+  nodes: [],
+  ejected: [],
+  startedMs: 0,
   ...changes,
 });
 
@@ -61,7 +66,10 @@ async function cluster(names: string, on: string, random: Random = randomFrom(5)
     await view.start();
     const acts = { term: initialTerm, store };
     const rebalancer = new Rebalancer({
-      ...{ store, view, clock, log: silentLog },
+      store,
+      view,
+      clock,
+      log: silentLog,
       term: () => acts.term,
       isDown: (node) => down.has(node),
       movesPerNode: () => 4,
@@ -70,7 +78,10 @@ async function cluster(names: string, on: string, random: Random = randomFrom(5)
     });
     rebalancer.start();
     const retries = new RebalanceRetries({
-      ...{ view, clock, log: silentLog, random: realRandom },
+      view,
+      clock,
+      log: silentLog,
+      random: realRandom,
       cluster: new ClusterStore(server, ''),
       term: () => acts.term,
       planned: () => rebalancer.wake(),
@@ -154,8 +165,11 @@ describe('the rebalancer', () => {
       const both = [await orchestrator(1), await orchestrator(2)];
       for (const { acts } of both)
         acts.store.faults = {
-          ...{ delayMaxMs: 100, stalePercent: 10, lostRequestPercent: 5 },
-          ...{ lostAnswerPercent: 5, latePercent: 2 },
+          delayMaxMs: 100,
+          stalePercent: 10,
+          lostRequestPercent: 5,
+          lostAnswerPercent: 5,
+          latePercent: 2,
         };
       await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
       for (let seconds = 0; (await state()).balance !== undefined; seconds++) {
@@ -212,8 +226,13 @@ describe('the rebalancer', () => {
     await untilEnded();
     const waiting = pendingRetry(await state(), (await state()).retry?.dueMs ?? 0);
     assert.deepEqual(waiting, {
-      ...{ retry_rebalance: 'pending', rebalance_id: 'plan', type: 'rebalance', attempts_remaining: 2 },
-      ...{ retry_after_secs: 0, known_nodes: ['ns_1@a', 'ns_1@b', 'ns_1@c'], eject_nodes: [] },
+      retry_rebalance: 'pending',
+      rebalance_id: 'plan',
+      type: 'rebalance',
+      attempts_remaining: 2,
+      retry_after_secs: 0,
+      known_nodes: ['ns_1@a', 'ns_1@b', 'ns_1@c'],
+      eject_nodes: [],
       delta_recovery_buckets: 'all',
     });
     await clock.run(100_000);

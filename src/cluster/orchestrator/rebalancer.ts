@@ -221,7 +221,9 @@ export class Rebalancer {
   async #end(plan: RebalancePlan): Promise<boolean> {
     const { store, clock, ended, term } = this.#deps;
     const outcome: RebalanceOutcome = {
-      ...{ id: plan.id, kind: plan.kind, endedMs: clock.wallMs() },
+      id: plan.id,
+      kind: plan.kind,
+      endedMs: clock.wallMs(),
       outcome:
         plan.stopping === undefined ? 'completed' : plan.stopping.reason === null ? 'stopped' : 'failed',
       ...(plan.stopping?.reason && { reason: plan.stopping.reason }),

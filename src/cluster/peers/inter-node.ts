@@ -39,7 +39,9 @@ export interface InterNodeDeps {
 
 /** Where other nodes reach the port between nodes. A node without a name is on the same machine. */
 export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress => ({
-  ...{ nodeId: uuid, host: hostname ?? '127.0.0.1', port: ports.distTLS },
+  nodeId: uuid,
+  host: hostname ?? '127.0.0.1',
+  port: ports.distTLS,
 });
 
 /** By this request a founder of before learns that there is a later one, also where the cluster removed it. */

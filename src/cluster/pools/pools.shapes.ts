@@ -51,8 +51,12 @@ export const poolShape = named(
   'Pool',
   object(
     {
-      ...{ etag: string, ...stable, alerts: array(alert), alertsSilenceURL: string },
-      ...{ nodes: array(nodeShape), storageTotals },
+      etag: string,
+      ...stable,
+      alerts: array(alert),
+      alertsSilenceURL: string,
+      nodes: array(nodeShape),
+      storageTotals,
     },
     { serverGroupsUri: string },
   ),

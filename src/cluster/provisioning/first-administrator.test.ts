@@ -30,8 +30,12 @@ async function administratorBy(request: Awaited<ReturnType<typeof aManager>>['re
 test('of several requests to set the cluster up at once exactly one succeeds, and the others change nothing', async () => {
   const { request } = await aSlowManager(false);
   const init = (username: string, index: number) => ({
-    ...{ username, password: 'password', port: 'SAME', services: 'kv' },
-    ...{ memoryQuota: 300 + index, clusterName: username },
+    username,
+    password: 'password',
+    port: 'SAME',
+    services: 'kv',
+    memoryQuota: 300 + index,
+    clusterName: username,
   });
   const answers = await Promise.all(
     names.map((name, index) => request('/clusterInit', { as: null, form: init(name, index) })),

@@ -48,7 +48,9 @@ test('keeps the settings of the index service over restarts, and refuses what is
   await using target = await managerTarget();
   const untouched = { numReplica: '16' };
   await checkSettings(t, target, {
-    ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },
+    write: '/settings/indexes',
+    read: '/settings/indexes',
+    refusal: refusals.fields,
     parameters: [
       { name: 'redistributeIndexes', ...booleanValues(boolean), missing: { reads: false }, with: untouched },
       {
@@ -71,7 +73,9 @@ test('keeps the settings of the index service over restarts, and refuses what is
 test('stores the storage mode of the community edition', async (t) => {
   await using target = await managerTarget({ edition: 'community' });
   await checkSettings(t, target, {
-    ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },
+    write: '/settings/indexes',
+    read: '/settings/indexes',
+    refusal: refusals.fields,
     parameters: [word('storageMode', ['', 'forestdb'], 'plasma')],
   });
 });
@@ -79,7 +83,9 @@ test('stores the storage mode of the community edition', async (t) => {
 test('keeps the settings of a node process that was killed', async (t) => {
   await using target = await processTarget();
   await checkSettings(t, target, {
-    ...{ write: '/settings/indexes', read: '/settings/indexes', refusal: refusals.fields },
+    write: '/settings/indexes',
+    read: '/settings/indexes',
+    refusal: refusals.fields,
     parameters: [{ name: 'numReplica', ...whole(0, 16), missing: { reads: 16 }, with: { logLevel: 'info' } }],
   });
 });

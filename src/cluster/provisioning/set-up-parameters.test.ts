@@ -37,7 +37,9 @@ test('name and memory of the cluster change within their ranges, and are kept', 
   });
   const why = ' (current total buckets quota, or at least 256MB)';
   await checkSettings(t, target, {
-    ...{ write: '/pools/default', read: '/pools/default', refusal: refusals.fields },
+    write: '/pools/default',
+    read: '/pools/default',
+    refusal: refusals.fields,
     parameters: [
       {
         name: 'clusterName',
@@ -102,7 +104,10 @@ test('the last accepted request sets the administrator, also after a restart', a
   /** A password is read back by logging in with it. */
   const opens = (sent: string) => [sent, 'Administrator'] as const;
   await checkSettings(t, target, {
-    ...{ write: '/settings/web', read: '/settings/web', base, refusal: refusals.fields },
+    write: '/settings/web',
+    read: '/settings/web',
+    base,
+    refusal: refusals.fields,
     parameters: [
       {
         name: 'port',
@@ -171,7 +176,8 @@ test('folders and services of a node are chosen before it has an administrator',
   const list = (_key: string, text: string) => [text];
   await checkSettings(t, target, {
     write: '/nodes/self/controller/settings',
-    ...{ read: '/nodes/self', refusal: list },
+    read: '/nodes/self',
+    refusal: list,
     parameters: [
       {
         name: 'path',
@@ -202,7 +208,9 @@ test('folders and services of a node are chosen before it has an administrator',
     ],
   });
   await checkSettings(t, target, {
-    ...{ write: '/node/controller/setupServices', read: '/nodes/self', base: { services: 'kv' } },
+    write: '/node/controller/setupServices',
+    read: '/nodes/self',
+    base: { services: 'kv' },
     refusal: refusals.fields,
     parameters: [
       {
@@ -255,7 +263,8 @@ test('a node accepts several folders for analytics, each once', async (t) => {
 test('a node accepts its own names', async (t) => {
   await using target = await managerTarget();
   await checkSettings(t, target, {
-    ...{ write: '/node/controller/rename', read: '/nodes/self' },
+    write: '/node/controller/rename',
+    read: '/nodes/self',
     refusal: (_key, text) => [text],
     parameters: [
       {
@@ -298,7 +307,10 @@ test('alternate addresses are replaced as a whole, and kept', async (t) => {
   });
   await checkSettings(t, target, {
     write: '/node/controller/setupAlternateAddresses/external',
-    ...{ read: '/nodes/self', method: 'PUT', base: { hostname: 'outside.example' }, refusal: refusals.text },
+    read: '/nodes/self',
+    method: 'PUT',
+    base: { hostname: 'outside.example' },
+    refusal: refusals.text,
     parameters: [
       {
         name: 'hostname',

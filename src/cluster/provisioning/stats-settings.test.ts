@@ -11,7 +11,9 @@ const boolean = 'The value must be one of the following: [true,false]';
 test('stores whether statistics may be shared', async (t) => {
   await using target = await managerTarget();
   await checkSettings(t, target, {
-    ...{ write: '/settings/stats', read: '/settings/stats', refusal: refusals.fields },
+    write: '/settings/stats',
+    read: '/settings/stats',
+    refusal: refusals.fields,
     parameters: [
       { name: 'sendStats', ...booleanValues(boolean), missing: { text: 'The value must be supplied' } },
     ],

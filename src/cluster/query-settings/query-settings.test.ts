@@ -16,7 +16,9 @@ test('validates settings by name, and stores none if one is invalid', () => {
 
 test('the allowlist of CURL is an object of two lists', () => {
   assert.deepEqual(readCurlAllowlist({ all_access: true }), {
-    ...{ all_access: true, allowed_urls: [], disallowed_urls: [] },
+    all_access: true,
+    allowed_urls: [],
+    disallowed_urls: [],
   });
   for (const wrong of [
     null,

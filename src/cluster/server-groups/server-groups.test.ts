@@ -76,12 +76,10 @@ describe('server groups', () => {
     await create('Rack 2');
     const second: NodeState = {
       ...(aCluster().nodes[0] as NodeState),
-      ...{
-        uuid: 'second',
-        otpNode: 'n_1@127.0.0.1',
-        hostname: null,
-        group: (await named('Rack 2')).uri.slice(-32),
-      },
+      uuid: 'second',
+      otpNode: 'n_1@127.0.0.1',
+      hostname: null,
+      group: (await named('Rack 2')).uri.slice(-32),
     };
     await update<ClusterState>(store, clusterKey, aCluster(), (state) => ({
       ...state,

@@ -44,7 +44,8 @@ const answers: Record<Wording, Answer> = {
 
 /** Each call with the feature that it needs. */
 export const refusedCalls = calls.map(([{ what, wording }, method, path, permission]) => ({
-  ...{ what, wording },
+  what,
+  wording,
   route: defineRoute({
     id: `several_nodes.${method.toLowerCase()}${path.replace(/[/:]+/g, '.')}`,
     method,

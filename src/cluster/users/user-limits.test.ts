@@ -45,7 +45,10 @@ describe('limits of a user', () => {
     await enforce(true);
     await manager.applied(2_000);
     assert.deepEqual(specOf()?.limits, {
-      ...{ connections: 3, operations: 100, ingressMib: Infinity, egressMib: Infinity },
+      connections: 3,
+      operations: 100,
+      ingressMib: Infinity,
+      egressMib: Infinity,
     });
     await enforce(false);
     await manager.applied(2_000);
@@ -58,13 +61,15 @@ describe('limits of a user', () => {
     await enforce(true);
     // An unknown etag is answered at once: that request no longer counts against the limit.
     const answered = server.inject({
-      ...{ method: 'GET', url: '/pools/default?waitChange=60000&etag=none-such' },
+      method: 'GET',
+      url: '/pools/default?waitChange=60000&etag=none-such',
       headers: { authorization },
     });
     await answered;
     const etag = (await request('/pools/default', { as: 'app:password' })).body.etag;
     const held = server.inject({
-      ...{ method: 'GET', url: `/pools/default?waitChange=60000&etag=${etag}` },
+      method: 'GET',
+      url: `/pools/default?waitChange=60000&etag=${etag}`,
       headers: { authorization },
     });
     for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);

@@ -36,7 +36,10 @@ export function createUsers(options: UsersOptions): Users {
   const store = new UsersStore(options.store);
   const identities = new Identities(store, targets, options.directory, options.enforcement);
   const authenticator = new Authenticator({
-    ...{ source: identities, kdf, clock, random },
+    source: identities,
+    kdf,
+    clock,
+    random,
     verifyExternal: options.verifyExternal,
     admitsUnknown: () => identities.admitsUnknown,
   });

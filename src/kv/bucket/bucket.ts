@@ -224,7 +224,9 @@ export class Bucket {
   private makeShards(): ShardStates {
     const { changes, durableWrites, vbuckets } = this.parts;
     return new ShardStates({
-      ...{ vbuckets, random: this.options.random, shards: this.options.shards },
+      vbuckets,
+      random: this.options.random,
+      shards: this.options.shards,
       activated: () => this.recordMissedEvents(),
       written: (rows) => this.writeStates(rows),
       deposed: (row) => durableWrites.depose(row),

@@ -12,7 +12,8 @@ const manifest = {
   uid: '1',
   scopes: [
     {
-      ...{ name: '_default', uid: '0' },
+      name: '_default',
+      uid: '0',
       collections: [
         { name: '_default', uid: '0' },
         { name: 'c', uid: '8' },
@@ -23,7 +24,9 @@ const manifest = {
 const gone = 5;
 const shards = (state: ShardSpec['state'], epoch: number): ShardSpec[] =>
   Array.from({ length: 64 }, (_, shard) => ({
-    ...{ state: shard === gone ? state : 'active', epoch, replicas: [] },
+    state: shard === gone ? state : 'active',
+    epoch,
+    replicas: [],
   }));
 
 async function untilIdle(b: BucketUnderTest): Promise<void> {
@@ -51,9 +54,13 @@ for (const policy of ['valueOnly', 'fullEviction', 'ephemeral'] as const)
     const start = (state: ShardSpec['state'], epoch: number) =>
       new BucketUnderTest({
         ...(policy !== 'ephemeral' && { storage: { disk: disk.engine(), files }, evictionPolicy: policy }),
-        ...{ manifest, shards: shards(state, epoch) },
+        manifest,
+        shards: shards(state, epoch),
         rules: {
-          ...{ quotaBytes: 2 ** 28, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
+          quotaBytes: 2 ** 28,
+          maxTtl: 0,
+          durabilityMinLevel: DurabilityLevel.none,
+          replicaNumber: 0,
         },
       }).start();
     const b = await start('active', 1);

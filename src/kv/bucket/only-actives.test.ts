@@ -11,13 +11,18 @@ import type { BucketOptions } from './bucket-parts.ts';
 
 const files = { folder: '/a', bucketUuid: 'a', incarnation: 1, fileCount: 4 };
 const rules = {
-  ...{ quotaBytes: 4 * 1024 * 1024, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
+  quotaBytes: 4 * 1024 * 1024,
+  maxTtl: 0,
+  durabilityMinLevel: DurabilityLevel.none,
+  replicaNumber: 0,
 };
 const vbs = Array.from({ length: 64 }, (_, vb) => vb);
 const active = 5;
 /** Only one is active. */
 const shards: ShardSpec[] = vbs.map((vb) => ({
-  ...{ state: vb === active ? 'active' : 'replica', epoch: 2, replicas: [] },
+  state: vb === active ? 'active' : 'replica',
+  epoch: 2,
+  replicas: [],
 }));
 const manifestOf = (uid: string, ...ids: string[]) => ({
   uid,

@@ -15,7 +15,11 @@ const u32 = (value: number): Buffer => {
 };
 const set = (client: KvConnection, name: string, value: string, collection = 0, vb = 0) =>
   client.ask({
-    ...{ opcode: 1, key: key(name, collection), extras: Buffer.alloc(8), value: Buffer.from(value), vb },
+    opcode: 1,
+    key: key(name, collection),
+    extras: Buffer.alloc(8),
+    value: Buffer.from(value),
+    vb,
     framing: Buffer.from([0x11, 3]),
   });
 const random = (client: KvConnection, collection = 0) =>
@@ -81,7 +85,10 @@ test('finds a random document of a small collection among many others without bl
   const client = await service.ready();
   for (let vb = 0; vb < 60; vb++) {
     const many = Array.from({ length: 1000 }, (_, i) => ({
-      ...{ opcode: 0x11, key: key(`k${i}`), extras: Buffer.alloc(8), vb },
+      opcode: 0x11,
+      key: key(`k${i}`),
+      extras: Buffer.alloc(8),
+      vb,
     }));
     client.send(...many);
     await client.ask({ opcode: 0x0a });
@@ -99,7 +106,9 @@ test('returns a random document with its attributes if they are requested', asyn
   await using service = await startService();
   const client = await service.ready();
   await client.ask({
-    ...{ opcode: 0xd1, key: key('k'), extras: Buffer.from([1]) },
+    opcode: 0xd1,
+    key: key('k'),
+    extras: Buffer.from([1]),
     value: Buffer.concat([Buffer.from([0xc8, 4, 0, 1, 0, 0, 0, 1]), Buffer.from('a1')]),
   });
   const query = (flag: number) => Buffer.concat([u32(0), Buffer.from([flag])]);

@@ -12,7 +12,10 @@ type Figures = Record<string, string>;
 
 const persisted = Buffer.from([0x11, 3]);
 const set = (name: string, value = '{}', rest: object = {}) => ({
-  ...{ opcode: 1, key: Buffer.from(`\0${name}`), extras: Buffer.alloc(8), value: Buffer.from(value) },
+  opcode: 1,
+  key: Buffer.from(`\0${name}`),
+  extras: Buffer.alloc(8),
+  value: Buffer.from(value),
   ...rest,
 });
 

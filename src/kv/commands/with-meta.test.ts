@@ -45,7 +45,10 @@ const write = (
   value: string | Buffer = '',
   rest: Partial<RequestParts> = {},
 ): RequestParts => ({
-  ...{ opcode, key: key(name), extras: metaExtras(meta), value: Buffer.from(value) },
+  opcode,
+  key: key(name),
+  extras: metaExtras(meta),
+  value: Buffer.from(value),
   ...rest,
 });
 

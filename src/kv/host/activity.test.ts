@@ -8,7 +8,10 @@ import { eventually } from '../../../test/support/node-process.ts';
 const key = (name: string, collection = 0) => Buffer.from([collection, ...Buffer.from(name)]);
 const version = (cas: bigint) => ({ casHi: Number(cas >> 32n), casLo: Number(cas & 0xffffffffn) });
 const set = (name: string, rest: object = {}) => ({
-  ...{ opcode: 1, key: key(name), extras: Buffer.alloc(8), value: Buffer.from('{}') },
+  opcode: 1,
+  key: key(name),
+  extras: Buffer.alloc(8),
+  value: Buffer.from('{}'),
   ...rest,
 });
 const get = (name: string, collection = 0) => ({ opcode: 0, key: key(name, collection) });

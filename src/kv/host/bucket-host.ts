@@ -158,7 +158,9 @@ export class BucketHost {
   private replicate(replication: Replication): BucketReplication {
     const { bucket, incarnation, served } = this;
     return replication.add({
-      ...{ uuid: served.uuid, incarnation, bucket },
+      uuid: served.uuid,
+      incarnation,
+      bucket,
       changed: () => served.statesChanged(),
     });
   }

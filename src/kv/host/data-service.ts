@@ -334,7 +334,11 @@ export class DataService implements KvAdmin {
     const { log } = this.options;
     const tick = () => this.tick();
     this.replication ??= new Replication({
-      ...{ self, links, clock, log, tick },
+      self,
+      links,
+      clock,
+      log,
+      tick,
       change: (change) => mapRequests.ask(change),
     });
     return this.replication;

@@ -17,7 +17,10 @@ async function served() {
     return ((await once(port2, 'message')) as [BatchReply])[0];
   };
   return {
-    ...{ clock, service, port2, ask },
+    clock,
+    service,
+    port2,
+    ask,
     async [Symbol.asyncDispose]() {
       port2.close();
       await service[Symbol.asyncDispose]();

@@ -9,7 +9,9 @@ import type { LinkHost } from '../replication/link.ts';
 
 /** The account of other nodes' services: nobody can log in with it, and users cannot have such a name. */
 export const nodeAccount: UserSpec = {
-  ...{ name: '@divan-nodes', credentialId: 'node certificate', scram: null },
+  name: '@divan-nodes',
+  credentialId: 'node certificate',
+  scram: null,
   grants: fullGrants(),
 };
 

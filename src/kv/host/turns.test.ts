@@ -30,7 +30,11 @@ class Sender {
   constructor(host: ConnectionHost, count: number) {
     const nothing = (): void => {};
     const transport: Transport = {
-      ...{ write: () => true, unsentBytes: 0, markAuthenticated: nothing, end: nothing, destroy: nothing },
+      write: () => true,
+      unsentBytes: 0,
+      markAuthenticated: nothing,
+      end: nothing,
+      destroy: nothing,
       pause: () => {
         this.mayRead = false;
       },
@@ -73,7 +77,9 @@ function aThread() {
     dispatcher: dispatcher as unknown as Dispatcher,
     output: new Output(),
     input: new InputBudget(connectionLimits.input),
-    ...{ traffic, turns, tick },
+    traffic,
+    turns,
+    tick,
     nowMs: () => clock.monotonicMs(),
     wake: (connection) => clients.wake(connection),
     forget: () => {},

@@ -292,7 +292,13 @@ export class ActiveShard {
   private newFeed(node: string): CopyFeed {
     const { bucket, clock, incarnation, log, peers, ref, rows } = this.options;
     return new CopyFeed({
-      ...{ node, shard: ref, incarnation, rows, bucket, peers, clock },
+      node,
+      shard: ref,
+      incarnation,
+      rows,
+      bucket,
+      peers,
+      clock,
       diverged: (vbs) => this.diverged.set(node, vbs),
       failed: (reason) =>
         log.error('replication.copy_refused', { bucket: ref.bucket, shard: ref.shard, node, reason }),

@@ -106,7 +106,12 @@ export class CopyFeed {
     // A copy that has every change is following at once: the feed sends nothing until the next change.
     if (position === source.highSeqno(vb)) this.following.add(vb);
     const feed = new RowFeed({
-      ...{ source, vb, position, clock, failed, tooOld },
+      source,
+      vb,
+      position,
+      clock,
+      failed,
+      tooOld,
       hasRoom: () => peers.mayFeed(node),
       send: (batch, body) => {
         const failover = this.historySent.has(vb)

@@ -24,7 +24,9 @@ class SilentLink implements Link {
 it('reports the loss of a connection that a new one replaces, so that every feed is opened again', () => {
   const events: string[] = [];
   const peers = new PeerConnections({
-    ...{ self: { node: 'a', boot: 'a 1' }, clock: new ManualClock(), log: silentLog },
+    self: { node: 'a', boot: 'a 1' },
+    clock: new ManualClock(),
+    log: silentLog,
     connect: () => new Promise(() => {}),
     events: {
       connected: () => events.push('connected'),

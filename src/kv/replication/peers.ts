@@ -224,7 +224,10 @@ export class PeerConnections {
 
   private timesOf(node: string): PeerTimes {
     const known = this.times.get(node) ?? {
-      ...{ answeredMs: -Infinity, servesUntilMs: -Infinity, promisedUntilMs: -Infinity, needsPromise: true },
+      answeredMs: -Infinity,
+      servesUntilMs: -Infinity,
+      promisedUntilMs: -Infinity,
+      needsPromise: true,
     };
     this.times.set(node, known);
     return known;

@@ -27,7 +27,9 @@ export class Replication {
     this.options = options;
     const { clock, links, log, self } = options;
     this.peers = new PeerConnections({
-      ...{ self, clock, log },
+      self,
+      clock,
+      log,
       connect: (peer) => links.connect(peer),
       events: {
         connected: () => this.each((bucket) => bucket.connected()),

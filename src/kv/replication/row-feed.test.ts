@@ -28,7 +28,11 @@ test('a page is read again when its rows reached the disk while it was read', as
   } as Partial<ChangeSource> as ChangeSource;
   const sent: RowBatch[] = [];
   const feed = new RowFeed({
-    ...{ source, vb, position: 0, clock: new ManualClock(), hasRoom: () => true },
+    source,
+    vb,
+    position: 0,
+    clock: new ManualClock(),
+    hasRoom: () => true,
     send: (batch) => sent.push(batch),
     tooOld: () => assert.fail('nothing was purged'),
     failed: assert.fail,
@@ -62,9 +66,14 @@ test('a page without new rows is not read again before something changes', async
     },
   } as Partial<ChangeSource> as ChangeSource;
   const feed = new RowFeed({
-    ...{ source, vb, position: 0, clock: new ManualClock(), hasRoom: () => true },
+    source,
+    vb,
+    position: 0,
+    clock: new ManualClock(),
+    hasRoom: () => true,
     send: () => assert.fail('there is nothing to send'),
-    ...{ tooOld: assert.fail, failed: assert.fail },
+    tooOld: assert.fail,
+    failed: assert.fail,
   });
   feed.start();
   for (let i = 0; i < 5; i++) await turn();

@@ -19,8 +19,12 @@ export class TlsLinks implements LinkHost<PeerTls> {
   async listen(host: string, port: number): Promise<number> {
     const server = createServer(
       {
-        ...{ requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' },
-        ...{ handshakeTimeout: connectMs, ALPNProtocols: [nodeDataProtocol], noDelay: true },
+        requestCert: true,
+        rejectUnauthorized: true,
+        minVersion: 'TLSv1.3',
+        handshakeTimeout: connectMs,
+        ALPNProtocols: [nodeDataProtocol],
+        noDelay: true,
       },
       (socket) => this.take(socket),
     );
@@ -48,7 +52,11 @@ export class TlsLinks implements LinkHost<PeerTls> {
     if (tls === null) return Promise.reject(new Error('this node has no certificate yet'));
     const { promise, reject, resolve } = Promise.withResolvers<Link>();
     const socket = connect({
-      ...{ host, port, ...contextOf(tls), minVersion: 'TLSv1.3', rejectUnauthorized: true },
+      host,
+      port,
+      ...contextOf(tls),
+      minVersion: 'TLSv1.3',
+      rejectUnauthorized: true,
       // Nodes are known by their ids; their addresses may change.
       checkServerIdentity: (_, { subjectaltname }) =>
         nodeIdIn(subjectaltname) === node

@@ -29,7 +29,11 @@ const temporaryFailure = 0x86;
 const persisted = Buffer.from([0x11, 0x03]);
 
 const requestOf = (key: string, value: string, vb: number) => ({
-  ...{ opcode: 0x01, vb, key: Buffer.from(`\0${key}`), value: Buffer.from(value), extras: Buffer.alloc(8) },
+  opcode: 0x01,
+  vb,
+  key: Buffer.from(`\0${key}`),
+  value: Buffer.from(value),
+  extras: Buffer.alloc(8),
 });
 
 /** Stores all documents, retrying those that find no room. */

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { incomingWins, type Version } from './conflict.ts';
 
 const version = (rev: number, cas: number, rest: Partial<Version> = {}): Version => ({
-  ...{ rev, casHi: 7, casLo: cas, expiry: 0, flags: 0, hasXattrs: false },
+  rev,
+  casHi: 7,
+  casLo: cas,
+  expiry: 0,
+  flags: 0,
+  hasXattrs: false,
   ...rest,
 });
 /** The incoming version, the stored one, and whether the incoming one wins by revisions, by time, each also as a deletion. */

@@ -39,12 +39,14 @@ const condition = (label: string, value: string): Matcher => ({
 
 const sum = (of: Source): Derived => ({ numerator: { of }, factor: 1, atZero: null });
 const average = (name: string): Derived => ({
-  ...{ factor: 1, atZero: null },
+  factor: 1,
+  atZero: null,
   numerator: { of: source(`${name}_sum`) },
   denominator: { of: source(`${name}_count`) },
 });
 const percent = (numerator: Term, of: Source, atZero: number | null): Derived => ({
-  ...{ numerator, atZero },
+  numerator,
+  atZero,
   denominator: { of },
   factor: 100,
 });

@@ -84,7 +84,10 @@ function readOptions(
     problems['start'] ??= `[start, end] interval doesn't contain any aligned datapoints`;
   const value: RangeRequest = {
     ...what,
-    ...{ startMs, endMs, stepMs: duration('step'), windowMs: duration('timeWindow') },
+    startMs,
+    endMs,
+    stepMs: duration('step'),
+    windowMs: duration('timeWindow'),
     timeoutMs: integer('timeout', defaults.timeoutMs, 1, defaults.timeoutMs),
     aggregation: readAggregation(sent, what.matchers, problems),
     nodes: sent['nodes'] === undefined ? null : sent['nodes'].split(/[,\s]+/).filter((one) => one !== ''),

@@ -66,7 +66,11 @@ export class ConditionalWriter {
     const writes = [random.uuid(), ...(base?.writes ?? [])].slice(0, writesMax);
     const revision = base?.revision ?? 0;
     const attempt: Attempt = {
-      ...{ record: { key, json, writes }, base, writeMemory: link.writeMemory, revision, isSent: false },
+      record: { key, json, writes },
+      base,
+      writeMemory: link.writeMemory,
+      revision,
+      isSent: false,
     };
     for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
       const outcome = (await this.#send(attempt)) ?? (await this.#lookUp(attempt));

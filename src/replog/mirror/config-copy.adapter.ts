@@ -43,7 +43,10 @@ export class ConfigCopyFile {
   load(): StoreContent {
     const { database, state } = this.#opened();
     const records = entries(database).map(({ key, value, revision }) => ({
-      ...{ key, json: value, revision, writes: null },
+      key,
+      json: value,
+      revision,
+      writes: null,
     }));
     return { revision: state.revision, records };
   }

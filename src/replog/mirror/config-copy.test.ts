@@ -25,7 +25,10 @@ function aFolder() {
 }
 
 const aRecord = (key: string, value: unknown, revision: number): StoredRecord => ({
-  ...{ key, json: value === null ? null : JSON.stringify(value), revision, writes: null },
+  key,
+  json: value === null ? null : JSON.stringify(value),
+  revision,
+  writes: null,
 });
 
 describe('the file of a copy', () => {
@@ -85,11 +88,16 @@ describe('a mirror with a copy', () => {
       link.isDown = isDown;
       const file = new ConfigCopyFile(folder.path);
       const store = new MirroredConfigStore({
-        ...{ link, seen, clock, random: portOf(random), log: silentLog, copy: { file, found: file.load() } },
+        link,
+        seen,
+        clock,
+        random: portOf(random),
+        log: silentLog,
+        copy: { file, found: file.load() },
       });
       return { link, store };
     };
-    return { ...{ folder, clock, servers, seen, mirror }, [Symbol.dispose]: () => folder[Symbol.dispose]() };
+    return { folder, clock, servers, seen, mirror, [Symbol.dispose]: () => folder[Symbol.dispose]() };
   }
 
   it('starts from it without the servers, refuses changes with the reason, and follows them when they are back', async () => {

@@ -87,15 +87,13 @@ async function counting(seed: number, faults: Partial<LinkFaults>) {
 }
 
 const all = {
-  ...{
-    delayMaxMs: 200,
-    lostRequest: 5,
-    lostAnswer: 10,
-    doubled: 10,
-    refusedThenMade: 10,
-    stale: 10,
-    brokenFeed: 5,
-  },
+  delayMaxMs: 200,
+  lostRequest: 5,
+  lostAnswer: 10,
+  doubled: 10,
+  refusedThenMade: 10,
+  stale: 10,
+  brokenFeed: 5,
 };
 
 describe('mirrored configuration store', () => {
@@ -123,7 +121,9 @@ describe('mirrored configuration store', () => {
 
   it('knows the outcome of nearly all changes where answers are only lost, doubled or refused', async () => {
     const { done, stored, unknown, refused } = await counting(5, {
-      ...{ lostAnswer: 20, doubled: 20, refusedThenMade: 20 },
+      lostAnswer: 20,
+      doubled: 20,
+      refusedThenMade: 20,
     });
     assert.equal(done + unknown + refused, 24);
     assert.ok(unknown <= 2, `${unknown}`);

@@ -87,11 +87,18 @@ export class MirroredConfigStore implements ConfigStore {
     for (const record of found?.records ?? []) this.#records.take(record);
     this.#records.revision = Math.max(this.#records.revision, found?.revision ?? 0);
     this.#saved = new SavedState({
-      ...{ seen, copy: copy?.file ?? null, clock, log, head: () => this.head },
+      seen,
+      copy: copy?.file ?? null,
+      clock,
+      log,
+      head: () => this.head,
       record: (key) => this.#records.get(key),
     });
     this.#writer = new ConditionalWriter({
-      ...{ link, clock, random, requestMs },
+      link,
+      clock,
+      random,
+      requestMs,
       known: (key) => this.#records.get(key),
       untilReady: (untilMs) => this.#until(() => this.#problem === null, untilMs),
     });

@@ -51,23 +51,21 @@ export async function createStream(
 ): Promise<StreamState | null> {
   const { replicas, ...rest } = config;
   const whole = {
-    ...{
-      name: stream,
-      ...rest,
-      retention: 'limits',
-      storage: 'file',
-      discard: 'new',
-      num_replicas: replicas,
-    },
-    ...{
-      max_msgs_per_subject: 1,
-      max_consumers: -1,
-      max_msgs: -1,
-      max_bytes: -1,
-      max_age: 0,
-      max_msg_size: -1,
-    },
-    ...{ deny_delete: true, allow_rollup_hdrs: true, allow_direct: true },
+    name: stream,
+    ...rest,
+    retention: 'limits',
+    storage: 'file',
+    discard: 'new',
+    num_replicas: replicas,
+    max_msgs_per_subject: 1,
+    max_consumers: -1,
+    max_msgs: -1,
+    max_bytes: -1,
+    max_age: 0,
+    max_msg_size: -1,
+    deny_delete: true,
+    allow_rollup_hdrs: true,
+    allow_direct: true,
   };
   const answer = await request<StreamAnswer>(connection, `STREAM.CREATE.${stream}`, whole, nameTaken);
   return answer === null ? null : stateOf(answer);
@@ -111,14 +109,16 @@ export async function createFeed(
   // JetStream's durations are in nanoseconds.
   const seconds = 1_000_000_000;
   const config = {
-    ...{
-      deliver_subject: inbox,
-      deliver_policy: 'last_per_subject',
-      ack_policy: 'none',
-      replay_policy: 'instant',
-    },
-    ...{ num_replicas: 1, mem_storage: true, inactive_threshold: 30 * seconds, flow_control: true },
-    ...{ filter_subject: subjects, idle_heartbeat: heartbeatMs * 1_000_000 },
+    deliver_subject: inbox,
+    deliver_policy: 'last_per_subject',
+    ack_policy: 'none',
+    replay_policy: 'instant',
+    num_replicas: 1,
+    mem_storage: true,
+    inactive_threshold: 30 * seconds,
+    flow_control: true,
+    filter_subject: subjects,
+    idle_heartbeat: heartbeatMs * 1_000_000,
   };
   const body = { stream_name: stream, config };
   const answer = await request<{ name: string; num_pending: number }>(

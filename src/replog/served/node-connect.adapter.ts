@@ -33,9 +33,14 @@ export function connectToNode(
 ): Promise<Channel> {
   const { promise, resolve, reject } = Promise.withResolvers<Channel>();
   const socket = connect({
-    ...{ host, port, ...credentials, servername: nodeServerName },
+    host,
+    port,
+    ...credentials,
+    servername: nodeServerName,
     ...(localAddress !== undefined && { localAddress }),
-    ...{ minVersion: 'TLSv1.3', rejectUnauthorized: true, ALPNProtocols: [protocol] },
+    minVersion: 'TLSv1.3',
+    rejectUnauthorized: true,
+    ALPNProtocols: [protocol],
     checkServerIdentity: (_, { subjectaltname }) =>
       nodeIdIn(subjectaltname) === nodeId ? undefined : new Error(`another node answers at ${host}:${port}`),
   });

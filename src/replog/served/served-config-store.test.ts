@@ -46,7 +46,9 @@ class Founder {
     const serving = new StoreServer({ store, identity: 'the cluster', bootId: realRandom.uuid() });
     await serving.start();
     const options = {
-      ...{ ...own, requestCert: true, rejectUnauthorized: true },
+      ...own,
+      requestCert: true,
+      rejectUnauthorized: true,
       minVersion: 'TLSv1.3',
       ALPNProtocols: [nodeProtocols.store],
     } as const;
@@ -78,7 +80,11 @@ class Founder {
     const address = { nodeId: 'founder', host: '127.0.0.1', port: this.port };
     const store = new MirroredConfigStore({
       link: new ServedConfigLink('the founder', () => connectToNode(address, own, nodeProtocols.store)),
-      ...{ seen, clock: realClock, random: realRandom, log: silentLog, changeWaitMs: 3_000 },
+      seen,
+      clock: realClock,
+      random: realRandom,
+      log: silentLog,
+      changeWaitMs: 3_000,
     });
     await store.start();
     return store;

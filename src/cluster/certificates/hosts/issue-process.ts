@@ -9,8 +9,10 @@ import type { Issued, IssueRequest, KeyedCertificate } from '../issue.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const rsaAlgorithm = {
-  ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
-  ...{ modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) },
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
 };
 const { digitalSignature, keyEncipherment } = x509.KeyUsageFlags;
 const validity = {

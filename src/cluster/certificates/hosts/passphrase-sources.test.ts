@@ -62,7 +62,10 @@ test('reads a passphrase from an HTTP service, and shows no secret of the call',
   const fine = await read({ 'X-Token': 't0ken' });
   assert.equal(await fine.text(), 'sesame');
   assert.deepEqual(fine.shown, {
-    ...{ type: 'rest', url: `${origin}/key`, timeout: 5_000, httpsOpts: { verifyPeer: true } },
+    type: 'rest',
+    url: `${origin}/key`,
+    timeout: 5_000,
+    httpsOpts: { verifyPeer: true },
   });
   const refused = await read({ 'X-Token': 'other' });
   assert.equal(await refusal(refused.text()), `REST API call ${origin}/key returned 403`);

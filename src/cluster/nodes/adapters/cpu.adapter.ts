@@ -17,7 +17,11 @@ export interface CpuTimes {
 
 const stepMs = 1_000;
 const noShares: CpuShares = {
-  ...{ utilization: 0, user: 0, system: 0, irq: 0, stolen: 0 },
+  utilization: 0,
+  user: 0,
+  system: 0,
+  irq: 0,
+  stolen: 0,
   host: { utilization: 0, user: 0, system: 0 },
 };
 

@@ -20,7 +20,10 @@ const manifestOf = (uid: string, ...ids: string[]) => ({
 });
 const manifest = manifestOf('1', '0', '8');
 const rules = {
-  ...{ quotaBytes: 4 * 1024 * 1024, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 1 },
+  quotaBytes: 4 * 1024 * 1024,
+  maxTtl: 0,
+  durabilityMinLevel: DurabilityLevel.none,
+  replicaNumber: 1,
 };
 type Options = Partial<Omit<BucketOptions, 'clock'>>;
 const stored = (disk: MemoryDisk) => ({ storage: { disk: disk.engine(), files } });

@@ -18,7 +18,9 @@ test('resolves only writes up to the persisted seqno of their own vbucket', () =
   const persistedSeqnos = [0, 0];
   const progress = { reaches: (row: number, seqno: number) => seqno <= (persistedSeqnos[row] as number) };
   const writes = new DurableWrites({
-    ...{ vbuckets, progress, clock },
+    vbuckets,
+    progress,
+    clock,
     resolved: (...one) => void resolved.push(one),
   });
   const persist = (row: number, seqno: number): void => {

@@ -49,7 +49,9 @@ export class BackgroundWork {
     this.compaction = compactionOf(options);
     this.compressor = new Compressor(options.vbuckets, options.residency);
     this.compression = new ValueCompression({
-      ...{ compressor: this.compressor, rows: options.vbuckets.rows, clock: options.clock },
+      compressor: this.compressor,
+      rows: options.vbuckets.rows,
+      clock: options.clock,
       isOn: options.compresses,
     });
     this.sweep = sweepOf(options, fullEvictionStorage);

@@ -6,7 +6,10 @@ import { BucketUnderTest, withXattrs } from '../../../../test/support/a-bucket.t
 import { DurabilityLevel } from '../../data/documents.ts';
 
 const rules = {
-  ...{ quotaBytes: 2 ** 30, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 0 },
+  quotaBytes: 2 ** 30,
+  maxTtl: 0,
+  durabilityMinLevel: DurabilityLevel.none,
+  replicaNumber: 0,
 };
 const text = JSON.stringify({ text: 'the same words again and again '.repeat(40) });
 const incompressible = Buffer.from(Array.from({ length: 1_000 }, (_, at) => (at * at * 7919) >>> 5)).toString(

@@ -24,7 +24,10 @@ async function filled(
   await engine.open(files);
   for (let from = 0; from < documents; from += 1000) {
     const docs = Array.from({ length: 1000 }, (_, i) => ({
-      ...{ vb: 4 * (i % 2), key: `key ${from + i}`, value: 'v'.repeat(1000), seqno: from + i + 1 },
+      vb: 4 * (i % 2),
+      key: `key ${from + i}`,
+      value: 'v'.repeat(1000),
+      seqno: from + i + 1,
     }));
     await engine.commit(files.bucketUuid, 0, cutsOf(docs));
   }
