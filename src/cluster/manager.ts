@@ -17,59 +17,39 @@ import type { IndexDefinitions } from '#index/index.contract.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
 import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.ts';
 import type { FunctionDefinitions } from '#query/query.contract.ts';
-import { Agent } from './agent/agent.ts';
-import { AlertList } from './alerts/alert-list.ts';
-import { AlertWatch } from './alerts/alert-watch.ts';
-import { type AlertSink, AlertsService } from './alerts/alerts.service.ts';
-import { AlertsStore } from './alerts/alerts.store.ts';
+import type { Agent } from './agent/agent.ts';
+import type { AlertSink } from './alerts/alerts.service.ts';
 import { auditRoutes } from './audit/audit.routes.ts';
-import { alertMailed } from './audit/audit-events.ts';
-import { AuditLog } from './audit/audit-log.ts';
-import { defaultAuditSettings } from './audit/audit-settings.ts';
 import { recordStatement, statementAuditing } from './audit/statements.ts';
-import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
-import { localTimeOfDay } from './auto-compaction/compact-when.ts';
 import { BucketMaps } from './buckets/bucket-maps.ts';
 import { capiRoutes } from './capi/capi.routes.ts';
-import { createCertificates } from './certificates/certificates.feature.ts';
 import { clientAllowlistRoutes } from './client-allowlist/client-allowlist.routes.ts';
-import { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
+import type { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
 import type { NodePorts } from './config/cluster-state.ts';
-import { ClusterView } from './config/cluster-view.ts';
-import { type Product, productOf } from './config/product.ts';
+import type { Product } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
-import { WatchedSetting } from './config/watched-setting.ts';
-import { Listening } from './encryption/listening.ts';
-import { createEvents, type Events } from './events/events.feature.ts';
+import type { Listening } from './encryption/listening.ts';
+import type { Events } from './events/events.feature.ts';
 import { writeFirstConfiguration } from './first-configuration.ts';
-import { FunctionsService } from './functions/functions.service.ts';
-import { IndexNodes } from './indexes/index-nodes.ts';
+import type { IndexNodes } from './indexes/index-nodes.ts';
 import { indexServiceRoutes } from './indexes/index-service.routes.ts';
-import { IndexesService } from './indexes/indexes.service.ts';
 import { noIndexService } from './indexes/no-index-service.ts';
-import { limitsEnforced } from './internal-settings/internal-settings.ts';
 import { requestThrottles } from './internal-settings/request-throttles.ts';
 import { ldapRoutes } from './ldap/ldap.routes.ts';
-import { directoryUsers, LdapService } from './ldap/ldap.service.ts';
 import { logCollectionRoutes } from './log-collection/log-collection.routes.ts';
-import { LogCollection } from './log-collection/log-collection.ts';
+import { createFeatures, type Features, logFolder } from './manager-features.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
-import { managerMetrics } from './metrics/metrics.feature.ts';
 import { nodeNames } from './nodes/node-record.ts';
-import { nodesOf } from './nodes.feature.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
-import { Orchestration } from './orchestrator/orchestration.ts';
 import { OwnEntry } from './own-entry.ts';
-import { passwordPolicyRoutes, passwordPolicySetting } from './password-policy/password-policy.routes.ts';
+import { passwordPolicyRoutes } from './password-policy/password-policy.routes.ts';
 import type { InterNode } from './peers/inter-node.ts';
 import type { NodeCertificates } from './peers/node-certificates.ts';
 import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
 import { clusterRoutes } from './routes.ts';
-import { type SecurityParts, securityParts } from './security/security.feature.ts';
+import type { SecurityParts } from './security/security.feature.ts';
 import { uiRoutes } from './ui/ui.routes.ts';
 import { readUiFile } from './ui/ui-files.adapter.ts';
-import { targetsOf } from './users/role-targets.ts';
-import { createUsers } from './users/users.feature.ts';
 
 export interface ClusterManager {
   readonly routes: readonly BoundRoute[];
@@ -142,7 +122,9 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     routes: withDescription(restRoutes(options, features), product.version).sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
     indexRoutes: indexServiceRoutes({
-      ...{ view, indexes: features.indexes, indexAdmin: options.indexes ?? noIndexService },
+      view,
+      indexes: features.indexes,
+      indexAdmin: options.indexes ?? noIndexService,
       settings: new SettingsStore(options.store),
     }),
     throttles: requestThrottles({ ...options, view }),
@@ -163,129 +145,21 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     querySettings: () => serviceSettings(view.setting<QuerySettings>(querySetting, {})),
     statementAuditing: () => statementAuditing(features.auditSettings.value),
     statementEnded: (statement) => recordStatement(features.auditLog, statement),
-    ...{ listening, clients },
-    ...{ indexes: features.indexes, indexNodes: features.indexNodes, functions: features.functions },
-    ...{ product, alerts, events: events.log },
+    listening,
+    clients,
+    indexes: features.indexes,
+    indexNodes: features.indexNodes,
+    functions: features.functions,
+    product,
+    alerts,
+    events: events.log,
     loginRefused: (login) => events.audit.loginRefused(login),
     verifyExternal: (name, password) => features.ldap.verify(name, password),
     changeMap: (change) => features.data.changeMap(change),
-    ...{ interNode: features.interNode, nodeCertificates: features.nodeCertificates },
+    interNode: features.interNode,
+    nodeCertificates: features.nodeCertificates,
     ...lifecycle(options, features),
   };
-}
-
-type Features = ReturnType<typeof createFeatures>;
-
-/** How long an answer waits for the data service to apply a changed account. */
-const accountsTimeoutMs = 2_000;
-
-/** Created in order of their dependencies; references to later parts are resolved when they are used. */
-function createFeatures(options: ClusterManagerOptions) {
-  const { store } = options;
-  const view = new ClusterView(store, options.identity.nodeId);
-  const policy = passwordPolicySetting(store);
-  const ldap = new LdapService({
-    ...{ ...options, settings: new SettingsStore(store) },
-    server: options.directoryServer(() => certificates.service.trusted()),
-    applied: () => data.caughtUp(accountsTimeoutMs),
-  });
-  const directory = directoryUsers(ldap, view);
-  const verifyExternal = (name: string, password: string) => ldap.verify(name, password);
-  const users = createUsers({
-    ...options,
-    verifyExternal,
-    ...{ directory, enforcement: limitsEnforced(view) },
-    targets: targetsOf(view),
-    passwordPolicy: () => policy.value,
-    applied: () => data.caughtUp(accountsTimeoutMs),
-  });
-  const certificates = createCertificates({
-    ...{ ...options, view },
-    needsRsa: () => security.service.needsRsa,
-    suitesProblem: (keyKind) => security.service.problemWith(keyKind),
-    expiring: (text) => events.log.record('certificate_expiring', { text }),
-  });
-  const security = securityParts({
-    ...{ ...options, view },
-    certificates: certificates.service,
-    certificateUpload: certificates.remoteRootUpload,
-  });
-  const clients = new ClientAllowlist(store, options.operatorAddress);
-  const between = nodesOf(options, view);
-  const { interNode, nodeCertificates, founderChange, founderHandover } = between;
-  view.whenRemoved(() => options.membership?.leave());
-  const listening = new Listening({ view, security: security.service, nodeCertificates });
-  const data = new Agent({
-    ...{ ...options, view, listening, clients },
-    users: users.identities,
-    tls: security.tlsFor('data'),
-    nodeTls: between.nodeTls,
-  });
-  const product = productOf(options.release, options.edition);
-  const { nodeFigures, snapshots } = between.describedBy({ ...options, view, data, product });
-  const isUser = (name: string) => users.identities.find(name) !== null;
-  const auditSettings = new WatchedSetting(store, 'audit', defaultAuditSettings);
-  const auditLog = new AuditLog({
-    ...{ ...options, settings: auditSettings, file: options.auditFile },
-    folder: logFolder(options),
-    failed: () => alertWatch.auditFailed(),
-  });
-  const events = createEvents({
-    ...{ ...options, view, data, isUser, auditLog },
-    onNotStored: () => alertWatch.auditFailed(),
-  });
-  const alerts = new AlertsService({
-    ...options,
-    mailed: ({ kind }, recipients) =>
-      auditLog.record(alertMailed, {
-        user: { name: '@ns_server', domain: 'admin' },
-        ...{ from: null, details: { alert: kind, recipients } },
-      }),
-    lost: (event, reason) => events.log.record('mail_lost', { kind: event.kind, reason }),
-    store: new AlertsStore(new SettingsStore(store), options.secrets),
-    mailer: options.mailer(() => certificates.service.trusted()),
-  });
-  const alertList = new AlertList(options.clock);
-  const alertWatch = new AlertWatch({
-    ...{ ...options, view, data, list: alertList, limits: () => alerts.limits() },
-    nameProblem: (name) => options.environment.nameProblem(name),
-    raised(kind, text) {
-      alerts.raise({ kind, text });
-      events.log.record('alert_raised', { kind, text });
-    },
-  });
-  const orchestration = new Orchestration({
-    ...{ ...options, view, data, alerts, peers: interNode.peers, events: events.log, founderChange },
-  });
-  const indexAdmin = options.indexes ?? noIndexService;
-  const indexes = new IndexesService({ ...options, view, indexAdmin });
-  const indexNodes = new IndexNodes({
-    ...{ ...options, view, nodeId: options.identity.nodeId, peers: interNode.peers },
-    ...{ indexes, indexAdmin },
-  });
-  const functions = new FunctionsService({ ...options, view });
-  return {
-    ...{ view, policy, users, ldap, security, clients, listening, data, interNode, nodeCertificates },
-    ...{ product, nodeFigures, snapshots, orchestration, founderChange, founderHandover },
-    abandonedJoins: between.abandonedJoins,
-    ...{ events, alerts, alertList, alertWatch, auditSettings, auditLog, isUser },
-    certificates: { ...certificates, ready: readiness() },
-    ...{ indexes, indexNodes, functions },
-    logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
-    compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
-    metrics: managerMetrics({
-      ...{ ...options, view, data, indexes, indexAdmin },
-      registry: options.metrics.registry,
-    }),
-  };
-}
-
-const logFolder = ({ dataFolder }: ClusterManagerOptions): string => `${dataFolder}/logs`;
-
-function readiness(): PromiseWithResolvers<void> {
-  const ready = Promise.withResolvers<void>();
-  ready.promise.catch(() => {}); // the rejection reaches the callers of `ready`
-  return ready;
 }
 
 function restRoutes(options: ClusterManagerOptions, features: Features): BoundRoute[] {
@@ -321,9 +195,15 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
     }),
   ];
   const bundles = logCollectionRoutes({
-    ...{ ...options, ...features, reads: routes, files: options.bundleFiles, events: events.log },
-    ...{ collection: features.logCollection, settings: new SettingsStore(options.store) },
-    ...{ logFolder: logFolder(options), audit: features.auditLog },
+    ...options,
+    ...features,
+    reads: routes,
+    files: options.bundleFiles,
+    events: events.log,
+    collection: features.logCollection,
+    settings: new SettingsStore(options.store),
+    logFolder: logFolder(options),
+    audit: features.auditLog,
     userNames: () => users.identities.allNames(),
   });
   return [...routes, ...bundles];

@@ -160,16 +160,11 @@ export class BucketReplication {
     }
     known?.close();
     this.closeIntake(shard);
-    const { bucket, clock, incarnation, log, peers, self, uuid } = this.options;
-    const { state } = bucket.rows;
+    const { state } = this.options.bucket.rows;
     const rows = this.rowsOf(shard);
-    const isNew = known === undefined && rows.some((row) => state[row] !== VbucketState.active);
-    const ref = { bucket: uuid, shard, epoch: spec.epoch };
-    const made = new ActiveShard({
-      ...{ ref, rows, spec, incarnation, bucket, clock, log, peers, self },
-      tookOver: isNew,
-    });
-    this.actives.set(shard, made);
+    const tookOver = known === undefined && rows.some((row) => state[row] !== VbucketState.active);
+    const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
+    this.actives.set(shard, new ActiveShard({ ...this.options, ref, rows, spec, tookOver }));
   }
 
   private retire(shard: number): void {
@@ -266,7 +261,7 @@ export class BucketReplication {
   }
 
   private opened(node: string, { epoch, incarnation, shard }: Open): void {
-    const { bucket, clock, peers, tick, uuid } = this.options;
+    const { bucket, peers, uuid } = this.options;
     if (incarnation !== this.options.incarnation || this.specs.length === 0) return;
     const rows = this.rowsOf(shard);
     if (this.refusesOlder(node, shard, epoch)) return;
@@ -278,16 +273,20 @@ export class BucketReplication {
     if (rows.length === 0 || !rows.every(isCopy) || this.drops.isUnderWay(shard)) return;
     this.raiseEpoch(shard, epoch, node);
     this.closeIntake(shard);
-    const answer = (vb: number, bytes: number): void => this.report(node, { shard, epoch }, vb, bytes);
     const intake = new CopyIntake({
-      ...{ applier: bucket.applier, clock, tick, applied: answer },
+      ...this.options,
+      applier: bucket.applier,
+      applied: (vb, bytes) => this.report(node, { shard, epoch }, vb, bytes),
       highSeqno: (vb) => highSeqno[vb] as number,
       failed: (reason) => this.failed(node, shard, reason),
     });
     this.intakes.set(shard, { node, epoch, intake });
     this.promisedTo.set(shard, node);
     peers.send(node, {
-      ...{ kind: 'opened', bucket: uuid, shard, epoch },
+      kind: 'opened',
+      bucket: uuid,
+      shard,
+      epoch,
       rows: rows.map((vb) => ({
         vb,
         high: highSeqno[vb] as number,
@@ -372,7 +371,11 @@ export class BucketReplication {
     const { bucket, peers, uuid } = this.options;
     const { copy, highSeqno, persistedSeqno } = bucket.rows;
     peers.send(node, {
-      ...{ kind: 'got', bucket: uuid, ...ref, vb, bytes },
+      kind: 'got',
+      bucket: uuid,
+      ...ref,
+      vb,
+      bytes,
       received: highSeqno[vb] as number,
       persisted: persistedSeqno[vb] as number,
       following: copy[vb] === 0,

@@ -1,0 +1,202 @@
+// The features of the cluster manager and how they depend on each other. They are created here; manager.ts starts and stops them.
+import { Agent } from './agent/agent.ts';
+import { AlertList } from './alerts/alert-list.ts';
+import { AlertWatch } from './alerts/alert-watch.ts';
+import { AlertsService } from './alerts/alerts.service.ts';
+import { AlertsStore } from './alerts/alerts.store.ts';
+import { alertMailed } from './audit/audit-events.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import { defaultAuditSettings } from './audit/audit-settings.ts';
+import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
+import { localTimeOfDay } from './auto-compaction/compact-when.ts';
+import { createCertificates } from './certificates/certificates.feature.ts';
+import { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
+import { ClusterView } from './config/cluster-view.ts';
+import { productOf } from './config/product.ts';
+import { SettingsStore } from './config/settings.store.ts';
+import { WatchedSetting } from './config/watched-setting.ts';
+import { Listening } from './encryption/listening.ts';
+import { createEvents } from './events/events.feature.ts';
+import { FunctionsService } from './functions/functions.service.ts';
+import { IndexNodes } from './indexes/index-nodes.ts';
+import { IndexesService } from './indexes/indexes.service.ts';
+import { noIndexService } from './indexes/no-index-service.ts';
+import { limitsEnforced } from './internal-settings/internal-settings.ts';
+import { directoryUsers, LdapService } from './ldap/ldap.service.ts';
+import { LogCollection } from './log-collection/log-collection.ts';
+import type { ClusterManagerOptions } from './manager-options.ts';
+import { managerMetrics } from './metrics/metrics.feature.ts';
+import { nodesOf } from './nodes.feature.ts';
+import { Orchestration } from './orchestrator/orchestration.ts';
+import { passwordPolicySetting } from './password-policy/password-policy.routes.ts';
+import { securityParts } from './security/security.feature.ts';
+import { targetsOf } from './users/role-targets.ts';
+import { createUsers } from './users/users.feature.ts';
+
+export type Features = ReturnType<typeof createFeatures>;
+
+/** How long an answer waits for the data service to apply a changed account. */
+const accountsTimeoutMs = 2_000;
+
+/** Created in order of their dependencies; references to later parts are resolved when they are used. */
+export function createFeatures(options: ClusterManagerOptions) {
+  const { store } = options;
+  const view = new ClusterView(store, options.identity.nodeId);
+  const policy = passwordPolicySetting(store);
+  const ldap = new LdapService({
+    ...options,
+    settings: new SettingsStore(store),
+    server: options.directoryServer(() => certificates.service.trusted()),
+    applied: () => data.caughtUp(accountsTimeoutMs),
+  });
+  const directory = directoryUsers(ldap, view);
+  const verifyExternal = (name: string, password: string) => ldap.verify(name, password);
+  const users = createUsers({
+    ...options,
+    verifyExternal,
+    directory,
+    enforcement: limitsEnforced(view),
+    targets: targetsOf(view),
+    passwordPolicy: () => policy.value,
+    applied: () => data.caughtUp(accountsTimeoutMs),
+  });
+  const certificates = createCertificates({
+    ...options,
+    view,
+    needsRsa: () => security.service.needsRsa,
+    suitesProblem: (keyKind) => security.service.problemWith(keyKind),
+    expiring: (text) => events.log.record('certificate_expiring', { text }),
+  });
+  const security = securityParts({
+    ...options,
+    view,
+    certificates: certificates.service,
+    certificateUpload: certificates.remoteRootUpload,
+  });
+  const clients = new ClientAllowlist(store, options.operatorAddress);
+  const between = nodesOf(options, view);
+  const { interNode, nodeCertificates, founderChange, founderHandover } = between;
+  view.whenRemoved(() => options.membership?.leave());
+  const listening = new Listening({ view, security: security.service, nodeCertificates });
+  const data = new Agent({
+    ...options,
+    view,
+    listening,
+    clients,
+    users: users.identities,
+    tls: security.tlsFor('data'),
+    nodeTls: between.nodeTls,
+  });
+  const product = productOf(options.release, options.edition);
+  const { nodeFigures, snapshots } = between.describedBy({ ...options, view, data, product });
+  const isUser = (name: string) => users.identities.find(name) !== null;
+  const auditSettings = new WatchedSetting(store, 'audit', defaultAuditSettings);
+  const auditLog = new AuditLog({
+    ...options,
+    settings: auditSettings,
+    file: options.auditFile,
+    folder: logFolder(options),
+    failed: () => alertWatch.auditFailed(),
+  });
+  const events = createEvents({
+    ...options,
+    view,
+    data,
+    isUser,
+    auditLog,
+    onNotStored: () => alertWatch.auditFailed(),
+  });
+  const alerts = new AlertsService({
+    ...options,
+    mailed: ({ kind }, recipients) =>
+      auditLog.record(alertMailed, {
+        user: { name: '@ns_server', domain: 'admin' },
+        from: null,
+        details: { alert: kind, recipients },
+      }),
+    lost: (event, reason) => events.log.record('mail_lost', { kind: event.kind, reason }),
+    store: new AlertsStore(new SettingsStore(store), options.secrets),
+    mailer: options.mailer(() => certificates.service.trusted()),
+  });
+  const alertList = new AlertList(options.clock);
+  const alertWatch = new AlertWatch({
+    ...options,
+    view,
+    data,
+    list: alertList,
+    limits: () => alerts.limits(),
+    nameProblem: (name) => options.environment.nameProblem(name),
+    raised(kind, text) {
+      alerts.raise({ kind, text });
+      events.log.record('alert_raised', { kind, text });
+    },
+  });
+  const orchestration = new Orchestration({
+    ...options,
+    view,
+    data,
+    alerts,
+    peers: interNode.peers,
+    events: events.log,
+    founderChange,
+  });
+  const indexAdmin = options.indexes ?? noIndexService;
+  const indexes = new IndexesService({ ...options, view, indexAdmin });
+  const indexNodes = new IndexNodes({
+    ...options,
+    view,
+    nodeId: options.identity.nodeId,
+    peers: interNode.peers,
+    indexes,
+    indexAdmin,
+  });
+  const functions = new FunctionsService({ ...options, view });
+  return {
+    view,
+    policy,
+    users,
+    ldap,
+    security,
+    clients,
+    listening,
+    data,
+    interNode,
+    nodeCertificates,
+    product,
+    nodeFigures,
+    snapshots,
+    orchestration,
+    founderChange,
+    founderHandover,
+    abandonedJoins: between.abandonedJoins,
+    events,
+    alerts,
+    alertList,
+    alertWatch,
+    auditSettings,
+    auditLog,
+    isUser,
+    certificates: { ...certificates, ready: readiness() },
+    indexes,
+    indexNodes,
+    functions,
+    logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
+    compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
+    metrics: managerMetrics({
+      ...options,
+      view,
+      data,
+      indexes,
+      indexAdmin,
+      registry: options.metrics.registry,
+    }),
+  };
+}
+
+export const logFolder = ({ dataFolder }: ClusterManagerOptions): string => `${dataFolder}/logs`;
+
+function readiness(): PromiseWithResolvers<void> {
+  const ready = Promise.withResolvers<void>();
+  ready.promise.catch(() => {}); // the rejection reaches the callers of `ready`
+  return ready;
+}
