@@ -35,7 +35,7 @@ test('mails over STARTTLS with authentication, to a server whose certificate aut
   const [mail] = smtp.mails;
   assert.deepEqual(
     [mail?.to, mail?.user, mail?.encrypted],
-    [...[['ops@example.org', 'oncall@example.org'], 'divan', true]],
+    [['ops@example.org', 'oncall@example.org'], 'divan', true],
   );
   assert.match(mail?.raw ?? '', /^Subject: From a real node\r$/m);
 

@@ -116,7 +116,7 @@ test('statements reach the query service through the REST port though the list l
     const { status, results } = JSON.parse(text) as { status: string; results: unknown };
     answers.push(status, results);
   }
-  assert.deepEqual(answers, [...['success', [], 'success', [], 'success', [], 'success', [{ n: 1 }]]]);
+  assert.deepEqual(answers, ['success', [], 'success', [], 'success', [], 'success', [{ n: 1 }]]);
 });
 
 const allowOnly = (address: string) => ({ method: 'PUT', json: { entries: [`${address}/32`] } });

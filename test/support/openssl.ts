@@ -84,9 +84,24 @@ export class OpensslAuthority implements Disposable {
     writeFileSync(join(folder, 'extensions'), extensionsOf(options));
     const signer = isSelf ? ['-selfsign'] : ['-cert', join(folder, 'ca.pem')];
     openssl([
-      ...['ca', '-batch', '-notext', '-config', join(folder, 'settings'), '-in', request, '-out', made],
-      ...['-keyfile', join(folder, 'ca.key'), ...signer, '-extfile', join(folder, 'extensions')],
-      ...['-startdate', stamp(options.fromDays ?? -1), '-enddate', stamp(options.toDays ?? 3_650)],
+      'ca',
+      '-batch',
+      '-notext',
+      '-config',
+      join(folder, 'settings'),
+      '-in',
+      request,
+      '-out',
+      made,
+      '-keyfile',
+      join(folder, 'ca.key'),
+      ...signer,
+      '-extfile',
+      join(folder, 'extensions'),
+      '-startdate',
+      stamp(options.fromDays ?? -1),
+      '-enddate',
+      stamp(options.toDays ?? 3_650),
     ]);
     return readFileSync(made, 'utf8');
   }

@@ -194,9 +194,25 @@ const plain = (
 ): Row => ({ name: `${opcode.toString(16)} ${name}`, need, about, request: () => ({ opcode, ...parts }) });
 
 const groups = [
-  ...['', 'info', 'uuid', 'config', 'memory', 'diskinfo', 'warmup', 'tasks', 'timings', 'vbucket'],
-  ...['prev-vbucket', 'vbucket-seqno', 'vbucket-details', 'failovers', 'checkpoint', 'dcp', 'dcpagg'],
-  ...['dcp-vbtakeover 0 x', 'range-scans'],
+  '',
+  'info',
+  'uuid',
+  'config',
+  'memory',
+  'diskinfo',
+  'warmup',
+  'tasks',
+  'timings',
+  'vbucket',
+  'prev-vbucket',
+  'vbucket-seqno',
+  'vbucket-details',
+  'failovers',
+  'checkpoint',
+  'dcp',
+  'dcpagg',
+  'dcp-vbtakeover 0 x',
+  'range-scans',
 ];
 
 const onTheBucket: Row[] = [
@@ -259,8 +275,23 @@ export const streamRows: readonly Row[] = [
 
 /** Commands for every client, for administrators of the node only, or about the session. */
 export const uncheckedOpcodes: ReadonlySet<number> = new Set([
-  ...[0x1f, 0x20, 0x21, 0x22, 0x89, 0xb5, 0xfe, 0x0a, 0x0b, 0x07, 0x17, 0x1b, 0x87],
-  ...[0xba, 0xbc, 0x3e, 0x93],
+  0x1f,
+  0x20,
+  0x21,
+  0x22,
+  0x89,
+  0xb5,
+  0xfe,
+  0x0a,
+  0x0b,
+  0x07,
+  0x17,
+  0x1b,
+  0x87,
+  0xba,
+  0xbc,
+  0x3e,
+  0x93,
   // Messages on an open connection of streams.
   ...[0x5c, 0x5d, 0x5e],
 ]);

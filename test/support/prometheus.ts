@@ -44,8 +44,11 @@ export class Prometheus {
     const child = spawn(
       'prometheus',
       [
-        ...[`--config.file=${config}`, `--storage.tsdb.path=${data}`, `--web.listen-address=${address}`],
-        ...['--storage.tsdb.retention.time=50y', '--log.level=error'],
+        `--config.file=${config}`,
+        `--storage.tsdb.path=${data}`,
+        `--web.listen-address=${address}`,
+        '--storage.tsdb.retention.time=50y',
+        '--log.level=error',
       ],
       { stdio: 'ignore' },
     );

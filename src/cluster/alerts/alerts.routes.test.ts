@@ -21,9 +21,18 @@ const port = 'emailPort must be a positive integer less than 65536.';
 const switchText = (name: string) => `${name} must be either true or false.`;
 const allKinds = [
   ...kinds,
-  ...['ip', 'disk', 'overhead', 'ep_oom_errors', 'ep_item_commit_failed', 'audit_dropped_events'],
-  ...['memory_threshold', 'auto_failover_disabled', 'indexer_ram_max_usage'],
-  ...['ep_clock_cas_drift_threshold_exceeded', 'communication_issue', 'time_out_of_sync'],
+  'ip',
+  'disk',
+  'overhead',
+  'ep_oom_errors',
+  'ep_item_commit_failed',
+  'audit_dropped_events',
+  'memory_threshold',
+  'auto_failover_disabled',
+  'indexer_ram_max_usage',
+  'ep_clock_cas_drift_threshold_exceeded',
+  'communication_issue',
+  'time_out_of_sync',
   'disk_usage_analyzer_stuck',
 ];
 const keyText = `alerts contained invalid keys. Valid keys are: ${allKinds.join(', ')}.`;
@@ -59,20 +68,19 @@ describe('alert settings', () => {
             [`${text(252)}@b`, [`${text(252)}@b`]],
           ],
           bad: [
-            ...[
-              '',
-              'a',
-              '@b',
-              'a@',
-              'a@b;c@d',
-              'a b@c',
-              'a@b\r\nBcc: x@y',
-              '<a@b>',
-              'a@b@c',
-              'a\0@b',
-              'ä\u0085@b',
-            ],
-            ...[many(101).join(), `${text(253)}@b`],
+            '',
+            'a',
+            '@b',
+            'a@',
+            'a@b;c@d',
+            'a b@c',
+            'a@b\r\nBcc: x@y',
+            '<a@b>',
+            'a@b@c',
+            'a\0@b',
+            'ä\u0085@b',
+            many(101).join(),
+            `${text(253)}@b`,
           ].map((one) => [one, recipients] as const),
           missing: { text: recipients },
         },
@@ -195,7 +203,12 @@ describe('alert settings', () => {
     };
     const answer = await request('/settings/alerts', { form: wrong });
     assert.deepEqual(Object.keys(answer.body.errors).sort(), [
-      ...['alerts', 'email_encrypt', 'email_port', 'enabled', 'recipients', 'sender'],
+      'alerts',
+      'email_encrypt',
+      'email_port',
+      'enabled',
+      'recipients',
+      'sender',
     ]);
     const empty = await request('/settings/alerts', { method: 'POST', form: {} });
     assert.deepEqual(

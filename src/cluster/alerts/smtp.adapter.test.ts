@@ -178,16 +178,14 @@ describe('mail over SMTP', () => {
     assert.equal(mails.length, 1);
     const head = mails[0]?.raw.split('\r\n\r\n')[0] ?? '';
     assert.deepEqual(head.match(/^[\w-]+(?=:)/gm)?.sort(), [
-      ...[
-        'Content-Transfer-Encoding',
-        'Content-Type',
-        'Date',
-        'From',
-        'MIME-Version',
-        'Message-ID',
-        'Subject',
-        'To',
-      ],
+      'Content-Transfer-Encoding',
+      'Content-Type',
+      'Date',
+      'From',
+      'MIME-Version',
+      'Message-ID',
+      'Subject',
+      'To',
     ]);
     assert.match(head, /^Subject: one Bcc: victim@example\.org body/m);
     assert.deepEqual(mails[0]?.to, mail.recipients);

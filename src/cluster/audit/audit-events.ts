@@ -128,7 +128,10 @@ const statements: readonly AuditEvent[] = statementEvents.map(({ id, words }) =>
 }));
 
 export const auditEvents: readonly AuditEvent[] = [
-  ...[loginFailed, permissionRefused, alertMailed, otherChange],
+  loginFailed,
+  permissionRefused,
+  alertMailed,
+  otherChange,
   ...changes,
   ...statements,
 ].sort((a, b) => a.id - b.id);

@@ -109,7 +109,10 @@ describe('the audit log', () => {
     };
     const first = await request(path, { form });
     assert.deepEqual(Object.keys(first.body.errors).sort(), [
-      ...['auditdEnabled', 'other', 'rotateInterval', 'rotateSize'],
+      'auditdEnabled',
+      'other',
+      'rotateInterval',
+      'rotateSize',
     ]);
     const second = await request(path, {
       form: { logPath: '/nowhere', disabled: '8201,1', disabledUsers: 'u/local,x,a/external' },

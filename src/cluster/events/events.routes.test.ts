@@ -135,18 +135,16 @@ describe('events', () => {
     const { manager } = await aNode(t);
     const silent = manager.routes.filter(({ route }) => route.changesNothing).map(({ route }) => route.id);
     assert.deepEqual(silent.sort(), [
-      ...[
-        'alerts.send_test',
-        'alerts.test',
-        'collections.ensure',
-        'joining.engage',
-        'ldap.try_connection',
-        'ldap.try_groups',
-        'ldap.try_login',
-        'metrics.ranges',
-        'query.proxy',
-        'users.check_permissions',
-      ],
+      'alerts.send_test',
+      'alerts.test',
+      'collections.ensure',
+      'joining.engage',
+      'ldap.try_connection',
+      'ldap.try_groups',
+      'ldap.try_login',
+      'metrics.ranges',
+      'query.proxy',
+      'users.check_permissions',
     ]);
   });
 

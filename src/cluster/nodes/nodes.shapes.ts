@@ -5,7 +5,11 @@ const { object, each, array, string, integer, number, boolean, oneOf, named, des
 
 export const quotaNames = each(
   integer,
-  ...['memoryQuota', 'indexMemoryQuota', 'ftsMemoryQuota', 'cbasMemoryQuota', 'eventingMemoryQuota'],
+  'memoryQuota',
+  'indexMemoryQuota',
+  'ftsMemoryQuota',
+  'cbasMemoryQuota',
+  'eventingMemoryQuota',
 );
 
 export const alternateAddresses = object({
@@ -36,10 +40,23 @@ const systemStats = object({
 const interestingStats = object(
   each(
     number,
-    ...['cmd_get', 'couch_docs_actual_disk_size', 'couch_docs_data_size', 'couch_spatial_data_size'],
-    ...['couch_spatial_disk_size', 'couch_views_actual_disk_size', 'couch_views_data_size', 'curr_items'],
-    ...['curr_items_tot', 'ep_bg_fetched', 'get_hits', 'index_data_size', 'index_disk_size', 'mem_used'],
-    ...['ops', 'vb_active_num_non_resident', 'vb_replica_curr_items'],
+    'cmd_get',
+    'couch_docs_actual_disk_size',
+    'couch_docs_data_size',
+    'couch_spatial_data_size',
+    'couch_spatial_disk_size',
+    'couch_views_actual_disk_size',
+    'couch_views_data_size',
+    'curr_items',
+    'curr_items_tot',
+    'ep_bg_fetched',
+    'get_hits',
+    'index_data_size',
+    'index_disk_size',
+    'mem_used',
+    'ops',
+    'vb_active_num_non_resident',
+    'vb_replica_curr_items',
   ),
 );
 

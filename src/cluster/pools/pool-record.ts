@@ -180,7 +180,7 @@ const membershipCalls = (clusterUuid: string): Record<string, { uri: string }> =
         'ejectNode',
         'setRecoveryType',
         'startGracefulFailover',
-      ].map((name) => [...[name, name]]),
+      ].map((name) => [name, name]),
     ].map(([name, call]) => [name, { uri: `/controller/${call}?uuid=${clusterUuid}` }]),
   );
 

@@ -161,7 +161,11 @@ describe('cluster reads', () => {
       ['generated', authority.certificate, 'CN=localhost', ['self_signed']],
     );
     assert.deepEqual(Object.keys((await request('/pools/default/trustedCAs', { as: null })).body[0]), [
-      ...['id', 'subject', 'notBefore', 'notAfter', 'pem'],
+      'id',
+      'subject',
+      'notBefore',
+      'notAfter',
+      'pem',
     ]);
     assert.deepEqual((await request('/pools/default/trustedCAs')).body[0].nodes, ['127.0.0.1:8091']);
     const ports = await request('/nodes/self/xdcrSSLPorts', { as: null });

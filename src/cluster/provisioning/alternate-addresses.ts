@@ -7,10 +7,34 @@ const hostLengthMax = 1_000;
 
 /** All ports that a node can have; those of services that do not run are refused once the node is provisioned. */
 const portNames = new Set([
-  ...['mgmt', 'mgmtSSL', 'kv', 'kvSSL', 'capi', 'capiSSL', 'projector', 'n1ql', 'n1qlSSL', 'indexAdmin'],
-  ...['indexScan', 'indexHttp', 'indexHttps', 'indexStreamInit', 'indexStreamCatchup', 'indexStreamMaint'],
-  ...['fts', 'ftsSSL', 'ftsGRPC', 'ftsGRPCSSL', 'eventingAdminPort', 'eventingDebug', 'eventingSSL'],
-  ...['cbas', 'cbasSSL', 'backupAPI', 'backupAPIHTTPS', 'backupGRPC'],
+  'mgmt',
+  'mgmtSSL',
+  'kv',
+  'kvSSL',
+  'capi',
+  'capiSSL',
+  'projector',
+  'n1ql',
+  'n1qlSSL',
+  'indexAdmin',
+  'indexScan',
+  'indexHttp',
+  'indexHttps',
+  'indexStreamInit',
+  'indexStreamCatchup',
+  'indexStreamMaint',
+  'fts',
+  'ftsSSL',
+  'ftsGRPC',
+  'ftsGRPCSSL',
+  'eventingAdminPort',
+  'eventingDebug',
+  'eventingSSL',
+  'cbas',
+  'cbasSSL',
+  'backupAPI',
+  'backupAPIHTTPS',
+  'backupGRPC',
 ]);
 
 export function alternateHostProblem(hostname: string): string | null {

@@ -50,14 +50,17 @@ const initPaths = {
   eventing: 'eventingPath',
   javaHome: 'javaHome',
 };
-const nodeInitFields = [
-  ...Object.values(initPaths),
-  ...['hostname', 'afamily', 'afamilyOnly', 'nodeEncryption'],
-];
+const nodeInitFields = [...Object.values(initPaths), 'hostname', 'afamily', 'afamilyOnly', 'nodeEncryption'];
 const credentialFields = ['port', 'username', 'password'];
 const clusterInitFields = [
-  ...[...nodeInitFields, ...poolFields, ...credentialFields],
-  ...['sendStats', 'services', 'indexerStorageMode', 'allowedHosts', 'setDefaultMemQuotas'],
+  ...nodeInitFields,
+  ...poolFields,
+  ...credentialFields,
+  'sendStats',
+  'services',
+  'indexerStorageMode',
+  'allowedHosts',
+  'setDefaultMemQuotas',
 ];
 
 export class ProvisioningService {

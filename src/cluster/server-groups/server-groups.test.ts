@@ -26,7 +26,9 @@ describe('server groups', () => {
     assert.deepEqual(group, { name: 'Group 1', uri: `${path}/0`, addNodeURI: `${path}/0/addNode` });
     assert.deepEqual(
       nodes.map(({ otpNode, clusterMembership, services }: Record<string, unknown>) => [
-        ...[otpNode, clusterMembership, services],
+        otpNode,
+        clusterMembership,
+        services,
       ]),
       [['ns_1@cb.local', 'active', ['kv']]],
     );

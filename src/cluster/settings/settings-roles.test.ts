@@ -5,8 +5,16 @@ import { test } from 'node:test';
 import { aManager, type Sent } from '../../../test/support/manager.ts';
 
 const roles = [
-  ...['admin', 'ro_admin', 'cluster_admin', 'security_admin_local', 'security_admin_external'],
-  ...['bucket_admin[*]', 'replication_admin', 'backup_admin', 'eventing_admin', 'data_reader[*]'],
+  'admin',
+  'ro_admin',
+  'cluster_admin',
+  'security_admin_local',
+  'security_admin_external',
+  'bucket_admin[*]',
+  'replication_admin',
+  'backup_admin',
+  'eventing_admin',
+  'data_reader[*]',
 ];
 const reads = 'yyyyyyyyy.';
 const writes = 'y.y....y..';

@@ -160,7 +160,11 @@ export class UsersService {
   readUser(id: string, form: Form): UserChange {
     this.#checkUserName(id);
     const problems: Record<string, string> = unsupported(form, [
-      ...['name', 'password', 'roles', 'groups', 'limits'],
+      'name',
+      'password',
+      'roles',
+      'groups',
+      'limits',
     ]);
     const limits = readUserLimits(form, problems);
     const roles = this.#readRoles(form['roles'] ?? '', problems);

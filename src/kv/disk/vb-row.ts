@@ -19,9 +19,21 @@ export function vbRow(state: CutState): Bound[] {
   const numbers = [vb, endSeqno, purgeSeqno, manifestUid, items, deleted, snapStart, snapEnd, copy, epoch];
   const checksum = checksumOf(numbers, [maxCas, maxDeletedRev, failover]);
   return [
-    ...[vb, endSeqno, endSeqno, purgeSeqno, snapStart, snapEnd],
-    ...[maxCas, maxDeletedRev, failover],
-    ...[manifestUid, items, deleted, copy, epoch, checksum],
+    vb,
+    endSeqno,
+    endSeqno,
+    purgeSeqno,
+    snapStart,
+    snapEnd,
+    maxCas,
+    maxDeletedRev,
+    failover,
+    manifestUid,
+    items,
+    deleted,
+    copy,
+    epoch,
+    checksum,
   ];
 }
 

@@ -22,9 +22,16 @@ const rangeShape = shape.object({
 const parameters =
   'Parameters: `start`, `end`, `step`, `timeWindow`, `nodes`, `aggregationFunction`, `timeout`, `alignTimestamps`; any other is a label that series must have with this value.';
 const computed = [
-  ...['kv_hit_ratio', 'kv_ep_cache_miss_ratio', 'kv_ep_resident_items_ratio', 'kv_vb_resident_items_ratio'],
-  ...['couch_docs_fragmentation', 'couch_total_disk_size', 'kv_disk_write_queue', 'kv_xdc_ops'],
-  ...['kv_avg_disk_time_seconds', 'kv_avg_bg_wait_time_seconds'],
+  'kv_hit_ratio',
+  'kv_ep_cache_miss_ratio',
+  'kv_ep_resident_items_ratio',
+  'kv_vb_resident_items_ratio',
+  'couch_docs_fragmentation',
+  'couch_total_disk_size',
+  'kv_disk_write_queue',
+  'kv_xdc_ops',
+  'kv_avg_disk_time_seconds',
+  'kv_avg_bg_wait_time_seconds',
 ].map((name) => `\`${name}\``);
 
 export const RangeWithoutMetric = defineRoute({
