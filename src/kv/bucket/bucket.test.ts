@@ -7,8 +7,8 @@ import { fileOf } from '../data/disk-engine.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 import { MemoryDisk } from '../disk/memory-engine.ts';
 import type { BucketOptions } from './bucket-parts.ts';
-import { durableWriteLimit } from './durability/durable-writes.ts';
-import { persistenceWaitLimit } from './durability/progress.ts';
+import { durableWritesMax } from './durability/durable-writes.ts';
+import { persistenceWaitsMax } from './durability/progress.ts';
 
 const files = { folder: '/bucket', bucketUuid: 'b1', incarnation: 1, fileCount: 4 };
 const { majority, persistToMajority } = DurabilityLevel;
@@ -249,17 +249,17 @@ test('bounds the calls and the durable writes that wait for the disk', async () 
   hold();
   let waits = 0;
   const ask = (): void => b.bucket.documents.whenPersisted(0, 1, 60_000, () => waits++);
-  for (let i = 0; i < persistenceWaitLimit; i++) ask();
+  for (let i = 0; i < persistenceWaitsMax; i++) ask();
   assert.equal(waits, 0);
   ask();
   assert.equal(waits, 1, 'one too many is answered at once');
-  for (let i = 0; i < durableWriteLimit; i++) {
+  for (let i = 0; i < durableWritesMax; i++) {
     assert.equal(b.store(`k${i}`, { durability: persistToMajority, vb: i % 64 }), Status.success);
   }
   assert.equal(b.store('more', { durability: persistToMajority }), Status.temporaryFailure);
   release();
-  for (let i = 0; i < 40 && b.resolved.size < durableWriteLimit; i++) await runBackground(b);
-  assert.deepEqual([b.resolved.size, waits], [durableWriteLimit, persistenceWaitLimit + 1]);
+  for (let i = 0; i < 40 && b.resolved.size < durableWritesMax; i++) await runBackground(b);
+  assert.deepEqual([b.resolved.size, waits], [durableWritesMax, persistenceWaitsMax + 1]);
 });
 
 test('a vbucket with too many dirty bytes refuses writes until the disk has caught up', async () => {

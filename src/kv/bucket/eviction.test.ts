@@ -17,7 +17,7 @@ const onDisk = (
 ): Promise<BucketUnderTest> =>
   new BucketUnderTest({ storage: { disk: disk.engine(), files }, rules, ...options }).start();
 
-async function pass(b: BucketUnderTest): Promise<void> {
+async function runBackground(b: BucketUnderTest): Promise<void> {
   b.tick(25);
   await new Promise((resolve) => setImmediate(resolve));
 }
@@ -32,7 +32,7 @@ async function put(b: BucketUnderTest, i: number): Promise<void> {
     const status = await b.whenResident(() => b.store(`k${i}`, change));
     if (status === Status.success) return;
     assert.equal(status, Status.temporaryFailure);
-    await pass(b);
+    await runBackground(b);
   }
   assert.fail(`k${i} finds no room`);
 }
@@ -45,7 +45,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
     let b = await onDisk(disk, { evictionPolicy });
     for (let i = 0; i < count; i++) {
       await put(b, i);
-      if (i % 100 === 0) await pass(b);
+      if (i % 100 === 0) await runBackground(b);
       assert.ok(b.bucket.stats().memUsed <= quotaBytes || i % 100 !== 0);
     }
     await checkAll();
@@ -64,7 +64,7 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
       for (let i = 0; i < count; i++) {
         assert.equal(await b.whenResident(() => b.find(`k${i}`, vbOf(i))), Status.success, `k${i}`);
         assert.equal(b.value, textOf(i));
-        if (i % 100 === 0) await pass(b);
+        if (i % 100 === 0) await runBackground(b);
       }
       for (let i = count; i < count + 500; i++) {
         assert.equal(await b.whenResident(() => b.find(`k${i}`, vbOf(i))), Status.keyNotFound);
@@ -81,10 +81,10 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
       b.store(name, { value: isX ? xattrs : 'body', datatype: isX ? Datatype.xattr : 0 });
     }
     b.remove('gone');
-    await pass(b);
+    await runBackground(b);
     for (let i = 0; i < 5000; i++) {
       await put(b, i);
-      if (i % 100 === 0) await pass(b);
+      if (i % 100 === 0) await runBackground(b);
     }
     const ask = (act: () => DocumentResult) => b.whenResident(act);
     const rev = async (name: string): Promise<number> => {
@@ -121,7 +121,7 @@ test('noEviction refuses with a temporary failure when full, and loses nothing',
   let stored = 0;
   while (b.store(`k${stored}`, { vb: vbOf(stored), value: textOf(stored) }) === Status.success) stored++;
   assert.equal(b.store('more', { value: textOf(6).repeat(10) }), Status.temporaryFailure);
-  for (let i = 0; i < 20; i++) await pass(b);
+  for (let i = 0; i < 20; i++) await runBackground(b);
   assert.ok(stored > 1000 && b.bucket.stats().memUsed <= quotaBytes);
   for (let i = 0; i < stored; i++) assert.equal(b.find(`k${i}`, vbOf(i)), Status.success);
   b.bucket.setRules({ quotaBytes: 2 * quotaBytes });
@@ -133,7 +133,7 @@ test('nruEviction stays inside the quota by deletions, and keeps documents that 
   for (let i = 0; i < count; i++) {
     await put(b, i);
     if (i % 50 === 0) assert.equal(b.find('k0', vbOf(0)), Status.success, `after ${i}`);
-    if (i % 100 === 0) await pass(b);
+    if (i % 100 === 0) await runBackground(b);
     assert.ok(b.bucket.stats().memUsed <= quotaBytes);
   }
   assert.equal(b.find(`k${count - 1}`, vbOf(count - 1)), Status.success);
@@ -149,10 +149,10 @@ test('a bucket without a disk applies a change of its policy at once', async () 
   const b = await new BucketUnderTest({ rules, evictionPolicy: 'noEviction' }).start();
   let stored = 0;
   while (b.store(`k${stored}`, { value: 'v'.repeat(1000), vb: vbOf(stored) }) === Status.success) stored++;
-  await pass(b);
+  await runBackground(b);
   assert.equal(b.bucket.stats().items, stored, 'nothing may be evicted');
   b.bucket.setEvictionPolicy('nruEviction');
-  await pass(b);
+  await runBackground(b);
   assert.ok(b.bucket.stats().items < stored, 'unused documents are deleted');
   assert.equal(b.store('again'), Status.success);
 });
@@ -161,7 +161,7 @@ test('a cache evicts documents without tombstones', async () => {
   const b = await new BucketUnderTest({ rules, type: 'cache' }).start();
   for (let i = 0; i < count; i++) {
     await put(b, i);
-    if (i % 100 === 0) await pass(b);
+    if (i % 100 === 0) await runBackground(b);
   }
   const { items, tombstones, memUsed } = b.bucket.stats();
   assert.ok(items < count / 2 && memUsed <= quotaBytes);
@@ -175,11 +175,11 @@ test('a smaller quota takes effect at once', async () => {
   });
   for (let i = 0; i < count; i++) {
     await put(b, i);
-    if (i % 500 === 0) await pass(b);
+    if (i % 500 === 0) await runBackground(b);
   }
   assert.ok(b.bucket.stats().memUsed > 1.5 * quotaBytes);
   b.bucket.setRules({ quotaBytes });
-  for (let i = 0; i < 300; i++) await pass(b);
+  for (let i = 0; i < 300; i++) await runBackground(b);
   const { memUsed } = b.bucket.stats();
   assert.ok(memUsed < 0.9 * quotaBytes, `${memUsed} of ${quotaBytes}`);
   await b.bucket.stop();
@@ -197,7 +197,7 @@ test('one read serves all requests that wait for a document; a failed one answer
   const b = await onDisk(disk);
   for (let i = 0; i < count; i++) {
     await put(b, i);
-    if (i % 100 === 0) await pass(b);
+    if (i % 100 === 0) await runBackground(b);
   }
   const ask = (): Promise<Status> => b.whenResident(() => b.find('k1', vbOf(1)));
   reads = 0;

@@ -29,7 +29,7 @@ const manifestOf = (uid: string, ...ids: string[]) => ({
   scopes: [{ name: '_default', uid: '0', collections: ids.map((id) => ({ name: `c${id}`, uid: id })) }],
 });
 
-async function pass(b: BucketUnderTest, times: number, ms = 25): Promise<void> {
+async function runBackground(b: BucketUnderTest, times: number, ms = 25): Promise<void> {
   for (let i = 0; i < times; i++) {
     b.tick(ms);
     await new Promise((resolve) => setImmediate(resolve));
@@ -66,12 +66,12 @@ async function filled(options: Partial<Omit<BucketOptions, 'clock'>>): Promise<B
     await stored(b, 'read', { vb, expiry: 100 });
     await stored(b, 'attributed', { vb, expiry: 100, ...attributed });
   }
-  await pass(b, 20);
+  await runBackground(b, 20);
   return b;
 }
 
 async function stored(b: BucketUnderTest, key: string, change: Parameters<BucketUnderTest['store']>[1]) {
-  while ((await b.whenResident(() => b.store(key, change))) !== Status.success) await pass(b, 1);
+  while ((await b.whenResident(() => b.store(key, change))) !== Status.success) await runBackground(b, 1);
 }
 
 function findReplica(b: BucketUnderTest, key: string, vb: number): DocumentResult {
@@ -102,8 +102,8 @@ for (const [name, options] of Object.entries(kinds)) {
     checkOnlyActive(b, before, 'expiry by a read');
     const { expired } = b.bucket.stats();
     const after = allOf(b);
-    await pass(b, 12, 60_000);
-    await pass(b, 300);
+    await runBackground(b, 12, 60_000);
+    await runBackground(b, 300);
     checkOnlyActive(b, after, 'expiry by the pager');
     assert.equal(b.bucket.stats().expired, expired + 2);
     await b.bucket.stop();
@@ -116,11 +116,11 @@ for (const [name, options] of Object.entries(kinds)) {
     await b.bucket.followShards(shards);
     const before = allOf(b);
     b.bucket.applyManifest(manifestOf('2', '0'));
-    await pass(b, 300);
+    await runBackground(b, 300);
     checkOnlyActive(b, before, 'a dropped collection');
     const after = allOf(b);
     b.bucket.applyManifest(manifestOf('3', '0', '9'));
-    await pass(b, 20);
+    await runBackground(b, 20);
     checkOnlyActive(b, after, 'a new collection');
     // Each becomes active in turn: what was left is done there.
     await b.bucket.followShards(shards.map((shard) => ({ ...shard, state: 'active', epoch: 3 })));
@@ -129,7 +129,7 @@ for (const [name, options] of Object.entries(kinds)) {
       (vb) => vb !== active && b.bucket.documents.highSeqno(vb) > (after[vb]?.[0] ?? 0),
     );
     assert.equal(raised.length, 63, 'events that are missing are recorded');
-    await pass(b, 300);
+    await runBackground(b, 300);
     assert.equal(b.bucket.stats().collectionItems[8], undefined);
     assert.equal(b.bucket.documents.highSeqno(active), high);
     await b.bucket.stop();
@@ -142,7 +142,7 @@ test('deletes for lack of memory in active vbuckets alone', async () => {
   const before = allOf(b);
   for (let i = 0; i < 10_000; i++) {
     await stored(b, `k${i}`, { vb: active, value: 'v'.repeat(500) });
-    if (i % 100 === 0) await pass(b, 1);
+    if (i % 100 === 0) await runBackground(b, 1);
   }
   assert.ok(b.bucket.stats().evictions > 1000);
   checkOnlyActive(b, before, 'eviction');
@@ -156,7 +156,7 @@ test('begins a new history after a crash in active vbuckets alone', async () => 
   const b = await filled({ storage });
   await b.bucket.followShards(shards);
   b.bucket.compaction.begin({ purgeBeforeSeconds: 'all', origin: 'test' });
-  await pass(b, 50);
+  await runBackground(b, 50);
   const before = allOf(b);
   disk.crash();
   const next = { storage: { disk: disk.engine(), files }, shards, clock: b.clock, rules };

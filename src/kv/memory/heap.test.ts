@@ -4,14 +4,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually } from '../../../test/support/node-process.ts';
 import { Heap } from './heap.ts';
-import { classCount, classOf, maxClassUnits, pageBytes, unitsOf } from './size-classes.ts';
+import { classCount, classOf, classUnitsMax, pageBytes, unitsOf } from './size-classes.ts';
 
 test('every size class fits the sizes mapped to it and wastes at most a sixteenth', () => {
-  for (let units = 1; units <= maxClassUnits; units++) {
+  for (let units = 1; units <= classUnitsMax; units++) {
     const size = unitsOf(classOf(units));
     assert.ok(size >= units && size <= units * (17 / 16) + 1, `${units} units got ${size}`);
   }
-  assert.ok(classOf(maxClassUnits) < classCount);
+  assert.ok(classOf(classUnitsMax) < classCount);
 });
 
 test('allocates chunks that do not overlap, and releases empty pages', () => {

@@ -8,14 +8,14 @@ import { headerBytes, Word } from './layout.ts';
 import {
   classCount,
   classOf,
-  maxClassUnits,
+  classUnitsMax,
   pageBytes,
   pageUnits,
   unitBytes,
   unitsOf,
 } from './size-classes.ts';
 
-const pageLimit = 65536;
+const pagesMax = 65536;
 /** Class number of a page that is one large item. */
 const large = 255;
 /** Empty pages kept for reuse: this many, or this share of all. The garbage collector frees the others, slowly. */
@@ -50,20 +50,20 @@ export class Heap {
   readonly words: Uint32Array[] = [new Uint32Array(0)];
   private readonly rows = new Rows();
   private readonly totals = this.rows.take(Float64Array, 3);
-  private readonly pageClass = this.rows.take(Uint8Array, pageLimit);
+  private readonly pageClass = this.rows.take(Uint8Array, pagesMax);
   /** Live chunks of each page. */
-  private readonly pageLive = this.rows.take(Uint32Array, pageLimit);
+  private readonly pageLive = this.rows.take(Uint32Array, pagesMax);
   /** Units of each page that were allocated at least once; of a large item, its size. */
-  private readonly pageCarved = this.rows.take(Uint32Array, pageLimit);
+  private readonly pageCarved = this.rows.take(Uint32Array, pagesMax);
   /** The first of each page's freed chunks, which form a list; 0 without any. */
-  private readonly pageFree = this.rows.take(Uint32Array, pageLimit);
+  private readonly pageFree = this.rows.take(Uint32Array, pagesMax);
   /** 1 for a page that is being emptied: nothing is allocated there. */
-  private readonly pageEvacuated = this.rows.take(Uint8Array, pageLimit);
+  private readonly pageEvacuated = this.rows.take(Uint8Array, pagesMax);
   /** A `ValueScan` for each page. */
-  private readonly pageValueScan = this.rows.take(Uint8Array, pageLimit);
+  private readonly pageValueScan = this.rows.take(Uint8Array, pagesMax);
   /** Neighbours of a page in the list of its class's pages with room. */
-  private readonly pageNext = this.rows.take(Uint16Array, pageLimit);
-  private readonly pagePrevious = this.rows.take(Uint16Array, pageLimit);
+  private readonly pageNext = this.rows.take(Uint16Array, pagesMax);
+  private readonly pagePrevious = this.rows.take(Uint16Array, pagesMax);
   /** For each class the first of its pages with room. */
   private readonly classHead = this.rows.take(Uint32Array, classCount);
   private readonly freeNumbers: number[] = [];
@@ -89,7 +89,7 @@ export class Heap {
   /** Allocates at least `bytes`; returns the chunk's address, or 0 when there is no more memory. */
   allocate(bytes: number): number {
     const units = (bytes + unitBytes - 1) >>> 4;
-    if (units > maxClassUnits) return this.allocateLarge(units);
+    if (units > classUnitsMax) return this.allocateLarge(units);
     const sizeClass = classOf(units);
     const page = (this.classHead[sizeClass] as number) || this.addPage(sizeClass);
     return page === 0 ? 0 : this.takeChunk(page, unitsOf(sizeClass));
@@ -101,7 +101,7 @@ export class Heap {
    */
   adopt(memory: SharedArrayBuffer, bytes: number): number {
     const units = (bytes + unitBytes - 1) >>> 4;
-    if (units <= maxClassUnits || memory.byteLength !== itemMemoryBytes(bytes)) return 0;
+    if (units <= classUnitsMax || memory.byteLength !== itemMemoryBytes(bytes)) return 0;
     return this.takeLarge(memory, largeUnits(units));
   }
 
@@ -137,8 +137,8 @@ export class Heap {
     const page = address >>> 16;
     const sizeClass = this.pageClass[page] as number;
     const units = (bytes + unitBytes - 1) >>> 4;
-    if (sizeClass !== large) return units <= maxClassUnits && classOf(units) === sizeClass;
-    return units > maxClassUnits && largeUnits(units) === this.pageCarved[page];
+    if (sizeClass !== large) return units <= classUnitsMax && classOf(units) === sizeClass;
+    return units > classUnitsMax && largeUnits(units) === this.pageCarved[page];
   }
 
   /**
@@ -152,7 +152,7 @@ export class Heap {
   /** Bytes that become touched when `bytes` are allocated. */
   growth(bytes: number): number {
     const units = (bytes + unitBytes - 1) >>> 4;
-    if (units > maxClassUnits) return largeUnits(units) * unitBytes;
+    if (units > classUnitsMax) return largeUnits(units) * unitBytes;
     const sizeClass = classOf(units);
     const page = this.classHead[sizeClass] as number;
     return this.pageFree[page] === 0 ? unitsOf(sizeClass) * unitBytes : 0;
@@ -297,7 +297,7 @@ export class Heap {
   private takeNumber(memory: SharedArrayBuffer | null): number {
     if (memory === null) return 0;
     const page = this.freeNumbers.pop() ?? this.bytes.length;
-    if (page >= pageLimit) return 0;
+    if (page >= pagesMax) return 0;
     this.bytes[page] = Buffer.from(memory, 0, memory.byteLength);
     this.words[page] = new Uint32Array(memory, 0, memory.byteLength / 4);
     (this.totals[Total.allocated] as number) += memory.byteLength;

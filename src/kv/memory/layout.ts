@@ -50,5 +50,5 @@ export const rowIn = (state: number): number => (state >>> 11) & 0x3ff;
 export const stateOf = (bits: number, row: number, datatype: number, keyBytes: number): number =>
   bits | (row << 11) | (datatype << 8) | keyBytes;
 
-export const maxRows = 1024;
-export const maxKeyBytes = 255;
+export const rowsMax = 1024;
+export const keyBytesMax = 255;

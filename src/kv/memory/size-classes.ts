@@ -5,10 +5,10 @@ export const unitBytes = 16;
 export const pageUnits = 65536;
 export const pageBytes = pageUnits * unitBytes;
 /** Larger items get a buffer of their own. */
-export const maxClassUnits = pageUnits / 2;
+export const classUnitsMax = pageUnits / 2;
 export const classCount = 193;
 
-/** The class of a size from 1 to `maxClassUnits` units. */
+/** The class of a size from 1 to `classUnitsMax` units. */
 export function classOf(units: number): number {
   if (units <= 32) return units;
   const doubling = 31 - Math.clz32(units - 1);

@@ -8,7 +8,7 @@ import {
   SubdocOpcode,
 } from '#wire/subdoc-opcodes.ts';
 import { isKnownMacro } from './macros.ts';
-import { pathBytesLimit } from './path.ts';
+import { pathBytesMax } from './path.ts';
 import type { Spec, SubdocFeatures, SubdocRequest } from './request.ts';
 import { isVirtualName } from './virtual.ts';
 import { isVirtual, isXattr, isXattrPathKey } from './xattr-paths.ts';
@@ -17,7 +17,7 @@ import { isVirtual, isXattr, isXattrPathKey } from './xattr-paths.ts';
 export function checkSpec(spec: Spec, mutates: boolean, features: SubdocFeatures): Status {
   const traits = operationTraits(spec.opcode);
   if (traits === undefined || traits.mutates !== mutates) return Status.subdocInvalidCombo;
-  if (spec.path.length > pathBytesLimit) return Status.invalidArguments;
+  if (spec.path.length > pathBytesMax) return Status.invalidArguments;
   const flags = checkFlags(spec, traits, features);
   if (flags !== Status.success) return flags;
   if (traits.wholeDoc && spec.path.length > 0) return Status.invalidArguments;

@@ -3,7 +3,7 @@
 import { Status } from '#wire/status.ts';
 import { isJson, isSpace, jsonDepth } from '../value/json.ts';
 import type { Match } from './locate.ts';
-import { levelLimit, type PathComponent } from './path.ts';
+import { levelsMax, type PathComponent } from './path.ts';
 
 export const emptyBytes = Buffer.alloc(0);
 
@@ -32,7 +32,7 @@ export function spliced(text: Buffer, start: number, end: number, ...parts: read
 export function checkValue(value: Buffer, levels: number): Status {
   const depth = jsonDepth(value, 0, value.length);
   if (depth < 0) return Status.subdocValueCantInsert;
-  return levels + depth > levelLimit ? Status.subdocValueTooDeep : Status.success;
+  return levels + depth > levelsMax ? Status.subdocValueTooDeep : Status.success;
 }
 
 /** As `checkValue`, for one or more values separated by commas. */
@@ -40,7 +40,7 @@ export function checkValues(values: Buffer, levels: number): Status {
   if (values.every(isSpace)) return Status.subdocValueCantInsert;
   const depth = jsonDepth(Buffer.concat([openBracket, values, closeBracket]), 0, values.length + 2) - 1;
   if (depth < 0) return Status.subdocValueCantInsert;
-  return levels + depth > levelLimit ? Status.subdocValueTooDeep : Status.success;
+  return levels + depth > levelsMax ? Status.subdocValueTooDeep : Status.success;
 }
 
 /** Success if the value is a single string, number, true, false or null. */

@@ -2,7 +2,7 @@
 // if it is not JSON after all, the result is "not JSON", never an exception.
 import { Status } from '#wire/status.ts';
 import { spaceEnd, stringEnd, nameEnd as valueAfterName } from '../value/json.ts';
-import { levelLimit, type PathComponent, unescapeName } from './path.ts';
+import { levelsMax, type PathComponent, unescapeName } from './path.ts';
 
 /** Result of following a path. */
 export interface Match {
@@ -155,7 +155,7 @@ function skipContainer(text: Buffer, at: number, level: number): number {
     // Outside strings only brackets, braces and some letters have all of these bits; all other bytes are skipped at once.
     if ((byte & 0x58) !== 0x58) continue;
     if (byte === 0x7b || byte === 0x5b) {
-      if (level + ++depth > levelLimit) return tooDeep;
+      if (level + ++depth > levelsMax) return tooDeep;
     } else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) return next;
   }
   return broken;

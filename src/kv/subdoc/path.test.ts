@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { aSeed, randomBytes } from '../../../test/support/random.ts';
-import { levelLimit, type PathComponent, parsePath, pathBytesLimit } from './path.ts';
+import { levelsMax, type PathComponent, parsePath, pathBytesMax } from './path.ts';
 
 /** Names as text and indexes as numbers, or the status of a refused path. */
 function parsed(path: string | Buffer): (string | number)[] | number {
@@ -70,15 +70,15 @@ test('refuses malformed paths', () => {
   );
   for (const path of paths) assert.equal(parsed(path), Status.subdocPathInvalid, path);
   assert.equal(parsed(Buffer.from('61ff', 'hex')), Status.subdocPathInvalid);
-  assert.equal(parsed('a'.repeat(pathBytesLimit + 1)), Status.subdocPathInvalid);
-  assert.deepEqual(parsed('a'.repeat(pathBytesLimit)), ['a'.repeat(pathBytesLimit)]);
+  assert.equal(parsed('a'.repeat(pathBytesMax + 1)), Status.subdocPathInvalid);
+  assert.deepEqual(parsed('a'.repeat(pathBytesMax)), ['a'.repeat(pathBytesMax)]);
 });
 
 test('refuses a path with more components than levels below the root', () => {
   const path = (count: number) => Array(count).fill('a').join('.');
-  assert.equal((parsed(path(levelLimit - 1)) as string[]).length, levelLimit - 1);
-  assert.equal(parsed(path(levelLimit)), Status.subdocPathTooBig);
-  assert.equal(parsed('[0]'.repeat(levelLimit)), Status.subdocPathTooBig);
+  assert.equal((parsed(path(levelsMax - 1)) as string[]).length, levelsMax - 1);
+  assert.equal(parsed(path(levelsMax)), Status.subdocPathTooBig);
+  assert.equal(parsed('[0]'.repeat(levelsMax)), Status.subdocPathTooBig);
 });
 
 test('does not throw for random bytes and truncations', (t) => {

@@ -4,10 +4,10 @@
 import { Status } from '#wire/status.ts';
 import { isDigit, isUtf8Range } from '../value/json.ts';
 
-export const pathBytesLimit = 1024;
+export const pathBytesMax = 1024;
 
 /** Maximal depth of documents and paths. It includes the document's root, so a path has at most 31 components. */
-export const levelLimit = 32;
+export const levelsMax = 32;
 
 /** A member name, or an array index if `name` is null. */
 export interface PathComponent {
@@ -22,7 +22,7 @@ export interface PathComponent {
 /** Parses a path into `components`, whose previous content is removed. */
 export function parsePath(bytes: Buffer, components: PathComponent[]): Status {
   components.length = 0;
-  if (bytes.length > pathBytesLimit || !isUtf8Range(bytes, 0, bytes.length)) return Status.subdocPathInvalid;
+  if (bytes.length > pathBytesMax || !isUtf8Range(bytes, 0, bytes.length)) return Status.subdocPathInvalid;
   let at = 0;
   while (at < bytes.length) {
     const bracket = bytes[at] === 0x5b;
@@ -30,7 +30,7 @@ export function parsePath(bytes: Buffer, components: PathComponent[]): Status {
     if (end < 0) return Status.subdocPathInvalid;
     const component = bracket ? elementOf(bytes, at + 1, end) : memberOf(bytes, at, end);
     if (component === null) return Status.subdocPathInvalid;
-    if (components.length + 1 === levelLimit) return Status.subdocPathTooBig;
+    if (components.length + 1 === levelsMax) return Status.subdocPathTooBig;
     components.push(component);
     at = bracket ? end + 1 : end;
     if (bytes[at] === 0x2e) at++;

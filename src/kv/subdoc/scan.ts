@@ -3,7 +3,7 @@
 import { Status } from '#wire/status.ts';
 import { spaceEnd, nameEnd as valueAfterName } from '../value/json.ts';
 import { broken, isEntry, skipValue, statusOf, tooDeep } from './locate.ts';
-import { levelLimit, type PathComponent } from './path.ts';
+import { levelsMax, type PathComponent } from './path.ts';
 
 export interface Query {
   readonly path: readonly PathComponent[];
@@ -111,7 +111,7 @@ class Container {
     const { text, start, level } = this;
     const mustEnd = isEndNeeded || this.forLast.length > 0;
     if (!mustEnd && this.pending.length === 0) return notNeeded;
-    if (isEndNeeded && level >= levelLimit) return this.failAll(tooDeep);
+    if (isEndNeeded && level >= levelsMax) return this.failAll(tooDeep);
     const closing = (text[start] as number) + 2;
     let count = 0;
     let last = -1;

@@ -5,7 +5,7 @@ import { DocFlag, SubdocOpcode as Op, PathFlag } from '#wire/subdoc-opcodes.ts';
 import { aSeed, randomBytes } from '../../../test/support/random.ts';
 import { aLookupSpec, allFeatures, aMutationSpec, noFeatures } from '../../../test/support/subdoc.ts';
 import type { SubdocRequest } from './request.ts';
-import { decodeMultiLookup, decodeMultiMutation, decodeSingle, specLimit } from './specs.ts';
+import { decodeMultiLookup, decodeMultiMutation, decodeSingle, specsMax } from './specs.ts';
 
 const context = { features: allFeatures, hasCas: false };
 const { xattr, mkdirP, expandMacros, binary } = PathFlag;
@@ -102,9 +102,9 @@ test('decodes single-path requests with each length of extras', () => {
 test('refuses lookups among mutations and the reverse, unknown operations, no operations and too many', () => {
   assert.equal(lookup([]), 'cb');
   assert.equal(mutation([]), 'cb');
-  assert.equal(lookup(Array(specLimit).fill(aLookupSpec(Op.get, 'a'))), 'ok');
-  assert.equal(lookup(Array(specLimit + 1).fill(aLookupSpec(Op.get, 'a'))), 'cb');
-  assert.equal(mutation(Array(specLimit + 1).fill(aMutationSpec(Op.delete, 'a'))), 'cb');
+  assert.equal(lookup(Array(specsMax).fill(aLookupSpec(Op.get, 'a'))), 'ok');
+  assert.equal(lookup(Array(specsMax + 1).fill(aLookupSpec(Op.get, 'a'))), 'cb');
+  assert.equal(mutation(Array(specsMax + 1).fill(aMutationSpec(Op.delete, 'a'))), 'cb');
   assert.equal(lookup([aLookupSpec(Op.dictAdd, 'a')]), 'cb');
   assert.equal(mutation([aMutationSpec(Op.get, 'a')]), 'cb');
   assert.equal(lookup([aLookupSpec(0x77, 'a')]), 'cb');

@@ -9,11 +9,11 @@ import { Status } from '#wire/status.ts';
 import { operationTraits } from '#wire/subdoc-opcodes.ts';
 import { checkSpec, checkTogether } from './checks.ts';
 import { emptyBytes } from './edit.ts';
-import { pathBytesLimit } from './path.ts';
+import { pathBytesMax } from './path.ts';
 import type { Spec, SubdocFeatures, SubdocRequest } from './request.ts';
 import { xattrKeyOf } from './xattr-paths.ts';
 
-export const specLimit = 16;
+export const specsMax = 16;
 
 /** Input of a decoder besides the bytes. */
 export interface DecodeContext {
@@ -33,7 +33,7 @@ export function decodeSingle(
   if (traits === undefined || traits.wholeDoc) return Status.unknownCommand;
   if (extras.length < 3) return Status.invalidArguments;
   const pathBytes = extras.readUInt16BE(0);
-  if (pathBytes > pathBytesLimit || pathBytes > value.length) return Status.invalidArguments;
+  if (pathBytes > pathBytesMax || pathBytes > value.length) return Status.invalidArguments;
   const path = value.subarray(0, pathBytes);
   const spec: Spec = {
     opcode,
@@ -75,7 +75,7 @@ function decodeMulti(
   if (!decodeOptions(extras, mutates, request)) return Status.invalidArguments;
   let at = 0;
   while (at < value.length) {
-    if (request.specs.length === specLimit) return Status.subdocInvalidCombo;
+    if (request.specs.length === specsMax) return Status.subdocInvalidCombo;
     const spec = mutates ? decodeMutationSpec(value, at) : decodeLookupSpec(value, at);
     if (spec === null) return Status.invalidArguments;
     request.specs.push(spec);

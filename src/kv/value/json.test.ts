@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
 import { test } from 'node:test';
 import { aSeed, randomBytes, randomJson } from '../../../test/support/random.ts';
-import { isJson, isUtf8Range, jsonDepth, jsonDepthLimit } from './json.ts';
+import { isJson, isUtf8Range, jsonDepth, jsonDepthMax } from './json.ts';
 
 const accepts = (bytes: Buffer) => isJson(bytes, 0, bytes.length);
 
@@ -165,8 +165,8 @@ test('counts nesting and refuses what is deeper than the limit, however deep', (
     assert.equal(jsonDepth(Buffer.from(text), 0, text.length), depth);
   }
   const nested = (depth: number) => Buffer.from('['.repeat(depth) + ']'.repeat(depth));
-  assert.ok(accepts(nested(jsonDepthLimit)));
-  assert.ok(!accepts(nested(jsonDepthLimit + 1)));
+  assert.ok(accepts(nested(jsonDepthMax)));
+  assert.ok(!accepts(nested(jsonDepthMax + 1)));
   assert.ok(!accepts(Buffer.alloc(5_000_000, '[')));
   assert.ok(!accepts(Buffer.alloc(5_000_000, '{')));
 });

@@ -1,8 +1,8 @@
 // Decides whether bytes are one JSON text (RFC 8259, any value, strict UTF-8 inside strings). It runs on every
-// stored value: one pass, no recursion, no allocation. Containers nested deeper than `jsonDepthLimit` are not
+// stored value: one pass, no recursion, no allocation. Containers nested deeper than `jsonDepthMax` are not
 // accepted as JSON, so such a value is stored as raw bytes.
 
-export const jsonDepthLimit = 1024;
+export const jsonDepthMax = 1024;
 
 /** True when the range is exactly one JSON text, white space around it allowed. */
 export function isJson(bytes: Uint8Array, start: number, end: number): boolean {
@@ -10,7 +10,7 @@ export function isJson(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 /** 0x20 for each open container that is an object, else 0. A call never yields, so one array serves all. */
-const objects = new Uint8Array(jsonDepthLimit + 1);
+const objects = new Uint8Array(jsonDepthMax + 1);
 
 /** Nesting depth of the containers of a JSON text (a scalar: 0), or -1 when the range is not JSON. */
 export function jsonDepth(bytes: Uint8Array, start: number, end: number): number {
@@ -26,7 +26,7 @@ export function jsonDepth(bytes: Uint8Array, start: number, end: number): number
     const byte = bytes[at] as number;
     if (byte === 0x22) at = stringEnd(bytes, at, end);
     else if (byte === 0x7b || byte === 0x5b) {
-      if (depth === jsonDepthLimit) return -1;
+      if (depth === jsonDepthMax) return -1;
       depth++;
       if (depth > deepest) deepest = depth;
       // The bytes of braces are those of brackets with this bit set.

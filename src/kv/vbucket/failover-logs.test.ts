@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FailoverLogs, failoverLimit } from './failover-logs.ts';
+import { FailoverLogs, failoverEntriesMax } from './failover-logs.ts';
 
 const entry = (uuidLo: number, seqno: number) => ({ uuidHi: 0xfedcba98, uuidLo, seqno });
 
 test('keeps the newest entries of each vbucket, up to the limit', () => {
   const logs = new FailoverLogs(4);
-  for (let i = 0; i < failoverLimit + 5; i++) logs.push(2, entry(i, i * 2 ** 33));
+  for (let i = 0; i < failoverEntriesMax + 5; i++) logs.push(2, entry(i, i * 2 ** 33));
   logs.push(3, entry(77, 5));
   const entries = logs.entries(2);
-  assert.equal(entries.length, failoverLimit);
-  assert.deepEqual(entries[0], entry(failoverLimit + 4, (failoverLimit + 4) * 2 ** 33));
+  assert.equal(entries.length, failoverEntriesMax);
+  assert.deepEqual(entries[0], entry(failoverEntriesMax + 4, (failoverEntriesMax + 4) * 2 ** 33));
   assert.deepEqual(entries.at(-1), entry(5, 5 * 2 ** 33));
   assert.deepEqual(logs.entries(3), [entry(77, 5)]);
   assert.deepEqual(logs.entries(1), []);

@@ -3,7 +3,7 @@
 import { assert } from '#base/assert.ts';
 import type { FailoverEntry } from '../data/documents.ts';
 
-export const failoverLimit = 25;
+export const failoverEntriesMax = 25;
 const entryBytes = 16;
 
 export class FailoverLogs {
@@ -15,13 +15,13 @@ export class FailoverLogs {
   constructor(vbucketCount: number) {
     this.count = vbucketCount;
     this.lengths = new Uint8Array(new SharedArrayBuffer(vbucketCount));
-    this.words = new Uint32Array(new SharedArrayBuffer(vbucketCount * failoverLimit * entryBytes));
+    this.words = new Uint32Array(new SharedArrayBuffer(vbucketCount * failoverEntriesMax * entryBytes));
   }
 
   /** Adds an entry at `seqno`; entries at or above it are dropped, since their history was lost. */
   push(row: number, entry: FailoverEntry): void {
     const older = this.entries(row).filter((old) => old.seqno < entry.seqno);
-    this.put(row, [entry, ...older].slice(0, failoverLimit));
+    this.put(row, [entry, ...older].slice(0, failoverEntriesMax));
   }
 
   clear(row: number): void {
@@ -57,7 +57,7 @@ export class FailoverLogs {
       const seqno = view.getUint32(at + 8) * 2 ** 32 + view.getUint32(at + 12);
       entries.push({ uuidHi: view.getUint32(at), uuidLo: view.getUint32(at + 4), seqno });
     }
-    this.put(row, entries.slice(0, failoverLimit));
+    this.put(row, entries.slice(0, failoverEntriesMax));
   }
 
   private at(row: number, index: number): number {

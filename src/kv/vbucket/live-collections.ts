@@ -1,10 +1,10 @@
 // The live collections of a bucket: their ids, maximum times to live and numbers of items.
 // Counts are rows of shared arrays; an id is looked up in a small table, or a map when it is large.
 
-import { maxRows } from '../memory/layout.ts';
+import { rowsMax } from '../memory/layout.ts';
 
 const smallIds = 1024;
-const slotLimit = 2048;
+const slotsMax = 2048;
 
 export interface CollectionSpec {
   id: number;
@@ -15,8 +15,8 @@ export interface CollectionSpec {
 export class LiveCollections {
   private readonly small = new Int16Array(new SharedArrayBuffer(2 * smallIds)).fill(-1);
   private readonly large = new Map<number, number>();
-  private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotLimit));
-  private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotLimit));
+  private readonly maxTtls = new Int32Array(new SharedArrayBuffer(4 * slotsMax));
+  private readonly counts = new Float64Array(new SharedArrayBuffer(8 * slotsMax));
   /** By slot: `counts` by vbucket; empty until the first document. */
   private readonly rowCounts: (Int32Array | undefined)[] = [];
   /** By slot: the latest seqno in each vbucket; empty until the first write. */
@@ -86,7 +86,7 @@ export class LiveCollections {
 
   /** Live items by collection id in some of the vbuckets. */
   itemCountsOf(isCounted: (row: number) => boolean): Map<number, number> {
-    const counted = Array.from({ length: maxRows }, (_, row) => row).filter(isCounted);
+    const counted = Array.from({ length: rowsMax }, (_, row) => row).filter(isCounted);
     const sumOf = (slot: number) => {
       const rows = this.rowCounts[slot];
       return rows === undefined ? 0 : counted.reduce((sum, row) => sum + (rows[row] as number), 0);
@@ -100,13 +100,13 @@ export class LiveCollections {
   }
 
   private beginSeqnos(slot: number): Float64Array {
-    const seqnos = new Float64Array(new SharedArrayBuffer(8 * maxRows));
+    const seqnos = new Float64Array(new SharedArrayBuffer(8 * rowsMax));
     this.highSeqnos[slot] = seqnos;
     return seqnos;
   }
 
   private beginRowCounts(slot: number): Int32Array {
-    const rows = new Int32Array(new SharedArrayBuffer(4 * maxRows));
+    const rows = new Int32Array(new SharedArrayBuffer(4 * rowsMax));
     this.rowCounts[slot] = rows;
     return rows;
   }
@@ -117,7 +117,7 @@ export class LiveCollections {
 
   private add(id: number): number {
     const slot = this.freeSlots.pop() ?? this.usedSlots++;
-    if (slot >= slotLimit) throw new RangeError(`a bucket holds at most ${slotLimit} collections`);
+    if (slot >= slotsMax) throw new RangeError(`a bucket holds at most ${slotsMax} collections`);
     this.slots.set(id, slot);
     if (id < smallIds) this.small[id] = slot;
     else this.large.set(id, slot);

@@ -10,7 +10,7 @@ import { emptyPosition, type ItemPosition, type Vbuckets } from './vbuckets.ts';
 
 const busyBits = Bit.dirty | Bit.hasPending | Bit.pending;
 /** Limit of keys cached as absent on disk. */
-const absentLimit = 10_000;
+const absentMax = 10_000;
 
 export class Residency {
   readonly policy: EvictionPolicy;
@@ -116,7 +116,7 @@ export class Residency {
 
   /** Caches that the disk has no such key. Valid until an item of the vbucket is evicted, since it may be this one. */
   noteAbsent(row: number, key: Buffer): void {
-    if (this.absent.size >= absentLimit) this.absent.clear();
+    if (this.absent.size >= absentMax) this.absent.clear();
     this.absent.set(nameOf(row, key, 0, key.length), this.vbuckets.rows.wholeEvictions[row] as number);
   }
 

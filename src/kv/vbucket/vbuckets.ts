@@ -7,7 +7,7 @@ import { hashKey } from '../memory/hash.ts';
 import { Heap } from '../memory/heap.ts';
 import { KeyFilter } from '../memory/key-filter.ts';
 import { KeyIndex } from '../memory/key-index.ts';
-import { Bit, maxRows, Word } from '../memory/layout.ts';
+import { Bit, rowsMax, Word } from '../memory/layout.ts';
 import { advanceCas, raiseCas } from './cas-clock.ts';
 import { appendDirty, supersedeDirty, unlinkDirty } from './dirty-list.ts';
 import { FailoverLogs } from './failover-logs.ts';
@@ -67,7 +67,7 @@ export class Vbuckets {
   private readonly applied: MutationResult = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
 
   constructor(options: VbucketsOptions) {
-    assert(options.count <= maxRows, 'an item has ten bits for its vbucket');
+    assert(options.count <= rowsMax, 'an item has ten bits for its vbucket');
     this.rows = new VbucketRows(options.count);
     this.failovers = new FailoverLogs(options.count);
     this.recent = new RecentChanges(this.rows);

@@ -18,7 +18,7 @@ import {
   type WhenFetched,
 } from '../../data/documents.ts';
 import { VbucketState } from '../../data/vbucket-state.ts';
-import { Bit, maxKeyBytes, Word } from '../../memory/layout.ts';
+import { Bit, keyBytesMax, Word } from '../../memory/layout.ts';
 import { advanceCas, nextCas } from '../../vbucket/cas-clock.ts';
 import { checkIncoming } from '../../vbucket/conflict.ts';
 import { draftOf, keepAll, keepSystemXattrs, keepXattrs } from '../../vbucket/drafts.ts';
@@ -65,7 +65,7 @@ export class MemoryDocuments implements Documents {
   private readonly draft = emptyDraft();
   private readonly visited = emptyItemView();
   /** A cache distributes keys by their hash, whichever vbucket a client names. */
-  private readonly anyVbucket: boolean;
+  private readonly isCache: boolean;
 
   constructor(options: MemoryDocumentsOptions) {
     this.type = options.type;
@@ -83,7 +83,7 @@ export class MemoryDocuments implements Documents {
     this.onDirty = options.onDirty;
     this.onWatched = options.onWatched;
     this.vbucketCount = options.vbuckets.rows.count;
-    this.anyVbucket = options.type === 'cache';
+    this.isCache = options.type === 'cache';
   }
 
   get memUsed(): number {
@@ -221,7 +221,7 @@ export class MemoryDocuments implements Documents {
     if (address === 0 || !items.isLive(address, now.seconds)) return Status.keyNotFound;
     if (items.isLocked(address, now)) return Status.locked;
     if (this.isValueNonResident()) return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
-    const isGiven = seconds > 0 && seconds <= lockSecondsMax;
+    const isValid = seconds > 0 && seconds <= lockSecondsMax;
     advanceCas(rows, row, now);
     result.casHi = rows.casHi[row] as number;
     result.casLo = rows.casLo[row] as number;
@@ -229,7 +229,7 @@ export class MemoryDocuments implements Documents {
     result.pending = 0;
     items.setCas(address, result.casHi, result.casLo);
     items.setBits(address, Bit.locked | Bit.casUnstored);
-    items.setWord(address, Word.lockOrPending, now.lockEnd(isGiven ? seconds : lockSecondsDefault));
+    items.setWord(address, Word.lockOrPending, now.lockEnd(isValid ? seconds : lockSecondsDefault));
     this.vbuckets.show(address, view);
     return Status.success;
   }
@@ -254,7 +254,7 @@ export class MemoryDocuments implements Documents {
   }
 
   peekNext(vb: number, result: MutationResult): void {
-    const row = this.anyVbucket ? 0 : vb;
+    const row = this.isCache ? 0 : vb;
     nextCas(this.vbuckets.rows, row, this.vbuckets.now, result);
     result.seqno = this.highSeqno(vb) + 1;
     result.pending = 0;
@@ -333,7 +333,7 @@ export class MemoryDocuments implements Documents {
   }
 
   private refusal(vb: number): Status {
-    return checkState(this.vbuckets.rows, this.anyVbucket ? 0 : vb, this.vbuckets.now, VbucketState.active);
+    return checkState(this.vbuckets.rows, this.isCache ? 0 : vb, this.vbuckets.now, VbucketState.active);
   }
 
   /** Finds the key, or returns why this vbucket does not answer. */
@@ -346,7 +346,7 @@ export class MemoryDocuments implements Documents {
 
   private locate(vb: number, key: Buffer, keyStart: number, keyEnd: number): DocumentResult {
     const hash = this.vbuckets.hash(key, keyStart, keyEnd);
-    const row = this.anyVbucket ? (hash >>> 16) % this.vbucketCount : vb;
+    const row = this.isCache ? (hash >>> 16) % this.vbucketCount : vb;
     if (this.vbuckets.locate(this.position, row, hash, key, keyStart, keyEnd) !== 0) return Status.success;
     if (!this.residency.mayBeOnDisk(row, hash, key, keyStart, keyEnd)) return Status.success;
     return this.fetched.requestFetch(this.position, key, keyStart, keyEnd);
@@ -381,7 +381,7 @@ export class MemoryDocuments implements Documents {
     const refusal = this.locateActive(request.vb, request.key, keyStart, keyEnd);
     if (refusal !== Status.success) return refusal;
     if (this.writeRefusal !== Status.success) return this.writeRefusal;
-    if (keyEnd - keyStart > maxKeyBytes) return Status.invalidArguments;
+    if (keyEnd - keyStart > keyBytesMax) return Status.invalidArguments;
     return this.collections.slotOf(request.key, keyStart) < 0 ? Status.unknownCollection : Status.success;
   }
 
@@ -408,11 +408,11 @@ export class MemoryDocuments implements Documents {
   private completeStore(request: MutationRequest): void {
     const { address } = this.position;
     const { items, now } = this.vbuckets;
-    const isThere = address !== 0 && items.isLive(address, now.seconds);
+    const exists = address !== 0 && items.isLive(address, now.seconds);
     const bringsXattrs = (request.datatype & Datatype.xattr) !== 0;
-    if (request.keepXattrs && isThere && !bringsXattrs) keepXattrs(this.draft, items, address);
+    if (request.keepXattrs && exists && !bringsXattrs) keepXattrs(this.draft, items, address);
     this.draft.expiry =
-      request.preserveExpiry && isThere ? items.word(address, Word.expiry) : this.expiryOf(request);
+      request.preserveExpiry && exists ? items.word(address, Word.expiry) : this.expiryOf(request);
   }
 
   /** Writes the draft at once, or as a pending version when the level requires the disk or copies. */

@@ -8,7 +8,7 @@ import type { MemoryKeeper } from '../quota/memory-keeper.ts';
 import type { BucketRules } from '../rules.ts';
 
 /** Above this many dirty bytes in a vbucket, the disk is too slow for its writes: they get a temporary failure. */
-const maxDirtyBytesPerVbucket = 64 * 1024 * 1024;
+const dirtyBytesPerVbucketMax = 64 * 1024 * 1024;
 
 export interface WriteRoomOptions {
   rules: BucketRules;
@@ -47,7 +47,7 @@ export class WriteRoom {
   /** Whether memory has no room for the draft. */
   isExceededBy(position: ItemPosition, draft: Draft): boolean {
     const { rows } = this.vbuckets;
-    if ((rows.dirtyBytes[position.row] as number) > maxDirtyBytesPerVbucket) return true;
+    if ((rows.dirtyBytes[position.row] as number) > dirtyBytesPerVbucketMax) return true;
     const used = this.keeper.usedBytes + this.vbuckets.growth(position, draft);
     this.isNearQuota = used > this.keeper.highBytes;
     if (this.isNearQuota) this.keeper.relievePressure();

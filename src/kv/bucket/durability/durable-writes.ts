@@ -6,7 +6,7 @@ import type { DurabilityLevel } from '../../data/documents.ts';
 import { emptyPosition, type ItemPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { VbucketProgress } from './progress.ts';
 
-export const durableWriteLimit = 65_536;
+export const durableWritesMax = 65_536;
 const defaultTimeoutMs = 30_000;
 /** Interval of the checks of deadlines. */
 const checkEveryMs = 50;
@@ -46,7 +46,7 @@ export class DurableWrites {
   }
 
   get isFull(): boolean {
-    return this.count >= durableWriteLimit;
+    return this.count >= durableWritesMax;
   }
 
   /** Adds the pending version at `position`; returns the token with which it will be resolved. */

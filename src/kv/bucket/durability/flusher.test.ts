@@ -10,12 +10,12 @@ const vb = 3;
 async function aBucket(options: Pick<Partial<BucketOptions>, 'priority'> = {}): Promise<BucketUnderTest> {
   const b = new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files }, ...options });
   await b.start();
-  await pass(b, 1000);
+  await advance(b, 1000);
   return b;
 }
 
 /** Advances in steps of five milliseconds, running promises in between. */
-async function pass(b: BucketUnderTest, ms: number): Promise<void> {
+async function advance(b: BucketUnderTest, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 5) {
     b.tick(5);
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -27,22 +27,22 @@ const persisted = (b: BucketUnderTest): number => b.bucket.documents.persistedSe
 test('changes are written together after 80 ms when no client waits for them', async () => {
   const b = await aBucket();
   b.store('k', { vb });
-  await pass(b, 75);
+  await advance(b, 75);
   assert.equal(persisted(b), 0);
   b.store('other', { vb });
-  await pass(b, 5);
+  await advance(b, 5);
   assert.equal(persisted(b), 2);
   b.store('k', { vb });
-  await pass(b, 75);
+  await advance(b, 75);
   assert.equal(persisted(b), 2, 'later changes wait as long');
-  await pass(b, 5);
+  await advance(b, 5);
   assert.equal(persisted(b), 3);
 });
 
 test('a bucket with a larger share of the disk writes after 5 ms', async () => {
   const b = await aBucket({ priority: 'high' });
   b.store('k', { vb });
-  await pass(b, 5);
+  await advance(b, 5);
   assert.equal(persisted(b), 1);
 });
 
@@ -51,20 +51,20 @@ test('changes are written after 20 ms while memory is short', async () => {
   b.store('k', { vb });
   // Three quarters of it are the low watermark, up to which nothing is evicted.
   b.bucket.setRules({ quotaBytes: (b.bucket.documents.memUsed + 1000) / 0.75 });
-  await pass(b, 15);
+  await advance(b, 15);
   assert.equal(persisted(b), 0);
-  await pass(b, 5);
+  await advance(b, 5);
   assert.equal(persisted(b), 1);
 });
 
 test('a whole batch is written after 20 ms', async () => {
   const b = await aBucket();
   for (let i = 0; i < 5; i++) b.store(`k${i}`, { vb, value: Buffer.alloc(256 * 1024) });
-  await pass(b, 20);
+  await advance(b, 20);
   assert.equal(persisted(b), 4);
-  await pass(b, 75);
+  await advance(b, 75);
   assert.equal(persisted(b), 4, 'the rest waits for the delay');
-  await pass(b, 5);
+  await advance(b, 5);
   assert.equal(persisted(b), 5);
 });
 
@@ -73,7 +73,7 @@ test('a client that polls the persisted seqno does not wait for the delay', asyn
   b.store('k', { vb });
   b.store('other', { vb: 4 });
   assert.equal(b.bucket.documents.watchPersisted(vb), 0);
-  await pass(b, 5);
+  await advance(b, 5);
   assert.deepEqual([persisted(b), b.bucket.documents.persistedSeqno(4)], [1, 0]);
   assert.equal(b.bucket.documents.watchPersisted(vb), 1);
 });

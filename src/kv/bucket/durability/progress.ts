@@ -5,7 +5,7 @@ import { DurabilityLevel } from '../../data/documents.ts';
 import type { VbucketRows } from '../../vbucket/rows.ts';
 import { type SyncSet, SyncSets } from './sync-sets.ts';
 
-export const persistenceWaitLimit = 65_536;
+export const persistenceWaitsMax = 65_536;
 /** Interval of the checks of deadlines. */
 const checkEveryMs = 50;
 /** As published: with three copies durable writes are impossible. */
@@ -125,7 +125,7 @@ export class VbucketProgress {
 
   /** Calls back once `seqno` is persisted, or with false after `timeoutMs`, or when too many calls wait. */
   wait(row: number, seqno: number, timeoutMs: number, done: (persisted: boolean) => void): void {
-    if (this.count >= persistenceWaitLimit) {
+    if (this.count >= persistenceWaitsMax) {
       done(false);
       return;
     }

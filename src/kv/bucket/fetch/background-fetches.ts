@@ -8,8 +8,8 @@ import type { FetchedDocument, WhenFetched } from '../../data/documents.ts';
 import type { Timings } from '../timings.ts';
 
 /** Keys being fetched; further requests fail with a temporary failure. */
-const fetchLimit = 16_384;
-const batchLimit = 1024;
+const fetchesMax = 16_384;
+const batchMax = 1024;
 
 /** One document to read. */
 export interface FetchRequest {
@@ -88,7 +88,7 @@ export class BackgroundFetches {
     if (reading?.seqno === request.seqno) return reading;
     const present = file.waiting.get(name);
     if (present) return Object.assign(present, { seqno: request.seqno });
-    if (this.count >= fetchLimit) return null;
+    if (this.count >= fetchesMax) return null;
     this.count++;
     const waiting = { ...request, sinceMs: this.options.clock.monotonicMs(), loads: false, done: [] };
     file.waiting.set(name, waiting);
@@ -144,16 +144,16 @@ export class BackgroundFetches {
   private deliver(batch: readonly PendingFetch[], { batch: cuts, failed }: Fetched): void {
     const lost = new Set(failed);
     let next = 0;
-    const pass = (): void => this.deliverNone(batch[next] as PendingFetch, lost.has(next++));
+    const deliverMissing = (): void => this.deliverNone(batch[next] as PendingFetch, lost.has(next++));
     const reader = new CutReader(cuts);
     while (reader.nextCut()) {
       while (reader.nextItem()) {
         const { item, state } = reader;
-        while (!isFor(batch[next] as PendingFetch, state.vb, item)) pass();
+        while (!isFor(batch[next] as PendingFetch, state.vb, item)) deliverMissing();
         this.deliverItem(batch[next++] as PendingFetch, { ...item });
       }
     }
-    while (next < batch.length) pass();
+    while (next < batch.length) deliverMissing();
   }
 
   private deliverItem(waiting: PendingFetch, item: CutItem): void {
@@ -188,7 +188,7 @@ function takeBatch(file: FileQueue): PendingFetch[] {
   for (const [name, waiting] of file.waiting) {
     file.waiting.delete(name);
     file.reading.set(name, waiting);
-    if (file.reading.size === batchLimit) break;
+    if (file.reading.size === batchMax) break;
   }
   return [...file.reading.values()];
 }

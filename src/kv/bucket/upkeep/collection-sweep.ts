@@ -12,7 +12,7 @@ const pauseMs = 1;
 /** Time for the flusher to write tombstones that a sweep has made. */
 const retryMs = 100;
 /** Keys read from a file at once, and the pause after them, which leaves most of the disk to clients. */
-const sweptKeysLimit = 2000;
+const sweptKeysMax = 2000;
 const diskPauseMs = 40;
 
 export interface CollectionSweepOptions {
@@ -80,12 +80,12 @@ export class CollectionSweep {
       const keys: DocumentKey[] = await disk.keys(file, {
         prefix: prefixOf(id),
         after,
-        limit: sweptKeysLimit,
+        limit: sweptKeysMax,
       });
       if (run !== this.run) return;
       tick();
       const isDone = keys.every((one) => sweeper.deleteStored(one.vb, one.key));
-      if (isDone && keys.length < sweptKeysLimit) return;
+      if (isDone && keys.length < sweptKeysMax) return;
       // When memory had no room for a tombstone, the same keys are read again.
       if (isDone) after = keys.at(-1) as DocumentKey;
       await new Promise<void>((resolve) => this.later(diskPauseMs, resolve));

@@ -13,7 +13,7 @@ const rules = {
 };
 const files = { folder: '/x', bucketUuid: 'x', incarnation: 1, fileCount: 4 };
 
-async function pass(b: BucketUnderTest, times: number, ms = 25): Promise<void> {
+async function runBackground(b: BucketUnderTest, times: number, ms = 25): Promise<void> {
   for (let i = 0; i < times; i++) {
     b.tick(ms);
     await new Promise((resolve) => setImmediate(resolve));
@@ -24,17 +24,17 @@ test('expires documents that no client accesses at its interval, and not before'
   const b = await new BucketUnderTest({ storage: { disk: new MemoryDisk().engine(), files } }).start();
   for (let i = 0; i < 3000; i++) b.store(`k${i}`, { vb: i % 64, expiry: i % 3 === 0 ? 0 : 10 });
   const { items } = b.bucket.stats();
-  await pass(b, 10, 59_000);
+  await runBackground(b, 10, 59_000);
   assert.equal(b.bucket.stats().items, items);
-  await pass(b, 10, 2_000);
+  await runBackground(b, 10, 2_000);
   assert.deepEqual([b.bucket.stats().items, b.bucket.stats().tombstones], [1000, 2000]);
   assert.equal(b.bucket.stats().expired, 2000);
-  await pass(b, 20);
+  await runBackground(b, 20);
   assert.equal(b.bucket.stats().dirtyItems, 0, 'the tombstones are written');
   assert.equal(b.find('k0', 0), Status.success);
   b.store('later', { expiry: 10 });
   b.bucket.expireEvery(20);
-  await pass(b, 6, 5_000);
+  await runBackground(b, 6, 5_000);
   assert.equal(b.bucket.stats().items, 1000);
   await b.bucket.stop();
 });
@@ -50,12 +50,13 @@ for (const evictionPolicy of ['valueOnly', 'fullEviction'] as const) {
       const hasXattrs = i % 10 === 0;
       const value = hasXattrs ? xattrs : 'v'.repeat(1000);
       const change = { vb: i % 64, value, expiry: 300, datatype: hasXattrs ? Datatype.xattr : 0 };
-      while ((await b.whenResident(() => b.store(`k${i}`, change))) !== Status.success) await pass(b, 1);
-      if (i % 100 === 0) await pass(b, 1);
+      while ((await b.whenResident(() => b.store(`k${i}`, change))) !== Status.success)
+        await runBackground(b, 1);
+      if (i % 100 === 0) await runBackground(b, 1);
     }
     assert.ok(b.bucket.stats().nonResident > count / 2);
-    await pass(b, 12, 50_000);
-    await pass(b, 2000);
+    await runBackground(b, 12, 50_000);
+    await runBackground(b, 2000);
     const { items, tombstones, expired } = b.bucket.stats();
     assert.deepEqual({ items, tombstones, expired }, { items: 0, tombstones: count, expired: count });
     assert.equal(await b.whenResident(() => b.findAny('k10', 10)), Status.success);

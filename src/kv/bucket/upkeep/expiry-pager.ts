@@ -12,7 +12,7 @@ export const expiryPagerSecondsDefault = 600;
 const sliceSteps = 2000;
 const slicePauseMs = 1;
 /** Keys read from a file at once, and the time for the disk to remove them. */
-const expiredKeysLimit = 2000;
+const expiredKeysMax = 2000;
 const diskPauseMs = 500;
 
 export interface ExpiryPagerOptions {
@@ -93,13 +93,13 @@ export class ExpiryPager {
       this.scheduleWalk();
       return;
     }
-    const keys = await disk.expiredKeys(file, expiredKeysLimit).catch(() => []);
+    const keys = await disk.expiredKeys(file, expiredKeysMax).catch(() => []);
     if (this.isStopped) return;
     this.options.tick();
     const results = await Promise.all(keys.map((one) => this.visit(one)));
     const isProgress = results.some((result) => result === Status.success || result === Status.keyNotFound);
     if (this.isStopped) return;
-    const next = keys.length === expiredKeysLimit && isProgress ? file : file + 1;
+    const next = keys.length === expiredKeysMax && isProgress ? file : file + 1;
     this.later(diskPauseMs, () => void this.pageDisk(next));
   }
 }
