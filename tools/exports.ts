@@ -110,7 +110,6 @@ const sharedNames: Readonly<Record<string, readonly string[]>> = {
     'choice',
     'refusalOf',
     'keyText',
-    'networkOf',
     'nameProblem',
   ],
 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BucketTarget, compileGrants, fullGrants } from './grants.ts';
 import { Privilege } from './privileges.ts';
-import { parseRoles, roleText } from './role-names.ts';
+import { parseRoles } from './role-names.ts';
 
 const travel: BucketTarget = {
   uuid: 'u',
@@ -89,26 +89,4 @@ test('grants cluster administrators statistics, but no data', () => {
   assert.deepEqual(names(cluster.buckets['*']?.privileges), ['simpleStats']);
   assert.deepEqual(names(cluster.node), ['administrator', 'stats', 'systemSettings']);
   assert.deepEqual(names(grants('ro_admin').buckets['*']?.privileges), ['simpleStats']);
-});
-
-test('parses role lists and reports entries that are not roles', (t) => {
-  const table: [string, string[], string[]][] = [
-    ['admin', ['admin'], []],
-    ['Admin, ro_admin', ['admin', 'ro_admin'], []],
-    ['data_reader[b:s:c]', ['data_reader[b:s:c]'], []],
-    ['data_reader[b:*:*],data_reader[b]', ['data_reader[b]'], []],
-    ['data_reader[*],bucket_admin[*]', ['data_reader[*]', 'bucket_admin[*]'], []],
-    ['data_reader,admin[b],data_reader[],x[', [], ['data_reader', 'admin[b]', 'data_reader[]', 'x[']],
-    [
-      'bucket_admin[b:s],data_reader[*:s],data_reader[b::c]',
-      [],
-      ['bucket_admin[b:s]', 'data_reader[*:s]', 'data_reader[b::c]'],
-    ],
-    ['nonsense,,', [], ['nonsense']],
-  ];
-  t.plan(table.length);
-  for (const [list, good, bad] of table) {
-    const parsed = parseRoles(list);
-    t.assert.deepEqual([parsed.good.map(roleText), parsed.bad], [good, bad], list);
-  }
 });

@@ -3,9 +3,9 @@
 import { generalRefusals } from '#contract/general.refusals.ts';
 
 /** Each hash takes a thread and 16 MiB. */
-const maximumRunning = 2;
-const maximumSuspectRunning = 1;
-const maximumQueued = 500;
+const runningMax = 2;
+const suspectRunningMax = 1;
+const queuedMax = 500;
 
 interface Waiting {
   readonly suspect: boolean;
@@ -15,8 +15,8 @@ interface Waiting {
 export class HashingQueue {
   #running = 0;
   #suspectRunning = 0;
-  readonly #clean: Waiting[] = [];
-  readonly #suspect: Waiting[] = [];
+  readonly #others: Waiting[] = [];
+  readonly #suspects: Waiting[] = [];
 
   async run<T>(suspect: boolean, work: () => Promise<T>): Promise<T> {
     await this.#enter(suspect);
@@ -30,8 +30,8 @@ export class HashingQueue {
   }
 
   #enter(suspect: boolean): Promise<void> {
-    const queue = suspect ? this.#suspect : this.#clean;
-    if (queue.length >= maximumQueued) throw generalRefusals.busyHashing();
+    const queue = suspect ? this.#suspects : this.#others;
+    if (queue.length >= queuedMax) throw generalRefusals.busyHashing();
     return new Promise((start) => {
       queue.push({ suspect, start });
       this.#startNext();
@@ -39,10 +39,9 @@ export class HashingQueue {
   }
 
   #startNext(): void {
-    if (this.#running >= maximumRunning) return;
+    if (this.#running >= runningMax) return;
     const next =
-      this.#clean.shift() ??
-      (this.#suspectRunning < maximumSuspectRunning ? this.#suspect.shift() : undefined);
+      this.#others.shift() ?? (this.#suspectRunning < suspectRunningMax ? this.#suspects.shift() : undefined);
     if (!next) return;
     this.#running++;
     if (next.suspect) this.#suspectRunning++;

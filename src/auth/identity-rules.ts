@@ -43,15 +43,15 @@ export const defaultPasswordPolicy: PasswordPolicy = {
 const specials = '@%+\\/\'"!#$^?:,(){}[]~`-_.';
 
 /** Bounds the work of hashing. */
-const maximumPasswordBytes = 4096;
+const passwordBytesMax = 4096;
 
 export function passwordProblem(password: string, policy: PasswordPolicy): string | null {
   const characters = [...password];
   if (characters.length < policy.minLength) {
     return `The password must be at least ${policy.minLength} characters long.`;
   }
-  if (Buffer.byteLength(password) > maximumPasswordBytes) {
-    return `The password must be at most ${maximumPasswordBytes} bytes long.`;
+  if (Buffer.byteLength(password) > passwordBytesMax) {
+    return `The password must be at most ${passwordBytesMax} bytes long.`;
   }
   if (password.includes('\uFFFD')) return 'The password must be valid utf8';
   if (/\p{Cc}/u.test(password)) return 'The password must not contain control characters';

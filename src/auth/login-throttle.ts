@@ -1,7 +1,7 @@
 // Slows password guessing: each failure of a source with a user name delays the answer to the next failure. Right credentials never
 // wait: the delay follows a failed verification. A success does not reset the delay: an attacker may share its address with
 // a user who knows the password.
-import { networkOf } from '#base/address.ts';
+import { sourceOf } from '#base/address.ts';
 import type { Clock } from '#ports/clock.ts';
 
 const firstDelayMs = 100;
@@ -10,10 +10,10 @@ const longestDelayMs = 2_000;
 const longestWaitMs = 3_000;
 const forgetAfterMs = 15 * 60_000;
 /** Of sources, and of pairs of a source and a user. */
-const maximumCounted = 10_000;
+const countedMax = 10_000;
 const suspectAfter = 5;
 /** Delayed answers at a time; more are sent at once, because delayed ones cost memory and connections. */
-const maximumWaiting = 1_000;
+const waitingMax = 1_000;
 
 interface Failures {
   count: number;
@@ -42,7 +42,7 @@ export class LoginThrottle {
     const source = sourceOf(address);
     this.#note(source);
     const delayMs = this.#note(keyOf(source, name));
-    if (this.#waiting >= maximumWaiting) return;
+    if (this.#waiting >= waitingMax) return;
     this.#waiting++;
     try {
       await this.#clock.sleep(delayMs);
@@ -61,8 +61,7 @@ export class LoginThrottle {
     // Deleted and set again, so that the map stays in order of the last failure.
     this.#failures.delete(key);
     this.#failures.set(key, { count: fresh.count + 1, freeAtMs, lastMs: now });
-    if (this.#failures.size > maximumCounted)
-      this.#failures.delete(this.#failures.keys().next().value as string);
+    if (this.#failures.size > countedMax) this.#failures.delete(this.#failures.keys().next().value as string);
     return freeAtMs - now;
   }
 
@@ -72,6 +71,5 @@ export class LoginThrottle {
 }
 
 /** The owner of one IPv6 address has its whole /64 network, so that network is one source. */
-const sourceOf = networkOf;
 
 const keyOf = (source: string, name: string) => `${source} ${name.slice(0, 128)}`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { networkOf, plainAddress } from './address.ts';
+import { plainAddress, sourceOf } from './address.ts';
 
 test('removes the IPv4-mapped prefix of a dual-stack socket and leaves other addresses as they are', () => {
   const plain: Record<string, string> = {
@@ -28,5 +28,5 @@ test('finds the /64 network of an IPv6 address in every notation', () => {
     '10.1.2.3': '10.1.2.3',
     '': '',
   };
-  for (const [address, expected] of Object.entries(networks)) assert.equal(networkOf(address), expected);
+  for (const [address, expected] of Object.entries(networks)) assert.equal(sourceOf(address), expected);
 });

@@ -3,8 +3,8 @@
 /** Removes the prefix with which dual-stack sockets report an IPv4 address. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** The /64 network of an IPv6 address; of any other text what `plainAddress` returns. */
-export function networkOf(address: string): string {
+/** What limits count as one source: the /64 network of an IPv6 address; of any other text what `plainAddress` returns. */
+export function sourceOf(address: string): string {
   const plain = plainAddress(address);
   if (!plain.includes(':')) return plain;
   const [head = '', tail] = plain.replace(/%.*$/, '').split('::') as [string, string?];

@@ -6,10 +6,10 @@ import { httpRefusals } from './http.refusals.ts';
 import { jsonBoundsProblem } from './json-bounds.ts';
 import { parseForm } from './path.ts';
 
-const formLimit = 1 << 20;
-const jsonLimit = 10 << 20;
+const formBytesMax = 1 << 20;
+const jsonBytesMax = 10 << 20;
 /** Ten times the number of fields of the largest form. */
-const fieldsLimit = 2_000;
+const fieldsMax = 2_000;
 
 interface SentBody extends BodySource {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -23,7 +23,7 @@ export async function readBody(
 ): Promise<unknown> {
   if (!readsBody(route)) return undefined;
   const kind = route.bodyKind ?? 'none';
-  const bytes = await collect(source, route.bodyLimit ?? defaultLimit(kind), received);
+  const bytes = await collect(source, route.bodyLimit ?? defaultBytesMax(kind), received);
   if (kind === 'raw') return bytes;
   if (kind === 'json') return parseJson(bytes);
   return kind === 'anyForm' || isForm(source) ? parseFields(bytes, route.repeatable) : parseForm('');
@@ -31,7 +31,7 @@ export async function readBody(
 
 export const readsBody = ({ bodyKind }: RouteDefinition): boolean => (bodyKind ?? 'none') !== 'none';
 
-const defaultLimit = (kind: BodyKind) => (kind === 'json' ? jsonLimit : formLimit);
+const defaultBytesMax = (kind: BodyKind) => (kind === 'json' ? jsonBytesMax : formBytesMax);
 
 /** A body without the form content type has no fields. */
 function isForm({ headers }: SentBody): boolean {
@@ -53,7 +53,7 @@ function parseFields(sent: Buffer, repeatable?: readonly string[]): Record<strin
     if (bytes[at] === plus) bytes[at] = blank;
     else if (bytes[at] === ampersand) fields++;
   }
-  if (fields > fieldsLimit) throw httpRefusals.tooManyFormFields({ limit: fieldsLimit });
+  if (fields > fieldsMax) throw httpRefusals.tooManyFormFields({ limit: fieldsMax });
   return parseForm(bytes.toString('utf8'), repeatable);
 }
 

@@ -1,7 +1,7 @@
 // Connections whose clients have not authenticated: limits their number for each source and in all, and the duration of a TLS
 // handshake, whatever the client sends meanwhile.
 import type { Socket } from 'node:net';
-import { networkOf } from '#base/address.ts';
+import { sourceOf } from '#base/address.ts';
 import { type Clock, realClock } from './clock.ts';
 
 export interface UnauthenticatedLimits {
@@ -71,7 +71,7 @@ export class UnauthenticatedSockets {
    * with the most of them loses its oldest one to a source with fewer, so that one source cannot keep out clients that will log in.
    */
   enter(socket: Socket): boolean {
-    const source = networkOf(socket.remoteAddress ?? '');
+    const source = sourceOf(socket.remoteAddress ?? '');
     const { perSource, total } = this.#limits();
     const count = this.#bySource.get(source)?.size ?? 0;
     if (count >= perSource || (this.#total >= total && !this.#makeRoom(count))) {

@@ -18,7 +18,7 @@ export const paddedChain = (nodes: readonly number[], length: number): number[] 
   Array.from({ length }, (_, index) => nodes[index] ?? -1);
 
 /** Maps and their texts are by far the largest part of every bucket's record: those with equal rows are one object. */
-const cacheLimit = 64;
+const cachedMax = 64;
 const byRows = new Map<string, VbucketMap>();
 const byMap = new WeakMap<BucketMap, Map<string, VbucketMap>>();
 const texts = new WeakMap<VbucketMap, string>();
@@ -47,7 +47,7 @@ function sharedRows(shards: readonly number[][]): VbucketMap {
   const made = byRows.get(key);
   if (made) return made;
   const map = Array.from({ length: vbucketCount }, (_, vb) => shards[vb % shards.length] as number[]);
-  if (byRows.size >= cacheLimit) byRows.clear();
+  if (byRows.size >= cachedMax) byRows.clear();
   byRows.set(key, map);
   return map;
 }

@@ -3,12 +3,12 @@ import type { Labels, Matcher } from '../sample.ts';
 
 type Test = (labels: Labels) => boolean;
 
-const patternLimit = 256;
+const patternLengthMax = 256;
 /**
  * The limit of repetitions, optional parts and groups, which multiply the ways in which a regular expression backtracks. Over values of
  * bounded length these few take bounded time; a repeated group would not.
  */
-const choicesLimit = 2;
+const choicesMax = 2;
 
 export function testOf(matchers: readonly Matcher[]): Test {
   const tests = matchers.map(testOfOne);
@@ -27,12 +27,12 @@ const compiled = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 's'
 
 /** The problem with a pattern from a client; null if it may be used. */
 export function patternProblem(pattern: string): string | null {
-  if (pattern.length > patternLimit) return `patterns have at most ${patternLimit} characters`;
+  if (pattern.length > patternLengthMax) return `patterns have at most ${patternLengthMax} characters`;
   const bare = pattern.replace(/\\[^0-9k]/g, '').replace(/\[[^\]]*\]/g, '');
   if (/\)[*+?{]|\(\?(?!:)|\\/.test(bare))
     return 'patterns may not contain repeated groups, back-references or look-around';
-  if (choicesIn(bare) > choicesLimit)
-    return `patterns have at most ${choicesLimit} repetitions, optional parts and groups together`;
+  if (choicesIn(bare) > choicesMax)
+    return `patterns have at most ${choicesMax} repetitions, optional parts and groups together`;
   try {
     compiled(pattern);
     return null;

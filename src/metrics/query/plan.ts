@@ -22,12 +22,12 @@ export interface Plan {
 }
 
 /** Bounds the work of one query; no useful query has more. */
-const functionsLimit = 10;
+const functionsMax = 10;
 
 /** Returns the plan, or the problem with the chain. */
 export function planOf(names: readonly string[]): Plan | { readonly problem: string } {
-  if (names.length > functionsLimit)
-    return { problem: `malformed function expression: more than ${functionsLimit} functions` };
+  if (names.length > functionsMax)
+    return { problem: `malformed function expression: more than ${functionsMax} functions` };
   const [first] = names;
   const window = first !== undefined && isWindowFunction(first) ? first : null;
   const steps: Step[] = [];

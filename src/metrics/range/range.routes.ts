@@ -17,7 +17,7 @@ interface RangeDeps {
   namesOf(context: Context): readonly [string, ...string[]];
 }
 
-const itemsLimit = 1_000;
+const itemsMax = 1_000;
 const defaultPort = 8091;
 
 export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[] {
@@ -55,7 +55,7 @@ export function rangeRoutes({ source, clock, namesOf }: RangeDeps): BoundRoute[]
 
 function readList(body: unknown, nowMs: number, names: readonly string[]): RangeRequest[] {
   if (!Array.isArray(body)) throw rangeRefusals.noList();
-  if (body.length > itemsLimit) throw rangeRefusals.tooManyRequests(itemsLimit);
+  if (body.length > itemsMax) throw rangeRefusals.tooManyRequests(itemsMax);
   const reads = body.map((item) => readItem(item, nowMs));
   const problems = reads.map((read) =>
     'problems' in read ? read.problems : unknownNodes(read.value, names),

@@ -35,7 +35,7 @@ interface Rows {
 }
 
 /** Steps per series; the limit of Prometheus. */
-const stepsLimit = 11_000;
+const stepsMax = 11_000;
 /** Up to this length a query always reads ten-second samples. */
 const longMs = 2 * 86_400_000;
 /** The interval searched for a metric before it is reported as unknown. */
@@ -56,8 +56,8 @@ export class RangeService {
     const failed = (error: string) => jsonOf([], [{ node: caller.node, error }], head);
     const plan = planOf(request.functions);
     if ('problem' in plan) return failed(plan.problem);
-    if (stepsIn(request) > stepsLimit)
-      return failed(`more than ${stepsLimit} values of each series: use a larger step`);
+    if (stepsIn(request) > stepsMax)
+      return failed(`more than ${stepsMax} values of each series: use a larger step`);
     try {
       const { rows, problems } = await this.#inTime(request, this.#run(request, plan, caller));
       const errors = problems.map((error) => ({ node: caller.node, error }));

@@ -23,7 +23,7 @@ export interface BlockBounds {
   readonly spanMs: number;
   readonly retention: { readonly ageMs: number; readonly bytes: number };
   /** A query that would read more samples is refused. */
-  readonly samplesLimit: number;
+  readonly samplesMax: number;
 }
 
 export class TooManySamples extends Error {
@@ -66,7 +66,7 @@ export interface Found {
 }
 
 const suffix = '.block';
-const openLimit = 64;
+const openMax = 64;
 const blockName = (span: SpanId): string => `${spanName(span)}${suffix}`;
 
 export class Blocks {
@@ -186,7 +186,7 @@ export class Blocks {
     this.#open.set(block.name, opened);
     opened.catch(() => this.#open.delete(block.name));
     const [oldest] = this.#open.keys();
-    if (this.#open.size > openLimit && oldest !== undefined) void this.#close(oldest);
+    if (this.#open.size > openMax && oldest !== undefined) void this.#close(oldest);
     return opened;
   }
 

@@ -58,8 +58,8 @@ export class Head {
   readonly #series: HeadSeries[] = [];
   readonly #lookup: SeriesLookup<HeadSeries>;
 
-  constructor(seriesLimit: number) {
-    this.#lookup = new SeriesLookup(seriesLimit, (labels) => {
+  constructor(seriesMax: number) {
+    this.#lookup = new SeriesLookup(seriesMax, (labels) => {
       const series = new HeadSeries(this.#series.length, labels);
       this.#series.push(series);
       return series;

@@ -9,7 +9,7 @@ const itemsOf = (...buckets: string[]): FlatSample[] =>
 const bucketsOf = (recent: Recent) => recent.select([], 0, 1e9).map(({ labels }) => labels['bucket']);
 
 test('accepts new series once old ones are removed', () => {
-  const recent = new Recent({ slots: 10, seriesLimit: 3 });
+  const recent = new Recent({ slots: 10, seriesMax: 3 });
   let second = 0;
   for (let round = 0; round < 20; round++) {
     const buckets = ['stays', `made${round}`, `also${round}`];
@@ -21,7 +21,7 @@ test('accepts new series once old ones are removed', () => {
 });
 
 test('starts over after the clock was set back', () => {
-  const recent = new Recent({ slots: 10, seriesLimit: 3 });
+  const recent = new Recent({ slots: 10, seriesMax: 3 });
   for (const second of [100, 101, 102, 40, 41]) recent.append(second * 1000, itemsOf('a'));
   const [series] = recent.select([], 0, 1e9);
   assert.deepEqual([...(series?.timesMs ?? [])], [40_000, 41_000]);

@@ -19,10 +19,10 @@ export class Recent {
   #rounds = 0;
   #newestMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ slots, seriesLimit }: { slots: number; seriesLimit: number }) {
+  constructor({ slots, seriesMax }: { slots: number; seriesMax: number }) {
     this.#slots = slots;
     this.#timesMs = new Float64Array(slots);
-    this.#lookup = new SeriesLookup(seriesLimit, (labels) => ({
+    this.#lookup = new SeriesLookup(seriesMax, (labels) => ({
       labels,
       values: new Float64Array(slots),
       rounds: new Float64Array(slots).fill(-1),

@@ -12,25 +12,25 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const mib = 1024 * 1024;
 
-export const seriesLimit = 20_000;
+export const seriesMax = 20_000;
 export const coarseStepMs = 300 * secondMs;
 const recentSlots = 300;
-const recentSeriesLimit = 5_000;
+const recentSeriesMax = 5_000;
 
 /** Of one query: about 100 MB in memory. */
-const samplesLimit = 5_000_000;
+const samplesMax = 5_000_000;
 
 export const fineBounds = {
   spanMs: 2 * hourMs,
   retention: { ageMs: 14 * dayMs, bytes: 512 * mib },
-  seriesLimit,
-  samplesLimit,
+  seriesMax,
+  samplesMax,
 };
 const coarseBounds = {
   spanMs: 2 * dayMs,
   retention: { ageMs: 2 * 365 * dayMs, bytes: 512 * mib },
-  seriesLimit,
-  samplesLimit,
+  seriesMax,
+  samplesMax,
 };
 
 export interface StoreOptions {
@@ -43,7 +43,7 @@ export interface StoreOptions {
 export class TimeSeriesStore implements MetricsStore {
   readonly #fine: Tier;
   readonly #coarse: Tier;
-  readonly #recent = new Recent({ slots: recentSlots, seriesLimit: recentSeriesLimit });
+  readonly #recent = new Recent({ slots: recentSlots, seriesMax: recentSeriesMax });
   #lastCoarse = 0;
 
   constructor({ files, clock, log }: StoreOptions) {

@@ -26,8 +26,8 @@ const flipEvery = 37;
 const bounds = {
   spanMs: 2 * hourMs,
   retention: { ageMs: 48 * hourMs, bytes: 1e9 },
-  seriesLimit: 100,
-  samplesLimit: 1e6,
+  seriesMax: 100,
+  samplesMax: 1e6,
 };
 
 function aFolder(t: TestContext): string {
@@ -256,7 +256,7 @@ test('removes the oldest blocks by age and by size', async (t) => {
 test('limits the number of series, and logs that once', async (t) => {
   const logged: unknown[] = [];
   const log: Log = { ...silentLog, warn: (event, fields) => logged.push({ event, ...fields }) };
-  const tier = await aTier(aFolder(t), { log, seriesLimit: 2 });
+  const tier = await aTier(aFolder(t), { log, seriesMax: 2 });
   for (const step of [0, 1]) tier.append(startMs + step * 10_000, opsOf(step));
   const { series } = await tier.select([], startMs, startMs * 2);
   assert.deepEqual(
@@ -378,7 +378,7 @@ test('refuses a query for too many samples before reading them', async (t) => {
     files,
     clock,
     log: silentLog,
-    bounds: { ...bounds, samplesLimit: 1_000 },
+    bounds: { ...bounds, samplesMax: 1_000 },
   });
   await tier.open();
   await fill(tier, 3000);

@@ -16,7 +16,7 @@ export interface TierOptions {
   files: StoreFiles;
   clock: Clock;
   log: Log;
-  bounds: BlockBounds & { readonly seriesLimit: number };
+  bounds: BlockBounds & { readonly seriesMax: number };
 }
 
 interface Span extends SpanId {
@@ -31,9 +31,9 @@ interface Span extends SpanId {
 }
 
 /** Log records that are not written yet: with more of them, the log of the span is given up. */
-const pendingLimit = 360;
+const pendingMax = 360;
 /** Spans whose block could not be written; of more the oldest is dropped. */
-const sealedLimit = 2;
+const sealedMax = 2;
 /** How long the thread replays records, or decodes samples, before it yields. */
 const sliceMs = 5;
 
@@ -98,7 +98,7 @@ export class Tier {
 
   append(timeMs: number, samples: Iterable<FlatSample>): void {
     if (!this.#isOpen) {
-      if (this.#early.length < pendingLimit) this.#early.push({ timeMs, samples: [...samples] });
+      if (this.#early.length < pendingMax) this.#early.push({ timeMs, samples: [...samples] });
       return;
     }
     const backMs = this.#lastMs - timeMs;
@@ -124,7 +124,7 @@ export class Tier {
     const heads = [...this.#sealed, ...(this.#span ? [this.#span] : [])];
     // Evaluated in the same synchronous step as the list of blocks: a span is in a block or in a head, never in both.
     const inHead = heads.filter((span) => !this.#blocks.has(span));
-    const budget = new Budget(this.#options.bounds.samplesLimit);
+    const budget = new Budget(this.#options.bounds.samplesMax);
     const { series, problems } = await this.#blocks.select(matches, matchers, { fromMs, toMs, budget });
     const compressed = new Map<string, CompressedSeries>();
     const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
@@ -178,7 +178,7 @@ export class Tier {
   #queue(span: Span, record: Buffer): void {
     if (!span.isLogged) return;
     span.pending.push(record);
-    if (span.pending.length <= pendingLimit) return;
+    if (span.pending.length <= pendingMax) return;
     span.pending = [];
     span.isLogged = false;
     this.#options.log.error('metrics.logGivenUp', { startMs: span.startMs });
@@ -202,7 +202,7 @@ export class Tier {
   #sealSpan(): void {
     if (this.#span) this.#sealed.push(this.#span);
     this.#span = null;
-    if (this.#sealed.length <= sealedLimit) return;
+    if (this.#sealed.length <= sealedMax) return;
     const lost = this.#sealed.shift();
     // The log remains, so the next start retries.
     this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
@@ -214,7 +214,7 @@ export class Tier {
   }
 
   #newSpan(startMs: number): Span {
-    const head = new Head(this.#options.bounds.seriesLimit);
+    const head = new Head(this.#options.bounds.seriesMax);
     return {
       startMs,
       number: this.#numberOf(startMs),
@@ -285,7 +285,7 @@ export class Tier {
     const { files, bounds, clock } = this.#options;
     if (this.#blocks.has(id)) return files.remove(logName(id));
     const bytes = await files.readAll(logName(id));
-    const head = new Head(bounds.seriesLimit);
+    const head = new Head(bounds.seriesMax);
     const logBytes = await this.#replay(bytes, head, id);
     const span = {
       ...id,
@@ -325,6 +325,6 @@ export class Tier {
   #reportRefused({ refused }: Head): void {
     if (refused === 0 || this.#hasReportedRefused) return;
     this.#hasReportedRefused = true;
-    this.#options.log.warn('metrics.tooManySeries', { limit: this.#options.bounds.seriesLimit });
+    this.#options.log.warn('metrics.tooManySeries', { limit: this.#options.bounds.seriesMax });
   }
 }
