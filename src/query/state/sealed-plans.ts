@@ -1,4 +1,4 @@
-// `encoded_plan`: the text of a prepared statement with a MAC of this process, so that clients cannot forge one.
+// `encoded_plan`: the text of a prepared statement with a MAC of this process, so that clients cannot forge one. It is not encrypted.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 

@@ -16,24 +16,24 @@ export async function cleanUp(
 ): Promise<void> {
   const clean = new AttemptCleanUp(data, attempt, entry);
   if (entry.st === 'COMMITTED') {
-    await clean.each('insert', committed);
-    await clean.each('replace', committed);
-    await clean.each('remove', committed);
+    await clean.each('insert', commitOf);
+    await clean.each('replace', commitOf);
+    await clean.each('remove', commitOf);
   }
   if (entry.st === 'ABORTED') {
-    await clean.each('insert', rolledBack);
-    await clean.each('replace', rolledBack);
-    await clean.each('remove', rolledBack);
+    await clean.each('insert', rollbackOf);
+    await clean.each('replace', rollbackOf);
+    await clean.each('remove', rollbackOf);
   }
   // The staged changes of a pending attempt remain: without its record other transactions ignore them.
   await record.remove(attempt, { isPending: entry.st === 'PENDING' });
 }
 
-/** null: do not change the document. */
-type Ending = (id: string, document: LinkedDocument) => StoreRequest | null;
+/** The request that ends the staged change of a document; null: the document stays as it is. */
+type EndRequest = (id: string, document: LinkedDocument) => StoreRequest | null;
 
 /** Null if another writer has overwritten the document. */
-const committed: Ending = (id, { cas, isDeleted, txn, staged, attribute }) => {
+const commitOf: EndRequest = (id, { cas, isDeleted, txn, staged, attribute }) => {
   const kind = txn?.op?.type;
   if (txn?.op?.crc32 === undefined || txn.op.crc32 !== attribute.value_crc32c) return null;
   if (kind === 'remove')
@@ -45,7 +45,7 @@ const committed: Ending = (id, { cas, isDeleted, txn, staged, attribute }) => {
   );
 };
 
-const rolledBack: Ending = (id, { cas, isDeleted }) => rollbackRequest(id, cas, isDeleted);
+const rollbackOf: EndRequest = (id, { cas, isDeleted }) => rollbackRequest(id, cas, isDeleted);
 
 const noBytes = new Uint8Array();
 const batch = 256;
@@ -61,7 +61,7 @@ class AttemptCleanUp {
     this.entry = entry;
   }
 
-  async each(kind: StagedKind, ending: Ending): Promise<void> {
+  async each(kind: StagedKind, endRequest: EndRequest): Promise<void> {
     const byCollection = Map.groupBy(this.listOf(kind), ({ bkt, scp, col }) =>
       JSON.stringify([bkt, scp, col]),
     );
@@ -72,7 +72,7 @@ class AttemptCleanUp {
         await this.end(
           keyspace,
           documents.slice(at, at + batch).map(({ id }) => id),
-          ending,
+          endRequest,
         );
     }
   }
@@ -83,12 +83,12 @@ class AttemptCleanUp {
     return Array.isArray(list) ? (list as readonly RecordedDocument[]) : [];
   }
 
-  private async end(keyspace: Keyspace, ids: readonly string[], ending: Ending): Promise<void> {
+  private async end(keyspace: Keyspace, ids: readonly string[], endRequest: EndRequest): Promise<void> {
     const limits = { durability: durabilityOf(this.entry.d), kvTimeoutMs: 10_000 };
     const found = await this.data.links(keyspace, ids, limits);
     const requests = found.flatMap((document, at) => {
       if (document?.txn?.id?.atmpt !== this.attempt) return [];
-      return ending(ids[at] as string, document) ?? [];
+      return endRequest(ids[at] as string, document) ?? [];
     });
     if (requests.length > 0) await this.data.store(keyspace, requests, limits);
   }

@@ -23,6 +23,7 @@ const { xattr, mkdirP, expandMacros } = PathFlag;
 const nothing = Buffer.alloc(0);
 const crcMacro = macro('value_crc32c');
 
+/** Removes the attribute that links the document to its attempt. */
 const clearLinks: PathWrite = { opcode: SubdocOpcode.delete, flags: xattr, path: 'txn' };
 
 export function stageRequest(

@@ -70,7 +70,7 @@ export class StagedChanges {
   /** Discards the changes of the running statement, which failed. */
   discard(): void {
     this.running.clear();
-    this.count();
+    this.recountBytes();
   }
 
   setSavepoint(name: string): void {
@@ -91,7 +91,7 @@ export class StagedChanges {
     }
     const names = [...this.savepoints.keys()];
     for (const later of names.slice(names.indexOf(name) + 1)) this.savepoints.delete(later);
-    this.count();
+    this.recountBytes();
   }
 
   clear(): void {
@@ -114,7 +114,7 @@ export class StagedChanges {
     else changes.set(id, change);
   }
 
-  private count(): void {
+  private recountBytes(): void {
     const logged = this.log.flatMap(({ before }) => (before === undefined ? [] : [before]));
     this.usedBytes = [...this.all(), ...logged].reduce((total, change) => total + bytesOf(change), 0);
   }

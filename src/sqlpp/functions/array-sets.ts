@@ -42,8 +42,8 @@ const intersect: Implementation = ofArrays((arrays) =>
 );
 
 const except: Implementation = ofArrays(([items = [], others = []]) => {
-  const left = new Set(others.map(identityOf));
-  return items.filter((item) => !left.has(identityOf(item)));
+  const excluded = new Set(others.map(identityOf));
+  return items.filter((item) => !excluded.has(identityOf(item)));
 });
 
 export const arraySets = new Declarations('array')
