@@ -1,7 +1,7 @@
 // The data port compared with `memcached -t 1` in the same run: 80/20 reads and writes of 256 bytes, 16 connections, with
 // one request in flight on each and with 64. The load comes from a process of its own.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { silentLog } from '../src/ports/log.ts';
 import { aBucket, aDesired } from '../test/support/data-service.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { LoadOptions } from './support/kv-load.ts';
+import { processMs } from './support/server-time.ts';
 
 const generator = fileURLToPath(new URL('./support/kv-load.ts', import.meta.url));
 const shapes = [
@@ -35,12 +36,6 @@ async function measure(options: LoadOptions, cpuMs: () => number): Promise<Measu
 function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
-}
-
-/** From /proc; ticks are hundredths of a second. */
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 async function startMemcached(): Promise<{ port: number; process: ChildProcess } | null> {
@@ -85,7 +80,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const base: Measured[] = [];
   for (const shape of shapes) {
     if (!memcached) break;
-    const cpuMs = () => cpuMsOf(memcached.process.pid as number);
+    const cpuMs = () => processMs(memcached.process.pid as number);
     base.push(await measure({ ...shape, port: memcached.port, seconds, isDivan: false }, cpuMs));
   }
   memcached?.process.kill();

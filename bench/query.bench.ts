@@ -38,7 +38,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   await scans(sides, client, peer?.client ?? null, count);
   await collectionScan(node, client, count);
   await freshReads(client, smoke ? 20 : 300);
-  await besides(node, client, smoke ? 1 : 5);
+  await shortBesideLong(node, client, smoke ? 1 : 5);
   await memory(node, client, count);
   client.close();
   await peer?.client.end();
@@ -75,7 +75,7 @@ async function points(sides: Sides, client: QueryClient, peer: pg.Client | null,
   const n = (round: number): number => hotel((round * 31) % 2_000).body.n;
   await compared(
     'point query, prepared',
-    { sides, rounds, goal: 0.3, waits: 'goal 0.6 ms median, 4 ms at 99 %' },
+    { sides, rounds, goal: 0.3, latencyGoal: 'goal 0.6 ms median, 4 ms at 99 %' },
     (round) => client.run({ prepared: 'point', $n: n(round) }),
     (round) => peer?.query({ name: 'point', text, values: [n(round)] }),
   );
@@ -83,7 +83,7 @@ async function points(sides: Sides, client: QueryClient, peer: pg.Client | null,
   await client.run({ statement: `PREPARE FORCE by_key FROM ${keys}` });
   await compared(
     'USE KEYS, prepared (goal 10,000)',
-    { sides: { ...sides, peer: null }, rounds, waits: '' },
+    { sides: { ...sides, peer: null }, rounds, latencyGoal: '' },
     (round) => client.run({ prepared: 'by_key', $key: `hotel_${(round * 31) % 2_000}` }),
   );
 }
@@ -149,11 +149,11 @@ async function freshReads(client: QueryClient, rounds: number) {
     await client.run({ statement, $n: -round, scan_consistency: 'request_plus' });
     times.push(performance.now() - began);
   }
-  console.log(`request_plus right after a write: ${waits(times)} (goal 5 ms median, 25 ms at 99 %)`);
+  console.log(`request_plus right after a write: ${latencyText(times)} (goal 5 ms median, 25 ms at 99 %)`);
 }
 
 /** Short queries while a long one runs. */
-async function besides(node: NodeProcess, client: QueryClient, seconds: number) {
+async function shortBesideLong(node: NodeProcess, client: QueryClient, seconds: number) {
   const other = await QueryClient.open(node.ready.node.query as string, administrator);
   const long = `SELECT d.city, COUNT(*) c FROM ${whole} d GROUP BY d.city`;
   let isLong = true;
@@ -171,7 +171,7 @@ async function besides(node: NodeProcess, client: QueryClient, seconds: number) 
   isLong = false;
   await slow;
   other.close();
-  console.log(`USE KEYS beside a long query: ${waits(times)} (goal 10 ms median)`);
+  console.log(`USE KEYS beside a long query: ${latencyText(times)} (goal 10 ms median)`);
 }
 
 async function memory(node: NodeProcess, client: QueryClient, count: number) {
@@ -212,13 +212,13 @@ interface Comparison {
   /** The goal as a share of the peer's rate. */
   readonly goal?: number;
   /** The goal for latencies; if it is set they are printed. */
-  readonly waits?: string;
+  readonly latencyGoal?: string;
 }
 
 /** Measures both sides in alternation, so that other load of the machine affects both. */
 async function compared(
   what: string,
-  { sides, rounds, each = 1, goal, waits: waitGoal }: Comparison,
+  { sides, rounds, each = 1, goal, latencyGoal }: Comparison,
   here: Work,
   there: Work = async () => {},
 ): Promise<number> {
@@ -239,9 +239,11 @@ async function compared(
   const texts = parts.map(({ server }, at) => `${server.name} ${figure(rates[at] as number)}`);
   const [ours = 0, theirs] = rates;
   const ratio = theirs === undefined ? '' : `, ${(ours / theirs).toFixed(2)} of it (goal ${goal})`;
-  const waited =
-    waitGoal === undefined ? '' : `; ${waits(sums[0]?.times ?? [])} ${waitGoal && `(${waitGoal})`}`;
-  console.log(`${what}: ${texts.join(', ')} for each CPU-second${ratio}${waited}`);
+  const latencies =
+    latencyGoal === undefined
+      ? ''
+      : `; ${latencyText(sums[0]?.times ?? [])} ${latencyGoal && `(${latencyGoal})`}`;
+  console.log(`${what}: ${texts.join(', ')} for each CPU-second${ratio}${latencies}`);
   return ours;
 }
 
@@ -258,7 +260,7 @@ async function timed({ pid }: Server, work: Work, slice: number, rounds: number)
 
 const figure = (value: number): string => Math.round(value).toLocaleString('en');
 
-function waits(times: readonly number[]): string {
+function latencyText(times: readonly number[]): string {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2);
   return `median ${at(0.5)} ms, 99 % ${at(0.99)} ms`;

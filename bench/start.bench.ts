@@ -1,7 +1,7 @@
 // From exec to the first answered request on an empty data folder, and what an idle node costs.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { portNames } from '../src/main/node-options.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { NodeProcess } from '../test/support/node-process.ts';
+import { processMs, residentMb } from './support/server-time.ts';
 import { threadHeaps } from './support/thread-heaps.ts';
 
 const launcher = fileURLToPath(new URL('../bin/divan.js', import.meta.url));
@@ -78,16 +79,10 @@ async function idle(
 ): Promise<string> {
   await using node = await NodeProcess.start({ args });
   await new Promise((resolve) => setTimeout(resolve, idleMs));
-  const before = cpuMs(node.pid);
+  const before = processMs(node.pid);
   await new Promise((resolve) => setTimeout(resolve, measureMs));
-  const share = ((cpuMs(node.pid) - before) / measureMs) * 100;
-  const rssMb = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${node.pid}/status`, 'utf8'))?.[1]) / 1024;
-  return `${rssMb.toFixed(0)} MB resident (goal 120), ${share.toFixed(2)} % of a core (goal 0.5)`;
-}
-
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  const share = ((processMs(node.pid) - before) / measureMs) * 100;
+  return `${residentMb(node.pid).toFixed(0)} MB resident (goal 120), ${share.toFixed(2)} % of a core (goal 0.5)`;
 }
 
 function end(child: ChildProcess): Promise<unknown> {

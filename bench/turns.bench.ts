@@ -1,6 +1,6 @@
-// The longest turn of the data thread, in a process of its own, while hostile clients send the most expensive requests: its processor time, its elapsed time, and how long
-// a read on another connection waits. No attack may hold the thread for more than `turnMaxMs` of processor time; the report ends with those
-// that did. The control measures an idle node.
+// The longest turn of the data thread, in a process of its own, while hostile clients send the most expensive requests: its processor
+// time, its elapsed time, and how long a read on another connection waits. No attack may hold the thread for more than `turnMaxMs` of
+// processor time; the report ends with those that did. The control measures an idle node.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
@@ -11,9 +11,9 @@ import type { Order, TurnsReport } from './support/turns-service.ts';
 
 const connections = 4;
 const turnMaxMs = 10;
-/** Attacks whose longest turn took more, and how long it took. */
+/** Attacks whose longest turn took more than `turnMaxMs`, and how long it took. */
 const exceeding: string[] = [];
-/** Attacks that run first: they take long in a bucket with large documents. */
+/** Only the first attacks run in a smoke test: those on large documents. */
 const smokeAttacks = 8;
 const orders = [
   ['flush', 'm'],

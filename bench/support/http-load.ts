@@ -15,16 +15,17 @@ export interface Load {
 
 export interface Figures {
   readonly perSecond: number;
+  /** Of the last answer's body. */
   readonly bytes: number;
-  readonly p50: number;
-  readonly p99: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
 }
 
 export async function load({ url, next, connections, ms, ...sent }: Load): Promise<Figures> {
   const times: number[] = [];
   const until = performance.now() + ms;
   let bytes = 0;
-  const one = async (): Promise<void> => {
+  const connection = async (): Promise<void> => {
     const socket = connect(Number(url.port), url.hostname);
     await once(socket, 'connect');
     while (performance.now() < until) {
@@ -35,10 +36,10 @@ export async function load({ url, next, connections, ms, ...sent }: Load): Promi
     }
     socket.destroy();
   };
-  await Promise.all(Array.from({ length: connections }, one));
+  await Promise.all(Array.from({ length: connections }, connection));
   times.sort((a, b) => a - b);
   const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN;
-  return { perSecond: (times.length / ms) * 1000, bytes, p50: at(0.5), p99: at(0.99) };
+  return { perSecond: (times.length / ms) * 1000, bytes, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
 function requestText(

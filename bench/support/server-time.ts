@@ -13,6 +13,11 @@ export function serverMs(pid: number): number {
   return ticks * millisecondsPerTick;
 }
 
+/** Milliseconds of all threads of one process. */
+export function processMs(pid: number): number {
+  return sum(statOf(pid), [11, 12]) * millisecondsPerTick;
+}
+
 export const residentMb = (pid: number): number => statusMb(pid, 'VmRSS');
 
 /** The peak since `forgetPeak`. */
@@ -29,10 +34,15 @@ function* processes(): Generator<[number, string[]]> {
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      const [, rest = ''] = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ');
-      yield [Number(name), rest.split(' ')];
+      yield [Number(name), statOf(Number(name))];
     } catch {} // the process has ended
   }
+}
+
+/** The fields of `/proc/<pid>/stat` after the name of the program, which may contain blanks. */
+function statOf(pid: number): string[] {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  return rest.split(' ');
 }
 
 const sum = (fields: readonly string[], places: readonly number[]): number =>
