@@ -1,3 +1,4 @@
+// Routes of the settings of auto-failover, auto-reprovision and failover.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Form, type Reply, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';

@@ -56,7 +56,7 @@ export class CertificateReport {
   authority(authority: StoredAuthority, details: { addressOf: AddressOf } | null) {
     const { store, view, clock } = this.#deps;
     const certificate = new X509Certificate(authority.pem);
-    const users = view.cluster.nodes.filter(
+    const signedNodes = view.cluster.nodes.filter(
       ({ uuid }) => store.state.nodes[uuid]?.authorityId === authority.id,
     );
     const { id, pem, host, file } = authority;
@@ -73,7 +73,7 @@ export class CertificateReport {
         ...(host !== undefined && { loadHost: host }),
         ...(file !== undefined && { loadFile: file }),
         warnings: warnings.map(shownWarning),
-        nodes: users.map(details.addressOf),
+        nodes: signedNodes.map(details.addressOf),
       }),
     };
   }

@@ -69,10 +69,10 @@ export interface Alert {
   disableUIPopUp: boolean;
 }
 
-/** Conditions for an administrator: buckets with problems, and warnings of other components. */
+/** Conditions for an administrator: problems of buckets, `warnings` of other components, and alerts that are also mailed (`raised`). */
 export function alerts(
   nodes: readonly NodeSnapshot[],
-  others: readonly string[],
+  warnings: readonly string[],
   raised: readonly ListedAlert[],
   popUps: readonly AlertKind[],
   wallMs: number,
@@ -82,7 +82,7 @@ export function alerts(
     [...measured.values()].flatMap((bucket) => bucket?.problems ?? []),
   );
   return [
-    ...[...problems, ...others].map((msg) => ({ msg, serverTime, disableUIPopUp: false })),
+    ...[...problems, ...warnings].map((msg) => ({ msg, serverTime, disableUIPopUp: false })),
     ...raised.map(({ text, atMs, kind }) => ({
       msg: text,
       serverTime: new Date(atMs).toISOString(),
@@ -167,7 +167,7 @@ function hasPlannedReplicas(view: ClusterView): boolean {
   });
 }
 
-/** Where clients find the calls about nodes. */
+/** The paths of the calls that change the nodes of the cluster. */
 const membershipCalls = (clusterUuid: string): Record<string, { uri: string }> =>
   Object.fromEntries(
     [
