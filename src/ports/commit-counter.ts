@@ -52,7 +52,7 @@ export interface FoundCommits {
   /** The database was not closed cleanly. */
   isInUse: boolean;
   /** Whether there was a log before the database was opened: opening creates one. */
-  hadLog: boolean;
+  hadWal: boolean;
 }
 
 /**
@@ -61,14 +61,14 @@ export interface FoundCommits {
  */
 export function checkCommits(
   databasePath: string,
-  { commits, isInUse, hadLog }: FoundCommits,
+  { commits, isInUse, hadWal }: FoundCommits,
   counted = countedCommits(databasePath),
 ): void {
   if (counted !== null && counted > commits)
     throw new Error(
       `the last ${counted - commits} of its ${counted} commits are missing: its write-ahead log was lost or cut short, or an older copy of the file was put in its place`,
     );
-  if (isInUse && !hadLog && counted !== commits)
+  if (isInUse && !hadWal && counted !== commits)
     throw new Error('its write-ahead log is missing, though the file was in use');
 }
 
@@ -81,7 +81,7 @@ export function countedCommits(databasePath: string): number | null {
   return Number.isSafeInteger(commits) && text === line(commits) ? commits : null;
 }
 
-export const hasLog = (databasePath: string): boolean => existsSync(`${databasePath}-wal`);
+export const hasWal = (databasePath: string): boolean => existsSync(`${databasePath}-wal`);
 
 /**
  * Reads a database without changing it: closing a connection that may write would checkpoint the log, and opening one would create
@@ -89,7 +89,7 @@ export const hasLog = (databasePath: string): boolean => existsSync(`${databaseP
  */
 export function readOnly<T>(path: string, look: (database: DatabaseSync) => T): T {
   const location = pathToFileURL(path);
-  if (!hasLog(path)) location.searchParams.set('immutable', '1');
+  if (!hasWal(path)) location.searchParams.set('immutable', '1');
   const database = new DatabaseSync(location, { readOnly: true });
   try {
     return look(database);

@@ -3,7 +3,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { checkCommits, hasLog, readOnly } from '#ports/commit-counter.ts';
+import { checkCommits, hasWal, readOnly } from '#ports/commit-counter.ts';
 import { checkWal } from '#ports/wal-check.ts';
 
 /** "DVNC": identifies the file as ours. */
@@ -123,19 +123,19 @@ function checkOwner(database: DatabaseSync, path: string): void {
 /** Verifies all checksums and returns the schema version; throws for damage. */
 function checkFile(path: string): number {
   checkWal(`${path}-wal`);
-  const hadLog = hasLog(path);
+  const hadWal = hasWal(path);
   return readOnly(path, (database) => {
     checkOwner(database, path);
     const { version } = versionOf(database);
     if (version > 0) checkEntries(database, version);
-    if (version > 1) checkLog(path, database, hadLog);
+    if (version > 1) checkCommitCount(path, database, hadWal);
     return version;
   });
 }
 
-function checkLog(path: string, database: DatabaseSync, hadLog: boolean): void {
+function checkCommitCount(path: string, database: DatabaseSync, hadWal: boolean): void {
   const { revision, in_use } = storeRow(database);
-  checkCommits(path, { commits: revision, isInUse: in_use === 1, hadLog });
+  checkCommits(path, { commits: revision, isInUse: in_use === 1, hadWal });
 }
 
 /** Verifies at the start, not when a request first needs the entry. */

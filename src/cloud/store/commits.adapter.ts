@@ -2,7 +2,7 @@
 // older copy of the file are detected. Several processes may have the file open: the cloud, and commands of its operator.
 import { statSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { CommitCounter, checkCommits, countedCommits, hasLog, readOnly } from '#ports/commit-counter.ts';
+import { CommitCounter, checkCommits, countedCommits, hasWal, readOnly } from '#ports/commit-counter.ts';
 import { checkWal } from '#ports/wal-check.ts';
 import { isDiskFull } from './disk-full.ts';
 
@@ -12,7 +12,7 @@ export const commitTable = 'divan_commits';
 const checksMax = 3;
 
 /** Throws if the file lacks commits; does not change it. Called before the file is opened for writing, which would truncate its log. */
-export function checkLog(path: string): void {
+export function checkCommitCount(path: string): void {
   for (let checks = 1; ; checks++) {
     try {
       checkOnce(path);
@@ -29,12 +29,12 @@ function checkOnce(path: string): void {
     if (counted === null || counted === 0) return;
     throw new Error(`it is missing or empty, though it had ${counted} commits`);
   }
-  const hadLog = hasLog(path);
+  const hadWal = hasWal(path);
   checkWal(`${path}-wal`);
   const found = readOnly(path, stateOf);
   if (counted === null && found === null) return;
   const { commits, in_use } = found ?? { commits: 0, in_use: 0 };
-  checkCommits(path, { commits, isInUse: in_use === 1, hadLog }, counted);
+  checkCommits(path, { commits, isInUse: in_use === 1, hadWal }, counted);
 }
 
 /** The stored count; null in files of older versions. */

@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { keepPrivate } from '#ports/private-file.ts';
-import { CommitCount, checkLog } from './commits.adapter.ts';
+import { CommitCount, checkCommitCount } from './commits.adapter.ts';
 import { isDiskFull } from './disk-full.ts';
 import { Seals } from './seals.adapter.ts';
 import type { OpenStore, StoreState } from './state.ts';
@@ -16,7 +16,7 @@ const inMemory = ':memory:';
 /** Throws for a file that lost commits, and does not change it. */
 export function openSqlite(path: string): OpenStore {
   if (path !== inMemory) {
-    checkLog(path);
+    checkCommitCount(path);
     keepPrivate(path);
   }
   const database = new DatabaseSync(path);

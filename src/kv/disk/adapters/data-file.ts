@@ -2,7 +2,7 @@
 // again. What was committed stays; later commits are refused with the first error's reason.
 import { statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { CommitCounter, checkCommits, hasLog, readOnly } from '#ports/commit-counter.ts';
+import { CommitCounter, checkCommits, hasWal, readOnly } from '#ports/commit-counter.ts';
 import { FilePlace } from '#ports/file-place.ts';
 import { keepPrivate } from '#ports/private-file.ts';
 import { checkWal } from '#ports/wal-check.ts';
@@ -53,12 +53,12 @@ export class DataFile {
     try {
       checkFormat(spec.path);
       checkWal(`${spec.path}-wal`);
-      const hadLog = hasLog(spec.path);
+      const hadWal = hasWal(spec.path);
       // Before it is opened for writing, which would truncate an unreadable log.
-      if (hadLog) readOnly(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadLog));
+      if (hadWal) readOnly(spec.path, (db) => checkCommitsOf(spec.path, headerOf(db), hadWal));
       keepPrivate(spec.path);
       const data = new DataFile(spec);
-      return { data, opened: data.start(monotonicMs, hadLog) };
+      return { data, opened: data.start(monotonicMs, hadWal) };
     } catch (error) {
       throw damageOf(spec, error);
     }
@@ -165,13 +165,13 @@ export class DataFile {
     }
   }
 
-  private start(monotonicMs: () => number, hadLog: boolean): OpenedFile {
+  private start(monotonicMs: () => number, hadWal: boolean): OpenedFile {
     try {
       this.db.exec(connectionSql);
       this.commits = Math.floor(monotonicMs() * 1000);
       const header = this.checkedHeader();
       const wasClean = header.get('clean') === CleanFlag.clean;
-      checkCommitsOf(this.spec.path, header, hadLog);
+      checkCommitsOf(this.spec.path, header, hadWal);
       this.commitsEver = commitsIn(header) ?? 0;
       this.reader = new PageReader(this.db, monotonicMs);
       const vbuckets = this.reader.readVbuckets();
@@ -256,10 +256,10 @@ const commitsIn = (header: ReadonlyMap<unknown, unknown>): number | null => {
   return typeof commits === 'number' ? commits : null;
 };
 
-function checkCommitsOf(path: string, header: ReadonlyMap<unknown, unknown>, hadLog: boolean): void {
+function checkCommitsOf(path: string, header: ReadonlyMap<unknown, unknown>, hadWal: boolean): void {
   const commits = commitsIn(header);
   if (commits === null) return;
-  checkCommits(path, { commits, isInUse: header.get('clean') !== CleanFlag.clean, hadLog });
+  checkCommits(path, { commits, isInUse: header.get('clean') !== CleanFlag.clean, hadWal });
 }
 
 const numberOf = (statement: StatementSync): number => Number(Object.values(statement.get() ?? {})[0]);
