@@ -4,7 +4,8 @@ import type { ServiceLimits } from './user-limits.ts';
 
 interface Meter {
   running: number;
-  minuteMs: number;
+  /** When the current minute began. */
+  minuteStartMs: number;
   queries: number;
   ingressBytes: number;
   egressBytes: number;
@@ -14,11 +15,21 @@ const minuteMs = 60_000;
 const mib = 1 << 20;
 
 /** The order in which published servers name exceeded limits. */
-const measures: readonly { limit: string; shown: string; of: (meter: Meter) => number; unit: number }[] = [
-  { limit: 'num_concurrent_requests', shown: 'num_concurrent_requests', of: (m) => m.running, unit: 1 },
-  { limit: 'num_queries_per_min', shown: 'num_queries_per_min', of: (m) => m.queries, unit: 1 },
-  { limit: 'ingress_mib_per_min', shown: 'ingress', of: (m) => m.ingressBytes, unit: mib },
-  { limit: 'egress_mib_per_min', shown: 'egress', of: (m) => m.egressBytes, unit: mib },
+const measures: readonly {
+  limit: string;
+  publishedName: string;
+  of: (meter: Meter) => number;
+  unit: number;
+}[] = [
+  {
+    limit: 'num_concurrent_requests',
+    publishedName: 'num_concurrent_requests',
+    of: (m) => m.running,
+    unit: 1,
+  },
+  { limit: 'num_queries_per_min', publishedName: 'num_queries_per_min', of: (m) => m.queries, unit: 1 },
+  { limit: 'ingress_mib_per_min', publishedName: 'ingress', of: (m) => m.ingressBytes, unit: mib },
+  { limit: 'egress_mib_per_min', publishedName: 'egress', of: (m) => m.egressBytes, unit: mib },
 ];
 
 export class UserMeters {
@@ -33,7 +44,7 @@ export class UserMeters {
   enter(user: string, limits: ServiceLimits, ingressBytes: number): readonly string[] {
     const meter = this.#meterOf(user);
     const reached = measures.filter(({ limit, of, unit }) => of(meter) >= (limits[limit] ?? Infinity) * unit);
-    if (reached.length > 0) return reached.map(({ shown }) => shown);
+    if (reached.length > 0) return reached.map(({ publishedName }) => publishedName);
     meter.running++;
     meter.queries++;
     meter.ingressBytes += ingressBytes;
@@ -60,11 +71,11 @@ export class UserMeters {
   #meterOf(user: string): Meter {
     const nowMs = this.#clock.monotonicMs();
     const known = this.#meters.get(user);
-    if (known && nowMs - known.minuteMs < minuteMs) return known;
-    const fresh = { minuteMs: nowMs, queries: 0, ingressBytes: 0, egressBytes: 0 };
+    if (known && nowMs - known.minuteStartMs < minuteMs) return known;
+    const fresh = { minuteStartMs: nowMs, queries: 0, ingressBytes: 0, egressBytes: 0 };
     if (known) return Object.assign(known, fresh);
     for (const [name, meter] of this.#meters)
-      if (meter.running === 0 && nowMs - meter.minuteMs >= minuteMs) this.#meters.delete(name);
+      if (meter.running === 0 && nowMs - meter.minuteStartMs >= minuteMs) this.#meters.delete(name);
     const meter = { running: 0, ...fresh };
     this.#meters.set(user, meter);
     return meter;

@@ -20,11 +20,11 @@ export interface RoleDefinition {
 /** Object below `cluster` and operations: `all`, `none`, or names. */
 export type Pattern = readonly [object: string, operations: string];
 
-export type Text = readonly [name: string, description: string];
+export type NameAndDescription = readonly [name: string, description: string];
 
 export const define =
   (level: RoleLevel, community: boolean) =>
-  (id: string, [name, description]: Text, patterns: readonly Pattern[]): RoleDefinition => ({
+  (id: string, [name, description]: NameAndDescription, patterns: readonly Pattern[]): RoleDefinition => ({
     id,
     level,
     name,

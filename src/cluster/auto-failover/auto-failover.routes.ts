@@ -59,7 +59,7 @@ function failover({ service }: AutoFailoverDeps): BoundRoute[] {
     bind(contract.GetFailover, async () => reply.json(await service.failover())),
     bind(contract.ChangeFailover, async ({ body, justValidate }) => {
       const reader = new FormReader(body);
-      reader.filled();
+      reader.requireAnyField();
       reader.only(['preserveDurableMutations']);
       const preserveDurableMutations = reader.boolean('preserveDurableMutations') ?? true;
       reader.refuseIfInvalid();

@@ -102,7 +102,7 @@ export class NetworkService {
 
   #reader(form: Form): FormReader {
     const reader = new FormReader(form);
-    reader.filled();
+    reader.requireAnyField();
     reader.only(fields);
     return reader;
   }

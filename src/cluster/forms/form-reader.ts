@@ -52,7 +52,7 @@ export class FormReader {
   }
 
   /** Refuses a form without any field. */
-  filled(): void {
+  requireAnyField(): void {
     if (Object.keys(this.form).length === 0) this.problems.add('_', fieldText.noParameters);
   }
 

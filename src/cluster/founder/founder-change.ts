@@ -142,7 +142,11 @@ export class FounderChange {
       if (this.#grant?.to !== identity.nodeId) throw failoverRefusals.founderChanging();
       this.#isTakingOver = true;
       const taken = takenOver(state, {
-        ...{ node: identity.nodeId, boot: identity.bootId, epoch, planId, startedMs: clock.wallMs() },
+        node: identity.nodeId,
+        boot: identity.bootId,
+        epoch,
+        planId,
+        startedMs: clock.wallMs(),
         failing: failing.map(({ uuid }) => uuid),
       });
       await founding.takeOver(taken);

@@ -35,7 +35,7 @@ export function rebalanceRoutes(deps: RebalanceRoutesDeps): BoundRoute[] {
     ),
     bind(contract.SetRebalanceSettings, async ({ body }) => {
       const reader = new FormReader(body);
-      reader.filled();
+      reader.requireAnyField();
       reader.only(['rebalanceMovesPerNode']);
       const moves = reader.integer('rebalanceMovesPerNode', movesRange.min, movesRange.max);
       reader.refuseIfInvalid();

@@ -49,7 +49,7 @@ export class IndexSettings {
 
   readForm(form: Form): Partial<IndexValues> {
     const reader = new FormReader(form);
-    reader.filled();
+    reader.requireAnyField();
     reader.only(Object.keys(indexDefaults));
     const read = {
       redistributeIndexes: reader.boolean('redistributeIndexes'),

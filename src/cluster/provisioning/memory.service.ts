@@ -44,7 +44,7 @@ export class MemoryService {
 
   async changePool(form: Form, justValidate: boolean): Promise<void> {
     const reader = new FormReader(form);
-    reader.filled();
+    reader.requireAnyField();
     reader.only(poolFields);
     const changes = this.read(reader);
     reader.refuseIfInvalid();

@@ -140,7 +140,7 @@ export class ProvisioningService {
 
   async initNode(form: Form, justValidate: boolean): Promise<void> {
     const reader = new FormReader(form);
-    reader.filled();
+    reader.requireAnyField();
     reader.only(nodeInitFields);
     const network = this.#deps.network.read(reader);
     reader.refuseIfInvalid();

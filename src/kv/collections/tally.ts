@@ -4,10 +4,10 @@ import type { Collections } from './collections.ts';
 
 export class Tally {
   /** Operations in collections that were dropped: sums never fall. */
-  private readonly rest = noCounts();
+  private readonly dropped = noCounts();
   private readonly byCollection = new Map<number, DocumentCounts>();
   private lastId = -1;
-  private last = this.rest;
+  private last = this.dropped;
 
   /** The counters of a collection, which must exist. */
   of(collection: number): DocumentCounts {
@@ -22,18 +22,18 @@ export class Tally {
     return counts;
   }
 
-  /** Adds the counts of collections that no longer exist to the rest. */
+  /** Adds the counts of collections that no longer exist to those of dropped ones. */
   keepOnly(collections: Collections): void {
     for (const [id, counts] of this.byCollection) {
       if (collections.get(id)) continue;
-      addCounts(this.rest, counts);
+      addCounts(this.dropped, counts);
       this.byCollection.delete(id);
     }
     this.lastId = -1;
   }
 
   total(): DocumentCounts {
-    const sum = { ...this.rest };
+    const sum = { ...this.dropped };
     for (const counts of this.byCollection.values()) addCounts(sum, counts);
     return sum;
   }

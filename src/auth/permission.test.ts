@@ -1,0 +1,32 @@
+import { test } from 'node:test';
+import { parsePermission, permissionText } from './permission.ts';
+
+test('parses permissions and refuses other texts', (t) => {
+  const good = [
+    'cluster!read',
+    'cluster.a.b!write',
+    'cluster.bucket[t.x%-_].settings!read',
+    'cluster.collection[b:.:c].x!y',
+  ];
+  const bad = [
+    '',
+    'cluster',
+    'admin!read',
+    'cluster.!x',
+    'cluster.a',
+    'cluster.a!',
+    'cluster.bucket[]!x',
+    'cluster.bucket!x',
+    'cluster.bucket[a:b]!x',
+    'cluster.scope[a]!x',
+    'cluster.admin[x]!y',
+    'cluster.a!b!c',
+    'cluster.bucket[a!x',
+  ];
+  t.plan(good.length + bad.length);
+  for (const text of good) {
+    const parsed = parsePermission(text);
+    t.assert.equal(parsed && permissionText(parsed), text);
+  }
+  for (const text of bad) t.assert.equal(parsePermission(text), null, text);
+});
