@@ -29,7 +29,7 @@ export function ofDocument(node: Expression, source: Source): Expression {
   });
 }
 
-/** The expression as a whole key: without outer brackets. */
+/** The expression as a whole key: without outer parentheses. */
 export function keyText(node: Expression): string {
   switch (node.kind) {
     case 'arithmetic': {
@@ -43,7 +43,7 @@ export function keyText(node: Expression): string {
     case 'array':
       return `[${node.items.map(itemText).join(', ')}]`;
     default:
-      return withoutBrackets(formatExpression(node));
+      return withoutParentheses(formatExpression(node));
   }
 }
 
@@ -52,12 +52,12 @@ const isSum = (operator: string): boolean => operator === '+' || operator === '-
 const isOperation = (node: Expression): boolean =>
   node.kind === 'arithmetic' || node.kind === 'concatenation';
 
-/** An item of an array: paths without brackets, the lower side of a comparison first. */
+/** An item of an array: paths without parentheses, the lower side of a comparison first. */
 function itemText(node: Expression): string {
   if (node.kind === 'field') {
     const { name } = node;
     const last =
-      name.kind === 'constant' ? withoutBrackets(formatExpression(nameOf(name))) : `[${itemText(name)}]`;
+      name.kind === 'constant' ? withoutParentheses(formatExpression(nameOf(name))) : `[${itemText(name)}]`;
     return `${itemText(node.of)}.${last}`;
   }
   if (node.kind === 'comparison') {
@@ -66,14 +66,14 @@ function itemText(node: Expression): string {
       ? `${right} ${node.operator.replace('>', '<')} ${left}`
       : `${left} ${node.operator} ${right}`;
   }
-  return withoutBrackets(formatExpression(node));
+  return withoutParentheses(formatExpression(node));
 }
 
 function nameOf(name: Extract<Expression, { kind: 'constant' }>): Expression {
   return { kind: 'identifier', name: String(name.value), ignoresCase: false, at: name.at };
 }
 
-export function withoutBrackets(text: string): string {
+export function withoutParentheses(text: string): string {
   if (!text.startsWith('(') || !text.endsWith(')')) return text;
   let depth = 0;
   for (let at = 0; at < text.length - 1; at++) {
@@ -124,12 +124,12 @@ export function namePart(text: string, variables: readonly string[] = []): strin
     .replaceAll(/^_|_$/g, '');
 }
 
-/** A longer name is cut at `cutNameLength`, and the checksum of the rest (up to ten digits) follows. */
-const nameMax = 74;
-const cutNameLength = 64;
+/** A longer name is truncated to `truncatedNameLength`, and the checksum of the rest (up to ten digits) follows. */
+const nameLengthMax = 74;
+const truncatedNameLength = 64;
 
 export function indexName(parts: readonly string[]): string {
   const name = `adv_${parts.filter((part) => part !== '').join('_')}`;
-  if (name.length <= nameMax) return name;
-  return `${name.slice(0, cutNameLength)}${crc32(name.slice(cutNameLength))}`;
+  if (name.length <= nameLengthMax) return name;
+  return `${name.slice(0, truncatedNameLength)}${crc32(name.slice(truncatedNameLength))}`;
 }

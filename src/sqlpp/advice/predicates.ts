@@ -5,7 +5,7 @@ import type { SlotBinding } from '../plan/logical.ts';
 import { replace, some } from '../plan/walk.ts';
 import { formatExpression } from '../text/format.ts';
 import type { Expression, Quantified } from '../tree/query.ts';
-import { bindingsText, keyText, namePart, ofDocument, withoutBrackets } from './advice-text.ts';
+import { bindingsText, keyText, namePart, ofDocument, withoutParentheses } from './advice-text.ts';
 import { disjunctsOf, type KeyUse, keySetsOf, ranks } from './key-use.ts';
 
 /** Whether the field distinguishes kinds of documents in the keyspace. */
@@ -200,7 +200,7 @@ export function unnestKey(
 
 /** The array's text without the alias of the keyspace. */
 function arrayText(expression: Expression, source: Source): string {
-  return withoutBrackets(formatExpression(expression)).replaceAll(`\`${source.alias}\`.`, '');
+  return withoutParentheses(formatExpression(expression)).replaceAll(`\`${source.alias}\`.`, '');
 }
 
 function arrayName(expression: Expression, source: Source, aliases: readonly string[]): string {
