@@ -32,7 +32,7 @@ export interface PlanContext {
   /** The option `--services`. */
   services: string;
   /** The number of the plan's buckets that `--bucket` options added; they come first. */
-  flags: number;
+  bucketOptionCount: number;
   /** The init file. */
   file: string;
 }
@@ -191,10 +191,10 @@ class PlanCheck {
   }
 
   private placeOf(index: number): string {
-    const { flags } = this.context;
-    return index < flags
+    const { bucketOptionCount } = this.context;
+    return index < bucketOptionCount
       ? `--bucket ${this.plan.buckets[index]?.name}`
-      : this.inFile(`buckets.${index - flags}`);
+      : this.inFile(`buckets.${index - bucketOptionCount}`);
   }
 
   private inFile(place: string): string {

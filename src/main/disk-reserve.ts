@@ -37,7 +37,7 @@ export class DiskReserve implements SpareRoom {
     truncateSync(this.#path, bytes > leftByStartBytes ? leftByStartBytes : Math.floor(bytes / 2));
   }
 
-  /** Call when the process serves. A full disk or a folder that was moved is no error here. */
+  /** Reserves as much as is missing, now or later. Call when the process serves. A full disk or a moved folder is no error here. */
   keep(): void {
     try {
       this.#grow();

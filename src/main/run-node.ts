@@ -168,7 +168,7 @@ async function checkPlanOf(options: NodeOptions, plan: InitPlan): Promise<void> 
     edition: options.edition,
     wireNames: options['wire-names'],
     services: options.services,
-    flags: options.bucket.length,
+    bucketOptionCount: options.bucket.length,
     file: options.init ?? '',
   });
 }

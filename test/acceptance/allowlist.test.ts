@@ -22,8 +22,8 @@ function from(localAddress: string, address: string): Socket {
 /** Whether the node closes a connection without a byte. */
 async function isRefused(localAddress: string, name: string, address: string): Promise<boolean> {
   const { hostname, port } = urlOf(address);
-  const spoken = name.endsWith('Tls') ? 'tls' : name === 'kv' ? 'data' : 'http';
-  return !(await isAdmitted({ host: hostname, port: Number(port), localAddress }, spoken));
+  const protocol = name.endsWith('Tls') ? 'tls' : name === 'kv' ? 'data' : 'http';
+  return !(await isAdmitted({ host: hostname, port: Number(port), localAddress }, protocol));
 }
 
 async function put(node: NodeProcess, entries: unknown): Promise<Response> {

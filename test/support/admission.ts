@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-export type Spoken = 'http' | 'data' | 'tls';
+export type Protocol = 'http' | 'data' | 'tls';
 
 /** For a server that does neither: the test fails. */
 const answerMs = 30_000;
@@ -17,13 +17,13 @@ export interface Target {
   localAddress: string;
 }
 
-export function isAdmitted(target: Target, spoken: Spoken): Promise<boolean> {
+export function isAdmitted(target: Target, protocol: Protocol): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   let socket: Socket;
-  if (spoken === 'tls') {
+  if (protocol === 'tls') {
     socket = connectTls({ ...target, rejectUnauthorized: false }, () => resolve(true));
   } else {
-    const request = requests[spoken];
+    const request = requests[protocol];
     socket = connect(target, () => socket.write(request));
     socket.once('data', () => resolve(true));
   }

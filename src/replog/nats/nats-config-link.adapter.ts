@@ -91,8 +91,12 @@ export class NatsConfigLink implements ConfigLink {
   async follow(feed: RecordFeed): Promise<{ stop(): void }> {
     const { connection, nats } = await this.#connected();
     const following = new NatsFeed({
-      ...{ connection, stream: this.#stream, feed, clock: this.#options.clock },
-      ...{ inbox: nats.createInbox(), subjects: subjectsOf(this.#options.bucket) },
+      connection,
+      stream: this.#stream,
+      feed,
+      clock: this.#options.clock,
+      inbox: nats.createInbox(),
+      subjects: subjectsOf(this.#options.bucket),
       recordOf: (message) => this.#recordOf(message),
     });
     await following.start();
@@ -167,7 +171,8 @@ export class NatsConfigLink implements ConfigLink {
       throw new Error(`its key-value bucket "${bucket}" is missing: put it back from a backup`);
     const replicas = replicasOf(servers.some(({ cluster }) => cluster !== undefined));
     const made = await createStream(connection, this.#stream, {
-      ...{ subjects: [subjectsOf(bucket)], replicas },
+      subjects: [subjectsOf(bucket)],
+      replicas,
       description: namePrefix + random.uuid(),
     });
     if (made === null) throw new Error(`another node is creating the key-value bucket "${bucket}"`);

@@ -34,13 +34,13 @@ describe('connection to NATS', { skip }, () => {
   it('encrypts, verifies the server and shows its own certificate', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'divan-nats-tls-'));
     const { certificate, key } = await makeCertificate();
-    const stranger = await makeCertificate();
+    const otherCertificate = await makeCertificate();
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text);
       return join(folder, name);
     };
     const [cert, keyFile] = [file('cert.pem', certificate), file('key.pem', key)];
-    const other = file('other.pem', stranger.certificate);
+    const other = file('other.pem', otherCertificate.certificate);
     const extra = `tls { cert_file: "${cert}", key_file: "${keyFile}", ca_file: "${cert}", verify: true }`;
     try {
       await using servers = await NatsCluster.start({ extra });

@@ -4,7 +4,7 @@ import { type NatsAddress, showAddress } from './nats-servers.ts';
 import type { ServerVersion } from './server-rules.ts';
 
 const probeMs = 1_000;
-const infoMax = 32_768;
+const infoLengthMax = 32_768;
 
 /** Null when the server cannot be reached or sends no INFO line. */
 export function probe(address: NatsAddress): Promise<ServerVersion | null> {
@@ -15,7 +15,7 @@ export function probe(address: NatsAddress): Promise<ServerVersion | null> {
   socket.setEncoding('utf8');
   socket.on('data', (chunk) => {
     text += chunk;
-    if (!text.includes('\n') && text.length < infoMax) return;
+    if (!text.includes('\n') && text.length < infoLengthMax) return;
     resolve(versionIn(text, showAddress(address)));
     socket.destroy();
   });
