@@ -1,0 +1,229 @@
+// Clusters of two and three nodes, all on this machine: what copies and `majority` cost, how long a start, a restart and failovers take,
+// and what an idle node needs. Each line ends with the limit that it is measured against.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePort } from '../test/support/free-port.ts';
+import { joinNodes, rebalance } from '../test/support/join-nodes.ts';
+import { NodeProcess } from '../test/support/node-process.ts';
+import type { ClusterLoad, ClusterLoadResult } from './support/cluster-load.ts';
+import { untilWritten } from './support/first-write.ts';
+
+const generator = fileURLToPath(new URL('./support/cluster-load.ts', import.meta.url));
+const firstArgs = ['--services', 'kv', '--memory-quota', '512'];
+const bucket = 'b';
+
+interface Terse {
+  vBucketServerMap: { serverList: string[]; vBucketMap: number[][] };
+}
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const seconds = smoke ? 0.3 : 4;
+  const plain = await alone(seconds);
+  await pair(seconds, plain);
+  await three(smoke);
+}
+
+const unprovisioned = async (): Promise<NodeProcess> =>
+  NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'], ports: await fixedPorts() });
+
+/** Those that the others know, so that a restarted node has them again. */
+async function fixedPorts(): Promise<Record<string, number>> {
+  const names = ['rest', 'rest-tls', 'kv', 'kv-tls', 'dist-tls', 'replication'];
+  const ports: Record<string, number> = {};
+  for (const name of names) ports[name] = await freePort();
+  return ports;
+}
+
+async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
+  const answer = await node.request(path, 'POST', form);
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+}
+
+const createBucket = (node: NodeProcess, name: string, replicas: number): Promise<void> =>
+  post(node, '/pools/default/buckets', { name, ramQuotaMB: '200', replicaNumber: String(replicas) });
+
+const portOf = (address: string): number => Number(/:(\d+)$/.exec(address)?.[1]);
+
+/** By vbucket: the data port of its active node. */
+async function activesOf(node: NodeProcess, name: string): Promise<number[]> {
+  const { vBucketServerMap } = (await (await node.request(`/pools/default/b/${name}`)).json()) as Terse;
+  const ports = vBucketServerMap.serverList.map(portOf);
+  return vBucketServerMap.vBucketMap.map(([active = -1]) => ports[active] ?? 0);
+}
+
+interface Measured extends ClusterLoadResult {
+  /** Of all nodes. */
+  perCpuSecond: number;
+}
+
+async function measure(
+  nodes: readonly NodeProcess[],
+  shape: Pick<ClusterLoad, 'inFlight' | 'durable' | 'seconds'> & { bucket?: string; connections?: number },
+): Promise<Measured> {
+  const name = shape.bucket ?? bucket;
+  const ports = nodes.map(({ ready }) => portOf(ready.node.kv)).slice(0, shape.connections);
+  const load: ClusterLoad = {
+    ...shape,
+    bucket: name,
+    ports,
+    actives: await activesOf(nodes[0] as NodeProcess, name),
+  };
+  await untilInSync(nodes[0] as NodeProcess);
+  const before = cpuMs(nodes);
+  const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(load)]);
+  const result = JSON.parse(stdout) as ClusterLoadResult;
+  return { ...result, perCpuSecond: (result.operations * 1000) / (cpuMs(nodes) - before) };
+}
+
+/** The load before may have been too much for the copies. */
+async function untilInSync(node: NodeProcess): Promise<void> {
+  for (;;) {
+    const { nodes } = (await (await node.request('/pools/default/buckets/b')).json()) as {
+      nodes: { replication: number }[];
+    };
+    if (nodes.length === 1 || nodes.every(({ replication }) => replication === 1)) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Processor time of all threads, from /proc; ticks are hundredths of a second. */
+function cpuMs(nodes: readonly NodeProcess[]): number {
+  const ticks = nodes.map(({ pid }) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return Number(fields[11]) + Number(fields[12]);
+  });
+  return ticks.reduce((sum, one) => sum + one * 10, 0);
+}
+
+const writes = { inFlight: 64, durable: false };
+
+async function alone(seconds: number): Promise<Measured> {
+  await using node = await NodeProcess.start({ args: firstArgs });
+  await createBucket(node, bucket, 0);
+  const plain = await measure([node], { ...writes, seconds });
+  print('one node, plain writes', rates(plain));
+  return plain;
+}
+
+async function pair(seconds: number, plain: Measured): Promise<void> {
+  await using first = await NodeProcess.start({ args: firstArgs });
+  await using second = await unprovisioned();
+  await joinNodes(first, [second]);
+  const nodes = [first, second];
+  await createBucket(first, bucket, 1);
+  await createBucket(first, 'single', 0);
+  const share = (measured: Measured): string => `${(measured.perCpuSecond / plain.perCpuSecond).toFixed(2)}×`;
+  const single = await measure(nodes, { ...writes, seconds, bucket: 'single' });
+  print('two nodes, no copies', `${rates(single)}, ${share(single)} of one node (limit 0.97×)`);
+  const copied = await measure(nodes, { ...writes, seconds });
+  print('two nodes, one copy', `${rates(copied)}, ${share(copied)} of one node (limit 0.4×)`);
+  const durable = await measure(nodes, { inFlight: 32, durable: true, seconds });
+  print('majority, 64 in flight', `${rates(durable)} (limits 60,000/s and a median of 1 ms)`);
+  const one = { inFlight: 1, connections: 1, seconds };
+  const [slow, fast] = [
+    await measure(nodes, { ...one, durable: true }),
+    await measure(nodes, { ...one, durable: false }),
+  ];
+  print(
+    'one at a time',
+    `majority ${rates(slow)}; plain ${rates(fast)}; ${(slow.rate / fast.rate).toFixed(2)}× (limit 0.5×)`,
+  );
+}
+
+async function three(smoke: boolean): Promise<void> {
+  const ports = await fixedPorts();
+  const beganMs = performance.now();
+  const started = [
+    NodeProcess.start({ args: firstArgs }),
+    unprovisioned(),
+    NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'], ports }),
+  ] as const;
+  const [first, second, third] = await Promise.all(started);
+  await using _first = first;
+  await using _second = second;
+  await using _third = third;
+  await joinNodes(first, [second, third]);
+  await createBucket(first, bucket, 1);
+  const port = portOf(third.ready.node.kv);
+  await untilWritten([third], { bucket, vb: (await activesOf(first, bucket)).indexOf(port) });
+  print('three nodes from nothing', `first document after ${sinceMs(beganMs)} (limit 3000 ms)`);
+  await new Promise((resolve) => setTimeout(resolve, smoke ? 1_000 : 40_000));
+  print('idle memory', `${[first, second, third].map(residentMb).join(', ')} MB resident (limit 175 a node)`);
+  await measure([first, second, third], { ...writes, seconds: smoke ? 0.3 : 5 });
+  const others = [first, second];
+  await failedOver(others, third, port);
+  await using again = await NodeProcess.start({ dataDir: third.dataDir, ports });
+  await post(first, '/controller/reAddNode', { otpNode: await nameOf(first, port) });
+  await rebalance(first);
+  await using last = await restarted(others, again, ports);
+  if (!smoke) await failedOverAutomatically(others, last, port);
+}
+
+async function failedOver(others: readonly NodeProcess[], node: NodeProcess, port: number): Promise<void> {
+  const [first] = others as [NodeProcess, NodeProcess];
+  const vb = (await activesOf(first, bucket)).indexOf(port);
+  const otpNode = await nameOf(first, port);
+  await untilInSync(first);
+  await node.stop();
+  const beganMs = performance.now();
+  const answered = post(first, '/controller/failOver', { otpNode });
+  await untilWritten(others, { bucket, vb });
+  print('failover of a stopped node', `first write after ${sinceMs(beganMs)} (limit 1000 ms)`);
+  await answered;
+}
+
+async function nameOf(node: NodeProcess, port: number): Promise<string> {
+  const { nodes } = (await (await node.request('/pools/default')).json()) as {
+    nodes: { otpNode: string; ports: { direct: number } }[];
+  };
+  return nodes.find(({ ports }) => ports.direct === port)?.otpNode ?? '';
+}
+
+/** Killed and started at once; resolves with the process that runs then. */
+async function restarted(
+  others: readonly NodeProcess[],
+  node: NodeProcess,
+  ports: Readonly<Record<string, number>>,
+): Promise<NodeProcess> {
+  const [first] = others as [NodeProcess, NodeProcess];
+  const vb = (await activesOf(first, bucket)).indexOf(portOf(node.ready.node.kv));
+  await untilInSync(first);
+  await node.stop('SIGKILL');
+  const killedMs = performance.now();
+  const starting = NodeProcess.start({ dataDir: node.dataDir, ports });
+  const written = starting.then((again) => untilWritten([again, ...others], { bucket, vb }));
+  await Promise.race([written, untilWritten(others, { bucket, vb })]);
+  const took = sinceMs(killedMs);
+  const again = await starting;
+  print(
+    'kill and restart at once',
+    `first write after ${took}, the process was ready after ${sinceMs(killedMs)} (limit 2000 ms)`,
+  );
+  return again;
+}
+
+async function failedOverAutomatically(
+  others: readonly NodeProcess[],
+  node: NodeProcess,
+  port: number,
+): Promise<void> {
+  const [first] = others as [NodeProcess, NodeProcess];
+  await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '5', maxCount: '1' });
+  await rebalance(first);
+  const vb = (await activesOf(first, bucket)).indexOf(port);
+  await untilInSync(first);
+  await node.stop('SIGKILL');
+  const diedMs = performance.now();
+  await untilWritten(others, { bucket, vb });
+  print('automatic failover after 5 s', `first write after ${sinceMs(diedMs)} (limit 7000 ms)`);
+}
+
+const residentMb = ({ pid }: NodeProcess): string =>
+  (Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024).toFixed(0);
+const sinceMs = (beganMs: number): string => `${(performance.now() - beganMs).toFixed(0)} ms`;
+const rates = ({ rate, perCpuSecond, medianMs, p99Ms, failures }: Measured): string =>
+  `${rate.toFixed(0)}/s, ${perCpuSecond.toFixed(0)} per processor second, median ${medianMs.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms` +
+  (failures === 0 ? '' : `, ${failures} failed`);
+const print = (what: string, figures: string): void => console.log(`${what.padEnd(28)} ${figures}`);

@@ -1,0 +1,39 @@
+// Waits until a document of a node's shards can be written again, wherever they are served by then.
+import { Status } from '../../src/wire/status.ts';
+import { dataClient, set } from '../../test/support/data-client.ts';
+import type { KvConnection } from '../../test/support/kv-connection.ts';
+import type { NodeProcess } from '../../test/support/node-process.ts';
+
+const limitMs = 60_000;
+const pauseMs = 2;
+
+/** Asks the nodes in turn; resolves after the first success. */
+export async function untilWritten(
+  nodes: readonly NodeProcess[],
+  { vb, bucket }: { vb: number; bucket: string },
+): Promise<void> {
+  const clients = new Map<NodeProcess, KvConnection>();
+  const deadline = performance.now() + limitMs;
+  while (performance.now() < deadline) {
+    for (const node of nodes) {
+      const status = await write(clients, node, vb, bucket).catch(() => null);
+      if (status === null) clients.delete(node);
+      if (status !== Status.success) continue;
+      for (const client of clients.values()) client.close();
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  throw new Error(`vbucket ${vb} could not be written for ${limitMs} ms`);
+}
+
+async function write(
+  clients: Map<NodeProcess, KvConnection>,
+  node: NodeProcess,
+  vb: number,
+  bucket: string,
+): Promise<number> {
+  const client = clients.get(node) ?? (await dataClient(node, bucket));
+  clients.set(node, client);
+  return (await client.ask(set('first', '1', { vb }))).status;
+}
