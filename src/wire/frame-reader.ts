@@ -1,5 +1,6 @@
 // Splits the byte chunks of one connection into frames. Chunks are read in place; only the rest of a chunk (a frame that ends
 // in a later chunk, or frames that must wait) is copied into the reader's own memory.
+import { assert } from '#base/assert.ts';
 import { sharedMemory, weigh } from '#base/shared-memory.ts';
 import { type Frame, FrameResult, headerBytes, readFrame } from './frame.ts';
 
@@ -28,6 +29,9 @@ export class FrameReader {
   private ownAt = 0;
   private ownEnd = 0;
   private expected = 0;
+  /** Own memory has the size of the large frame in it. What follows that frame is kept apart, because growing would copy the frame. */
+  private isForOne = false;
+  private behind: Buffer = emptyBuffer;
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
@@ -42,10 +46,14 @@ export class FrameReader {
 
   /** Reads the next frame into `frame`; its bytes are valid until the next call of this reader. */
   next(frame: Frame): FrameResult {
-    while (this.ownAt < this.ownEnd) {
+    while (this.moveOn()) {
       const result = readFrame(this.own, this.ownAt, this.ownEnd, frame, this.bytesMax);
-      if (result === FrameResult.whole) this.ownAt = frame.end;
+      if (result === FrameResult.whole) {
+        this.ownAt = frame.end;
+        this.expected = 0;
+      }
       if (result !== FrameResult.needMore) return result;
+      assert(this.behind.length === 0, 'a frame in own memory is incomplete, but bytes follow it');
       const missing = frame.needed - (this.ownEnd - this.ownAt);
       const taken = Math.min(missing, this.end - this.at);
       if (taken === 0) return FrameResult.needMore;
@@ -71,6 +79,7 @@ export class FrameReader {
     }
     this.own = emptyBuffer;
     this.ownAt = this.ownEnd = 0;
+    this.isForOne = false;
     return bytes;
   }
 
@@ -90,8 +99,9 @@ export class FrameReader {
 
   /** Copies the unread rest of the chunk into own memory, so that the caller can reuse the chunk's memory. */
   keep(): void {
-    if (this.at < this.end) this.append(this.end - this.at);
-    else if (this.ownAt === this.ownEnd) this.release();
+    const hasUnread = this.moveOn();
+    if (this.at < this.end) this.keepRest();
+    else if (!hasUnread) this.release();
     this.input = emptyBuffer;
     this.at = 0;
     this.end = 0;
@@ -99,7 +109,26 @@ export class FrameReader {
 
   /** Unread bytes in own memory. */
   get keptBytes(): number {
-    return this.ownEnd - this.ownAt;
+    return this.ownEnd - this.ownAt + this.behind.length;
+  }
+
+  /** Continues behind a large frame once that is read. Returns whether own memory has unread bytes. */
+  private moveOn(): boolean {
+    if (this.ownAt < this.ownEnd) return true;
+    if (this.behind.length === 0) return false;
+    this.own = this.behind;
+    this.ownAt = 0;
+    this.ownEnd = this.own.length;
+    this.behind = emptyBuffer;
+    this.isForOne = false;
+    return true;
+  }
+
+  private keepRest(): void {
+    const room = this.isForOne && this.ownAt < this.ownEnd ? this.own.length - this.ownEnd : Infinity;
+    this.append(Math.min(this.end - this.at, room));
+    if (this.at < this.end)
+      this.behind = Buffer.concat([this.behind, this.input.subarray(this.at, this.end)]);
   }
 
   private append(bytes: number): void {
@@ -113,6 +142,7 @@ export class FrameReader {
   private reserve(bytes: number): void {
     const held = this.ownEnd - this.ownAt;
     if (this.ownEnd + bytes <= this.own.length) return;
+    this.isForOne = false;
     const to = held + bytes <= this.own.length ? this.own : this.grown(held, bytes);
     this.own.copy(to, 0, this.ownAt, this.ownEnd);
     this.own = to;
@@ -123,6 +153,7 @@ export class FrameReader {
   /** Memory grows with the bytes received, and to the length that a header claims only if that is accounted for. */
   private grown(held: number, bytes: number): Buffer {
     const size = Math.max(this.expected, held * 2, headerBytes, held + bytes);
+    this.isForOne = size === this.expected;
     this.expected = 0;
     return size < sharedFrom ? Buffer.allocUnsafeSlow(size) : newShared(size);
   }
@@ -131,5 +162,6 @@ export class FrameReader {
     if (this.own.length > keptBytes) this.own = emptyBuffer;
     this.ownAt = 0;
     this.ownEnd = 0;
+    this.isForOne = false;
   }
 }
