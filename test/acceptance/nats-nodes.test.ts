@@ -28,6 +28,10 @@ const otpNodeOf = async (node: NodeProcess): Promise<string> =>
 const members = async (node: NodeProcess): Promise<string[]> =>
   (await pool(node)).nodes.map(({ otpNode, clusterMembership }) => `${otpNode} ${clusterMembership}`);
 
+/** None: the node is not set up. */
+const poolsOf = async ({ ready }: NodeProcess): Promise<unknown[]> =>
+  ((await (await fetch(`${ready.node.rest}/pools`)).json()) as { pools: unknown[] }).pools;
+
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {
   const answer = await node.request(path, 'POST', form);
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
@@ -116,8 +120,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
         assert.deepEqual(await members(again), [`${names[1]} active`]),
       );
       await eventuallyWithin(waitLimitMs, async () => {
-        const pools = (await (await fetch(`${first.ready.node.rest}/pools`)).json()) as { pools: unknown[] };
-        assert.deepEqual(pools.pools, [], 'the removed node is a new one');
+        assert.deepEqual(await poolsOf(first), [], 'the removed node is a new one');
       });
       assert.ok(!existsSync(join(first.dataDir, 'nats.json')));
       await assertRead(collection, 'five');
@@ -155,6 +158,17 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
       await eventuallyWithin(waitLimitMs, () => post(third, '/controller/failOver', { otpNode: dead }));
       await writes(collection, 'three');
       await assertRead(collection, 'three');
+      await rebalance(third, [dead]);
+      await assertRead(collection, 'three');
     });
+    // It finds that it was removed, and is empty from then on.
+    const { dataDir } = first;
+    await assert.rejects(
+      NodeProcess.start({ dataDir, args: [...kv, '--engine', servers.url], startMs }),
+      /the cluster removed the node of the data folder .*: start it without --engine as a new node/,
+    );
+    await using again = await NodeProcess.start({ dataDir, ...unprovisioned });
+    assert.equal((await members(third)).length, 2);
+    assert.deepEqual(await poolsOf(again), []);
   });
 });

@@ -16,10 +16,10 @@ export async function joinNodes(first: NodeProcess, others: readonly NodeProcess
   await rebalance(first);
 }
 
-/** Rebalances by a request to the node; resolves once all nodes are active. */
-export async function rebalance(by: NodeProcess): Promise<void> {
+/** Rebalances by a request to the node, without those of `ejected`; resolves once all nodes are active. */
+export async function rebalance(by: NodeProcess, ejected: readonly string[] = []): Promise<void> {
   const knownNodes = (await poolOf(by)).nodes.map(({ otpNode }) => otpNode).join(',');
-  await post(by, '/controller/rebalance', { knownNodes, ejectedNodes: '' });
+  await post(by, '/controller/rebalance', { knownNodes, ejectedNodes: ejected.join() });
   await eventuallyWithin(rebalanceMs, async () => {
     const { balanced, nodes } = await poolOf(by);
     assert.ok(balanced && nodes.every(({ clusterMembership }) => clusterMembership === 'active'));

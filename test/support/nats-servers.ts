@@ -119,6 +119,13 @@ export class NatsServer {
     return copy;
   }
 
+  /** Makes a new server of a stopped one: another name, and an empty storage. */
+  renew(name: string): void {
+    const path = join(this.folder, 'nats.conf');
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/^server_name: .*$/m, `server_name: ${name}`));
+    this.restore(null);
+  }
+
   /** Replaces the store of a stopped server by a backup; null: by none, as after the loss of its disk. */
   restore(backup: string | null): void {
     rmSync(join(this.folder, 'store'), { recursive: true });

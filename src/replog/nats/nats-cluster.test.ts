@@ -1,12 +1,14 @@
 // The configuration store while servers of a NATS cluster are killed and paused.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { connect } from '@nats-io/transport-node';
 import { counting } from '../../../test/support/counting.ts';
-import { NatsCluster } from '../../../test/support/nats-servers.ts';
+import { NatsCluster, type NatsServer } from '../../../test/support/nats-servers.ts';
 import { natsStore } from '../../../test/support/nats-store.ts';
 import { needs } from '../../../test/support/needs.ts';
 import { eventually, eventuallyWithin } from '../../../test/support/node-process.ts';
 import { type ConfigStore, update } from '../config-store.ts';
+import { parseServers, showAddress } from './nats-servers.ts';
 
 const skip = needs('nats-server');
 
@@ -50,4 +52,49 @@ describe('configuration on three NATS servers', { skip }, () => {
       for (const store of stores) await store[Symbol.asyncDispose]();
     }
   });
+
+  it('is whole again when a server that lost its storage came back under another name', async () => {
+    const extra = `accounts {
+      $SYS { users: [{ user: system, password: system }] }
+      DIVAN { jetstream: enabled, users: [{ user: divan, password: divan }] }
+    }`;
+    await using servers = await NatsCluster.start({ count: 3, extra });
+    const [first, , lost] = servers.servers as [NatsServer, NatsServer, NatsServer];
+    const as = (user: string): string => servers.url.replace('nats://', `nats://${user}:${user}@`);
+    await using store = await natsStore(as('divan'));
+    assert.notEqual(await store.put('k', 1, 0), null);
+    await lost.stop('SIGKILL');
+    lost.renew('n9');
+    await lost.start();
+    // Answered, like the removal, by the leader of the servers, which may have been the lost one.
+    await eventuallyWithin(60_000, () => request(as('divan'), '$JS.API.STREAM.NAMES', {}));
+    await request(as('system'), '$JS.API.SERVER.REMOVE', { peer: 'n2' });
+    await eventuallyWithin(60_000, async () => {
+      const { cluster } = await request<StreamInfo>(as('divan'), '$JS.API.STREAM.INFO.KV_divan', {});
+      const current = cluster.replicas.filter(({ current }) => current).map(({ name }) => name);
+      assert.deepEqual([cluster.leader, ...current].sort(), ['n0', 'n1', 'n9']);
+    });
+    // Without the new server there would be no majority.
+    await first.stop('SIGKILL');
+    await eventuallyWithin(60_000, () => update<number>(store, 'k', 0, (value) => value + 1));
+    assert.equal((await store.get<number>('k'))?.value, 2);
+  });
 });
+
+interface StreamInfo {
+  cluster: { leader: string; replicas: { name: string; current: boolean }[] };
+}
+
+async function request<T>(url: string, subject: string, content: object): Promise<T> {
+  const { user = '', password = '', addresses } = parseServers(url);
+  const connection = await connect({ user, pass: password, servers: addresses.map(showAddress) });
+  try {
+    const answer = (await connection.request(subject, JSON.stringify(content), { timeout: 5_000 })).json<
+      T & { error?: unknown }
+    >();
+    assert.equal(answer.error, undefined);
+    return answer;
+  } finally {
+    await connection.close();
+  }
+}
