@@ -228,6 +228,16 @@ describe('transactions over the query service', () => {
     await query.rows('ROLLBACK', within);
   });
 
+  test('each error about a wrong collection path names its parameter', async () => {
+    for (const wrong of ['b._default', '`b', 'b..c', '']) {
+      const { errors } = await query.ask('EXECUTE __get', { args: [wrong, 'k'] });
+      assert.deepEqual([errors?.[0]?.code, errors?.[0]?.msg.includes('$1')], [5003, true], wrong);
+    }
+    const begun = await query.ask('BEGIN WORK', { atrcollection: 'b._default' });
+    assert.equal(begun.errors?.[0]?.code, 17006);
+    assert.match(begun.errors?.[0]?.msg ?? '', /atrcollection b\._default is no path/);
+  });
+
   test('index aggregates and primary indexes count the changes of the transaction', async () => {
     await query.rows('CREATE PRIMARY INDEX ON b');
     const all = 'SELECT RAW COUNT(*) FROM b';

@@ -74,8 +74,8 @@ function recordLocationFor(
   { callers }: Session,
   resumed: ResumedAttempt | null,
 ): RecordLocation | null {
-  const ofClient = resumed?.record ?? parseCollectionPath(transaction.atrCollection);
-  const location = ofClient ?? parseCollectionPath(String(deps.settings.others['atrcollection']));
+  const ofClient = resumed?.record ?? namedLocation(transaction.atrCollection);
+  const location = ofClient ?? namedLocation(String(deps.settings.others['atrcollection']));
   if (location === null) return null;
   const { bucket, scope, collection } = location;
   const keyspace: KeyspaceName = { namespace: 'default', bucket, scope, collection };
@@ -86,6 +86,17 @@ function recordLocationFor(
     );
   transactions.data.keyspace(keyspace);
   return location;
+}
+
+/** null: no collection is named. @throws SqlError 17006 */
+function namedLocation(path: string | null): RecordLocation | null {
+  if (path === null || path === '') return null;
+  const location = parseCollectionPath(path);
+  if (location !== null) return location;
+  throw sqlError(
+    17006,
+    `Start Transaction statement error: atrcollection ${path} is no path bucket.scope.collection`,
+  );
 }
 
 const actions = { insert: 'insert', replace: 'update', remove: 'delete' } as const;

@@ -36,7 +36,7 @@ interface KvCall {
 
 export const isKvStatement = (name: string): boolean => Object.hasOwn(operations, name);
 
-/** @throws SqlError 5003 that names the argument, 17006 for a malformed path, 12003 for a keyspace that does not exist */
+/** @throws SqlError 5003 that names the argument, 12003 for a keyspace that does not exist */
 export function kvStatement(name: string, request: QueryRequest, datastore: Datastore): Prepared {
   const { kind, action, perform } = operations[name] as Operation;
   const call = callOf(request, datastore);
@@ -51,7 +51,8 @@ export function kvStatement(name: string, request: QueryRequest, datastore: Data
 function callOf({ positional, transaction }: QueryRequest, datastore: Datastore): KvCall {
   const [path, id, body] = positional;
   const location = typeof path === 'string' ? parseCollectionPath(path) : null;
-  if (location === null) throw sqlError(5003, '$1 is not a keyspace');
+  if (location === null)
+    throw sqlError(5003, '$1 is not a keyspace: it must be a path bucket or bucket.scope.collection');
   if (typeof id !== 'string') throw sqlError(5003, '$2 is not a key');
   const { bucket, scope, collection } = location;
   const name = { namespace: 'default', bucket, scope, collection } as const;

@@ -1,19 +1,13 @@
 // Parses the path of a collection: `atrcollection`, which names the one for records, or the keyspace of `EXECUTE __get` and similar.
-import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { RecordLocation } from './transaction.ts';
 
 const part = /\s*(?:`((?:[^`]|``)+)`|([^.`\s]+))\s*(\.|$)/y;
 
-/** null without a path. @throws SqlError 17006 */
-export function parseCollectionPath(text: string | null): RecordLocation | null {
-  if (text === null || text === '') return null;
+/** null: the text is no path `bucket` or `bucket.scope.collection`. Callers refuse it with the error of their parameter. */
+export function parseCollectionPath(text: string): RecordLocation | null {
   const parts = partsOf(text.replace(/^\s*default:/, ''));
   const [bucket = '', scope = '_default', collection = '_default'] = parts;
-  if (parts.length !== 1 && parts.length !== 3)
-    throw sqlError(
-      17006,
-      `Start Transaction statement error: atrcollection ${text} is no path bucket.scope.collection`,
-    );
+  if (parts.length !== 1 && parts.length !== 3) return null;
   return { bucket, scope, collection, id: null };
 }
 
