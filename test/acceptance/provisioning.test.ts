@@ -1,26 +1,15 @@
 // Setting up a node over REST like an operator's script or a published container module.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect as connectSocket, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect } from 'couchbase';
+import { mapPort } from '../support/mapped-port.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
 const form = (fields: Record<string, string>): RequestInit => ({ body: new URLSearchParams(fields) });
 const portOf = (url: string): string => new URL(url.includes('//') ? url : `tcp://${url}`).port;
-
-/** Forwards connections to another port, like a container's port mapping. */
-async function mapPort(target: number): Promise<{ port: string; server: Server }> {
-  const server = createServer((inside) => {
-    const outside = connectSocket(target, '127.0.0.1');
-    inside.pipe(outside).pipe(inside);
-    for (const socket of [inside, outside]) socket.on('error', () => socket.destroy());
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  return { port: String((server.address() as { port: number }).port), server };
-}
 
 test('a node is set up by the steps of the published container module, and reached through mapped ports', async () => {
   await using node = await NodeProcess.start({ unprovisioned: true });
@@ -81,7 +70,7 @@ test('a node is set up by the steps of the published container module, and reach
     assert.equal((await cluster.buckets().getAllBuckets()).length, 1);
   } finally {
     await cluster.close();
-    for (const { server } of Object.values(mapped)) server.close();
+    for (const each of Object.values(mapped)) each.close();
   }
 });
 
