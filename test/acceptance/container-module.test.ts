@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connect } from 'couchbase';
+import type { NodeAddresses } from '../../src/main/ready.ts';
 import { mapPort } from '../support/mapped-port.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 
@@ -59,7 +60,7 @@ test('the container module sets up queries and indexes, up to a primary index th
   await using node = await NodeProcess.start({ unprovisioned: true });
   const mapped = await Promise.all(
     Object.entries(mappedPorts).map(async ([name, member]) => {
-      const address = String(node.ready.node[member]);
+      const address = String(node.ready.node[member as keyof NodeAddresses]);
       return [name, await mapPort(Number(address.slice(address.lastIndexOf(':') + 1)))] as const;
     }),
   );
