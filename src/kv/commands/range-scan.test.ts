@@ -186,6 +186,9 @@ test('requires the snapshot that the client names', async () => {
   };
   assert.equal(await at({ seqno: 2 }), Status.success);
   assert.equal(await at({ seqno: 3 }), Status.outOfRange);
+  const signed = log.value.readBigInt64BE(0).toString();
+  assert.equal(await at({ seqno: 2, vb_uuid: signed }), Status.success);
+  assert.equal(await at({ seqno: 2, vb_uuid: '-1' }), Status.vbUuidNotEqual);
   assert.equal(await at({ seqno: 2, vb_uuid: '1' }), Status.vbUuidNotEqual);
   assert.equal(await at({ seqno: 1, seqno_exists: true }), Status.success);
   await client.ask({ opcode: 1, key: key('a'), extras: Buffer.alloc(8) });

@@ -1,4 +1,6 @@
 // Parses the JSON description of a range scan.
+import { uint64OfText } from '#base/uint64-text.ts';
+
 export interface ScanPlan {
   collection: number;
   keyOnly: boolean;
@@ -71,11 +73,12 @@ function samplingOf(fields: Fields): { seed: number; samples: number } {
 }
 
 function snapshotOf(fields: Fields): { vbUuid: bigint; seqno: number; mustExist: boolean } {
-  const uuid = fields['vb_uuid'];
-  if (typeof uuid !== 'string' || !/^\d{1,20}$/.test(uuid)) throw new PlanError('vb_uuid must be decimal');
+  const text = fields['vb_uuid'];
+  const vbUuid = typeof text === 'string' ? uint64OfText(text) : null;
+  if (vbUuid === null) throw new PlanError('vb_uuid must be a number of 64 bits in decimal text');
   if (fields['timeout_ms'] !== undefined) numberOf(fields['timeout_ms'], 'timeout_ms');
   const seqno = numberOf(fields['seqno'], 'seqno');
-  return { vbUuid: BigInt(uuid), seqno, mustExist: flagOf(fields['seqno_exists']) };
+  return { vbUuid, seqno, mustExist: flagOf(fields['seqno_exists']) };
 }
 
 function collectionOf(value: unknown): number {

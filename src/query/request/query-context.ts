@@ -4,14 +4,14 @@ import type { QueryContext } from './query-request.ts';
 
 const name = /(?:`((?:[^`]|``)+)`|([^`.:]+))/y;
 
+/** The only namespace, which may be omitted or be in backticks, as the Java SDK sends it. */
+const namespace = /^(?:(?:default|`default`)?:)?/;
+
 /** null for an empty context and for `default:`, which name no bucket. */
 export function parseQueryContext(text: string): QueryContext | null {
-  const trimmed = text.trim();
-  if (trimmed === '' || trimmed === 'default:') return null;
-  const colon = trimmed.startsWith('`') ? -1 : trimmed.indexOf(':');
-  const namespace = colon < 0 ? '' : trimmed.slice(0, colon);
-  if (namespace !== '' && namespace !== 'default') throw sqlError(10201, text);
-  const parts = namesOf(trimmed.slice(colon + 1));
+  const path = text.trim().replace(namespace, '');
+  if (path === '') return null;
+  const parts = namesOf(path);
   if (parts?.length !== 2) throw sqlError(10201, text);
   const [bucket, scope] = parts as [string, string];
   return { bucket, scope };

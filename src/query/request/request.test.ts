@@ -110,6 +110,7 @@ test('each refusal names the wrong parameter', () => {
     [of({ scan_vector: { 5: [1] } }), 1140, /length 2/],
     [of({ scan_vector: { 5: [-1, '1'] } }), 1150, /-1/],
     [of({ scan_vector: { 5: [1, 'x'] } }), 1155, /x/],
+    [of({ scan_vector: { 5: [1, '18446744073709551616'] } }), 1155, /18446744073709551616/],
     [of({ scan_vector: { 2000: [1, '1'] } }), 1040, /2000/],
     [of({ client_context_id: 'a"b' }), 1110, /forbidden/],
     [of({ format: 'XML' }), 1020, /format XML/],
@@ -158,6 +159,11 @@ test('scan vectors are full or sparse, for one keyspace or for several', () => {
   );
 });
 
+test('the uuid of a scan vector may be sent as a signed number', () => {
+  const sent = readParameters(json({ statement: 's', scan_vector: { 7: [9, '-1'] } }));
+  assert.equal(sent.scanVector?.get(7)?.uuid, 2n ** 64n - 1n);
+});
+
 test('durations are parsed and formatted as in Go', () => {
   const texts: [string, number | null][] = [
     ['0', 0],
@@ -184,7 +190,10 @@ test('durations are parsed and formatted as in Go', () => {
 });
 
 test('a query context has a namespace and backticks, or not', () => {
-  for (const text of ['b.s', 'default:b.s', 'default:`b`.`s`', ' `b`.s '])
+  for (const text of ['b.s', 'default:b.s', 'default:`b`.`s`', '`default`:`b`.`s`', ':b.s', ' `b`.s '])
     assert.deepEqual(parseQueryContext(text), { bucket: 'b', scope: 's' }, text);
-  for (const text of ['', 'default:']) assert.equal(parseQueryContext(text), null);
+  for (const text of ['', 'default:', '`default`:', ':']) assert.equal(parseQueryContext(text), null);
+  assert.deepEqual(parseQueryContext('`default`.s'), { bucket: 'default', scope: 's' });
+  for (const text of ['`default:b`', '`system`:b.s', 'default:default:b.s', '`b:b.s', 'b', '::b.s'])
+    assert.throws(() => parseQueryContext(text), { code: 10201 }, text);
 });

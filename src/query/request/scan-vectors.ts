@@ -1,4 +1,5 @@
 // Parses scan vectors of at_plus: per vbucket the seqno that a scan must include, and the uuid of its history.
+import { uint64OfText } from '#base/uint64-text.ts';
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import type { ScanVector, VectorEntry } from './query-request.ts';
 import { jsonOf, type SentValue } from './sent-value.ts';
@@ -39,8 +40,14 @@ function entryOf(json: unknown): VectorEntry {
   const [seqno, uuid] = pair as unknown[];
   if (typeof seqno !== 'number' || !Number.isInteger(seqno) || seqno < 0)
     throw sqlError(1150, JSON.stringify(seqno));
-  if (typeof uuid !== 'string' || !/^\d{0,20}$/.test(uuid)) throw sqlError(1155, JSON.stringify(uuid));
-  return { seqno, uuid: BigInt(uuid || '0') };
+  return { seqno, uuid: uuidOf(uuid) };
+}
+
+/** Empty: any history. */
+function uuidOf(json: unknown): bigint {
+  const uuid = typeof json === 'string' ? uint64OfText(json || '0') : null;
+  if (uuid === null) throw sqlError(1155, JSON.stringify(json));
+  return uuid;
 }
 
 const isObject = (json: unknown): json is Record<string, unknown> =>

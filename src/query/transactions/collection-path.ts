@@ -5,7 +5,7 @@ const part = /\s*(?:`((?:[^`]|``)+)`|([^.`\s]+))\s*(\.|$)/y;
 
 /** null: the text is no path `bucket` or `bucket.scope.collection`. Callers refuse it with the error of their parameter. */
 export function parseCollectionPath(text: string): RecordLocation | null {
-  const parts = partsOf(text.replace(/^\s*default:/, ''));
+  const parts = partsOf(text.replace(/^\s*(?:default|`default`):/, ''));
   const [bucket = '', scope = '_default', collection = '_default'] = parts;
   if (parts.length !== 1 && parts.length !== 3) return null;
   return { bucket, scope, collection, id: null };

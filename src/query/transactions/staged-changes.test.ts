@@ -108,6 +108,7 @@ test('the path of a collection is parsed, a wrong one recognized', () => {
   });
   assert.deepEqual(parseCollectionPath('b'), location('b'));
   assert.deepEqual(parseCollectionPath('default:`a.b`.`s``t`.c'), location('a.b', 's`t', 'c'));
+  assert.deepEqual(parseCollectionPath('`default`:`b`.`s`.`c`'), location('b', 's', 'c'));
   for (const wrong of ['', 'a.b', 'a.b.c.d', '`a', 'a..c', '.'])
     assert.equal(parseCollectionPath(wrong), null, wrong);
 });
