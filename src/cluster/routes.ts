@@ -69,7 +69,7 @@ import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
 import type { SecurityService } from './security/security.service.ts';
 import { serverGroupRoutes } from './server-groups/server-groups.routes.ts';
 import { ServerGroupsService } from './server-groups/server-groups.service.ts';
-import { severalNodesRoutes } from './several-nodes/several-nodes.routes.ts';
+import { xdcrRoutes } from './xdcr/xdcr.routes.ts';
 
 export interface ClusterParts
   extends Pick<ClusterManagerOptions, 'membership' | 'net' | 'callRemote' | 'portProblem' | 'log'> {
@@ -166,7 +166,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...failoverRoutes(
       new FailoverService({ ...parts, cluster: new ClusterStore(parts.store, parts.identity.nodeId) }),
     ),
-    ...severalNodesRoutes(),
+    ...xdcrRoutes(),
     ...absentRoutes(),
   ];
 }

@@ -37,11 +37,6 @@ export const nodeRefusals = defineRefusals('nodes', {
   },
   invalidRebalanceTimeout: { as: 'bare', field: 'rebalanceStatusTimeout', text: 'invalid' },
   absent: { status: 501, as: 'text', text: '{reason}', when: 'A feature that this version does not have.' },
-  severalNodes: {
-    status: 501,
-    as: 'text',
-    text: '{what} is not available in this version.',
-  },
   severalNodesBare: {
     status: 501,
     as: 'bare',

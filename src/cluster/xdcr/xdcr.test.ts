@@ -5,7 +5,7 @@ import { aManager } from '../../../test/support/manager.ts';
 const sentence = (what: string) => `${what} is not available in this version.`;
 const xdcr = sentence('Replication between clusters');
 
-test("refuses calls of missing features for several nodes or clusters, in each call's published form", async () => {
+test("refuses calls about replication between clusters, in each call's published form", async () => {
   const { request } = await aManager();
   for (const [method, path, body] of [
     ['POST', '/pools/default/remoteClusters', { _: xdcr }],
@@ -20,7 +20,7 @@ test("refuses calls of missing features for several nodes or clusters, in each c
   }
 });
 
-test('checks permissions first', async () => {
+test('checks the permission before it refuses a call', async () => {
   const { request } = await aManager();
   const form = { password: 'password', roles: 'data_reader[*]' };
   await request('/settings/rbac/users/local/reader', { method: 'PUT', form });
@@ -29,7 +29,7 @@ test('checks permissions first', async () => {
   assert.deepEqual([await statusAs('reader:password'), await statusAs(null)], [403, 401]);
 });
 
-test('advertises none of these calls', async () => {
+test('advertises no call about replication between clusters', async () => {
   const { request } = await aManager();
   const pool = (await request('/pools/default')).body;
   assert.deepEqual([pool.remoteClusters, pool.controllers.replication], [undefined, undefined]);

@@ -1,10 +1,10 @@
-// Calls about several nodes or clusters that this version does not serve. It refuses each by name, for callers with the permission, to
-// distinguish it from a misspelled path.
+// Calls about replication between clusters (XDCR), which this version does not have. It refuses each by name, for callers with the
+// permission, to distinguish it from a misspelled path.
 import { shape } from '#contract/json-schema.ts';
 import { type Answer, defineRoute, type Method } from '#contract/route.ts';
 
 /** The published form of refusals of a family of calls. */
-export type Wording = 'text' | 'bare' | 'fields';
+export type Wording = 'bare' | 'fields';
 
 interface Family {
   readonly what: string;
@@ -37,7 +37,6 @@ const calls: readonly (readonly [Family, Method, string, string])[] = [
 const status = 501;
 const reason = shape.object({ _: shape.string });
 const answers: Record<Wording, Answer> = {
-  text: { status, text: 'text/plain' },
   bare: { status, json: reason },
   fields: { status, json: shape.object({ errors: reason }) },
 };
@@ -47,6 +46,7 @@ export const refusedCalls = calls.map(([{ what, wording }, method, path, permiss
   what,
   wording,
   route: defineRoute({
+    // Ids are published in the OpenAPI document: this one is older than clusters of several nodes.
     id: `several_nodes.${method.toLowerCase()}${path.replace(/[/:]+/g, '.')}`,
     method,
     path,
