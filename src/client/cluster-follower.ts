@@ -16,8 +16,8 @@ export interface ClusterFollowerOptions extends Omit<ChangeFollowerOptions, 'vbu
 interface Followed {
   readonly follower: ChangeFollower;
   readonly vbuckets: readonly number[];
-  /** Of these and the address a change needs another follower. */
-  readonly place: string;
+  /** The address of the node and the vbuckets, as text: when it changes, another follower takes over. */
+  readonly assignment: string;
 }
 
 export class ClusterFollower implements ChangesFollower {
@@ -63,7 +63,9 @@ export class ClusterFollower implements ChangesFollower {
   private async updateFollowersNow(): Promise<void> {
     if (this.isStopped) return;
     const wanted = this.wanted();
-    const ending = [...this.byNode].filter(([node, { place }]) => wanted.get(node)?.place !== place);
+    const ending = [...this.byNode].filter(
+      ([node, { assignment }]) => wanted.get(node)?.assignment !== assignment,
+    );
     await Promise.all(
       ending.map(async ([node, { follower, vbuckets }]) => {
         this.byNode.delete(node);
@@ -73,27 +75,27 @@ export class ClusterFollower implements ChangesFollower {
       }),
     );
     if (this.isStopped) return;
-    for (const [node, { place, vbuckets }] of wanted)
-      if (!this.byNode.has(node)) this.begin(node, vbuckets, place);
+    for (const [node, { assignment, vbuckets }] of wanted)
+      if (!this.byNode.has(node)) this.begin(node, vbuckets, assignment);
   }
 
-  private wanted(): Map<string, { vbuckets: number[]; place: string }> {
+  private wanted(): Map<string, { vbuckets: number[]; assignment: string }> {
     const { routes, bucket } = this.options;
-    const wanted = new Map<string, { vbuckets: number[]; place: string }>();
+    const wanted = new Map<string, { vbuckets: number[]; assignment: string }>();
     for (const [node, vbuckets] of routes.vbuckets(bucket)) {
       if (node === null) continue;
       const { host, port } = routes.node(node) ?? {};
-      wanted.set(node, { vbuckets, place: `${host}:${port} ${vbuckets}` });
+      wanted.set(node, { vbuckets, assignment: `${host}:${port} ${vbuckets}` });
     }
     return wanted;
   }
 
-  private begin(node: string, vbuckets: readonly number[], place: string): void {
+  private begin(node: string, vbuckets: readonly number[], assignment: string): void {
     const { routes } = this.options;
     const address = node === routes.self ? this.options.address : addressOfNode(routes, node);
     if (address === undefined) return; // a later state brings its address
     const follower = new ChangeFollower({ ...this.options, address, vbuckets });
-    this.byNode.set(node, { follower, vbuckets, place });
+    this.byNode.set(node, { follower, vbuckets, assignment });
     if (this.isPaused) follower.pause();
     follower.start();
   }

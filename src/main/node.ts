@@ -198,7 +198,7 @@ export class Node {
         apply: (desired) => this.apply(desired),
         report: () => kv.report(),
         randomKey: (bucket) => kv.randomKey(bucket),
-        compact: (uuid, order) => kv.compact(uuid, order),
+        compact: (uuid, request) => kv.compact(uuid, request),
         cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },
       dataPort: () => this.services.access(),

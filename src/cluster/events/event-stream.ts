@@ -1,3 +1,4 @@
+// The stream of events for one client of the REST API.
 import type { EventLog, EventQuery, EventRecord } from './event-log.ts';
 import { shownEvent } from './events.contract.ts';
 

@@ -42,7 +42,7 @@ const joinTimeoutMs = 90_000;
 const probeTimeoutMs = 15_000;
 /** A founder that has just made its certificates may not serve them yet. */
 const storeAttempts = 4;
-const storeAgainMs = 500;
+const storeRetryMs = 500;
 
 interface Engagement {
   request: EngageRequest;
@@ -105,7 +105,7 @@ export class JoiningService {
       } finally {
         await link[Symbol.asyncDispose]();
       }
-      await this.#deps.clock.sleep(storeAgainMs);
+      await this.#deps.clock.sleep(storeRetryMs);
     }
   }
 

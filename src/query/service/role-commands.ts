@@ -21,11 +21,11 @@ export async function changeRoles(command: RoleCommand, scope: CommandScope): Pr
   const holders = [
     ...command.users.map((user) => ({
       path: `/settings/rbac/users/local/${encoded(withoutDomain(user))}`,
-      user,
+      holder: user,
     })),
-    ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, user: group })),
+    ...command.groups.map((group) => ({ path: `/settings/rbac/groups/${encoded(group)}`, holder: group })),
   ];
-  for (const { path, user } of holders) await changeOne(command.kind, scope, path, user, changed);
+  for (const { path, holder } of holders) await changeOne(command.kind, scope, path, holder, changed);
 }
 
 const encoded = encodeURIComponent;
@@ -41,15 +41,16 @@ async function changeOne(
   kind: RoleCommand['kind'],
   { service, session }: CommandScope,
   path: string,
-  user: string,
+  holder: string,
   changed: readonly string[],
 ): Promise<void> {
   const { credential } = session;
   if (credential === null) throw sqlError(5270, 'Roles are changed with a password, not with a certificate');
   const { rest } = service.deps;
   const found = await rest.request(credential, 'GET', path);
-  if (found.status === 404) throw sqlError(5210, user);
-  if (found.status !== 200) throw sqlError(5270, `The roles of ${user} cannot be read: ${found.body.trim()}`);
+  if (found.status === 404) throw sqlError(5210, holder);
+  if (found.status !== 200)
+    throw sqlError(5270, `The roles of ${holder} cannot be read: ${found.body.trim()}`);
   const { roles = [], name = '' } = JSON.parse(found.body) as { roles?: ShownRole[]; name?: string };
   const present = roles.filter(isOwn).map(roleText);
   const wanted =
@@ -59,7 +60,7 @@ async function changeOne(
   const fields = { roles: wanted.join(','), name };
   const answer = await rest.request(credential, 'PUT', path, fields);
   if (answer.status >= 300)
-    throw sqlError(5270, `The roles of ${user} cannot be changed: ${answer.body.trim()}`);
+    throw sqlError(5270, `The roles of ${holder} cannot be changed: ${answer.body.trim()}`);
 }
 
 /** True for a role of the user itself, not of a group. */

@@ -21,6 +21,7 @@ export interface KeyUse {
 /** The keys of one index. */
 export interface KeySet {
   readonly keys: readonly KeyUse[];
+  /** The uses whose `flavor` is the condition of a partial index. */
   readonly flavors: readonly KeyUse[];
   /** How many leading keys all disjuncts of a disjunction share; 0 without a disjunction. */
   readonly shared: number;

@@ -201,7 +201,7 @@ function isStatic(list: Expression): boolean {
 /** Caches the identities of the last list's items. */
 function hashed(): (value: Value, list: Value) => boolean | null | undefined {
   let known:
-    | { readonly list: Value; readonly set: Set<string>; readonly others: boolean | null | undefined }
+    | { readonly list: Value; readonly set: Set<string>; readonly otherwise: boolean | null | undefined }
     | undefined;
   return (value, list) => {
     const items = itemsOfValue(list);
@@ -209,13 +209,10 @@ function hashed(): (value: Value, list: Value) => boolean | null | undefined {
     // An array of constants is built for each row, with the same items.
     if (known === undefined || (known.list !== list && !isSameList(known.list, items))) {
       const set = new Set(items.filter((item) => item !== null && item !== undefined).map(identityOf));
-      known = { list: items, set, others: noneOf(items) };
+      known = { list: items, set, otherwise: noneOf(items) };
     }
-    return known.set.has(identityOf(value)) && isPlain(value)
-      ? true
-      : isPlain(value)
-        ? known.others
-        : isIn(value, list);
+    if (!isPlain(value)) return isIn(value, list);
+    return known.set.has(identityOf(value)) || known.otherwise;
   };
 }
 

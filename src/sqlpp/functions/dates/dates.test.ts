@@ -121,14 +121,14 @@ test('adding months overflows into the next, adding calendar months stops at the
 });
 
 test('truncation and differences work for every part', () => {
-  const cut = (part: string): string =>
+  const truncated = (part: string): string =>
     new Date(truncateDate(at('2021-08-18T14:05:06Z'), part).ms).toISOString().slice(0, 16);
-  assert.equal(cut('century'), '2000-01-01T00:00');
-  assert.equal(cut('quarter'), '2021-07-01T00:00');
-  assert.equal(cut('month'), '2021-08-01T00:00');
-  assert.equal(cut('week'), '2021-08-15T00:00');
-  assert.equal(cut('iso_week'), '2021-08-16T00:00');
-  assert.equal(cut('hour'), '2021-08-18T14:00');
+  assert.equal(truncated('century'), '2000-01-01T00:00');
+  assert.equal(truncated('quarter'), '2021-07-01T00:00');
+  assert.equal(truncated('month'), '2021-08-01T00:00');
+  assert.equal(truncated('week'), '2021-08-15T00:00');
+  assert.equal(truncated('iso_week'), '2021-08-16T00:00');
+  assert.equal(truncated('hour'), '2021-08-18T14:00');
   const difference = (first: string, second: string, part: string): number =>
     dateDifference(at(first), at(second), part);
   assert.equal(difference('2021-03-01', '2020-03-01', 'day'), 365);
