@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { KvConnection, type Reply } from '../test/support/kv-connection.ts';
 import { type Attack, attacks, prepare } from './support/hostile-requests.ts';
-import type { Order, TurnsReport } from './support/turns-service.ts';
+import type { TurnsCommand, TurnsReport } from './support/turns-service.ts';
 
 const connections = 4;
 const turnMaxMs = 10;
@@ -15,7 +15,7 @@ const turnMaxMs = 10;
 const exceeding: string[] = [];
 /** Only the first attacks run in a smoke test: those on large documents. */
 const smokeAttacks = 8;
-const orders = [
+const administration = [
   ['flush', 'm'],
   ['drop', 'c'],
 ] as const;
@@ -29,9 +29,9 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const wanted = attacks.filter(({ name }) => only === undefined || name.includes(only));
   for (const attack of smoke ? attacks.slice(0, smokeAttacks) : wanted)
     await measure(service, port, attack, smoke ? 1 : attack.rounds);
-  for (const [order, bucket] of smoke ? [] : orders)
-    if (only === undefined || order.includes(only))
-      await measureOrder(service, port, order, bucket, 1_000_000);
+  for (const [command, bucket] of smoke ? [] : administration)
+    if (only === undefined || command.includes(only))
+      await measureAdministration(service, port, command, bucket, 1_000_000);
   console.log(`more than ${turnMaxMs} ms: ${exceeding.join(', ') || 'none'}`);
   service.send('stop');
   await new Promise((resolve) => service.once('exit', resolve));
@@ -47,10 +47,10 @@ async function measure(service: ChildProcess, port: number, attack: Attack, roun
 }
 
 /** Measures operations of an administrator: the flush of a bucket, the drop of a collection. */
-async function measureOrder(
+async function measureAdministration(
   service: ChildProcess,
   port: number,
-  order: Order,
+  command: TurnsCommand,
   bucket: string,
   count: number,
 ): Promise<void> {
@@ -70,8 +70,8 @@ async function measureOrder(
     for (let at = 0; at < batch; at++) if ((await client.next())?.status !== 0) throw new Error('refused');
   }
   client.close();
-  await watched(service, port, `${order} of ${count} documents`, async () => {
-    service.send(order);
+  await watched(service, port, `${command} of ${count} documents`, async () => {
+    service.send(command);
     await next(service);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   });

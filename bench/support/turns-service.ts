@@ -11,7 +11,7 @@ export interface TurnsReport {
   longestMs: number;
 }
 
-export type Order = 'report' | 'stop' | 'flush' | 'drop';
+export type TurnsCommand = 'report' | 'stop' | 'flush' | 'drop';
 
 const gigabyte = 1024 * 1024 * 1024;
 const shop = Array.from({ length: 1_200 }, (_, at) => ({ name: `c${at}`, uid: (at + 8).toString(16) }));
@@ -23,7 +23,7 @@ const manifest = (from: number) => ({
   ],
 });
 /** `b` is attacked; `m` has many small documents and is flushed, `c` has them in a collection that is dropped. */
-const buckets = (change?: Order) => [
+const buckets = (change?: TurnsCommand) => [
   aBucket('b', { type: 'ephemeral', quotaBytes: gigabyte, manifest: manifest(0) }),
   aBucket('m', { type: 'ephemeral', quotaBytes: gigabyte, incarnation: change === undefined ? 1 : 2 }),
   aBucket('c', { type: 'ephemeral', quotaBytes: gigabyte, manifest: manifest(change === 'drop' ? 1 : 0) }),
@@ -43,18 +43,18 @@ const timer = setInterval(() => {
   last = now;
 }, 1);
 
-process.on('message', async (order: Order) => {
-  if (order === 'stop') {
+process.on('message', async (command: TurnsCommand) => {
+  if (command === 'stop') {
     clearInterval(timer);
     await service[Symbol.asyncDispose]();
     process.exit();
   }
-  if (order === 'report') {
+  if (command === 'report') {
     process.send?.({ ...longest });
     longest.longestCpuMs = longest.longestMs = 0;
     return;
   }
-  await service.service.apply(aDesired({ buckets: buckets(order) }));
+  await service.service.apply(aDesired({ buckets: buckets(command) }));
   process.send?.('done');
 });
 process.send?.(service.port);

@@ -69,19 +69,19 @@ export class NodeProcess {
   readonly dataDir: string;
   readonly ready: Ready;
   private readonly child: ChildProcess;
-  private readonly keepData: boolean;
+  private readonly keepsData: boolean;
   private readonly printed: { text: string };
 
   private constructor(
     child: ChildProcess,
     dataDir: string,
-    keepData: boolean,
+    keepsData: boolean,
     printed: { text: string },
     ready: Ready,
   ) {
     this.child = child;
     this.dataDir = dataDir;
-    this.keepData = keepData;
+    this.keepsData = keepsData;
     this.printed = printed;
     this.ready = ready;
   }
@@ -109,7 +109,7 @@ export class NodeProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Sends the signal and waits for the end; answers the exit code, null when the signal killed it. */
+  /** Sends the signal and waits for the end; returns the exit code, null when the signal killed it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.running) {
       const ended = once(this.child, 'exit');
@@ -121,7 +121,7 @@ export class NodeProcess {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop('SIGKILL');
-    if (!this.keepData) rmSync(this.dataDir, { recursive: true, force: true });
+    if (!this.keepsData) rmSync(this.dataDir, { recursive: true, force: true });
   }
 
   /** A request to the REST API as the administrator; a form when `fields` are given. */
@@ -188,7 +188,7 @@ async function whenReady(
   throw new Error(`the node was not ready in ${startMs} ms: ${printed.text}`);
 }
 
-/** Tries until `attempt` answers without throwing, for at most ten seconds. */
+/** Retries until `attempt` returns without throwing, for at most ten seconds. */
 export const eventually = <T>(attempt: () => T | Promise<T>): Promise<T> => eventuallyWithin(10_000, attempt);
 
 export async function eventuallyWithin<T>(timeoutMs: number, attempt: () => T | Promise<T>): Promise<T> {

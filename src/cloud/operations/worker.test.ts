@@ -157,11 +157,11 @@ test('retries a failing step with back-off, and fails the operation with the rea
   assert.equal(cluster.phase, 'failed');
 });
 
-for (const [hours, doc] of [
+for (const [hours, direction] of [
   [-5, 'back'],
   [5, 'forward'],
 ] as const)
-  test(`continues an operation when the clock is set ${doc} by hours`, async (t) => {
+  test(`continues an operation when the clock is set ${direction} by hours`, async (t) => {
     let tries = 0;
     const run = async (): Promise<void> => {
       if (++tries < 3) throw new Error('not yet');
