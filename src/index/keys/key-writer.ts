@@ -51,6 +51,11 @@ export class KeyWriter {
     return Buffer.from(this.bytes.subarray(start, this.at));
   }
 
+  /** Size of the buffer, which never shrinks. */
+  get reservedBytes(): number {
+    return this.bytes.length;
+  }
+
   /** A view of the written bytes, valid until the next write. */
   view(start = 0): Buffer {
     return this.bytes.subarray(start, this.at);
@@ -77,10 +82,12 @@ export class KeyWriter {
     this.reserve(11);
     this.bytes[this.at++] = KeyType.number;
     this.double(value);
-    if (!hasResidual(value)) return;
-    const biased = residual + residualBias;
-    this.bytes[this.at++] = biased >>> 8;
-    this.bytes[this.at++] = biased & 0xff;
+    if (hasResidual(value)) {
+      const biased = residual + residualBias;
+      this.bytes[this.at++] = biased >>> 8;
+      this.bytes[this.at++] = biased & 0xff;
+    }
+    this.checkLimit();
   }
 
   /** Negative numbers inverted, positive ones with the sign set; NaN before everything. */
@@ -186,8 +193,8 @@ export class KeyWriter {
 
   /**
    * Grows the buffer to at least twice its size. A string, which reserves twice its length, is refused first if it needs more than
-   * 4 * limit + 64 bytes, because its key would be too long: strings grow the buffer to less than 10 * limit + 128 bytes. An array
-   * of numbers may grow it further, because numbers are not checked against the limit until the next string, constant or end.
+   * 4 * limit + 64 bytes, because its key would be too long. All that is written is checked against the limit, so the buffer stays below
+   * 10 * limit + 128 bytes (and 256 at least).
    */
   private reserve(more: number): void {
     const needed = this.at + more;

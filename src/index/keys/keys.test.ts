@@ -143,8 +143,14 @@ test('a key above the limit is refused, whatever makes it long, and the next key
     'x'.repeat(1 << 20),
     nested,
     Array.from({ length: 200 }, () => null),
+    Array.from({ length: 100_000 }, (_, at) => at),
+    Array.from({ length: 100_000 }, (_, at) => BigInt(at) + 2n ** 60n),
   ]) {
     assert.throws(() => writer.write(value), KeyTooLongError);
+    assert.ok(
+      writer.reservedBytes <= 10 * 100 + 128,
+      `${writer.reservedBytes} bytes for a key of at most 100`,
+    );
     writer.truncate();
     writer.write('a');
     assert.equal(new KeyReader().reset(writer.view()).read(), 'a');
