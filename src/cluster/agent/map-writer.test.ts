@@ -34,6 +34,8 @@ const named: ShardPlacement = {
   ],
 };
 const serving: ShardPlacement = { ...named, confirmed: 'first' };
+/** Node `three` receives a copy. */
+const filling: ShardPlacement = { ...serving, incoming: [2] };
 const joinThree: ShardChange = {
   shard: 0,
   epoch: 4,
@@ -99,7 +101,7 @@ describe('MapWriter', () => {
   });
 
   it('lets members join and leave, and replaces the boot of a member', async () => {
-    const { change, stored } = await aWriter(serving);
+    const { change, stored } = await aWriter(filling);
     await change(joinThree);
     await change({ shard: 0, epoch: 4, kind: 'leave', node: 'two' });
     await change({ ...joinThree, kind: 'join', member: { node: 'three', boot: 'fourth' } });
@@ -107,22 +109,29 @@ describe('MapWriter', () => {
       [0, 'first'],
       [2, 'fourth'],
     ];
-    assert.deepEqual(await stored(), { ...serving, inSync });
+    assert.deepEqual(await stored(), { ...filling, inSync });
+  });
+
+  it('refuses a member to which the map gives no copy, since it may have removed what it reported', async () => {
+    const { change, stored } = await aWriter(serving);
+    assert.equal((await change(joinThree)).kind, 'refused');
+    assert.deepEqual(await stored(), serving);
   });
 
   it('changes nothing for an active whose epoch is over or that has not confirmed', async () => {
-    for (const placement of [named, { ...serving, epoch: 5 }, { ...serving, confirmed: 'second' }]) {
+    for (const changed of [{ confirmed: undefined }, { epoch: 5 }, { confirmed: 'second' }]) {
+      const placement = { ...filling, ...changed } as ShardPlacement;
       const { change, stored } = await aWriter(placement);
       assert.equal((await change(joinThree)).kind, 'refused');
-      assert.deepEqual(await stored(), placement);
+      assert.deepEqual(await stored(), JSON.parse(JSON.stringify(placement)));
     }
   });
 
   it('makes all changes of a request or none', async () => {
-    const { change, stored } = await aWriter(serving);
+    const { change, stored } = await aWriter(filling);
     const { kind } = await change(joinThree, { shard: 0, epoch: 3, kind: 'leave', node: 'two' });
     assert.equal(kind, 'refused');
-    assert.deepEqual(await stored(), serving);
+    assert.deepEqual(await stored(), filling);
   });
 
   it('reports that the active stopped, after which only a later epoch is confirmed', async () => {
@@ -161,7 +170,7 @@ describe('MapWriter', () => {
   });
 
   it('keeps what others write at the same time', async () => {
-    const { change, server, stored, store } = await aWriter(serving);
+    const { change, server, stored, store } = await aWriter(filling);
     const put = store.put.bind(store);
     let isFirst = true;
     store.put = async (...args) => {
@@ -177,7 +186,7 @@ describe('MapWriter', () => {
   });
 
   it('reports an unknown outcome, and shows by an empty change what the map holds', async () => {
-    const { change, store } = await aWriter(serving);
+    const { change, store } = await aWriter(filling);
     store.faults = { ...store.faults, lostAnswerPercent: 100 };
     assert.equal((await change(joinThree)).kind, 'unknown');
     store.faults = { ...store.faults, lostAnswerPercent: 0 };

@@ -5,7 +5,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { ConfigStore, Entry } from '#replog/config-store.ts';
 import { type BucketMap, mapKey, type ShardPlacement } from '../config/cluster-state.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import { promotedShard } from '../topology/promoted-shard.ts';
+import { promotedShard, shardMembers } from '../topology/promoted-shard.ts';
 import { wantedShards } from './wanted-shards.ts';
 
 /** The actives of other nodes write the same key. */
@@ -91,7 +91,8 @@ export class MapWriter {
     if (change.kind === 'join') {
       const joining = nodes.indexOf(change.member.node);
       const others = inSync.filter(([position]) => position !== joining);
-      return joining < 0 || joining === own
+      // A node to which the map gives no copy may have removed what it reported.
+      return joining === own || !shardMembers(placement).includes(joining)
         ? null
         : { ...placement, inSync: [...others, [joining, change.member.boot]] };
     }

@@ -14,6 +14,8 @@ export interface FailoverOptions {
   readonly failed: readonly string[];
   /** The position of a node's copy; null where it is not known. */
   readonly position: (node: string, shard: number) => CopyPosition | null;
+  /** Whether a node's copy is known to lack what its in-sync set acknowledged, because the node restarted. */
+  readonly lacks?: (node: string, shard: number) => boolean;
   /** Promotes a copy that may lack durable writes where no other is left. */
   readonly allowUnsafe: boolean;
 }
@@ -38,7 +40,8 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
       lost.push(index);
       return { epoch: shard.epoch + 1, chain: shard.chain.map(() => -1) };
     }
-    const inSync = live.filter((node) => isInSync(shard, node));
+    const lacks = (node: number): boolean => options.lacks?.(map.nodes[node] ?? '', index) ?? false;
+    const inSync = live.filter((node) => isInSync(shard, node) && !lacks(node));
     if (inSync.length === 0) unsafe.push(index);
     if (inSync.length === 0 && !options.allowUnsafe) return shard;
     const node = furthest(inSync.length > 0 ? inSync : live, (candidate) =>

@@ -19,8 +19,10 @@ import {
   mapPrefix,
   type RebalanceOutcome,
   type RebalancePlan,
+  type ShardPlacement,
 } from '../config/cluster-state.ts';
 import { ClusterView } from '../config/cluster-view.ts';
+import { promotedShard } from '../topology/promoted-shard.ts';
 import { pendingRetry, RebalanceRetries, retryDefaults } from './rebalance-retry.ts';
 import { Rebalancer } from './rebalancer.ts';
 
@@ -116,6 +118,18 @@ async function checkMaps(map: (uuid: string) => Promise<BucketMap>, nodes: strin
   }
 }
 
+/** The map in which a node gives the shards that it was promoted for to the first node; null: there are none. */
+function givenBack(map: BucketMap, from: string): BucketMap | null {
+  const position = map.nodes.indexOf(from);
+  const isGiven = ({ chain, confirmed, inSync = [] }: ShardPlacement): boolean =>
+    chain[0] === position && confirmed === undefined && inSync.some(([member]) => member === 0);
+  if (!map.shards.some(isGiven)) return null;
+  return {
+    ...map,
+    shards: map.shards.map((shard) => (isGiven(shard) ? promotedShard(shard, 0, shard.chain) : shard)),
+  };
+}
+
 describe('the rebalancer', () => {
   it('does nothing without a plan, and nothing on a node that is not the orchestrator', async () => {
     const { clock, server, orchestrator, change, state } = await cluster('a b', 'a');
@@ -184,6 +198,25 @@ describe('the rebalancer', () => {
       for (const uuid of buckets) assert.deepEqual([...(await map(uuid)).nodes].sort(), ['b', 'c']);
       assert.ok(ended.length <= 1);
     }
+  });
+
+  it('fails a failover whose promoted nodes have restarted and give their shards back', async () => {
+    const { clock, server, orchestrator, change, untilEnded, state, map } = await cluster('a b c', 'a b');
+    for (const uuid of buckets) {
+      await server.watch(mapKey(uuid), (_, entry) => {
+        const given = entry && givenBack(entry.value as BucketMap, 'b');
+        // As the data services do that find an earlier boot of themselves in the in-sync set.
+        if (given) clock.after(20, () => void server.put(entry.key, given, entry.revision));
+      });
+    }
+    await orchestrator(1);
+    await change({ balance: plan({ kind: 'failover', nodes: ['b', 'c'], failing: ['a'] }) });
+    await untilEnded();
+    const { lastBalance, nodes } = await state();
+    assert.equal(lastBalance?.outcome, 'failed');
+    assert.match(lastBalance?.reason ?? '', /no other copy that is sure to hold every durable write/);
+    assert.ok(nodes.every(({ membership }) => membership === 'active'));
+    assert.ok((await map('first')).shards.every(({ epoch }) => epoch < 10));
   });
 
   it('stops where it is, and leaves the nodes in the cluster', async () => {

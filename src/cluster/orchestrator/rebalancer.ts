@@ -55,6 +55,8 @@ export class Rebalancer {
   #isStopped = false;
   #stoppingSinceMs: number | null = null;
   readonly #downSinceMs = new Map<string, number>();
+  /** The nodes that a failover has promoted, by shard. One that gives a shard back to a failed node has restarted and lacks something. */
+  #promoted: { readonly plan: string; readonly shards: Set<string> } = { plan: '', shards: new Set() };
 
   constructor(deps: RebalancerDeps) {
     this.#deps = deps;
@@ -172,9 +174,18 @@ export class Rebalancer {
       [...chain, ...incoming].some((node) => node >= 0 && positions.includes(node));
     if (plan.stopping || !entry.value.shards.some(names)) return true;
     if (!(await this.#change(plan.id, (found) => found))) return false;
-    const { map, unsafe } = failoverMap(entry.value, { failed: failing, position: () => null, allowUnsafe });
+    if (this.#promoted.plan !== plan.id) this.#promoted = { plan: plan.id, shards: new Set() };
+    const promoted = this.#promoted.shards;
+    const name = (node: string, shard: number): string => `${bucket.uuid} ${shard} ${node}`;
+    const { map, unsafe } = failoverMap(entry.value, {
+      ...{ failed: failing, position: () => null, allowUnsafe },
+      lacks: (node, shard) => promoted.has(name(node, shard)),
+    });
     if (unsafe.length > 0 && !allowUnsafe) await this.#fail(plan, unsafeReason(bucket));
-    else await this.#put(entry, map);
+    else if (await this.#put(entry, map))
+      for (const [shard, { chain, epoch }] of map.shards.entries())
+        if (epoch !== entry.value.shards[shard]?.epoch)
+          promoted.add(name(map.nodes[chain[0] ?? -1] ?? '', shard));
     return false;
   }
 
@@ -214,8 +225,8 @@ export class Rebalancer {
   }
 
   /** If another write came first, the next round reads it. */
-  async #put({ key, revision }: Entry<BucketMap>, map: BucketMap): Promise<void> {
-    if (this.#deps.term() !== null) await this.#deps.store.put(key, map, revision);
+  async #put({ key, revision }: Entry<BucketMap>, map: BucketMap): Promise<boolean> {
+    return this.#deps.term() !== null && (await this.#deps.store.put(key, map, revision)) !== null;
   }
 
   async #end(plan: RebalancePlan): Promise<boolean> {

@@ -8,6 +8,7 @@ import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import { changesAfterRestart } from './after-restart.ts';
 import { CopyIntake } from './copy-intake.ts';
+import { EarlierActives } from './earlier-actives.ts';
 import type { CopyBatch, Empty, Open, PeerMessage } from './frames.ts';
 import { beatMs, type PeerConnections, promiseMsMax } from './peers.ts';
 import { ShardDrops } from './shard-drops.ts';
@@ -44,8 +45,7 @@ export class BucketReplication {
   private revision = -1;
   private readonly actives = new Map<number, ActiveShard>();
   private readonly intakes = new Map<number, Intake>();
-  /** By shard, the active that fed this node last: it may serve until this node's promise ends, connected or not. */
-  private readonly promisedTo = new Map<number, string>();
+  private readonly earlier: EarlierActives;
   private readonly drops: ShardDrops;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
@@ -64,12 +64,9 @@ export class BucketReplication {
     this.promisedUntilMs = options.clock.monotonicMs() + promiseMsMax;
     this.timer = options.clock.after(beatMs, () => this.beat());
     this.drops = new ShardDrops(options);
+    this.earlier = new EarlierActives(options.peers);
     options.bucket.servedUntilMs = (row) => this.servedUntilMs(row);
     options.bucket.progress.notifyPersisted((row) => this.persisted(row));
-  }
-
-  get uuid(): string {
-    return this.options.uuid;
   }
 
   /** Brings the shards to the states of this map, unless a newer one was seen. */
@@ -121,7 +118,15 @@ export class BucketReplication {
     if (this.isClosed || revision < this.revision) return;
     this.revision = revision;
     this.specs = specs;
+    for (const [shard, spec] of specs.entries()) this.refuseEarlier(shard, spec);
     await this.followStates();
+  }
+
+  private refuseEarlier(shard: number, { confirmed, epoch, state }: ShardSpec): void {
+    const earlier = state === 'active' && confirmed === undefined ? this.earlier.refuse(shard) : null;
+    if (earlier === null) return;
+    this.epochs.set(shard, Math.max(epoch, this.epochOf(shard)));
+    this.refuse(earlier, shard, this.epochOf(shard));
   }
 
   private async followStates(): Promise<void> {
@@ -219,9 +224,8 @@ export class BucketReplication {
     if (!isWhole) return changesAfterRestart(spec, { shard, epoch, self: self.node, peers });
     // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
     const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
-    const before = this.promisedTo.get(shard);
-    const isFree = isAlone || spec.stopped !== undefined || !peers.neededPromise(before);
-    const untilMs = Math.max(this.promisedUntilMs, peers.promisedUntilMs(before));
+    const isFree = isAlone || spec.stopped !== undefined || !this.earlier.needsPromise(shard);
+    const untilMs = Math.max(this.promisedUntilMs, this.earlier.servesUntilMs(shard));
     return isFree || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
   }
 
@@ -253,8 +257,7 @@ export class BucketReplication {
   private see(shard: number, epoch: number): void {
     if (epoch <= this.epochOf(shard)) return;
     this.epochs.set(shard, epoch);
-    const active = this.actives.get(shard);
-    if (active === undefined || active.epoch >= epoch) return;
+    if ((this.actives.get(shard)?.epoch ?? epoch) >= epoch) return;
     this.options.bucket.serveUntil(this.rowsOf(shard), 0);
     this.retire(shard);
     this.last = this.last.then(() => this.followStates()).catch(() => {});
@@ -281,7 +284,7 @@ export class BucketReplication {
       failed: (reason) => this.failed(node, shard, reason),
     });
     this.intakes.set(shard, { node, epoch, intake });
-    this.promisedTo.set(shard, node);
+    this.earlier.fedBy(shard, node);
     peers.send(node, {
       kind: 'opened',
       bucket: uuid,
@@ -311,8 +314,8 @@ export class BucketReplication {
     const { rows } = this.options.bucket;
     for (const row of this.rowsOf(shard)) rows.epoch[row] = Math.max(rows.epoch[row] as number, epoch);
     // Sent before any later answer of this node to a beat, which the earlier active would take for a promise.
-    const before = this.promisedTo.get(shard);
-    if (before !== undefined && before !== active) this.refuse(before, shard, epoch);
+    const earlier = this.earlier.of(shard);
+    if (earlier !== undefined && earlier !== active) this.refuse(earlier, shard, epoch);
   }
 
   private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
@@ -326,7 +329,7 @@ export class BucketReplication {
     const { log, peers, uuid } = this.options;
     log.warn('replication.copy_failed', { bucket: uuid, shard, node, reason });
     const epoch = this.intakes.get(shard)?.epoch ?? 0;
-    this.intakes.delete(shard);
+    this.closeIntake(shard);
     peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [] });
   }
 
@@ -334,12 +337,8 @@ export class BucketReplication {
   private empty(node: string, { epoch, shard, vbs }: Empty): void {
     if (epoch < this.epochOf(shard) || this.actives.has(shard)) return;
     const rows = this.rowsOf(shard).filter((row) => vbs.includes(row));
-    this.options.log.info('replication.copy_emptied', {
-      bucket: this.uuid,
-      shard,
-      node,
-      vbuckets: rows.length,
-    });
+    const { log, uuid } = this.options;
+    log.info('replication.copy_emptied', { bucket: uuid, shard, node, vbuckets: rows.length });
     this.closeIntake(shard);
     this.drops.begin(shard, rows);
   }
@@ -355,7 +354,9 @@ export class BucketReplication {
 
   private dropLeftovers(): void {
     for (const shard of this.leftovers()) {
-      this.closeIntake(shard);
+      // An active that has not seen the map yet must not count what is removed now.
+      const active = this.intakes.get(shard)?.node;
+      if (active !== undefined) this.failed(active, shard, 'the map gives the shard to other nodes');
       this.drops.begin(shard, this.rowsOf(shard));
     }
   }
@@ -387,8 +388,7 @@ export class BucketReplication {
   }
 
   private epochOf(shard: number): number {
-    const own = this.options.bucket.rows.epoch[shard] as number;
-    return Math.max(own, this.epochs.get(shard) ?? 0);
+    return Math.max(this.options.bucket.rows.epoch[shard] as number, this.epochs.get(shard) ?? 0);
   }
 
   private rowsOf(shard: number): number[] {

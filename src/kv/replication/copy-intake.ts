@@ -67,6 +67,8 @@ export class CopyIntake {
       const status = applier.takeHistory(vb, Buffer.from(batch.failover, 'base64'));
       if (status !== Status.success) return status;
     }
+    // Each batch continues the one before: where one is missing, the copy would lack its changes and report that it has them.
+    if (start !== highSeqno(vb) + 1) return Status.outOfRange;
     const begun = applier.begin(vb, { start, end });
     if (begun !== Status.success) return begun;
     const reader = new CutReader(body);

@@ -202,6 +202,26 @@ for (const promiseMs of [10_000, 4_000])
     for (const node of nodes) node.crash();
   });
 
+test('an active that keeps running is replaced once the promise to it ends, although its beats are answered', async (t) => {
+  const names = ['a', 'b', 'c'];
+  const cluster = new Cluster(aSeed(t), names, 2);
+  const { clock, map } = cluster;
+  cluster.promiseMs = 4_000;
+  const nodes = await Promise.all(names.map((name) => cluster.start(name)));
+  // They started longer ago than a promise lasts.
+  await clock.run(24_000);
+  const [a, b] = nodes as [Node, Node];
+  assert.equal(activeOf(nodes, 0), a);
+  await map.nameActive(0, 'b');
+  for (let i = 0; i < 60; i++) {
+    await clock.run(100);
+    for (const node of nodes) node.tick();
+    assert.ok(nodes.filter((node) => node.bucket.documents.isActive(0)).length <= 1);
+  }
+  assert.equal(activeOf(nodes, 0), b);
+  for (const node of nodes) node.crash();
+});
+
 test('a copy with writes that a failover took back leaves the set, is rebuilt, and joins again', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);
