@@ -7,12 +7,11 @@ import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import { ConfigCopyFile } from '#replog/mirror/config-copy.adapter.ts';
-import type { StoreContent } from '#replog/mirror/config-link.ts';
 import { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { connectToNode, nodeProtocols } from '#replog/served/node-connect.adapter.ts';
 import { NonMemberError, ServedConfigLink } from '#replog/served/served-config-link.ts';
 import type { FounderMembership, MembershipFile } from './membership-file.ts';
+import { noteCopy, openCopy } from './open-config-copy.ts';
 import { StartError } from './start-error.ts';
 
 /** Null: the cluster removed this node; the membership file records that. */
@@ -31,16 +30,19 @@ export async function openMemberConfiguration(
     connectToNode(address(), credentials, nodeProtocols.store, localAddress),
   );
   const store = new MirroredConfigStore({
-    ...{ link, seen: file.seen, clock: realClock, random: realRandom, copy: openCopy(file, log) },
+    ...{
+      link,
+      seen: file.seen,
+      clock: realClock,
+      random: realRandom,
+      copy: openCopy(file.copyPath, file.seen.load()?.revision ?? null, log),
+    },
     log: log.child('configuration'),
   });
   const shown = (): string => `the founder of the cluster at ${address().host}:${address().port}`;
   try {
     await store.start((reason) => process.stderr.write(`divan: waiting for ${shown()}: ${reason}\n`));
-    if (store.problem !== null) {
-      log.warn('configuration.from_copy', { revision: store.revision(), reason: store.problem });
-      process.stderr.write(`divan: starting from the copy of the configuration in ${file.copyPath}\n`);
-    }
+    noteCopy(store, file.copyPath, log);
     await followFounder(store, file);
     return { mirror: store, description: `stored by ${shown()}` };
   } catch (error) {
@@ -51,26 +53,6 @@ export async function openMemberConfiguration(
       `${shown()}: ${error.message}, although this node was never removed: was an older data folder of the founder put back?`,
       { cause: error },
     );
-  }
-}
-
-/** A copy that is damaged, or older than what this node has seen, is reported and replaced as soon as the founder can be reached. */
-function openCopy(file: MembershipFile, log: Log): { file: ConfigCopyFile; found: StoreContent | null } {
-  const copy = new ConfigCopyFile(file.copyPath);
-  const unusable = (reason: string) => {
-    log.warn('configuration.copy_unusable', { path: file.copyPath, reason });
-    process.stderr.write(`divan: the copy of the configuration cannot be used: ${reason}\n`);
-    copy.setAside();
-    return { file: copy, found: null };
-  };
-  try {
-    const found = copy.load();
-    const seen = file.seen.load()?.revision ?? Number.POSITIVE_INFINITY;
-    if (found.records.length === 0) return { file: copy, found: null };
-    if (found.revision >= seen) return { file: copy, found };
-    return unusable(`${file.copyPath} is at revision ${found.revision}, and this node has seen ${seen}`);
-  } catch (error) {
-    return unusable((error as Error).message);
   }
 }
 

@@ -13,6 +13,7 @@ import { NatsConfigLink } from '#replog/nats/nats-config-link.adapter.ts';
 import { parseServers } from '#replog/nats/nats-servers.ts';
 import { configurationPath, type DataFolder } from './data-folder.ts';
 import type { MembershipFile, NatsMembership } from './membership-file.ts';
+import { noteCopy, openCopy } from './open-config-copy.ts';
 import { hasData } from './open-configuration.ts';
 import { StartError } from './start-error.ts';
 
@@ -26,7 +27,7 @@ export interface NatsConfiguration {
 }
 
 /**
- * Waits for servers that cannot be reached, and says so on standard error. Null: the cluster removed this node; the membership file records
+ * Without a copy of the configuration it waits for servers that cannot be reached, and says so on standard error. Null: the cluster removed this node; the membership file records
  * that.
  */
 export async function openNatsConfiguration(
@@ -42,6 +43,7 @@ export async function openNatsConfiguration(
   });
   const store = new MirroredConfigStore({
     ...{ link, clock: realClock, random: realRandom, log: log.child('configuration') },
+    copy: openCopy(file.copyPath, folder.natsState?.revision ?? null, log),
     seen: {
       load: () => folder.natsState,
       save: (head) => folder.keepNatsState({ bucket, ...head }),
@@ -49,9 +51,10 @@ export async function openNatsConfiguration(
   });
   try {
     await store.start((reason) => process.stderr.write(`divan: waiting for ${link.name}: ${reason}\n`));
+    noteCopy(store, file.copyPath, log);
     if (onNats === null) await claim(folder, store, bucket);
     else await checkCluster(store, onNats, bucket);
-    if (!(await hasLeft(store, folder))) return { store, description: describe(link, bucket) };
+    if (!(await hasLeft(store, folder))) return { store, description: describe(link, bucket, store.problem) };
   } catch (error) {
     await store[Symbol.asyncDispose]();
     throw error instanceof FinalError
@@ -103,7 +106,8 @@ async function claim(folder: DataFolder, store: MirroredConfigStore, bucket: str
   );
 }
 
-function describe(link: NatsConfigLink, bucket: string): string {
+function describe(link: NatsConfigLink, bucket: string, problem: string | null): string {
+  if (problem !== null) return `${link.name}, bucket ${bucket}, which cannot be used now: ${problem}`;
   const { servers, replicas } = link.servers;
   const versions = [...new Set(servers.map(({ version }) => version))].join(', ');
   const safety =

@@ -26,7 +26,7 @@ const bucketNames = async (node: NodeProcess): Promise<string[]> => {
 };
 
 describe('a node with --engine nats://', { skip }, () => {
-  it('keeps buckets, users and indexes over a restart, and stores no configuration in its data folder', () =>
+  it('keeps buckets, users and indexes over a restart', () =>
     withFolder(async (dataDir) => {
       await using servers = await NatsCluster.start();
       const args = ['--engine', servers.url, '--bucket', 'travel'];

@@ -7,7 +7,7 @@ import { type Collection, connect, DurabilityLevel } from 'couchbase';
 import { joinNodes, rebalance } from '../support/join-nodes.ts';
 import { NatsCluster, type NatsServer } from '../support/nats-servers.ts';
 import { needs } from '../support/needs.ts';
-import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 60_000;
 /** Joining starts a node twice, and makes certificates. */
@@ -103,17 +103,22 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
       }
       await write(collection, 'three');
       await assertRead(collection, 'three');
-      await server.start();
-      for (const node of [first, second])
-        await eventuallyWithin(waitLimitMs, () => post(node, '/pools/default', { clusterName: 'on NATS' }));
-      await write(collection, 'four');
     });
 
     const ports = await portsOf(second);
     await second.stop('SIGKILL');
+    // Without the servers it starts from its copy of the configuration.
     await using again = await NodeProcess.start({ args, dataDir: second.dataDir, ports, startMs });
+    await eventually(() => assert.match(again.output, /starting from the copy of the configuration in /));
+    assert.deepEqual(
+      await members(again),
+      names.map((name) => `${name} active`),
+    );
     assert.ok(!`${first.output}${second.output}${again.output}`.includes('sesame'));
+    await server.start();
     await withDocuments([first, again], async (collection) => {
+      for (const node of [first, again])
+        await eventuallyWithin(waitLimitMs, () => post(node, '/pools/default', { clusterName: 'on NATS' }));
       await writes(collection, 'five');
       await post(again, '/controller/rebalance', { knownNodes: names.join(), ejectedNodes: names[0] });
       await eventuallyWithin(waitLimitMs, async () =>
