@@ -29,7 +29,7 @@ export interface LogicalSetOperation {
   readonly isAll: boolean;
   /** The operands, each in its own block; their outer block is that of the enclosing SELECT. */
   readonly left: LogicalSelect;
-  /** undefined for a single query in brackets. */
+  /** undefined for a single query in parentheses. */
   readonly right: LogicalSelect | undefined;
   /** The slot of the result in this block's rows. */
   readonly resultSlot: number;

@@ -10,7 +10,7 @@ import type {
 import type { Expression } from '../tree/query.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 
@@ -26,10 +26,10 @@ export type Assign = (run: Run, row: Row, slot: number) => Assigned;
 
 type Change = (run: Run, row: Row, copy: Row) => void;
 
-export function compileChanges(book: CodeBook, changes: DocumentChanges, metaSlot: number): Assign {
+export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges, metaSlot: number): Assign {
   const steps: Change[] = [
-    ...changes.set.map((term) => compileSet(book, term)),
-    ...changes.unset.map((term) => compileUnset(book, term)),
+    ...changes.set.map((term) => compileSet(compiler, term)),
+    ...changes.unset.map((term) => compileUnset(compiler, term)),
   ];
   return (run, row, slot) => {
     const copy = row.slice();
@@ -41,27 +41,27 @@ export function compileChanges(book: CodeBook, changes: DocumentChanges, metaSlo
   };
 }
 
-function compileSet(book: CodeBook, term: SetPlan): Change {
-  const value = book.code(term.value);
-  const write = compilePath(book, term.path);
+function compileSet(compiler: BlockCompiler, term: SetPlan): Change {
+  const value = compiler.code(term.value);
+  const write = compilePath(compiler, term.path);
   const set = (run: Run, row: Row, copy: Row): void => {
     const next = run.resolve(value.run(row, run.evaluation));
     write(run, row, copy, mutableCopy(next));
   };
-  return term.for ? compileFor(book, term.for, set) : set;
+  return term.for ? compileFor(compiler, term.for, set) : set;
 }
 
-function compileUnset(book: CodeBook, term: UnsetPlan): Change {
-  const write = compilePath(book, term.path);
+function compileUnset(compiler: BlockCompiler, term: UnsetPlan): Change {
+  const write = compilePath(compiler, term.path);
   const unset = (run: Run, row: Row, copy: Row): void => write(run, row, copy, undefined);
-  return term.for ? compileFor(book, term.for, unset) : unset;
+  return term.for ? compileFor(compiler, term.for, unset) : unset;
 }
 
 /** Runs a change for each combination of FOR. Expressions read the original document; assignments change the copy. */
-function compileFor(book: CodeBook, node: ForPlan, change: Change): Change {
-  const when = node.when && book.code(node.when);
+function compileFor(compiler: BlockCompiler, node: ForPlan, change: Change): Change {
+  const when = node.when && compiler.code(node.when);
   const dimensions = node.dimensions.map((bindings) =>
-    bindings.map((binding) => ({ ...binding, code: book.code(binding.of) })),
+    bindings.map((binding) => ({ ...binding, code: compiler.code(binding.of) })),
   );
   const expand = (run: Run, row: Row): Row[] =>
     dimensions.reduce<Row[]>((rows, bindings) => rows.flatMap((each) => combine(run, each, bindings)), [row]);
@@ -113,8 +113,8 @@ function pairsOf(value: Value, isDeep: boolean): [Value, Value][] {
 
 type Write = (run: Run, row: Row, copy: Row, value: Value) => void;
 
-function compilePath(book: CodeBook, path: PathPlan): Write {
-  const steps = path.steps.map((step) => ({ kind: step.kind, code: book.code(stepCode(step)) }));
+function compilePath(compiler: BlockCompiler, path: PathPlan): Write {
+  const steps = path.steps.map((step) => ({ kind: step.kind, code: compiler.code(stepCode(step)) }));
   return (run, row, copy, value) => {
     const last = steps.at(-1);
     if (!last) {

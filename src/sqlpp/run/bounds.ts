@@ -2,7 +2,7 @@
 import type { Bound, Span } from '../datastore/indexes.ts';
 import type { PlanBound, PlanRange, PlanSpan } from '../plan/spans.ts';
 import type { Value } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 
@@ -16,8 +16,8 @@ export type SpansCode = (run: Run, row: Row) => Span[];
 /** The most combinations of several lists; beyond it the last keys are unbounded, and the filter decides. */
 const combinationsMax = 8192;
 
-export function compileSpans(book: CodeBook, spans: readonly PlanSpan[]): SpansCode {
-  const codes = spans.map((span) => span.ranges.map((range) => compileRange(book, range)));
+export function compileSpans(compiler: BlockCompiler, spans: readonly PlanSpan[]): SpansCode {
+  const codes = spans.map((span) => span.ranges.map((range) => compileRange(compiler, range)));
   return (run, row) => codes.flatMap((ranges) => spanOf(ranges, run, row));
 }
 
@@ -33,20 +33,24 @@ function spanOf(codes: readonly RangeCode[], run: Run, row: Row): Span[] {
   return spans.map((ranges) => ({ ranges }));
 }
 
-function compileRange(book: CodeBook, range: PlanRange): RangeCode {
+function compileRange(compiler: BlockCompiler, range: PlanRange): RangeCode {
   switch (range.kind) {
     case 'range':
-      return compilePlain(book, range.low, range.high);
+      return compilePlain(compiler, range.low, range.high);
     case 'each':
-      return pointsOf(book.code(range.list));
+      return pointsOf(compiler.code(range.list));
     case 'like':
-      return prefixOf(book.code(range.pattern), range.escape && book.code(range.escape));
+      return prefixOf(compiler.code(range.pattern), range.escape && compiler.code(range.escape));
   }
 }
 
-function compilePlain(book: CodeBook, low: PlanBound | undefined, high: PlanBound | undefined): RangeCode {
-  const lowCode = low && compileBound(book, low);
-  const highCode = high && compileBound(book, high);
+function compilePlain(
+  compiler: BlockCompiler,
+  low: PlanBound | undefined,
+  high: PlanBound | undefined,
+): RangeCode {
+  const lowCode = low && compileBound(compiler, low);
+  const highCode = high && compileBound(compiler, high);
   return (run, row) => {
     const from = lowCode?.(run, row);
     const to = highCode?.(run, row);
@@ -56,12 +60,12 @@ function compilePlain(book: CodeBook, low: PlanBound | undefined, high: PlanBoun
 }
 
 /** A comparison with NULL or MISSING is never true. A NULL from the planner (`at` < 0) is not compared: it is a bound. */
-function compileBound(book: CodeBook, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
+function compileBound(compiler: BlockCompiler, bound: PlanBound): (run: Run, row: Row) => Bound | 'never' {
   const { inclusive } = bound;
   if (bound.value.kind === 'constant' && bound.value.value === null && bound.value.at < 0) {
     return () => ({ value: null, inclusive });
   }
-  const code = book.code(bound.value);
+  const code = compiler.code(bound.value);
   return (run, row) => {
     // An array or object of a document may be unparsed text, which cannot be a bound.
     const value = run.resolveDeep(code.run(row, run.evaluation));

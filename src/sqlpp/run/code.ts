@@ -1,4 +1,4 @@
-// Compiled expressions of one block. They are collected first and compiled together, when it is known which fields of a document
+// Compiles the expressions of one query block. They are collected first and compiled together, when it is known which fields of a document
 // are read, and which expressions a covering index provides.
 import { compile, type Evaluate } from '../expressions/compile.ts';
 import type { Block, Source } from '../plan/block.ts';
@@ -26,7 +26,7 @@ export interface FieldPath {
   readonly slot: number;
 }
 
-export class CodeBook {
+export class BlockCompiler {
   readonly block: Block;
   /** Results are only sent to the client, so that they may remain unparsed. */
   readonly isOutermost: boolean;

@@ -3,22 +3,22 @@ import type { ReadOptions, StoredDocument } from '../datastore/documents.ts';
 import type { Source } from '../plan/block.ts';
 import { extractFields, type FieldTree, fieldTree, ownJson } from '../values/json-scan.ts';
 import { RawJson } from '../values/value.ts';
-import type { CodeBook } from './code.ts';
+import type { BlockCompiler } from './code.ts';
 import { bodyOf, metaOf } from './documents.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 
 export class DocumentReader {
   readonly source: Source;
-  readonly #book: CodeBook;
+  readonly #compiler: BlockCompiler;
   readonly #hasBodies: boolean;
   #plan: { readonly tree: FieldTree | undefined } | undefined;
 
-  constructor(book: CodeBook, source: Source, hasBodies: boolean) {
-    this.#book = book;
+  constructor(compiler: BlockCompiler, source: Source, hasBodies: boolean) {
+    this.#compiler = compiler;
     this.source = source;
     this.#hasBodies = hasBodies;
-    if (hasBodies) book.extractFields(source);
+    if (hasBodies) compiler.extractFields(source);
   }
 
   options(run: Run): ReadOptions {
@@ -51,7 +51,7 @@ export class DocumentReader {
 
   #fields(): { readonly tree: FieldTree | undefined } {
     if (this.#plan) return this.#plan;
-    const fields = this.#book.fieldsOf(this.source);
+    const fields = this.#compiler.fieldsOf(this.source);
     this.#plan = { tree: fields && fieldTree(fields) };
     return this.#plan;
   }

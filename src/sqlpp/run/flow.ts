@@ -6,7 +6,7 @@ import type { Fetch, Unnest } from '../plan/operators.ts';
 import type { Expression } from '../tree/query.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import type { CodeBook } from './code.ts';
+import type { BlockCompiler } from './code.ts';
 import { DistinctRows } from './distinct-rows.ts';
 import { DocumentReader } from './document-reader.ts';
 import { valueKey } from './keys.ts';
@@ -14,8 +14,8 @@ import { compileAnswerRow, compileProjection } from './projection.ts';
 import { type Batch, Batcher, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
-export function filter(book: CodeBook, input: Pull, condition: Expression): Pull {
-  const code = book.code(condition);
+export function filter(compiler: BlockCompiler, input: Pull, condition: Expression): Pull {
+  const code = compiler.code(condition);
   return async function* pullFiltered(run, seed) {
     for await (const rows of input(run, seed)) {
       const kept: Batch = [];
@@ -28,8 +28,8 @@ export function filter(book: CodeBook, input: Pull, condition: Expression): Pull
   };
 }
 
-export function letVariables(book: CodeBook, input: Pull, bindings: readonly SlotBinding[]): Pull {
-  const codes = bindings.map(({ slot, expression }) => ({ slot, code: book.code(expression) }));
+export function letVariables(compiler: BlockCompiler, input: Pull, bindings: readonly SlotBinding[]): Pull {
+  const codes = bindings.map(({ slot, expression }) => ({ slot, code: compiler.code(expression) }));
   return async function* pullLet(run, seed) {
     for await (const rows of input(run, seed)) {
       await run.each(rows, (row) => {
@@ -40,9 +40,9 @@ export function letVariables(book: CodeBook, input: Pull, bindings: readonly Slo
   };
 }
 
-export function project(book: CodeBook, input: Pull, projection: LogicalProjection): Pull {
-  const asText = book.isAnswer(projection) ? compileAnswerRow(book, projection) : undefined;
-  const evaluate = asText ?? compileProjection(book, projection);
+export function project(compiler: BlockCompiler, input: Pull, projection: LogicalProjection): Pull {
+  const asText = compiler.isAnswer(projection) ? compileAnswerRow(compiler, projection) : undefined;
+  const evaluate = asText ?? compileProjection(compiler, projection);
   const { resultSlot } = projection;
   return async function* pullProjected(run, seed) {
     for await (const rows of input(run, seed)) {
@@ -71,8 +71,8 @@ export function distinct(input: Pull, slot: number): Pull {
   };
 }
 
-export function offset(book: CodeBook, input: Pull, expression: Expression): Pull {
-  const code = book.code(expression);
+export function offset(compiler: BlockCompiler, input: Pull, expression: Expression): Pull {
+  const code = compiler.code(expression);
   return async function* pullOffset(run, seed) {
     let skip = await run.count(code, seed, 'OFFSET');
     for await (const rows of input(run, seed)) {
@@ -86,8 +86,8 @@ export function offset(book: CodeBook, input: Pull, expression: Expression): Pul
   };
 }
 
-export function limit(book: CodeBook, input: Pull, expression: Expression): Pull {
-  const code = book.code(expression);
+export function limit(compiler: BlockCompiler, input: Pull, expression: Expression): Pull {
+  const code = compiler.code(expression);
   return async function* pullLimit(run, seed) {
     let left = await run.count(code, seed, 'LIMIT');
     if (left <= 0) return;
@@ -102,8 +102,8 @@ export function limit(book: CodeBook, input: Pull, expression: Expression): Pull
   };
 }
 
-export function unnest(book: CodeBook, input: Pull, node: Unnest): Pull {
-  const code = book.code(node.expression);
+export function unnest(compiler: BlockCompiler, input: Pull, node: Unnest): Pull {
+  const code = compiler.code(node.expression);
   const { slot, positionSlot } = node.source;
   return async function* pullUnnested(run, seed) {
     for await (const rows of input(run, seed)) {
@@ -133,8 +133,8 @@ export function unnest(book: CodeBook, input: Pull, node: Unnest): Pull {
   };
 }
 
-export function fetchDocuments(book: CodeBook, input: Pull, node: Fetch): Pull {
-  const reader = new DocumentReader(book, node.source, true);
+export function fetchDocuments(compiler: BlockCompiler, input: Pull, node: Fetch): Pull {
+  const reader = new DocumentReader(compiler, node.source, true);
   const keyspace = node.keyspace.keyspace as Keyspace;
   const idSlot = node.source.idSlot as number;
   return async function* pullFetched(run, seed) {

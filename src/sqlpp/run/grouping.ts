@@ -4,24 +4,27 @@ import { aggregateStateOf } from '../functions/aggregate-states.ts';
 import type { LogicalGroup } from '../plan/logical.ts';
 import { isTrue } from '../values/types.ts';
 import { newObject, setMember, type Value } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import { type AggregateCode, type GroupInput, type GroupState, Groups } from './groups.ts';
 import { batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
-export function group(book: CodeBook, input: Pull, node: LogicalGroup): Pull {
-  const keys = book.codes(node.keys.map((key) => key.expression));
+export function group(compiler: BlockCompiler, input: Pull, node: LogicalGroup): Pull {
+  const keys = compiler.codes(node.keys.map((key) => key.expression));
   const aggregates = node.aggregates.map(({ node: aggregate, slot }): AggregateCode => {
     const [argument] = aggregate.arguments;
     return {
       slot,
-      argument: argument && book.code(argument),
-      filter: aggregate.filter && book.code(aggregate.filter),
+      argument: argument && compiler.code(argument),
+      filter: aggregate.filter && compiler.code(aggregate.filter),
       create: () => aggregateStateOf(aggregate),
     };
   });
-  const members = node.rows?.members.map(({ name, expression }) => ({ name, code: book.code(expression) }));
-  const lettingHaving = compileLettingHaving(book, node);
+  const members = node.rows?.members.map(({ name, expression }) => ({
+    name,
+    code: compiler.code(expression),
+  }));
+  const lettingHaving = compileLettingHaving(compiler, node);
   return async function* pullGroups(run, seed) {
     const groups = new Groups(run, aggregates, members !== undefined);
     const inputs = new GroupInputs(keys, aggregates, members);
@@ -72,11 +75,11 @@ type LettingHaving = (run: Run, rows: Row[]) => Promise<Row[]>;
 
 /** LETTING and HAVING. */
 export function compileLettingHaving(
-  book: CodeBook,
+  compiler: BlockCompiler,
   node: Pick<LogicalGroup, 'letting' | 'having'>,
 ): LettingHaving {
-  const letting = node.letting.map(({ slot, expression }) => ({ slot, code: book.code(expression) }));
-  const having = node.having && book.code(node.having);
+  const letting = node.letting.map(({ slot, expression }) => ({ slot, code: compiler.code(expression) }));
+  const having = node.having && compiler.code(node.having);
   return async (run, rows) => {
     const kept: Row[] = [];
     await run.each(rows, (row) => {

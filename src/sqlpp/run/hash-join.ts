@@ -2,7 +2,7 @@
 // have are written to scratch files with the left rows that may match them, and each partition is joined separately.
 import type { HashJoin } from '../plan/operators.ts';
 import type { Value } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import { type Emit, emitter, matching, merged } from './joining.ts';
 import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
@@ -17,11 +17,11 @@ interface Probe {
   readonly emit: Emit;
 }
 
-export function hashJoin(book: CodeBook, input: Pull, right: Pull, join: HashJoin): Pull {
+export function hashJoin(compiler: BlockCompiler, input: Pull, right: Pull, join: HashJoin): Pull {
   const probe: Probe = {
-    condition: join.condition && book.code(join.condition),
-    leftKeys: book.codes(join.leftKeys),
-    rightKeys: book.codes(join.rightKeys),
+    condition: join.condition && compiler.code(join.condition),
+    leftKeys: compiler.codes(join.leftKeys),
+    rightKeys: compiler.codes(join.rightKeys),
     emit: emitter(join),
   };
   return (run, seed) => joined(run, probe, input(run, seed), right(run, seed), 0);

@@ -4,7 +4,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { InsertPlan, InsertValues } from '../plan/change-plans.ts';
 import { jsonText } from '../values/json-text.ts';
 import type { Value } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import type { InnerQuery } from './combining.ts';
 import { resultsOf } from './combining.ts';
 import { batchRows, emptyRow, type Row } from './row.ts';
@@ -17,21 +17,21 @@ export interface ValuesCode {
   readonly options: Code | undefined;
 }
 
-export function valuesCode(book: CodeBook, values: InsertValues): ValuesCode {
+export function valuesCode(compiler: BlockCompiler, values: InsertValues): ValuesCode {
   return {
-    key: book.code(values.key),
-    value: values.value && book.code(values.value),
-    options: values.options && book.code(values.options),
+    key: compiler.code(values.key),
+    value: values.value && compiler.code(values.value),
+    options: values.options && compiler.code(values.options),
   };
 }
 
 export type Statement = (run: Run) => AsyncIterable<readonly Value[]>;
 
-export function insert(book: CodeBook, plan: InsertPlan, query: InnerQuery | undefined): Statement {
-  const writer = new Writer(book, plan.source, plan.target.keyspace as Keyspace, plan.returning);
+export function insert(compiler: BlockCompiler, plan: InsertPlan, query: InnerQuery | undefined): Statement {
+  const writer = new Writer(compiler, plan.source, plan.target.keyspace as Keyspace, plan.returning);
   const { rows, kind } = plan;
   if (rows.kind === 'values') {
-    const codes = rows.values.map((values) => valuesCode(book, values));
+    const codes = rows.values.map((values) => valuesCode(compiler, values));
     return async function* insertValues(run) {
       for (let at = 0; at < codes.length; at += batchRows) {
         const writes: RowWrite[] = [];
@@ -44,7 +44,7 @@ export function insert(book: CodeBook, plan: InsertPlan, query: InnerQuery | und
       }
     };
   }
-  const code = valuesCode(book, rows.values);
+  const code = valuesCode(compiler, rows.values);
   return async function* insertQuery(run) {
     for await (const results of resultsOf(run, query as InnerQuery, emptyRow(plan.block.size))) {
       const writes: RowWrite[] = [];

@@ -3,7 +3,7 @@ import type { Operator, QueryPlan } from '../plan/operators.ts';
 import { type InlineCall, isInline, isResolved } from '../plan/resolving.ts';
 import { visit } from '../plan/walk.ts';
 import type { Expression } from '../tree/query.ts';
-import { CodeBook } from './code.ts';
+import { BlockCompiler } from './code.ts';
 import { type InnerQuery, setOperation, subqueryScan, type WithCode, withTerms } from './combining.ts';
 import { distinct, fetchDocuments, filter, letVariables, limit, offset, project, unnest } from './flow.ts';
 import { compileLettingHaving, group } from './grouping.ts';
@@ -39,15 +39,15 @@ export class Instantiation {
   }
 
   query(plan: QueryPlan, isOutermost = false): SubqueryProgram {
-    const book = new CodeBook(plan.block, plan.covered, isOutermost ? plan.root : undefined);
-    const pull = this.#operator(book, plan.root);
-    this.finish(book);
+    const compiler = new BlockCompiler(plan.block, plan.covered, isOutermost ? plan.root : undefined);
+    const pull = this.#operator(compiler, plan.root);
+    this.finish(compiler);
     return { block: plan.block, resultSlot: plan.resultSlot, pull };
   }
 
   /** Compiles the block's expressions and the subqueries in them. */
-  finish(book: CodeBook): void {
-    for (const expression of book.finish()) this.#subqueries(expression);
+  finish(compiler: BlockCompiler): void {
+    for (const expression of compiler.finish()) this.#subqueries(expression);
   }
 
   #subqueries(expression: Expression): void {
@@ -61,100 +61,106 @@ export class Instantiation {
   #inline({ name, inline }: InlineCall): void {
     const key = functionKey(name);
     if (this.functions.has(key)) return;
-    const book = new CodeBook(inline.block, new Map());
-    const program = { inline, code: book.code(inline.body) };
+    const compiler = new BlockCompiler(inline.block, new Map());
+    const program = { inline, code: compiler.code(inline.body) };
     this.functions.set(key, program);
-    this.finish(book);
+    this.finish(compiler);
   }
 
-  operator(book: CodeBook, node: Operator): Pull {
-    return this.#operator(book, node);
+  operator(compiler: BlockCompiler, node: Operator): Pull {
+    return this.#operator(compiler, node);
   }
 
-  #operator(book: CodeBook, node: Operator): Pull {
-    return measured(node, this.#unmeasured(book, node));
+  #operator(compiler: BlockCompiler, node: Operator): Pull {
+    return measured(node, this.#unmeasured(compiler, node));
   }
 
-  #unmeasured(book: CodeBook, node: Operator): Pull {
+  #unmeasured(compiler: BlockCompiler, node: Operator): Pull {
     switch (node.op) {
       case 'start':
         return pullStart;
       case 'nothing':
         return pullNothing;
       case 'key scan':
-        return keyScan(book, node);
+        return keyScan(compiler, node);
       case 'index scan':
-        return indexScan(book, node);
+        return indexScan(compiler, node);
       case 'union scan':
-        return unionScan(book, node);
+        return unionScan(compiler, node);
       case 'collection scan':
-        return collectionScan(book, node);
+        return collectionScan(compiler, node);
       case 'catalog scan':
         return catalogScan(node);
       case 'count scan':
         return countScan(node);
       case 'expression scan':
-        return expressionScan(node.source, book.code(node.expression));
+        return expressionScan(node.source, compiler.code(node.expression));
       case 'subquery scan':
-        return subqueryScan(this.part(book, node.plan), node.source, node.origin);
+        return subqueryScan(this.part(compiler, node.plan), node.source, node.origin);
       case 'set operation':
-        return setOperation(node, this.part(book, node.left), node.right && this.part(book, node.right));
+        return setOperation(
+          node,
+          this.part(compiler, node.left),
+          node.right && this.part(compiler, node.right),
+        );
       default:
-        return this.#overInput(book, node);
+        return this.#overInput(compiler, node);
     }
   }
 
-  #overInput(book: CodeBook, node: Extract<Operator, { input: Operator }>): Pull {
-    const input = this.#operator(book, node.input);
+  #overInput(compiler: BlockCompiler, node: Extract<Operator, { input: Operator }>): Pull {
+    const input = this.#operator(compiler, node.input);
     switch (node.op) {
       case 'fetch':
-        return fetchDocuments(book, input, node);
+        return fetchDocuments(compiler, input, node);
       case 'filter':
-        return filter(book, input, node.condition);
+        return filter(compiler, input, node.condition);
       case 'let':
-        return letVariables(book, input, node.bindings);
+        return letVariables(compiler, input, node.bindings);
       case 'join': {
         const lookup = node.isLookup ? keyScanOf(node.right) : undefined;
-        if (lookup) return lookupJoin(book, input, lookup, node);
-        const right = this.#operator(book, node.right);
-        return node.isConstant ? constantJoin(book, input, right, node) : loopJoin(book, input, right, node);
+        if (lookup) return lookupJoin(compiler, input, lookup, node);
+        const right = this.#operator(compiler, node.right);
+        return node.isConstant
+          ? constantJoin(compiler, input, right, node)
+          : loopJoin(compiler, input, right, node);
       }
       case 'hash join':
-        return hashJoin(book, input, this.#operator(book, node.right), node);
+        return hashJoin(compiler, input, this.#operator(compiler, node.right), node);
       case 'unnest':
-        return unnest(book, input, node);
+        return unnest(compiler, input, node);
       case 'group':
         return node.input.op === 'count scan'
-          ? counted(book, input, node.group)
-          : group(book, input, node.group);
+          ? counted(compiler, input, node.group)
+          : group(compiler, input, node.group);
       case 'window':
-        return window(book, input, node.columns);
+        return window(compiler, input, node.columns);
       case 'project':
-        return project(book, input, node.projection);
+        return project(compiler, input, node.projection);
       case 'distinct':
         return distinct(input, node.slot);
       case 'order':
-        return order(book, input, node);
+        return order(compiler, input, node);
       case 'offset':
-        return offset(book, input, node.offset);
+        return offset(compiler, input, node.offset);
       case 'limit':
-        return limit(book, input, node.limit);
+        return limit(compiler, input, node.limit);
       case 'with':
-        return withTerms(input, this.#withCodes(book, node.terms));
+        return withTerms(input, this.#withCodes(compiler, node.terms));
     }
   }
 
-  #withCodes(book: CodeBook, terms: Extract<Operator, { op: 'with' }>['terms']): WithCode[] {
+  #withCodes(compiler: BlockCompiler, terms: Extract<Operator, { op: 'with' }>['terms']): WithCode[] {
     return terms.map((term) => ({
       term,
-      code: book.code(term.expression),
-      step: term.recursive && this.part(book, term.recursive.step),
+      code: compiler.code(term.expression),
+      step: term.recursive && this.part(compiler, term.recursive.step),
     }));
   }
 
-  part(book: CodeBook, plan: QueryPlan): InnerQuery {
+  part(compiler: BlockCompiler, plan: QueryPlan): InnerQuery {
     const { block, resultSlot } = plan;
-    const captures = book.codes(block.captures.map((capture) => capture.outer));
+    const captures = compiler.codes(block.captures.map((capture) => capture.outer));
     return { captures, block, resultSlot, pull: this.query(plan).pull };
   }
 }
@@ -166,8 +172,12 @@ const pullStart: Pull = async function* pullOne(_run, seed) {
 const pullNothing: Pull = async function* pullNone() {};
 
 /** The scan has counted: only LETTING and HAVING remain. */
-function counted(book: CodeBook, input: Pull, node: Extract<Operator, { op: 'group' }>['group']): Pull {
-  const lettingHaving = compileLettingHaving(book, node);
+function counted(
+  compiler: BlockCompiler,
+  input: Pull,
+  node: Extract<Operator, { op: 'group' }>['group'],
+): Pull {
+  const lettingHaving = compileLettingHaving(compiler, node);
   return async function* pullCounted(run, seed) {
     for await (const rows of input(run, seed)) yield await lettingHaving(run, rows);
   };

@@ -2,7 +2,7 @@
 import type { Keyspace } from '../datastore/keyspace.ts';
 import type { Join, KeyScan, Operator } from '../plan/operators.ts';
 import { isTrue } from '../values/types.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
 import { readRows } from './flow.ts';
 import { type Batch, Batcher, batchRows, type Row } from './row.ts';
@@ -46,8 +46,8 @@ export async function matching(
 }
 
 /** The right side runs for every left row. */
-export function loopJoin(book: CodeBook, input: Pull, right: Pull, join: Join): Pull {
-  const condition = join.condition && book.code(join.condition);
+export function loopJoin(compiler: BlockCompiler, input: Pull, right: Pull, join: Join): Pull {
+  const condition = join.condition && compiler.code(join.condition);
   const emit = emitter(join);
   return async function* pullJoined(run, seed) {
     const batcher = new Batcher();
@@ -79,8 +79,8 @@ export function loopJoin(book: CodeBook, input: Pull, right: Pull, join: Join): 
 }
 
 /** The right side does not depend on the left row: it runs once. */
-export function constantJoin(book: CodeBook, input: Pull, right: Pull, join: Join): Pull {
-  const condition = join.condition && book.code(join.condition);
+export function constantJoin(compiler: BlockCompiler, input: Pull, right: Pull, join: Join): Pull {
+  const condition = join.condition && compiler.code(join.condition);
   const emit = emitter(join);
   return async function* pullJoined(run, seed) {
     const { rows: rights, bytes } = await gather(run, right, seed);
@@ -124,10 +124,10 @@ async function gather(run: Run, pull: Pull, seed: Row): Promise<{ rows: Row[]; b
 }
 
 /** Lookup join: left rows have the keys; reads the documents of a batch at once. */
-export function lookupJoin(book: CodeBook, input: Pull, scan: KeyScan, join: Join): Pull {
-  const condition = join.condition && book.code(join.condition);
-  const keys = book.code(scan.keys);
-  const reader = new DocumentReader(book, scan.source, true);
+export function lookupJoin(compiler: BlockCompiler, input: Pull, scan: KeyScan, join: Join): Pull {
+  const condition = join.condition && compiler.code(join.condition);
+  const keys = compiler.code(scan.keys);
+  const reader = new DocumentReader(compiler, scan.source, true);
   const keyspace = scan.keyspace.keyspace as Keyspace;
   const idSlot = scan.source.idSlot as number;
   const emit = emitter(join);

@@ -4,7 +4,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { InsertValues, MergePlan } from '../plan/change-plans.ts';
 import { isTrue } from '../values/types.ts';
 import { compileChanges } from './assigning.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
 import { type Statement, valuesCode, writeOf } from './inserting.ts';
 import { emptyRow, type Row } from './row.ts';
@@ -12,15 +12,15 @@ import type { Pull, Run } from './run.ts';
 import { deleteOf, updateOf } from './updating.ts';
 import { type RowWrite, Writer } from './writing.ts';
 
-export function merge(book: CodeBook, plan: MergePlan, found: Pull): Statement {
+export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): Statement {
   const { source } = plan;
   const keyspace = plan.target.keyspace as Keyspace;
-  book.needWhole(source.slot);
-  const writer = new Writer(book, source, keyspace, plan.returning);
-  const reader = plan.key ? new DocumentReader(book, source, true) : undefined;
-  const key = plan.key && book.code(plan.key);
-  const limit = plan.limit && book.code(plan.limit);
-  const actions = compileActions(book, plan, key);
+  compiler.needWhole(source.slot);
+  const writer = new Writer(compiler, source, keyspace, plan.returning);
+  const reader = plan.key ? new DocumentReader(compiler, source, true) : undefined;
+  const key = plan.key && compiler.code(plan.key);
+  const limit = plan.limit && compiler.code(plan.limit);
+  const actions = compileActions(compiler, plan, key);
   return async function* mergeRows(run) {
     let left = limit ? await run.count(limit, emptyRow(plan.block.size), 'LIMIT') : Number.POSITIVE_INFINITY;
     const state: MergeState = { changed: new Set(), inserted: new Set() };
@@ -87,13 +87,13 @@ interface MergeState {
 
 type Actions = (run: Run, row: Row, state: MergeState) => RowWrite[];
 
-function compileActions(book: CodeBook, plan: MergePlan, key: Code | undefined): Actions {
+function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | undefined): Actions {
   const { source } = plan;
-  const assign = plan.update && compileChanges(book, plan.update.changes, source.metaSlot as number);
-  const updateIf = plan.update?.where && book.code(plan.update.where);
-  const deleteIf = plan.delete?.where && book.code(plan.delete.where);
-  const insertIf = plan.insert?.where && book.code(plan.insert.where);
-  const values = plan.insert && insertCode(book, plan, key);
+  const assign = plan.update && compileChanges(compiler, plan.update.changes, source.metaSlot as number);
+  const updateIf = plan.update?.where && compiler.code(plan.update.where);
+  const deleteIf = plan.delete?.where && compiler.code(plan.delete.where);
+  const insertIf = plan.insert?.where && compiler.code(plan.insert.where);
+  const values = plan.insert && insertCode(compiler, plan, key);
   const holds = (run: Run, row: Row, code: Code | undefined): boolean =>
     !code || isTrue(code.run(row, run.evaluation));
   return (run, row, state) => {
@@ -125,15 +125,15 @@ function failTwice(id: string): never {
 
 /** ON KEY gives the key of the new document. */
 function insertCode(
-  book: CodeBook,
+  compiler: BlockCompiler,
   plan: MergePlan,
   key: Code | undefined,
 ): { key: Code; value: Code | undefined; options: Code | undefined } {
   const { values } = plan.insert as NonNullable<MergePlan['insert']>;
-  if (values.key) return valuesCode(book, values as InsertValues);
+  if (values.key) return valuesCode(compiler, values as InsertValues);
   return {
     key: key as Code,
-    value: values.value && book.code(values.value),
-    options: values.options && book.code(values.options),
+    value: values.value && compiler.code(values.value),
+    options: values.options && compiler.code(values.options),
   };
 }

@@ -13,7 +13,7 @@ import type { Delete, Insert, Merge, Update } from '../tree/change.ts';
 import type { Expression, Select } from '../tree/query.ts';
 import type { PlainStatement, Statement as StatementTree } from '../tree/statement.ts';
 import type { Value } from '../values/value.ts';
-import { CodeBook } from './code.ts';
+import { BlockCompiler } from './code.ts';
 import { definitionStatement, plainPrepared } from './definitions.ts';
 import type {
   ExecuteContext,
@@ -180,26 +180,26 @@ function planChange(
 }
 
 function compileChange(instantiation: Instantiation, plan: ChangePlan): Compiled['statement'] {
-  const book = new CodeBook(plan.block, plan.covered);
+  const compiler = new BlockCompiler(plan.block, plan.covered);
   const compile = (): Compiled['statement'] => {
     switch (plan.kind) {
       case 'insert':
       case 'upsert':
         return insert(
-          book,
+          compiler,
           plan,
-          plan.rows.kind === 'query' ? instantiation.part(book, plan.rows.query) : undefined,
+          plan.rows.kind === 'query' ? instantiation.part(compiler, plan.rows.query) : undefined,
         );
       case 'update':
-        return update(book, plan, instantiation.operator(book, plan.root));
+        return update(compiler, plan, instantiation.operator(compiler, plan.root));
       case 'delete':
-        return remove(book, plan, instantiation.operator(book, plan.root));
+        return remove(compiler, plan, instantiation.operator(compiler, plan.root));
       case 'merge':
-        return merge(book, plan, instantiation.operator(book, plan.root));
+        return merge(compiler, plan, instantiation.operator(compiler, plan.root));
     }
   };
   const statement = compile();
-  instantiation.finish(book);
+  instantiation.finish(compiler);
   return statement;
 }
 

@@ -3,7 +3,7 @@ import type { LogicalProjection, ProjectionTerm } from '../plan/logical.ts';
 import { compareStrings } from '../values/collation.ts';
 import { jsonText, stringText } from '../values/json-text.ts';
 import { AnswerText, newObject, RawJson, setMember, type Value, type ValueObject } from '../values/value.ts';
-import type { CodeBook } from './code.ts';
+import type { BlockCompiler } from './code.ts';
 import { compileExclusion } from './exclusion.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
@@ -12,15 +12,15 @@ type Project = (run: Run, row: Row) => Value;
 
 type AddTerm = (run: Run, row: Row, into: Record<string, Value>) => void;
 
-export function compileProjection(book: CodeBook, projection: LogicalProjection): Project {
+export function compileProjection(compiler: BlockCompiler, projection: LogicalProjection): Project {
   const { terms, isRaw, exclude } = projection;
   const [first] = terms;
   if (isRaw && first?.kind === 'term') {
-    const code = book.code(first.expression);
+    const code = compiler.code(first.expression);
     return (run, row) => code.run(row, run.evaluation);
   }
-  const isParsed = !book.isOutermost || projection.isDistinct;
-  const adders = terms.map((term) => compileTerm(book, term, isParsed));
+  const isParsed = !compiler.isOutermost || projection.isDistinct;
+  const adders = terms.map((term) => compileTerm(compiler, term, isParsed));
   const evaluate: Project = (run, row) => {
     const result = newObject();
     for (const add of adders) add(run, row, result);
@@ -33,7 +33,7 @@ export function compileProjection(book: CodeBook, projection: LogicalProjection)
 
 /** Formats rows that no other operator reads as JSON text, without an object for each. undefined: the terms do not determine the members. */
 export function compileAnswerRow(
-  book: CodeBook,
+  compiler: BlockCompiler,
   { terms, isRaw, isDistinct, exclude }: LogicalProjection,
 ): Project | undefined {
   if (isRaw || isDistinct || exclude.length > 0) return undefined;
@@ -42,7 +42,7 @@ export function compileAnswerRow(
   if (names.size < terms.length) return undefined;
   const members = named
     .toSorted((a, b) => compareStrings(a.alias, b.alias))
-    .map(({ alias, expression }) => ({ name: `${stringText(alias)}:`, code: book.code(expression) }));
+    .map(({ alias, expression }) => ({ name: `${stringText(alias)}:`, code: compiler.code(expression) }));
   return (run, row) => {
     let text = '';
     for (const { name, code } of members) {
@@ -54,9 +54,9 @@ export function compileAnswerRow(
 }
 
 /** Objects that the statement processes further have only parsed values; those of the answer may have text. */
-function compileTerm(book: CodeBook, term: ProjectionTerm, isParsed: boolean): AddTerm {
+function compileTerm(compiler: BlockCompiler, term: ProjectionTerm, isParsed: boolean): AddTerm {
   if (term.kind === 'all') {
-    const members = term.members.map(({ name, expression }) => ({ name, code: book.code(expression) }));
+    const members = term.members.map(({ name, expression }) => ({ name, code: compiler.code(expression) }));
     return (run, row, into) => {
       for (const { name, code } of members) {
         const value = code.run(row, run.evaluation);
@@ -65,10 +65,10 @@ function compileTerm(book: CodeBook, term: ProjectionTerm, isParsed: boolean): A
     };
   }
   if (term.kind === 'star') {
-    const code = book.code(term.of);
+    const code = compiler.code(term.of);
     return (run, row, into) => spread(run.resolve(code.run(row, run.evaluation)), into);
   }
-  const code = book.code(term.expression);
+  const code = compiler.code(term.expression);
   const { alias } = term;
   return (run, row, into) => {
     const value = code.run(row, run.evaluation);

@@ -12,13 +12,13 @@ import type {
 } from '../plan/operators.ts';
 import { newObject, type Value } from '../values/value.ts';
 import { compileSpans } from './bounds.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import { DocumentReader } from './document-reader.ts';
 import { Batcher, batchRows, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 
-export function keyScan(book: CodeBook, scan: KeyScan): Pull {
-  const keys = book.code(scan.keys);
+export function keyScan(compiler: BlockCompiler, scan: KeyScan): Pull {
+  const keys = compiler.code(scan.keys);
   const { idSlot } = scan.source;
   return async function* pullKeys(run, seed) {
     const batcher = new Batcher();
@@ -46,10 +46,10 @@ function withSlot(row: Row, slot: number, value: Value): Row {
   return next;
 }
 
-export function indexScan(book: CodeBook, scan: IndexScan): Pull {
-  const spans = compileSpans(book, scan.spans);
-  const limit = scan.limit && book.code(scan.limit);
-  const offset = scan.offset && book.code(scan.offset);
+export function indexScan(compiler: BlockCompiler, scan: IndexScan): Pull {
+  const spans = compileSpans(compiler, scan.spans);
+  const limit = scan.limit && compiler.code(scan.limit);
+  const offset = scan.offset && compiler.code(scan.offset);
   const { idSlot } = scan.source;
   const isUnbounded = scan.spans.length === 0;
   return async function* pullIndex(run, seed) {
@@ -123,8 +123,8 @@ async function limits(
 }
 
 /** The union or intersection of the scans' keys. */
-export function unionScan(book: CodeBook, union: UnionScan): Pull {
-  const scans = union.scans.map((scan) => indexScan(book, scan));
+export function unionScan(compiler: BlockCompiler, union: UnionScan): Pull {
+  const scans = union.scans.map((scan) => indexScan(compiler, scan));
   const idSlot = union.source.idSlot as number;
   return async function* pullUnion(run, seed) {
     const counts = new Map<string, number>();
@@ -146,10 +146,10 @@ export function unionScan(book: CodeBook, union: UnionScan): Pull {
   };
 }
 
-export function collectionScan(book: CodeBook, scan: CollectionScan): Pull {
-  const reader = new DocumentReader(book, scan.source, !scan.keysOnly);
-  const limit = scan.limit && book.code(scan.limit);
-  const offset = scan.offset && book.code(scan.offset);
+export function collectionScan(compiler: BlockCompiler, scan: CollectionScan): Pull {
+  const reader = new DocumentReader(compiler, scan.source, !scan.keysOnly);
+  const limit = scan.limit && compiler.code(scan.limit);
+  const offset = scan.offset && compiler.code(scan.offset);
   const keyspace = scan.keyspace.keyspace as Keyspace;
   return async function* pullCollection(run, seed) {
     const { documents } = run.context.datastore;

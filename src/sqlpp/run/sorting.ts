@@ -4,7 +4,7 @@ import type { OrderTerm } from '../plan/logical.ts';
 import type { Order } from '../plan/operators.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
-import type { CodeBook } from './code.ts';
+import type { BlockCompiler } from './code.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { sizeOf, sizeOfRow } from './size.ts';
@@ -18,11 +18,11 @@ interface TermRules {
   readonly nulls: 'first' | 'last' | undefined;
 }
 
-export function order(book: CodeBook, input: Pull, node: Order): Pull {
-  const keys = book.codes(node.terms.map((term) => term.expression));
-  const rules = compileRules(book, node.terms);
-  const limit = node.limit && book.code(node.limit);
-  const offset = node.offset && book.code(node.offset);
+export function order(compiler: BlockCompiler, input: Pull, node: Order): Pull {
+  const keys = compiler.codes(node.terms.map((term) => term.expression));
+  const rules = compileRules(compiler, node.terms);
+  const limit = node.limit && compiler.code(node.limit);
+  const offset = node.offset && compiler.code(node.offset);
   return async function* pullSorted(run, seed) {
     const compare = await rules(run, seed);
     const rowsMax = limit
@@ -47,12 +47,12 @@ export function order(book: CodeBook, input: Pull, node: Order): Pull {
 
 /** Direction and position of NULLs may be parameters. */
 export function compileRules(
-  book: CodeBook,
+  compiler: BlockCompiler,
   terms: readonly OrderTerm[],
 ): (run: Run, seed: Row) => Promise<CompareKeys> {
   const codes = terms.map(({ isDescending, nulls }) => ({
-    isDescending: typeof isDescending === 'boolean' ? isDescending : book.code(isDescending),
-    nulls: typeof nulls === 'object' ? book.code(nulls) : nulls,
+    isDescending: typeof isDescending === 'boolean' ? isDescending : compiler.code(isDescending),
+    nulls: typeof nulls === 'object' ? compiler.code(nulls) : nulls,
   }));
   return async (run, seed) => {
     const rules: TermRules[] = [];

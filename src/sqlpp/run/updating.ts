@@ -4,17 +4,17 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { DeletePlan, UpdatePlan } from '../plan/change-plans.ts';
 import { Binary, type Value, type ValueObject } from '../values/value.ts';
 import { type Assign, compileChanges } from './assigning.ts';
-import type { CodeBook } from './code.ts';
+import type { BlockCompiler } from './code.ts';
 import type { Statement } from './inserting.ts';
 import { emptyRow, type Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
 import { absoluteExpiration, documentBytes, failRow, type RowWrite, Writer } from './writing.ts';
 
-export function update(book: CodeBook, plan: UpdatePlan, found: Pull): Statement {
+export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): Statement {
   const { source } = plan;
-  book.needWhole(source.slot);
-  const writer = new Writer(book, source, plan.target.keyspace as Keyspace, plan.returning);
-  const assign = compileChanges(book, plan.changes, source.metaSlot as number);
+  compiler.needWhole(source.slot);
+  const writer = new Writer(compiler, source, plan.target.keyspace as Keyspace, plan.returning);
+  const assign = compileChanges(compiler, plan.changes, source.metaSlot as number);
   return async function* updateRows(run) {
     const changed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {
@@ -85,11 +85,11 @@ export function casOf(meta: Value): bigint {
   return typeof cas === 'number' || typeof cas === 'bigint' ? BigInt.asUintN(64, BigInt(cas)) : 0n;
 }
 
-export function remove(book: CodeBook, plan: DeletePlan, found: Pull): Statement {
+export function remove(compiler: BlockCompiler, plan: DeletePlan, found: Pull): Statement {
   const { source, target } = plan;
-  book.needWhole(source.slot);
+  compiler.needWhole(source.slot);
   if (!target.keyspace) return removeFromCatalog(plan, found);
-  const writer = new Writer(book, source, target.keyspace, plan.returning);
+  const writer = new Writer(compiler, source, target.keyspace, plan.returning);
   return async function* removeRows(run) {
     const removed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {

@@ -3,7 +3,7 @@ import { sqlError } from '../errors/sql-error.ts';
 import type { FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
 import { collate } from '../values/collation.ts';
 import type { Value } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 import type { CompareKeys } from './sorting.ts';
@@ -34,11 +34,11 @@ export interface FrameCode {
 
 const never = (): boolean => false;
 
-export function compileFrame(book: CodeBook, over: WindowSpecification): FrameCode {
+export function compileFrame(compiler: BlockCompiler, over: WindowSpecification): FrameCode {
   const { frame } = over;
   if (!frame) return defaultFrame(over.orderBy.length > 0);
-  const start = compileBound(book, frame.start);
-  const end = compileBound(book, frame.end ?? { kind: 'current row' });
+  const start = compileBound(compiler, frame.start);
+  const end = compileBound(compiler, frame.end ?? { kind: 'current row' });
   const isDescending = over.orderBy[0]?.direction === 'desc';
   const isWhole =
     frame.start.kind === 'unbounded preceding' &&
@@ -86,11 +86,11 @@ interface BoundValue {
 }
 
 function compileBound(
-  book: CodeBook,
+  compiler: BlockCompiler,
   bound: FrameBound,
 ): (run: Run, frame: WindowFrame) => Promise<BoundValue> {
   if (!('distance' in bound)) return async () => ({ kind: bound.kind, distance: 0 });
-  const code: Code = book.code(bound.distance);
+  const code: Code = compiler.code(bound.distance);
   return async (run, { unit }) => {
     const value = run.resolve(await run.value(() => code.run([], run.evaluation)));
     if (typeof value !== 'number' || value < 0 || (unit !== 'range' && !Number.isInteger(value)))

@@ -5,7 +5,7 @@ import type { WindowColumn } from '../plan/logical.ts';
 import type { Aggregate, Expression } from '../tree/query.ts';
 import { isTrue } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
 import { compileFrame, type Frame, type FrameCode, lastPeers, type Partition } from './window-frames.ts';
@@ -15,10 +15,10 @@ export type { Partition } from './window-frames.ts';
 /** Writes the function's value into the slot of every row. */
 export type WindowFunction = (run: Run, partition: Partition, slot: number) => Promise<void>;
 
-type Compile = (book: CodeBook, node: WindowColumn['node']) => WindowFunction;
+type Compile = (compiler: BlockCompiler, node: WindowColumn['node']) => WindowFunction;
 
-export function compileWindowFunction(book: CodeBook, node: WindowColumn['node']): WindowFunction {
-  return (byName[node.name] ?? overFrame)(book, node);
+export function compileWindowFunction(compiler: BlockCompiler, node: WindowColumn['node']): WindowFunction {
+  return (byName[node.name] ?? overFrame)(compiler, node);
 }
 
 /** Functions of the row's position alone. */
@@ -53,8 +53,8 @@ const cumulativeDistribution: Compile = () => async (_run, partition, slot) => {
   });
 };
 
-const tiles: Compile = (book, node) => {
-  const count = book.code(node.arguments[0] as Expression);
+const tiles: Compile = (compiler, node) => {
+  const count = compiler.code(node.arguments[0] as Expression);
   return async (run, partition, slot) => {
     const size = partition.rows.length;
     const values: Value[] = [];
@@ -79,8 +79,8 @@ const tiles: Compile = (book, node) => {
 
 /** LAG and LEAD. */
 function neighbours(direction: 1 | -1): Compile {
-  return (book, node) => {
-    const [argument, offset, otherwise] = book.codes(node.arguments);
+  return (compiler, node) => {
+    const [argument, offset, otherwise] = compiler.codes(node.arguments);
     const skipsNull = node.nulls === 'ignore';
     return async (run, partition, slot) => {
       const values: Value[] = [];
@@ -119,9 +119,9 @@ function indexSkippingNulls(values: readonly Value[], at: number, steps: number,
 
 /** FIRST_VALUE, LAST_VALUE, NTH_VALUE. */
 function valueInFrame(which: 'first' | 'last' | 'nth'): Compile {
-  return (book, node) => {
-    const [argument, position] = book.codes(node.arguments);
-    const frame = compileFrame(book, node.over);
+  return (compiler, node) => {
+    const [argument, position] = compiler.codes(node.arguments);
+    const frame = compileFrame(compiler, node.over);
     const isFromLast = which === 'last' || node.isFromLast;
     return async (run, partition, slot) => {
       const values: Value[] = [];
@@ -193,10 +193,10 @@ async function inputsOf(
 }
 
 /** An aggregate over the frame of each row. */
-const overFrame: Compile = (book, node) => {
-  const [argument] = book.codes(node.arguments);
-  const filter = node.filter && book.code(node.filter);
-  const frame = compileFrame(book, node.over);
+const overFrame: Compile = (compiler, node) => {
+  const [argument] = compiler.codes(node.arguments);
+  const filter = node.filter && compiler.code(node.filter);
+  const frame = compileFrame(compiler, node.over);
   return async (run, partition, slot) => {
     const inputs = await inputsOf(run, partition, argument, filter);
     const results = await aggregated(run, node, partition, frame, inputs);
@@ -246,10 +246,10 @@ async function aggregated(
   return results;
 }
 
-const ratioToReport: Compile = (book, node) => {
-  const [argument] = book.codes(node.arguments);
+const ratioToReport: Compile = (compiler, node) => {
+  const [argument] = compiler.codes(node.arguments);
   const sum: Aggregate = { ...node, name: 'sum' };
-  const frame = compileFrame(book, node.over);
+  const frame = compileFrame(compiler, node.over);
   return async (run, partition, slot) => {
     const inputs = await inputsOf(run, partition, argument, undefined);
     const sums = await aggregated(run, sum, partition, frame, inputs);

@@ -3,7 +3,7 @@
 import { expressionKey } from '../plan/expression-key.ts';
 import type { WindowColumn } from '../plan/logical.ts';
 import type { Value } from '../values/value.ts';
-import type { Code, CodeBook } from './code.ts';
+import type { BlockCompiler, Code } from './code.ts';
 import { valueKey } from './keys.ts';
 import { deepestLevel, PartitionedRows, partitions } from './partitioned-rows.ts';
 import { type Batch, batchRows, type Row } from './row.ts';
@@ -23,8 +23,8 @@ interface ColumnCode {
   readonly sortKey: string;
 }
 
-export function window(book: CodeBook, input: Pull, columns: readonly WindowColumn[]): Pull {
-  const codes = columns.map((column) => compileColumn(book, column));
+export function window(compiler: BlockCompiler, input: Pull, columns: readonly WindowColumn[]): Pull {
+  const codes = columns.map((column) => compileColumn(compiler, column));
   const stages = stagesOf(codes);
   return (run, seed) =>
     stages.reduce<AsyncIterable<Batch>>(
@@ -111,7 +111,7 @@ function partitionKeyOf(run: Run, { partition }: ColumnCode, row: Row): string {
   return valueKey(partition.map((code) => code.run(row, run.evaluation)));
 }
 
-function compileColumn(book: CodeBook, { node, slot }: WindowColumn): ColumnCode {
+function compileColumn(compiler: BlockCompiler, { node, slot }: WindowColumn): ColumnCode {
   const { over } = node;
   const terms = over.orderBy.map(({ expression, direction, nulls }) => ({
     expression,
@@ -124,10 +124,10 @@ function compileColumn(book: CodeBook, { node, slot }: WindowColumn): ColumnCode
   );
   return {
     slot,
-    partition: book.codes(over.partitionBy),
-    order: book.codes(terms.map((term) => term.expression)),
-    rules: compileRules(book, terms),
-    evaluate: compileWindowFunction(book, node),
+    partition: compiler.codes(over.partitionBy),
+    order: compiler.codes(terms.map((term) => term.expression)),
+    rules: compileRules(compiler, terms),
+    evaluate: compileWindowFunction(compiler, node),
     partitionKey: partition,
     sortKey: `${partition}|${order.join(',')}`,
   };

@@ -6,7 +6,7 @@ import type { Source } from '../plan/block.ts';
 import type { LogicalProjection } from '../plan/logical.ts';
 import { jsonText } from '../values/json-text.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
-import type { CodeBook } from './code.ts';
+import type { BlockCompiler } from './code.ts';
 import { compileProjection } from './projection.ts';
 import type { Row } from './row.ts';
 import type { Run } from './run.ts';
@@ -23,10 +23,15 @@ export class Writer {
   readonly #keyspace: Keyspace;
   readonly #returning: ((run: Run, row: Row) => Value) | undefined;
 
-  constructor(book: CodeBook, source: Source, keyspace: Keyspace, returning: LogicalProjection | undefined) {
+  constructor(
+    compiler: BlockCompiler,
+    source: Source,
+    keyspace: Keyspace,
+    returning: LogicalProjection | undefined,
+  ) {
     this.#source = source;
     this.#keyspace = keyspace;
-    this.#returning = returning && compileProjection(book, returning);
+    this.#returning = returning && compileProjection(compiler, returning);
   }
 
   /** RETURNING rows of the successful writes. */
