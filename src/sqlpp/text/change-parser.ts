@@ -354,13 +354,13 @@ export class ChangeParser {
     return { ...this.pairOrValue(), where: this.queries.where() };
   }
 
-  /** `(key, value[, options])`, or an expression that begins with a bracket. */
+  /** `(key, value[, options])`, or an expression that begins with a parenthesis. */
   private pairOrValue(): Omit<MergeInsert, 'where'> {
     if (this.isPair()) return this.row();
     return { key: undefined, value: this.expressions.expression(), options: undefined };
   }
 
-  /** Whether the brackets contain a comma and no query. */
+  /** Whether the parentheses contain a comma and no query. */
   private isPair(): boolean {
     let depth = 0;
     for (let at = 0; ; at++) {

@@ -58,14 +58,14 @@ const precedenceOf: ReadonlyMap<TokenKind, number> = new Map(
   Object.entries(precedences) as [TokenKind, number][],
 );
 
-/** The most operators and navigation steps in sequence, without brackets: each adds a level to the tree. */
+/** The most operators and navigation steps in sequence, without parentheses: each adds a level to the tree. */
 const chainMax = 2000;
 
 /** The other parsers that expressions call. */
 export interface QueryGrammar {
-  /** A query without its brackets. */
+  /** A query without its parentheses. */
   select(): Select;
-  /** The rest of a set operation whose left side is a query in brackets. */
+  /** The rest of a set operation whose left side is a query in parentheses. */
   setOperation(left: Select, at: number): Select;
 }
 
@@ -319,7 +319,7 @@ export class ExpressionParser {
       case 'missing':
         return this.literal(undefined);
       case '(':
-        return this.brackets();
+        return this.parenthesized();
       case '[':
         return this.constructions.array();
       case '{':
@@ -388,7 +388,7 @@ export class ExpressionParser {
   }
 
   /** `( … )`: an expression, a query, or `ALL …` of an array index. */
-  brackets(): Expression {
+  parenthesized(): Expression {
     const { tokens } = this;
     tokens.next();
     tokens.enter();

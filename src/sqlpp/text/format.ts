@@ -1,5 +1,5 @@
 // Formats trees of expressions and queries as canonical text, which parses to the same tree. Index keys are stored and compared in it:
-// lower-case words, names in backticks, all operators in brackets.
+// lower-case words, names in backticks, all operators in parentheses.
 import type {
   Aggregate,
   Binding,
@@ -321,7 +321,7 @@ class Formatter {
     }
   }
 
-  /** In brackets if it would otherwise be parsed as a keyspace. */
+  /** In parentheses if it would otherwise be parsed as a keyspace. */
   private expressionTerm(expression: Expression): string {
     const text = this.of(expression);
     return expression.kind === 'identifier' ? `(${text})` : text;

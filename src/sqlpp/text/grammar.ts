@@ -7,7 +7,7 @@ export interface ExpressionGrammar {
   expressions(): Expression[];
   /** May begin with ALL or DISTINCT. */
   keyExpression(): Expression;
-  brackets(): Expression;
+  parenthesized(): Expression;
   object(): Expression;
   isParameter(): boolean;
   parameter(): NamedParameter | PositionalParameter;

@@ -5,7 +5,7 @@ import type { Expression } from '../tree/query.ts';
 import { formatExpression } from './format.ts';
 import { parseExpression, parseStatement } from './parser.ts';
 
-/** The canonical text, whose brackets show the precedence of operators. */
+/** The canonical text, whose parentheses show the precedence of operators. */
 function canonical(text: string): string {
   return formatExpression(parseExpression(text));
 }

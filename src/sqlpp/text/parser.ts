@@ -141,11 +141,11 @@ class StatementParser {
     return new DefinitionParser(this.queries).updateStatistics();
   }
 
-  /** A set operation whose first query is in brackets. */
+  /** A set operation whose first query is in parentheses. */
   private bracketed(): PlainStatement {
     const { tokens } = this;
     const { at } = tokens;
-    const first = this.queries.expressions.brackets();
+    const first = this.queries.expressions.parenthesized();
     const isSetOperation = tokens.kind === 'union' || tokens.kind === 'intersect' || tokens.kind === 'except';
     if (first.kind === 'subquery' && isSetOperation) return this.queries.setOperation(first.select, at);
     if (tokens.kind === 'end of input') throw sqlError(3000, 'Input was not a statement.');

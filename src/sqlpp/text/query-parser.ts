@@ -42,7 +42,7 @@ export class QueryParser {
     return this.selectTail(terms, this.setOperations(this.firstBody()), at);
   }
 
-  /** Parses the set operations after a query in brackets. */
+  /** Parses the set operations after a query in parentheses. */
   setOperation(left: Select, at: number): Select {
     return this.selectTail(undefined, this.setOperations({ kind: 'nested select', select: left }), at);
   }
@@ -72,7 +72,7 @@ export class QueryParser {
     const alias = tokens.name();
     tokens.expect('as');
     if (tokens.kind !== '(') throw tokens.unexpected('an expression or a query in brackets');
-    const expression = this.expressions.brackets();
+    const expression = this.expressions.parenthesized();
     return { alias, expression, at: expression.at };
   }
 
@@ -107,7 +107,7 @@ export class QueryParser {
 
   private nested(): SelectBody {
     const { tokens } = this;
-    const inner = this.expressions.brackets();
+    const inner = this.expressions.parenthesized();
     if (inner.kind !== 'subquery') throw tokens.unexpected('a query in brackets');
     return { kind: 'nested select', select: inner.select };
   }

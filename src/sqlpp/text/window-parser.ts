@@ -42,7 +42,7 @@ export class WindowParser {
     return this.expressions.parameter();
   }
 
-  /** The part after OVER: a name, or a window in brackets. */
+  /** The part after OVER: a name, or a window in parentheses. */
   over(): WindowSpecification {
     const { tokens } = this;
     if (tokens.kind !== 'identifier') return this.specification();

@@ -327,7 +327,7 @@ export interface Slot {
 export interface WindowSpecification {
   /** The named window that this one refines, or with `isReference` equals. */
   readonly base: string | undefined;
-  /** `OVER name`, without brackets. */
+  /** `OVER name`, without parentheses. */
   readonly isReference: boolean;
   readonly partitionBy: readonly Expression[];
   readonly orderBy: readonly SortTerm[];
@@ -380,7 +380,7 @@ export interface SetOperation {
   readonly right: SelectBody;
 }
 
-/** A query in brackets as an operand of a set operation. */
+/** A query in parentheses as an operand of a set operation. */
 export interface NestedSelect {
   readonly kind: 'nested select';
   readonly select: Select;
