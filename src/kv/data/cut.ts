@@ -12,6 +12,10 @@ import { readU32, readU48, writeU32, writeU48 } from '#wire/bytes.ts';
 
 const cutHeaderBytes = 80;
 export const cutItemBytes = 36;
+/** Offsets in the header of an item. */
+export const itemExpiryAt = 24;
+export const itemBitsAt = 29;
+export const itemValueBytesAt = 32;
 /** `valueOmitted`: the item's value was left out. */
 export const CutBits = { deleted: 1, expired: 2, valueOmitted: 4 } as const;
 
@@ -160,9 +164,10 @@ export class CutWriter {
   /** Removes the value of the item written last. */
   dropValue(): void {
     const { buffer, itemStart } = this;
-    this.end -= buffer.readUInt32BE(itemStart + 32);
-    buffer.writeUInt32BE(0, itemStart + 32);
-    buffer[itemStart + 29] = (buffer[itemStart + 29] as number) | CutBits.valueOmitted;
+    this.end -= buffer.readUInt32BE(itemStart + itemValueBytesAt);
+    buffer.writeUInt32BE(0, itemStart + itemValueBytesAt);
+    const bits = buffer[itemStart + itemBitsAt] as number;
+    buffer[itemStart + itemBitsAt] = bits | CutBits.valueOmitted;
   }
 
   /** The encoded form of the item written last; valid until the next call. */
@@ -237,12 +242,12 @@ export class CutWriter {
     writeU32(buffer, at + 10, item.casLo);
     writeU48(buffer, at + 14, item.rev);
     writeU32(buffer, at + 20, item.flags);
-    writeU32(buffer, at + 24, item.expiry);
+    writeU32(buffer, at + itemExpiryAt, item.expiry);
     buffer[at + 28] = item.datatype;
-    buffer[at + 29] = item.bits;
+    buffer[at + itemBitsAt] = item.bits;
     buffer[at + 30] = keyBytes >>> 8;
     buffer[at + 31] = keyBytes;
-    writeU32(buffer, at + 32, valueBytes);
+    writeU32(buffer, at + itemValueBytesAt, valueBytes);
     this.itemStart = at;
     this.end = at + cutItemBytes;
     this.count++;
@@ -309,13 +314,13 @@ export class CutReader {
     item.casLo = readU32(buffer, at + 10);
     item.rev = readU48(buffer, at + 14);
     item.flags = readU32(buffer, at + 20);
-    item.expiry = readU32(buffer, at + 24);
+    item.expiry = readU32(buffer, at + itemExpiryAt);
     item.datatype = buffer[at + 28] as number;
-    item.bits = buffer[at + 29] as number;
+    item.bits = buffer[at + itemBitsAt] as number;
     item.keyStart = at + cutItemBytes;
     item.keyEnd = item.keyStart + (((buffer[at + 30] as number) << 8) | (buffer[at + 31] as number));
     item.valueStart = item.keyEnd;
-    item.valueEnd = item.valueStart + readU32(buffer, at + 32);
+    item.valueEnd = item.valueStart + readU32(buffer, at + itemValueBytesAt);
     this.at = item.valueEnd;
     assert(this.at <= this.cutEnd, 'an item runs over the end of its cut');
     return true;

@@ -7,6 +7,9 @@ import {
   CutWriter,
   cutItemBytes,
   isExpired,
+  itemBitsAt,
+  itemExpiryAt,
+  itemValueBytesAt,
   stateOfVbucket,
 } from '#kv/data/cut.ts';
 import { isEventKey } from '#kv/data/system-events.ts';
@@ -211,13 +214,13 @@ function put(vbucket: StoredVbucket, item: CutItem): void {
   vbucket.bySeqno.set(item.seqno, key);
 }
 
-const isDeleted = (encoded: Buffer): boolean => ((encoded[29] as number) & CutBits.deleted) !== 0;
+const isDeleted = (encoded: Buffer): boolean => ((encoded[itemBitsAt] as number) & CutBits.deleted) !== 0;
 
 function purge(vbucket: StoredVbucket, beforeSeconds: number): PurgedVbucket {
   const { vb, highSeqno } = vbucket.record;
   const purged = { vb, upToSeqno: highSeqno, purgeSeqno: 0, tombstones: 0 };
   for (const [key, { seqno, encoded }] of vbucket.byKey) {
-    if (!isDeleted(encoded) || encoded.readUInt32BE(24) >= beforeSeconds) continue;
+    if (!isDeleted(encoded) || encoded.readUInt32BE(itemExpiryAt) >= beforeSeconds) continue;
     vbucket.byKey.delete(key);
     vbucket.bySeqno.delete(seqno);
     purged.purgeSeqno = Math.max(purged.purgeSeqno, seqno);
@@ -246,12 +249,12 @@ function writeCut(
   writer.begin(state.failover.length);
   for (const { encoded } of items) {
     writer.encodedItem(encoded);
-    const hasValue = encoded.readUInt32BE(32) > 0 && !isEventKey(encoded, cutItemBytes);
+    const hasValue = encoded.readUInt32BE(itemValueBytesAt) > 0 && !isEventKey(encoded, cutItemBytes);
     if (hasValue && (values === 'none' || (values === 'small' && isLarge(encoded)))) writer.dropValue();
   }
   writer.finish(state);
 }
 
-const isLarge = (encoded: Buffer): boolean => encoded.readUInt32BE(32) > smallValueMax;
+const isLarge = (encoded: Buffer): boolean => encoded.readUInt32BE(itemValueBytesAt) > smallValueMax;
 
 const keyOf = (item: CutItem): string => item.buffer.toString('latin1', item.keyStart, item.keyEnd);

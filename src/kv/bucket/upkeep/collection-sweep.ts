@@ -7,7 +7,7 @@ import type { DocumentKey } from '../../data/document-keys.ts';
 import type { Sweeper } from '../../vbucket/sweeper.ts';
 
 /** Slots of the index in a slice, which takes a few milliseconds, and the pause after it, in which clients are served. */
-const slots = 4000;
+const slotsPerSlice = 4000;
 const pauseMs = 1;
 /** Time for the flusher to write tombstones that a sweep has made. */
 const retryMs = 100;
@@ -55,7 +55,7 @@ export class CollectionSweep {
 
   private sweepMemory(): void {
     const { sweeper } = this.options;
-    const outcome = sweeper.slice(slots);
+    const outcome = sweeper.slice(slotsPerSlice);
     if (outcome === 'again') sweeper.begin();
     if (outcome !== 'done') this.later(outcome === 'more' ? pauseMs : retryMs, () => this.sweepMemory());
     else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
