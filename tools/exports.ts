@@ -166,7 +166,7 @@ function unused(): string[] {
 }
 
 function shared(): string[] {
-  return [...areasByName()]
+  return [...filesByName()]
     .filter(([name, files]) => areasOf(files).length > 1 && !isShared.has(name))
     .map(
       ([name, files]) =>
@@ -175,13 +175,13 @@ function shared(): string[] {
 }
 
 function stale(): string[] {
-  const byName = areasByName();
+  const byName = filesByName();
   return [...isShared]
     .filter((name) => areasOf(byName.get(name) ?? []).length < 2)
     .map((name) => `tools/exports.ts lists ${name}, which several areas no longer export`);
 }
 
-function areasByName(): ReadonlyMap<string, string[]> {
+function filesByName(): ReadonlyMap<string, string[]> {
   const files = new Map<string, string[]>();
   for (const { name, file } of exported) files.set(name, [...new Set([...(files.get(name) ?? []), file])]);
   return files;

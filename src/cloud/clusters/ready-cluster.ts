@@ -1,4 +1,5 @@
-// Requires a cluster that is ready, or was before its last change of servers failed, for operations on its contents; the error says why it is not ready.
+// Requires a cluster that is ready, or was before its last change of servers failed, for operations on its contents; the error says why it
+// is not ready.
 import { type ApiError, invalid } from '../answers/api-error.ts';
 import type { NodeClient } from '../node-client/node-client.ts';
 import type { OperationsStore } from '../operations/operations.store.ts';

@@ -64,7 +64,7 @@ describe('failover of a map', () => {
     assert.deepEqual(failedOver(alone, 'a').unsafe, [0], 'without a set the active alone is in sync');
   });
 
-  it('leaves failed nodes out of the in-sync set where that is allowed, so that a restarted heir need not wait for them', () => {
+  it('leaves failed nodes out of the in-sync set where that is allowed, so that the new active need not wait for them after a restart', () => {
     const { shard } = failedOver(whole, 'a', { allowUnsafe: true });
     assert.deepEqual(shard.inSync, [
       [1, 'boot b'],

@@ -4,7 +4,8 @@ import { type BucketState, collectionName } from '../data/keyspaces.ts';
 import type { PlainRow, RowSource } from './plain-row.ts';
 
 const namespace = 'default';
-const isOwn = (name: string): boolean => !name.startsWith('_');
+/** System scopes and collections begin with `_`. */
+const isSystem = (name: string): boolean => name.startsWith('_');
 
 /** Quotes names with special characters in backticks. */
 export const pathText = (...names: string[]): string =>
@@ -43,7 +44,7 @@ export function bucketRows(source: RowSource): PlainRow[] {
 export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
   return queryable(source).flatMap((bucket) =>
     bucket.scopes
-      .filter((scope) => (all || isOwn(scope.name)) && seesScope(source, bucket.name, scope))
+      .filter((scope) => (all || !isSystem(scope.name)) && seesScope(source, bucket.name, scope))
       .map(({ name }) => ({
         id: `${namespace}:${bucket.name}.${name}`,
         value: { ...common(source), bucket: bucket.name, name, path: pathText(bucket.name, name) },
@@ -56,7 +57,7 @@ export function keyspaceRows(source: RowSource, { all }: { all: boolean }): Plai
     ...(sees(source, bucket.name, '_default', '_default') ? [bucketKeyspace(source, bucket)] : []),
     ...bucket.scopes.flatMap((scope) =>
       scope.collections
-        .filter(({ name }) => (all || isOwn(name)) && sees(source, bucket.name, scope.name, name))
+        .filter(({ name }) => (all || !isSystem(name)) && sees(source, bucket.name, scope.name, name))
         .map(({ name }) => collectionKeyspace(source, bucket.name, scope.name, name)),
     ),
   ]);
