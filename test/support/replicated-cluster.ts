@@ -139,6 +139,14 @@ export class ReplicatedNode {
     this.replication.close();
   }
 
+  /** The process ends cleanly, as a data service does. */
+  async stop(): Promise<void> {
+    this.#watch?.stop();
+    this.replication.stop();
+    await this.replication.release();
+    this.crash();
+  }
+
   tick(): void {
     const { clock } = this.cluster;
     this.now.set(clock.wallMs(), clock.monotonicMs());

@@ -245,10 +245,12 @@ export class DataService implements KvAdmin {
     this.clients.endSweeps();
     const closed = this.listener.close();
     await this.last;
-    this.replication?.close();
-    await this.links.close();
+    this.replication?.stop();
     await Promise.all([...this.hosts.values()].map((host) => host.stop()));
     await this.clients.end();
+    await this.replication?.release();
+    this.replication?.close();
+    await this.links.close();
     await this.heavy.stop();
     await closed;
     await this.options.disk.stop();

@@ -243,7 +243,7 @@ export class ActiveShard {
     const { node, boot } = member;
     const now = clock.monotonicMs();
     const known = peers.bootOf(node);
-    if (known !== null && known !== boot) return true;
+    if ((known !== null && known !== boot) || peers.hasEnded(member)) return true;
     if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
     const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
     if (now - answeredMs > silentMs || this.isBehind(member)) return true;

@@ -34,6 +34,11 @@ export interface Beat {
   readonly needsPromise?: boolean;
 }
 
+/** The last message of a process that stops: it serves no document any more, so that promises to it have ended. */
+export interface Ended {
+  readonly kind: 'ended';
+}
+
 /** The active of a shard begins to feed the copy of the receiver. */
 export interface Open extends ShardRef {
   readonly kind: 'open';
@@ -88,12 +93,13 @@ export interface Got extends ShardRef {
   readonly bytes: number;
 }
 
-export type PeerMessage = PeerHello | Beat | Open | Empty | Opened | CopyBatch | Got;
+export type PeerMessage = PeerHello | Beat | Ended | Open | Empty | Opened | CopyBatch | Got;
 
 const kinds: Readonly<Record<PeerMessage['kind'], true>> = {
   hello: true,
   beat: true,
   beaten: true,
+  ended: true,
   open: true,
   empty: true,
   opened: true,

@@ -9,6 +9,8 @@ export const beatMs = 200;
 /** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
 export const promiseMsMax = 10_000;
 const redialMs = 500;
+/** How long the last messages of a process that stops may take. */
+const lastMs = { limit: 500, pause: 5 };
 /** The limit of bytes sent to one node and not yet applied there. */
 const inFlightMax = 16 * 1024 * 1024;
 
@@ -43,6 +45,8 @@ interface PeerTimes {
   servesUntilMs: number;
   /** Until then this node confirms no higher epoch than those of the other one. */
   promisedUntilMs: number;
+  /** The boot of the process that ended cleanly last. */
+  endedBoot: string | null;
   /** The other one serves only as long as it is promised to. */
   needsPromise: boolean;
 }
@@ -56,6 +60,7 @@ export class PeerConnections {
   private readonly times = new Map<string, PeerTimes>();
   private readonly dialling = new Set<string>();
   private timer: Timer;
+  private isStopping = false;
 
   constructor(options: PeersOptions) {
     this.options = options;
@@ -72,7 +77,8 @@ export class PeerConnections {
 
   /** A node connected to this one. */
   accept(link: Link): void {
-    if (this.specs.some(({ node }) => node === link.node)) this.adopt(link);
+    if (this.isStopping) link.close('the node stops');
+    else if (this.specs.some(({ node }) => node === link.node)) this.adopt(link);
     else link.close('no node of the cluster');
   }
 
@@ -92,6 +98,11 @@ export class PeerConnections {
   /** Until then the node confirms no higher epoch than those of this one. */
   servesUntilMs(node: string): number {
     return this.times.get(node)?.servesUntilMs ?? -Infinity;
+  }
+
+  /** Whether that process said that it ended. */
+  hasEnded({ node, boot }: SyncMember): boolean {
+    return this.times.get(node)?.endedBoot === boot;
   }
 
   promisedUntilMs(node: string | undefined): number {
@@ -121,8 +132,24 @@ export class PeerConnections {
     connection.link.send(frame);
   }
 
-  close(): void {
+  /** This node neither sends nor answers beats from now on. */
+  stop(): void {
+    this.isStopping = true;
     this.timer.cancel();
+  }
+
+  /** Ends the promises of the others, for a process that serves nothing any more. Resolves once the messages are sent. */
+  async releasePromises(): Promise<void> {
+    const { clock } = this.options;
+    for (const node of this.connected()) this.send(node, { kind: 'ended' });
+    const links = [...this.connections.values()].map(({ link }) => link);
+    const untilMs = clock.monotonicMs() + lastMs.limit;
+    while (links.some(({ unsentBytes }) => unsentBytes > 0) && clock.monotonicMs() < untilMs)
+      await clock.sleep(lastMs.pause);
+  }
+
+  close(): void {
+    this.stop();
     for (const { link } of [...this.connections.values()]) link.close('the node stops');
   }
 
@@ -185,7 +212,9 @@ export class PeerConnections {
         connection.saysPromise = message.saysPromise ?? false;
         events.connected(node);
       } else if (connection.boot === null) throw new Error('its first message is no hello');
+      else if (message.kind === 'ended') this.ended(connection);
       else if (message.kind === 'beat') {
+        if (this.isStopping) return;
         const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
         const times = this.timesOf(node);
         times.promisedUntilMs = Math.max(times.promisedUntilMs, clock.monotonicMs() + promiseMs);
@@ -200,6 +229,12 @@ export class PeerConnections {
     } catch (error) {
       link.close((error as Error).message);
     }
+  }
+
+  private ended({ boot, link }: Connection): void {
+    const times = this.timesOf(link.node);
+    times.promisedUntilMs = -Infinity;
+    times.endedBoot = boot;
   }
 
   private answered(node: string, { promiseMs = promiseMsMax, sentMs }: Beat): void {
@@ -224,6 +259,7 @@ export class PeerConnections {
 
   private timesOf(node: string): PeerTimes {
     const known = this.times.get(node) ?? {
+      endedBoot: null,
       answeredMs: -Infinity,
       servesUntilMs: -Infinity,
       promisedUntilMs: -Infinity,

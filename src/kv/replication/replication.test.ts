@@ -143,6 +143,23 @@ test('a node promoted in place of a dead active serves what the in-sync set ackn
   for (const node of live) node.crash();
 });
 
+test('a node promoted in place of an active that was stopped does not wait for the promise', async (t) => {
+  const cluster = new Cluster(aSeed(t), ['a', 'b', 'c'], 2);
+  const { clock, map } = cluster;
+  const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
+  // They started longer ago than a promise lasts.
+  await clock.run(14_000);
+  const [a, b, c] = nodes as [Node, Node, Node];
+  assert.equal(activeOf(nodes, 0), a);
+  const stopped = a.stop();
+  await clock.run(100);
+  await stopped;
+  await map.nameActive(0, 'b');
+  await clock.run(1_500);
+  assert.equal(activeOf([b, c], 0), b);
+  for (const node of [b, c]) node.crash();
+});
+
 test('a shard is served again after all its members restarted, once all of them are back', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);

@@ -61,8 +61,19 @@ export class Replication {
     this.buckets.delete(uuid);
   }
 
-  close(): void {
+  /** Nothing is replicated from now on; the connections stay open for `release`. */
+  stop(): void {
+    this.peers.stop();
     for (const uuid of [...this.buckets.keys()]) this.remove(uuid);
+  }
+
+  /** Call it when this process answers no client any more: then another node may serve at once in its place. */
+  release(): Promise<void> {
+    return this.peers.releasePromises();
+  }
+
+  close(): void {
+    this.stop();
     this.peers.close();
   }
 
