@@ -158,6 +158,22 @@ describe('the rebalancer', () => {
     assert.deepEqual(ended, [lastBalance]);
   });
 
+  it('keeps a node that leaves until clients that ask for the map every 2.5 seconds have one without it', async () => {
+    const { clock, orchestrator, change, map, state } = await cluster('a b c', 'a b');
+    await orchestrator(1);
+    await change({ balance: plan({ nodes: ['b', 'c'], ejected: ['a'] }) });
+    let withoutMs = 0;
+    for (; (await state()).balance !== undefined; await clock.run(50)) {
+      const maps = await Promise.all(buckets.map(map));
+      const isLeft = maps.every(({ nodes, shards }) =>
+        shards.every(({ chain, confirmed }) => nodes[chain[0] ?? -1] !== 'a' && confirmed !== undefined),
+      );
+      if (isLeft) withoutMs += 50;
+    }
+    assert.ok(withoutMs > 2_500, `${withoutMs} ms`);
+    assert.ok(!(await state()).nodes.some(({ uuid }) => uuid === 'a'));
+  });
+
   it('is continued by the next orchestrator in its term', async () => {
     const { clock, orchestrator, change, untilEnded, map, state } = await cluster('a b c', 'a');
     const first = await orchestrator(1);

@@ -22,7 +22,7 @@ import type { Changing } from '../config/until.ts';
 import { planMap } from '../topology/plan-map.ts';
 import { withCounter } from './counters.ts';
 import { failoverMap, withoutNodes } from './failover-map.ts';
-import { dataNodes } from './members.ts';
+import { dataNodes, isDataNode } from './members.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
 import { advance, endMoves, isComplete, startMoves, stopMoves } from './shard-moves.ts';
 
@@ -31,6 +31,8 @@ const roundMs = 250;
 const goneMs = 20_000;
 /** A stopped rebalance waits so long for shards that are being handed over. */
 const stopMs = 10_000;
+/** Longer than the 2.5 seconds after which SDKs ask for the map again. */
+const clientsMs = 3_000;
 
 export interface RebalancerDeps {
   store: ConfigStore;
@@ -54,6 +56,8 @@ export class Rebalancer {
   #isRunning = false;
   #isStopped = false;
   #stoppingSinceMs: number | null = null;
+  /** When all shards were on the nodes that stay. */
+  #moved: { readonly plan: string; readonly ms: number } | null = null;
   readonly #downSinceMs = new Map<string, number>();
   /** The nodes that a failover has promoted, by shard. One that gives a shard back to a failed node has restarted and lacks something. */
   #promoted: { readonly plan: string; readonly shards: Set<string> } = { plan: '', shards: new Set() };
@@ -109,7 +113,22 @@ export class Rebalancer {
     for (const { entry, bucket } of found.maps) {
       if (!(await this.#moveShards(cluster, plan, bucket, entry))) return true;
     }
+    if (this.#awaitsClients(cluster, plan, found)) return true;
     return !(await this.#clear(found)) || !(await this.#end(plan));
+  }
+
+  /**
+   * Whether clients may have a map that still names a node that leaves. An SDK cancels requests that are on their way to a node when the
+   * node is removed, or closes its connections.
+   */
+  #awaitsClients({ nodes }: ClusterState, plan: RebalancePlan, { maps }: Maps): boolean {
+    const leaves = nodes.some(
+      (node) => plan.ejected.includes(node.uuid) && node.membership === 'active' && isDataNode(node),
+    );
+    if (plan.stopping || !leaves || maps.length === 0) return false;
+    const now = this.#deps.clock.monotonicMs();
+    if (this.#moved?.plan !== plan.id) this.#moved = { plan: plan.id, ms: now };
+    return now - this.#moved.ms < clientsMs;
   }
 
   /** A node may be silent for a short time, since its machine is busy or it restarts: the moves wait. */
