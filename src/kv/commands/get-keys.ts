@@ -56,13 +56,13 @@ function replyWhenFound(
   return Outcome.later;
 }
 
-function encode(keys: readonly Buffer[], skipped: number): Buffer {
+function encode(keys: readonly string[], skipped: number): Buffer {
   const bytes = keys.reduce((sum, key) => sum + 2 + key.length - skipped, 0);
   const encoded = Buffer.allocUnsafe(bytes);
   let at = 0;
   for (const key of keys) {
     at = encoded.writeUInt16BE(key.length - skipped, at);
-    at += key.copy(encoded, at, skipped);
+    at += encoded.write(key.slice(skipped), at, 'latin1');
   }
   return encoded;
 }

@@ -83,7 +83,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   return Outcome.later;
 }
 
-function takeKeys(scans: Scans, scan: Scan, keys: Buffer[] | Status): Status {
+function takeKeys(scans: Scans, scan: Scan, keys: string[] | Status): Status {
   const isEmpty = typeof keys !== 'number' && keys.length === 0;
   if (typeof keys === 'number' || isEmpty) {
     scans.remove(scan);
@@ -163,7 +163,7 @@ function itemAt(request: Request, scan: Scan, index: number): Buffer | null | Co
 }
 
 function findKey({ documents, view }: Request, scan: Scan, index: number): DocumentResult {
-  const key = scan.keys[index] as Buffer;
+  const key = Buffer.from(scan.keys[index] as string, 'latin1');
   if (!scan.keyOnly) return documents.find(scan.vb, key, 0, key.length, view);
   const status = documents.findMeta(scan.vb, key, 0, key.length, view);
   return status === Status.success && view.deleted ? Status.keyNotFound : status;

@@ -8,8 +8,8 @@ export interface Scan {
   readonly collection: number;
   readonly keyOnly: boolean;
   readonly withXattrs: boolean;
-  /** Sorted, prefixed by the collection id. */
-  keys: readonly Buffer[];
+  /** Sorted, prefixed by the collection id, with a character for each byte. */
+  keys: readonly string[];
   keyBytes: number;
   /** Index of the next key to return. */
   next: number;
@@ -86,7 +86,7 @@ export class Scans {
   }
 
   /** Stores the listed keys. False when other scans used the memory meanwhile; the scan is then removed. */
-  fill(scan: Scan, keys: readonly Buffer[]): boolean {
+  fill(scan: Scan, keys: readonly string[]): boolean {
     const bytes = bytesOf(keys);
     if (this.keyBytes + bytes > keyBytesMax) {
       this.remove(scan);
@@ -116,5 +116,5 @@ export class Scans {
   }
 }
 
-const bytesOf = (keys: readonly Buffer[]): number =>
+const bytesOf = (keys: readonly string[]): number =>
   keys.reduce((sum, key) => sum + key.length + keyOverhead, 0);

@@ -29,7 +29,7 @@ async function aBucket(count: number) {
     };
     const result: { keys: string[] | number | null } = { keys: null };
     under.bucket.keys.list({ ...query, ...changes }, (keys) => {
-      result.keys = typeof keys === 'number' ? keys : keys.map((key) => key.toString('latin1', 1));
+      result.keys = typeof keys === 'number' ? keys : keys.map((key) => key.slice(1));
     });
     return result;
   };
@@ -97,16 +97,14 @@ test('makes one long list at a time', async () => {
 
 test('chooses a sample of the requested size in steps, sorted, and the same for the same seed', () => {
   const count = 30_000;
-  const keys = names(0, count)
-    .sort()
-    .map((name) => Buffer.from(name));
+  const keys = names(0, count).sort();
   const sample = (seed: number, samples: number): string[] => {
     const steps = sampleInSteps(keys, { seed, samples });
     for (let yields = 0; ; yields++) {
       const { done, value } = steps.next();
       if (!done) continue;
       assert.ok(yields >= count / 1_024, `${yields} pauses`);
-      return value.map(String);
+      return value;
     }
   };
   for (const samples of [1, 7, 5_000, count - 1, count, 2 * count]) {

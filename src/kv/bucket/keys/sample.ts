@@ -8,15 +8,18 @@ export interface Sampling {
 }
 
 const keysPerStep = 1_024;
+/** At least that of a key with the id of its collection. */
+const keyBytesMax = 512;
 /** Keys are counted by the first bits of their hashes; only those at the limit are sorted. */
 const classBits = 12;
 const classOf = (hash: number): number => hash >>> (32 - classBits);
 
-export function* sampleInSteps(keys: readonly Buffer[], { seed, samples }: Sampling): Steps<Buffer[]> {
+export function* sampleInSteps(keys: readonly string[], { seed, samples }: Sampling): Steps<string[]> {
+  const bytes = Buffer.alloc(keyBytesMax);
   const hashes = new Uint32Array(keys.length);
   const counts = new Uint32Array(1 << classBits);
   for (const [i, key] of keys.entries()) {
-    hashes[i] = hashKey(key, 0, key.length, (seed % 2 ** 32) | 0);
+    hashes[i] = hashKey(bytes, 0, bytes.write(key, 'latin1'), (seed % 2 ** 32) | 0);
     (counts[classOf(hashes[i] as number)] as number)++;
     if (i % keysPerStep === keysPerStep - 1) yield;
   }
@@ -24,7 +27,7 @@ export function* sampleInSteps(keys: readonly Buffer[], { seed, samples }: Sampl
   let last = 0;
   while (last < counts.length && (counts[last] as number) <= left) left -= counts[last++] as number;
   const largest = largestOfClass(hashes, last, left);
-  const chosen: Buffer[] = [];
+  const chosen: string[] = [];
   for (const [i, key] of keys.entries()) {
     const hash = hashes[i] as number;
     if (classOf(hash) < last) chosen.push(key);

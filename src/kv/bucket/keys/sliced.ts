@@ -50,15 +50,15 @@ export class SlicedWork {
 const runLength = 512;
 
 /** Sorts by merging runs; of equal keys one remains. */
-export function* sortedSetInSteps(keys: readonly Buffer[]): Steps<Buffer[]> {
-  let runs: Buffer[][] = [];
+export function* sortedSetInSteps(keys: readonly string[]): Steps<string[]> {
+  let runs: string[][] = [];
   for (let at = 0; at < keys.length; at += runLength) {
-    const run = keys.slice(at, at + runLength).sort(Buffer.compare);
-    runs.push(run.filter((key, i) => i === 0 || !key.equals(run[i - 1] as Buffer)));
+    const run = keys.slice(at, at + runLength).sort();
+    runs.push(run.filter((key, i) => i === 0 || key !== run[i - 1]));
     yield;
   }
   while (runs.length > 1) {
-    const merged: Buffer[][] = [];
+    const merged: string[][] = [];
     for (let i = 0; i < runs.length; i += 2) {
       const [left = [], right] = [runs[i], runs[i + 1]];
       merged.push(right === undefined ? left : yield* mergedInSteps(left, right));
@@ -68,13 +68,13 @@ export function* sortedSetInSteps(keys: readonly Buffer[]): Steps<Buffer[]> {
   return runs[0] ?? [];
 }
 
-function* mergedInSteps(left: readonly Buffer[], right: readonly Buffer[]): Steps<Buffer[]> {
-  const merged: Buffer[] = [];
+function* mergedInSteps(left: readonly string[], right: readonly string[]): Steps<string[]> {
+  const merged: string[] = [];
   let [i, j] = [0, 0];
   while (i < left.length || j < right.length) {
     const [a, b] = [left[i], right[j]];
-    const order = b === undefined ? -1 : a === undefined ? 1 : a.compare(b);
-    merged.push((order <= 0 ? a : b) as Buffer);
+    const order = b === undefined ? -1 : a === undefined ? 1 : a < b ? -1 : a > b ? 1 : 0;
+    merged.push((order <= 0 ? a : b) as string);
     if (order <= 0) i++;
     if (order >= 0) j++;
     if (merged.length % runLength === 0) yield;
