@@ -217,6 +217,11 @@ test('refuses a snapshot or a change that does not continue the copy, and change
   const old = follower.next() as CutItem;
   assert.equal(applier.apply(0, old), Status.outOfRange, 'the copy has it');
   assert.equal(applier.begin(0, { start: high, end: high + 4 }), Status.outOfRange);
+  assert.equal(
+    applier.begin(0, { start: high + 2, end: high + 4 }),
+    Status.outOfRange,
+    'a change is missing',
+  );
   assert.equal(applier.begin(0, { start: high + 2, end: high + 1 }), Status.outOfRange);
   assert.equal(applier.begin(0, { start: high + 1, end: high + 4 }), Status.success);
   assert.equal(applier.apply(0, { ...old, seqno: high + 5 }), Status.outOfRange, 'outside of the snapshot');

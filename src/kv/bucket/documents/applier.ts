@@ -65,7 +65,7 @@ export class Applier {
     const { rows } = this.options.vbuckets;
     const high = rows.highSeqno[vb] as number;
     const isNext = high >= (rows.snapEnd[vb] as number);
-    const continues = isNext ? start > high : start === high + 1 && end >= (rows.snapEnd[vb] as number);
+    const continues = start === high + 1 && (isNext || end >= (rows.snapEnd[vb] as number));
     if (end < start || !continues) return Status.outOfRange;
     if (isNext) rows.snapStart[vb] = start;
     rows.snapEnd[vb] = end;
