@@ -8,7 +8,10 @@ import { SqliteIndexReader } from './index-reader.adapter.ts';
 import type { FileIdentity, IndexFile, IndexReader, IndexReaders, IndexStore } from './index-store.ts';
 
 const suffix = '.index';
+/** What SQLite appends to the name of a file for its log, shared memory and journal. */
+const parts = ['', '-wal', '-shm', '-journal'];
 const namePattern = /^[0-9a-f]{1,32}$/;
+const partPattern = /^([0-9a-f]{1,32})\.index(?:-wal|-shm|-journal)?$/;
 
 export class IndexFolder implements IndexStore {
   private readonly folder: string;
@@ -38,11 +41,12 @@ export class IndexFolder implements IndexStore {
   }
 
   list(): { bucketUuid: string; indexId: string }[] {
-    return foldersIn(this.folder).flatMap((bucketUuid) =>
-      filesIn(join(this.folder, bucketUuid))
-        .filter((name) => name.endsWith(suffix))
-        .map((name) => ({ bucketUuid, indexId: name.slice(0, -suffix.length) })),
-    );
+    return foldersIn(this.folder).flatMap((bucketUuid) => {
+      const names = filesIn(join(this.folder, bucketUuid));
+      // Also those of which an interrupted removal left a log or journal only.
+      const ids = new Set(names.flatMap((name) => partPattern.exec(name)?.[1] ?? []));
+      return [...ids].map((indexId) => ({ bucketUuid, indexId }));
+    });
   }
 }
 
@@ -68,7 +72,7 @@ function safe(name: string): string {
 }
 
 function removeFile(path: string): void {
-  for (const part of ['', '-wal', '-shm']) rmSync(path + part, { force: true });
+  for (const part of parts) rmSync(path + part, { force: true });
 }
 
 const foldersIn = (folder: string): string[] =>
