@@ -110,7 +110,11 @@ function framesOf({ actives, durable }: ClusterLoad, port: number): Buffer[] {
   const own = keys.filter((key) => actives[vbucketOf(key)] === port);
   return own.map((key) =>
     encodeRequest({
-      ...{ opcode: 1, vb: vbucketOf(key), key: Buffer.from(`\0${key}`), extras: words(0, 0), value },
+      opcode: 1,
+      vb: vbucketOf(key),
+      key: Buffer.from(`\0${key}`),
+      extras: words(0, 0),
+      value,
       ...(durable && { framing: majority }),
     }),
   );

@@ -102,8 +102,8 @@ function problemOf(
 ): string | null {
   const node = nodes.find(({ status }) => status !== 'healthy');
   if (node !== undefined) return `node ${node.hostname} is ${node.status}`;
-  const idle = nodes.find(({ clusterMembership }) => clusterMembership !== 'active');
-  if (idle !== undefined) return `node ${idle.hostname} is ${idle.clusterMembership}, not active`;
+  const inactive = nodes.find(({ clusterMembership }) => clusterMembership !== 'active');
+  if (inactive !== undefined) return `node ${inactive.hostname} is ${inactive.clusterMembership}, not active`;
   if (nodes.length !== nodesWanted) return `the cluster has ${nodes.length} nodes instead of ${nodesWanted}`;
   if (!balanced) return 'the documents are not balanced over the nodes';
   const bucket = buckets.find((one) => bucketStatus(one) !== 'healthy');

@@ -1,3 +1,5 @@
+// Routes of failovers, and of the nodes that come back after one.
+
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import * as contract from './failover.contract.ts';
 import type { FailoverService } from './failover.service.ts';

@@ -94,7 +94,7 @@ export class BucketHost {
     }
   }
 
-  /** Applies a changed specification; returns whether the cluster configuration changed. */
+  /** Applies a changed spec; returns whether the cluster configuration changed. */
   async follow(spec: BucketSpec): Promise<boolean> {
     const { bucket, served } = this;
     const hasNewManifest = spec.manifest.uid !== served.spec.manifest.uid;
@@ -217,7 +217,7 @@ export class BucketHost {
     return shards?.map((spec) => (mustConfirm(spec) ? { ...spec, state: 'pending' } : spec));
   }
 
-  /** Stops the bucket and starts it again with the new specification, as a restart of the node would. */
+  /** Stops the bucket and starts it again with the new spec, as a restart of the node would. */
   private async restart(spec: BucketSpec): Promise<void> {
     this.endReplication();
     this.served.close();

@@ -104,7 +104,7 @@ export class ServedBucket {
     this.config = Buffer.from(spec.clusterConfig.json);
   }
 
-  /** Applies a changed specification; returns whether the cluster configuration changed. */
+  /** Applies a changed spec; returns whether the cluster configuration changed. */
   update(spec: BucketSpec): boolean {
     const { json } = this.spec.clusterConfig;
     if (spec.manifest.uid !== this.spec.manifest.uid) {

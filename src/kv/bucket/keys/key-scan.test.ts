@@ -7,7 +7,7 @@ import type { KeyQuery } from './key-scan.ts';
 import { sampleInSteps } from './sample.ts';
 
 /** Deferred tasks wait until the test runs them. */
-class TurnClock extends ManualClock {
+class HeldTurnsClock extends ManualClock {
   readonly turns: (() => void)[] = [];
   override soon(fire: () => void): void {
     this.turns.push(fire);
@@ -15,7 +15,7 @@ class TurnClock extends ManualClock {
 }
 
 async function aBucket(count: number) {
-  const clock = new TurnClock();
+  const clock = new HeldTurnsClock();
   const under = await new BucketUnderTest({ clock }).start();
   for (let i = 0; i < count; i++) under.store(`k${i}`);
   const list = (changes: Partial<KeyQuery> = {}) => {
