@@ -100,6 +100,7 @@ test('strings can contain the escapes of JSON, doubled quotes and surrogates', (
   assert.equal(value("'it''s'"), "it's");
   assert.equal(value(String.raw`"\ud83d\ude00"`), '😀');
   assert.equal(value(String.raw`"\ud83d"`), '\ufffd');
+  assert.equal(value('"\ud83d"'), '\ufffd');
   assert.equal(canonical('`a``b`'), '`a``b`');
 });
 

@@ -24,16 +24,19 @@ export function parseStatement(text: string): Statement {
   if (text.length > statementMax) {
     throw sqlError(3000, `Statement has ${text.length} characters; at most ${statementMax} are allowed`);
   }
-  return new StatementParser(text.trim()).whole();
+  return new StatementParser(cleaned(text)).whole();
 }
 
 /** Parses a single expression; it may begin with ALL or DISTINCT. */
 export function parseExpression(text: string): Expression {
-  const queries = new QueryParser(new TokenReader(text.trim()));
+  const queries = new QueryParser(new TokenReader(cleaned(text)));
   const expression = queries.expressions.keyExpression();
   if (queries.tokens.kind !== 'end of input') throw queries.tokens.unexpected('the end of the expression');
   return expression;
 }
+
+/** A text from JSON may have unpaired surrogates: they become U+FFFD, as escaped ones do, since documents are UTF-8. */
+const cleaned = (text: string): string => text.trim().toWellFormed();
 
 class StatementParser {
   private readonly tokens: TokenReader;
