@@ -218,6 +218,18 @@ describe('addNode', () => {
     assert.deepEqual([present.map(({ uuid }) => uuid), left], [[aCluster().nodes[0]?.uuid], [otherId]]);
     assert.deepEqual([calls, notes], [['/engageCluster2', '/completeJoin'], []]);
   });
+
+  it('leaves nothing in the cluster when the node cannot use its NATS servers', async () => {
+    const nats = { servers: 'nats://ann:sesame@127.0.0.1:1', bucket: 'divan', files: {} };
+    const membership = aMembership({ isFounder: false, natsSource: () => nats });
+    const { refusal, nodes } = await aPair({ membership });
+    const [, texts] = await refusal({ ...there, user: '', password: '' });
+    assert.deepEqual(texts, [
+      'Join completion call failed. The configuration of the cluster cannot be used from this node: NATS at 127.0.0.1:1: connection refused',
+    ]);
+    const { nodes: present, left, founder } = await nodes();
+    assert.deepEqual([present.length, left, founder], [1, [otherId], undefined]);
+  });
 });
 
 describe('ejectNode', () => {
@@ -291,6 +303,13 @@ describe('a node that is asked to join', () => {
     const member = await aManager({ store, membership: aMembership() });
     const refused = await member.request('/engageCluster2', { method: 'POST', json: engage });
     assert.deepEqual(refused.body, ['Node is already part of cluster.']);
+  });
+
+  it('refuses with its configuration on NATS servers of its own', async () => {
+    const engineProblem = 'It is on NATS.';
+    const { request } = await aManager({ provisioned: false, membership: aMembership({ engineProblem }) });
+    const refused = await request('/engageCluster2', { method: 'POST', json: engage, as: null });
+    assert.deepEqual([refused.status, refused.body], [400, [engineProblem]]);
   });
 
   it('needs credentials once it is provisioned', async () => {
