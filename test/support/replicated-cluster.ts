@@ -1,8 +1,9 @@
 // Nodes in one process, over simulated time and connections, with a map that they share: data services without their listeners.
+import type { ShardSpec } from '#kv/admin.ts';
 import { Bucket } from '#kv/bucket/bucket.ts';
 import { DurabilityLevel, emptyItemView } from '#kv/data/documents.ts';
 import type { MemoryDisk } from '#kv/disk/memory-engine.ts';
-import type { BucketReplication } from '#kv/replication/bucket-replication.ts';
+import type { BucketReplication, BucketReplicationOptions } from '#kv/replication/bucket-replication.ts';
 import { Replication } from '#kv/replication/replication.ts';
 import { Now } from '#kv/vbucket/now.ts';
 import { silentLog } from '#ports/log.ts';
@@ -19,13 +20,36 @@ export const shardCount = 4;
 
 const files = { folder: 'b', bucketUuid: 'b', incarnation: 1, fileCount: 1 };
 
-export class ReplicatedCluster {
+/** What the nodes of a simulation share. */
+export interface NodeHost {
+  readonly clock: SimulatedClock;
+  readonly links: SimulatedLinks;
+  readonly random: Random;
+  readonly names: readonly string[];
+  readonly replicaNumber: number;
+  readonly promiseMs: number;
+  readonly vbucketCount: number;
+  readonly shardCount: number;
+  readonly expiryPagerSeconds?: number;
+  readonly map: {
+    /** A process's access to the map. */
+    writer(node: string, boot: string): Pick<BucketReplicationOptions, 'change'>;
+    watch(
+      node: string,
+      changed: (specs: readonly ShardSpec[], revision: number) => void,
+    ): Promise<{ stop(): void }>;
+  };
+}
+
+export class ReplicatedCluster implements NodeHost {
   readonly clock = new SimulatedClock();
   readonly links: SimulatedLinks;
   readonly map: SharedMap;
   readonly random: Random;
   readonly names: readonly string[];
   readonly replicaNumber: number;
+  readonly vbucketCount = vbucketCount;
+  readonly shardCount = shardCount;
   promiseMs = 10_000;
 
   constructor(random: Random, names: readonly string[], replicaNumber = 1) {
@@ -49,7 +73,7 @@ export class ReplicatedCluster {
 }
 
 export class ReplicatedNode {
-  readonly cluster: ReplicatedCluster;
+  readonly cluster: NodeHost;
   readonly name: string;
   readonly boot: string;
   readonly bucket: Bucket;
@@ -58,14 +82,17 @@ export class ReplicatedNode {
   readonly resolved = new Map<number, Status>();
   readonly result = { casHi: 0, casLo: 0, seqno: 0, pending: 0 };
   readonly view = emptyItemView();
+  /** Called in the moment in which a durable write is answered. */
+  onResolved: (token: number, status: Status) => void = () => {};
   #shards: BucketReplication | null = null;
   #watch: { stop(): void } | null = null;
   #hasMap = true;
   /** False: it changes the map, but does not learn the outcome, and sees no map. */
   hearsMap = true;
 
-  constructor(cluster: ReplicatedCluster, name: string, boot: string, disk?: MemoryDisk) {
-    const { clock, map, names, random, replicaNumber } = cluster;
+  constructor(cluster: NodeHost, name: string, boot: string, disk?: MemoryDisk) {
+    const { clock, expiryPagerSeconds, map, names, random, replicaNumber, shardCount, vbucketCount } =
+      cluster;
     this.cluster = cluster;
     this.name = name;
     this.boot = boot;
@@ -83,9 +110,13 @@ export class ReplicatedNode {
       vbucketCount,
       shards,
       clock,
+      ...(expiryPagerSeconds !== undefined && { expiryPagerSeconds }),
       ...(disk && { storage: { disk: disk.engine(), files } }),
     });
-    this.bucket.documents.onResolved = (token, status) => this.resolved.set(token, status);
+    this.bucket.documents.onResolved = (token, status) => {
+      this.resolved.set(token, status);
+      this.onResolved(token, status);
+    };
     const links = cluster.links.host(name);
     void links.listen('', 0);
     this.replication = new Replication({
@@ -157,9 +188,9 @@ export class ReplicatedNode {
     return this.bucket.documents.store(aRequest(key, { vb, ...change }), this.result);
   }
 
-  remove(key: string, vb: number) {
+  remove(key: string, vb: number, change: Change = {}) {
     this.tick();
-    return this.bucket.documents.remove(aRequest(key, { vb }), this.result);
+    return this.bucket.documents.remove(aRequest(key, { vb, ...change }), this.result);
   }
 
   read(key: string, vb: number): string | Status {

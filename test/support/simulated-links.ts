@@ -20,6 +20,8 @@ class SimulatedLink implements Link, End {
   #handler: { frame(frame: Buffer): void; closed(reason: string): void } | null = null;
   #early: Buffer[] = [];
   #isClosed = false;
+  /** A message was lost: as over TCP, nothing that was sent after it arrives. */
+  #isBroken = false;
 
   constructor(net: SimulatedLinks, from: string, to: string) {
     this.#net = net;
@@ -40,7 +42,9 @@ class SimulatedLink implements Link, End {
     if (this.#isClosed || other === null) return;
     const copy = Buffer.from(frame);
     this.#net.carry(this.#from, this.node, (isLost) => {
+      if (this.#isBroken) return;
       if (!isLost) return other.deliver(copy);
+      this.#isBroken = true;
       this.#net.clock.after(brokenMs, () => {
         this.end('lost');
         other.end('lost');
@@ -86,6 +90,10 @@ export class SimulatedLinks {
 
   cut(from: string, to: string): void {
     this.#cut.add(`${from} ${to}`);
+  }
+
+  mend(from: string, to: string): void {
+    this.#cut.delete(`${from} ${to}`);
   }
 
   heal(): void {

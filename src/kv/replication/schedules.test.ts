@@ -1,0 +1,28 @@
+// Random schedules of a whole cluster under faults, a few in each run; `node test/stress/cluster-schedules.ts` runs as many as wanted. Each must
+// come to rest with equal copies, and with answers that one order of the operations explains.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runSchedule } from '../../../test/support/schedule.ts';
+import { faultNames } from '../../../test/support/schedule-faults.ts';
+import { printedSeed } from '../../../test/support/seed.ts';
+
+const count = 40;
+
+test(`${count} random schedules of a cluster contradict no rule and come to rest`, async (t) => {
+  const first = printedSeed(t);
+  const faults = new Set<string>();
+  let acknowledged = 0;
+  for (let seed = first; seed < first + count; seed++) {
+    const report = await runSchedule(seed);
+    assert.equal(report.problem, null, `DIVAN_SEED=${seed} node test/stress/cluster-schedules.ts 1`);
+    for (const [name, times] of Object.entries(report.faults)) if (times > 0) faults.add(name);
+    acknowledged += report.clients.acknowledged;
+  }
+  assert.ok(acknowledged > 100 * count, `${acknowledged} acknowledged writes`);
+  assert.deepEqual([...faults].sort(), [...faultNames].sort(), 'every kind of fault happened');
+});
+
+test('a schedule repeats exactly from its seed', async () => {
+  assert.deepEqual(await runSchedule(3), await runSchedule(3));
+  assert.notEqual((await runSchedule(4)).digest, (await runSchedule(3)).digest);
+});

@@ -1,0 +1,31 @@
+// Random schedules of a whole cluster in one process: `node test/stress/cluster-schedules.ts [schedules]` with DIVAN_SEED, default 1,000. Each
+// schedule has its own seed: the first one is printed, the others follow it. A seed whose schedule contradicts the rules is
+// repeated by `DIVAN_SEED=… node test/stress/cluster-schedules.ts 1`.
+import { runSchedule } from '../support/schedule.ts';
+import { printedSeed } from '../support/seed.ts';
+
+const count = Number(process.argv[2] ?? 1_000);
+const first = printedSeed(console.log);
+const sums: Record<string, number> = {};
+const add = (part: Readonly<Record<string, number>>): void => {
+  for (const [name, value] of Object.entries(part)) sums[name] = (sums[name] ?? 0) + value;
+};
+
+for (let done = 1; done <= count; done++) {
+  const { clients, epochs, faults, lastedMs, lost, problem, seed } = await runSchedule(first + done - 1);
+  add(clients);
+  add(faults);
+  add({ 'simulated seconds': lastedMs / 1000, promotions: epochs });
+  add({
+    ...{
+      'with all memories of a shard lost': lost.memory > 0 ? 1 : 0,
+      'with a shard given up': lost.givenUp > 0 ? 1 : 0,
+    },
+    contradictions: problem === null ? 0 : 1,
+  });
+  if (problem !== null) {
+    process.exitCode = 1;
+    console.log(`DIVAN_SEED=${seed}: ${problem}`);
+  }
+  if (done % 500 === 0 || done === count) console.log(`${done} schedules`, JSON.stringify(sums));
+}

@@ -1,0 +1,204 @@
+// Clients of a simulated cluster: they write, remove and read documents at whichever node serves them, and keep the history of every document
+// that is written durably.
+import assert from 'node:assert/strict';
+import { DurabilityLevel } from '#kv/data/documents.ts';
+import { Status } from '#wire/status.ts';
+import { isLinearizable, type Operation } from './linearizable.ts';
+import type { ReplicatedNode } from './replicated-cluster.ts';
+import type { ScheduledCluster } from './scheduled-cluster.ts';
+
+/** With the level of their writes. */
+const durableKeys = {
+  m0: DurabilityLevel.majority,
+  m1: DurabilityLevel.majority,
+  p: DurabilityLevel.persistToMajority,
+};
+const plainKeys = ['x0', 'x1', 'x2', 'x3'];
+export const allKeys = [...Object.keys(durableKeys), ...plainKeys];
+
+/** Answers after which the document is as it was before. */
+const refusals: readonly number[] = [
+  ...[Status.notMyVbucket, Status.temporaryFailure, Status.durabilityImpossible],
+  ...[Status.syncWriteInProgress, Status.outOfMemory],
+];
+
+interface Answerable {
+  answeredMs: number;
+}
+
+export class ScheduleClients {
+  readonly counts = { writes: 0, acknowledged: 0, unknown: 0, reads: 0, plainWrites: 0, copyReads: 0 };
+  /** The first contradiction. */
+  problem: string | null = null;
+  /** Depends on every answer: equal for equal schedules. */
+  digest = 0;
+  readonly histories = new Map<string, Operation[]>();
+  private readonly cluster: ScheduledCluster;
+  /** By token of each process: durable writes that were not answered yet. */
+  private readonly waiting = new Map<ReplicatedNode, Map<number, Answerable>>();
+  /** Orders calls and answers, also those of one moment. */
+  private step = 0;
+  private values = 0;
+  private isStopped = false;
+
+  constructor(cluster: ScheduledCluster) {
+    this.cluster = cluster;
+  }
+
+  begin(): void {
+    const pauseMs = 10 + this.cluster.random(80);
+    for (let i = 0; i < 2; i++) void this.run(pauseMs);
+  }
+
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  private async run(pauseMs: number): Promise<void> {
+    const { clock, random } = this.cluster;
+    while (!this.isStopped && this.problem === null) {
+      await clock.sleep(random(pauseMs));
+      this.act();
+    }
+  }
+
+  private act(): void {
+    const { random, vbucketCount } = this.cluster;
+    const vb = random(vbucketCount);
+    const node = this.serving(vb);
+    const choice = random(20);
+    if (choice < 2) this.readCopy(vb);
+    else if (node === null) return;
+    else if (choice < 8) this.read(node, vb, pick(random, Object.keys(durableKeys)));
+    else if (choice < 17) this.writeDurably(node, vb, pick(random, Object.keys(durableKeys)));
+    else this.writePlainly(node, vb, pick(random, plainKeys));
+  }
+
+  /** The node that serves the vbucket; null: none. Two are a contradiction. */
+  serving(vb: number): ReplicatedNode | null {
+    const nodes = [...this.cluster.running.values()].map(({ node }) => node);
+    for (const node of nodes) node.tick();
+    const found = nodes.filter(({ bucket }) => bucket.documents.isActive(vb));
+    if (found.length > 1) this.fail(`${found.map(({ name }) => name)} serve vbucket ${vb}`);
+    return found[0] ?? null;
+  }
+
+  /** A copy may be read at any time; what it shows may be old. */
+  private readCopy(vb: number): void {
+    const { random, running } = this.cluster;
+    const { node } = pick(random, [...running.values()]) ?? {};
+    if (node === undefined || node.bucket.documents.isActive(vb)) return;
+    this.counts.copyReads++;
+    node.read(pick(random, plainKeys), vb);
+  }
+
+  /** What the last writes left counts as an answer, too. */
+  readAtRest(node: ReplicatedNode, vb: number, key: string): void {
+    if (key in durableKeys) this.read(node, vb, key);
+    else node.read(key, vb);
+  }
+
+  private read(node: ReplicatedNode, vb: number, key: string): void {
+    const calledMs = ++this.step;
+    const found = node.read(key, vb);
+    if (typeof found !== 'string' && found !== Status.keyNotFound) return;
+    this.counts.reads++;
+    this.note(found === Status.keyNotFound ? 0 : 1);
+    const value = typeof found === 'string' ? documentValue(found) : null;
+    this.add(vb, key, { kind: 'read', value, calledMs, answeredMs: ++this.step });
+  }
+
+  private writeDurably(node: ReplicatedNode, vb: number, key: string): void {
+    const { random } = this.cluster;
+    const isRemoval = random(5) === 0;
+    const value = isRemoval ? null : `${++this.values}`;
+    const durability = durableKeys[key as keyof typeof durableKeys];
+    const calledMs = ++this.step;
+    const status =
+      value === null ? node.remove(key, vb, { durability }) : node.store(key, vb, { value, durability });
+    this.note(status);
+    if (refusals.includes(status)) return;
+    if (isRemoval && status === Status.keyNotFound) {
+      this.add(vb, key, { kind: 'read', value: null, calledMs, answeredMs: ++this.step });
+      return;
+    }
+    if (status !== Status.success) {
+      this.fail(`a durable write answers ${status}`);
+      return;
+    }
+    this.counts.writes++;
+    const operation = { kind: 'write' as const, value, calledMs, answeredMs: Infinity };
+    this.add(vb, key, operation);
+    const token = node.result.pending;
+    if (token === 0) this.acknowledge(operation);
+    else this.follow(node, token, operation);
+  }
+
+  private writePlainly(node: ReplicatedNode, vb: number, key: string): void {
+    const { clock, random } = this.cluster;
+    const kind = random(4);
+    const expiry = kind === 1 ? Math.floor(clock.wallMs() / 1000) + 1 + random(3) : 0;
+    this.counts.plainWrites++;
+    this.note(kind === 0 ? node.remove(key, vb) : node.store(key, vb, { value: `${++this.values}`, expiry }));
+  }
+
+  /** The answer is noted in its moment, so that the order of answers and later calls is exact. */
+  private follow(node: ReplicatedNode, token: number, operation: Answerable): void {
+    const waiting = this.waiting.get(node) ?? new Map<number, Answerable>();
+    this.waiting.set(node, waiting.set(token, operation));
+    node.onResolved = (answered, status) => {
+      const found = waiting.get(answered);
+      waiting.delete(answered);
+      if (found !== undefined) this.answered(node, found, status);
+    };
+  }
+
+  private answered(node: ReplicatedNode, operation: Answerable, status: Status): void {
+    this.note(status);
+    // A process that was killed answers nothing.
+    const isRunning = this.cluster.running.get(node.name)?.node === node;
+    if (isRunning && status === Status.success) this.acknowledge(operation);
+    else this.counts.unknown++;
+  }
+
+  private acknowledge(operation: Answerable): void {
+    operation.answeredMs = ++this.step;
+    this.counts.acknowledged++;
+  }
+
+  private add(vb: number, key: string, operation: Operation): void {
+    const name = `${vb} ${key}`;
+    const history = this.histories.get(name) ?? [];
+    history.push(operation);
+    this.histories.set(name, history);
+  }
+
+  private note(outcome: number): void {
+    this.digest = Math.imul(this.digest ^ outcome, 0x01000193) ^ this.cluster.clock.monotonicMs();
+  }
+
+  fail(problem: string): void {
+    this.problem ??= `${problem} at ${this.cluster.clock.monotonicMs()} ms`;
+  }
+
+  /** Whether one order of the operations explains the answers about each document. */
+  check(): void {
+    const { shardCount } = this.cluster;
+    for (const [name, history] of this.histories) {
+      const [vb] = name.split(' ').map(Number) as [number];
+      if (this.cluster.mayLack(vb % shardCount) || !history.some(({ answeredMs }) => answeredMs !== Infinity))
+        continue;
+      if (!isLinearizable(history)) this.fail(`no order explains the answers about document ${name}`);
+    }
+  }
+}
+
+export const pick = <T>(random: (below: number) => number, all: readonly T[]): T =>
+  all[random(all.length)] as T;
+
+/** The value in what a node's `read` returns; null: a tombstone. */
+function documentValue(text: string): string | null {
+  const fields = JSON.parse(text) as unknown[];
+  assert.equal(fields.length, 6);
+  return fields[5] === true || fields[5] === 1 ? null : (fields[0] as string);
+}

@@ -1,0 +1,251 @@
+// The faults of a simulated schedule: at random times something happens to a process, a connection or the configuration store, or an orchestrator
+// plans a failover or a rebalance.
+import { calmStore } from './faulty-config-store.ts';
+import { pick } from './schedule-clients.ts';
+import type { ScheduleOrchestrators } from './schedule-orchestrators.ts';
+import type { Process, ScheduledCluster } from './scheduled-cluster.ts';
+
+const names = [
+  ...[
+    'quick restart',
+    'restart',
+    'stop',
+    'partition',
+    'one-way loss',
+    'delay',
+    'cut from the store',
+    'store down',
+  ],
+  ...['failover', 'double failover', 'rebalance', 'handover that dies', 'two orchestrators'],
+] as const;
+export type Fault = (typeof names)[number];
+export const faultNames: readonly Fault[] = names;
+
+/** Of the store, in every schedule in some share of the calls. */
+const storeFaults = (random: (below: number) => number): typeof calmStore => ({
+  delayMaxMs: pick(random, [2, 20, 200]),
+  lostRequestPercent: random(5),
+  lostAnswerPercent: random(15),
+  latePercent: random(5),
+  stalePercent: random(30),
+});
+
+export class ScheduleFaults {
+  readonly counts = Object.fromEntries(names.map((name) => [name, 0])) as Record<Fault, number>;
+  private readonly cluster: ScheduledCluster;
+  private readonly orchestrators: ScheduleOrchestrators;
+  private readonly isCareful: boolean;
+  private isStopped = false;
+
+  constructor(cluster: ScheduledCluster, orchestrators: ScheduleOrchestrators) {
+    this.cluster = cluster;
+    this.orchestrators = orchestrators;
+    this.isCareful = cluster.random(6) > 0;
+  }
+
+  begin(): void {
+    const { random } = this.cluster;
+    this.cluster.setStoreFaults(storeFaults(random));
+    void this.run(500 + random(2_500));
+  }
+
+  private async run(pauseMs: number): Promise<void> {
+    const { clock, random } = this.cluster;
+    while (!this.isStopped) {
+      await clock.sleep(random(pauseMs));
+      if (!this.isStopped) this.cause(pick(random, names));
+    }
+  }
+
+  cause(fault: Fault): void {
+    if (this.acts[fault]()) this.counts[fault]++;
+  }
+
+  /** Everything works again, and every process runs. */
+  heal(): void {
+    const { cluster } = this;
+    this.isStopped = true;
+    cluster.links.heal();
+    cluster.links.delayMaxMs = 2;
+    cluster.setStoreFaults(calmStore);
+    for (const { store } of cluster.running.values()) store.isDown = false;
+    for (const { store } of this.orchestrators.orchestrators) store.isDown = false;
+    for (const name of cluster.names) if (!cluster.running.has(name)) cluster.start(name);
+  }
+
+  /** Each returns whether it happened. */
+  private readonly acts: Record<Fault, () => boolean> = {
+    'quick restart': () => this.restart(50 + this.random(900)),
+    restart: () => this.restart(1_000 + this.random(12_000)),
+    stop: () => this.stop(),
+    partition: () => this.cut(this.someone(), true),
+    'one-way loss': () => this.cut(this.someone(), false),
+    delay: () => this.delay(),
+    'cut from the store': () => this.withoutStore([this.cluster.running.get(this.someone())]),
+    'store down': () =>
+      this.withoutStore([...this.cluster.running.values(), ...this.orchestrators.orchestrators]),
+    failover: () => this.failOver(this.someone()),
+    'double failover': () => this.failOverTwice(),
+    rebalance: () => this.move(),
+    'handover that dies': () => this.breakHandover(),
+    'two orchestrators': () => {
+      this.orchestrators.takeOver();
+      return true;
+    },
+  };
+
+  private random(below: number): number {
+    return this.cluster.random(below);
+  }
+
+  private someone(): string {
+    return pick(this.cluster.random, this.cluster.names);
+  }
+
+  /** In most schedules every shard keeps a member with all of its memory. */
+  private mayKill(name: string): boolean {
+    const { current, running } = this.cluster;
+    if (running.size < 2 || !running.has(name)) return false;
+    const isWhole = ([at, boot]: readonly [number, string]): boolean => {
+      const node = current.nodes[at] ?? '';
+      return node !== name && running.get(node)?.node.boot === boot;
+    };
+    return (
+      !this.isCareful || current.shards.every(({ inSync }) => inSync === undefined || inSync.some(isWhole))
+    );
+  }
+
+  private restart(afterMs: number, name = this.someone()): boolean {
+    if (!this.mayKill(name)) return false;
+    this.cluster.kill(name);
+    this.startLater(name, afterMs);
+    return true;
+  }
+
+  private stop(): boolean {
+    const name = this.someone();
+    if (!this.mayKill(name)) return false;
+    const isQuick = this.random(2) === 0;
+    void this.cluster.stop(name).then(() => this.startLater(name, isQuick ? 100 : this.random(8_000)));
+    return true;
+  }
+
+  private startLater(name: string, afterMs: number): void {
+    const { clock, running } = this.cluster;
+    clock.after(afterMs, () => {
+      if (!running.has(name)) this.cluster.start(name);
+    });
+  }
+
+  /** Cuts connections of a node to some others, and perhaps from the store. */
+  private cut(name: string, bothWays: boolean): boolean {
+    const { clock, links, names, running } = this.cluster;
+    const others = names.filter((one) => one !== name && this.random(4) > 0);
+    const isInward = this.random(2) === 0;
+    for (const other of others) {
+      if (bothWays || isInward) links.cut(other, name);
+      if (bothWays || !isInward) links.cut(name, other);
+    }
+    const forMs = this.random(9_000);
+    if (bothWays && this.random(2) === 0) this.withoutStore([running.get(name)], forMs);
+    clock.after(forMs, () => {
+      if (this.isStopped) return;
+      for (const other of others) {
+        links.mend(other, name);
+        links.mend(name, other);
+      }
+    });
+    return others.length > 0;
+  }
+
+  private delay(): boolean {
+    const { clock, links } = this.cluster;
+    links.delayMaxMs = pick(this.cluster.random, [30, 200, 900]);
+    clock.after(this.random(5_000), () => {
+      links.delayMaxMs = 2;
+    });
+    return true;
+  }
+
+  private withoutStore(
+    who: readonly (Pick<Process, 'store'> | undefined)[],
+    forMs = this.random(7_000),
+  ): boolean {
+    const stores = who.flatMap((one) => one?.store ?? []);
+    const gone = new Set([...this.cluster.running.values()].map(({ store }) => store));
+    for (const store of stores) store.isDown = true;
+    this.cluster.clock.after(forMs, () => {
+      const running = [...this.cluster.running.values()].map(({ store }) => store);
+      for (const store of stores) if (!gone.has(store) || running.includes(store)) store.isDown = false;
+    });
+    return stores.length > 0;
+  }
+
+  /** Of a node that runs, is dead or is cut off now, perhaps because of the failover to come. */
+  private failOver(name: string): boolean {
+    const before = this.random(4);
+    if (before === 0) this.restart(500 + this.random(12_000), name);
+    if (before === 1) this.cut(name, true);
+    void this.orchestrators.failOver([name], this.random(4) === 0 ? 'gracefulFailover' : 'failover');
+    return true;
+  }
+
+  /** Of an active, and then of the node that was promoted in its place, perhaps before it has confirmed that. */
+  private failOverTwice(): boolean {
+    const { clock, current, random, shardCount } = this.cluster;
+    const shard = random(shardCount);
+    const activeOf = (): string =>
+      this.cluster.current.nodes[this.cluster.current.shards[shard]?.chain[0] ?? -1] ?? '';
+    const first = activeOf();
+    if (current.nodes.length < 3 || first === '') return false;
+    void this.orchestrators.failOver([first], 'failover');
+    const afterMs = random(pick(random, [400, 3_000, 15_000]));
+    clock.after(afterMs, () => {
+      const second = activeOf();
+      if (this.isStopped || second === first || second === '') return;
+      if (random(2) === 0) this.restart(random(5_000), second);
+      void this.orchestrators.failOver([second], 'failover');
+    });
+    return true;
+  }
+
+  /** Moves shards away from a node, or to all nodes again. */
+  private move(): boolean {
+    if (this.random(3) > 0) void this.orchestrators.rebalance();
+    else void this.orchestrators.failOver([this.someone()], 'gracefulFailover');
+    return true;
+  }
+
+  /** Something happens to the active or its successor while a shard is being handed over. */
+  private breakHandover(): boolean {
+    const isBack = this.cluster.state.nodes.every(({ membership }) => membership === 'active');
+    if (isBack) void this.orchestrators.failOver([this.someone()], 'gracefulFailover');
+    else void this.orchestrators.rebalance();
+    void this.whileHandedOver(pick(this.cluster.random, ['successor', 'stopped'] as const));
+    return false;
+  }
+
+  private async whileHandedOver(stage: 'successor' | 'stopped'): Promise<void> {
+    const { clock, running } = this.cluster;
+    for (let i = 0; i < 2_000 && !this.isStopped; i++) {
+      const { nodes, shards } = this.cluster.current;
+      const shard = shards.find((one) => one[stage] !== undefined);
+      if (shard !== undefined) {
+        const involved = [shard.chain[0] ?? -1, shard.successor ?? shard.chain[1] ?? -1];
+        const name = nodes[pick(this.cluster.random, involved)] ?? '';
+        await clock.sleep(this.random(40));
+        if (this.isStopped) return;
+        const kind = this.random(3);
+        const isDone =
+          kind === 0
+            ? this.cut(name, true)
+            : kind === 1
+              ? this.withoutStore([running.get(name)])
+              : this.restart(this.random(3_000), name);
+        if (isDone) this.counts['handover that dies']++;
+        return;
+      }
+      await clock.sleep(5);
+    }
+  }
+}

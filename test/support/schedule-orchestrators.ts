@@ -1,0 +1,163 @@
+// Two orchestrators of a simulated cluster, neither of which knows whether it is the only one: each carries out the plans that it finds, until it
+// reads the term of the other.
+import {
+  type BucketMap,
+  type ClusterState,
+  clusterKey,
+  mapKey,
+  type RebalancePlan,
+} from '#cluster/config/cluster-state.ts';
+import { ClusterView } from '#cluster/config/cluster-view.ts';
+import { failoverPlan } from '#cluster/orchestrator/failover-plan.ts';
+import { retryDefaults } from '#cluster/orchestrator/rebalance-retry.ts';
+import { Rebalancer } from '#cluster/orchestrator/rebalancer.ts';
+import { startMoves } from '#cluster/orchestrator/shard-moves.ts';
+import { silentLog } from '#ports/log.ts';
+import { update } from '#replog/config-store.ts';
+import type { FaultyConfigStore } from './faulty-config-store.ts';
+import type { ScheduledCluster } from './scheduled-cluster.ts';
+
+interface Orchestrator {
+  readonly store: FaultyConfigStore;
+  readonly rebalancer: Rebalancer;
+  term: number;
+}
+
+export class ScheduleOrchestrators {
+  readonly orchestrators: Orchestrator[] = [];
+  private readonly cluster: ScheduledCluster;
+  private plans = 0;
+
+  constructor(cluster: ScheduledCluster) {
+    this.cluster = cluster;
+  }
+
+  async begin(): Promise<void> {
+    for (const name of ['o1', 'o2']) await this.start(name);
+  }
+
+  private async start(name: string): Promise<void> {
+    const { clock, names, running, server } = this.cluster;
+    const store = this.cluster.storeOf(name);
+    const view = new ClusterView(server, names[0] as string);
+    await view.start();
+    const rebalancer: Rebalancer = new Rebalancer({
+      ...{ store, view, clock, log: silentLog },
+      term: () => made.term,
+      isDown: (node) => !running.has(node),
+      movesPerNode: () => 4,
+      retries: () => retryDefaults,
+      ended: () => {},
+    });
+    const made = { store, rebalancer, term: this.orchestrators.length + 1 };
+    this.orchestrators.push(made);
+    rebalancer.start();
+  }
+
+  /** One of them takes the next term, while the other continues until it reads of that. */
+  takeOver(): void {
+    const at = this.cluster.random(2);
+    const terms = this.orchestrators.map(({ term }) => term);
+    (this.orchestrators[at] as Orchestrator).term = Math.max(...terms) + 1;
+    this.orchestrators[at]?.rebalancer.wake();
+  }
+
+  /** Plans to replace these nodes; the rules of failovers may refuse it. */
+  async failOver(failing: readonly string[], kind: 'failover' | 'gracefulFailover', allowUnsafe = false) {
+    const id = `plan ${++this.plans}`;
+    await this.change((state) => {
+      const active = state.nodes.filter(({ membership }) => membership === 'active');
+      const nodes = active.filter(({ uuid }) => failing.includes(uuid));
+      const isRefused =
+        nodes.length < failing.length ||
+        2 * nodes.length >= active.length ||
+        (kind === 'gracefulFailover' && this.losesShards(failing));
+      if (state.balance !== undefined || (isRefused && !allowUnsafe)) return state;
+      return failoverPlan(state, nodes, { id, kind, startedMs: 0, allowUnsafe });
+    });
+  }
+
+  /** Plans to move the shards to all nodes, those that were failed over among them. */
+  async rebalance(): Promise<void> {
+    const id = `plan ${++this.plans}`;
+    await this.direct(id);
+    await this.change((state) => {
+      if (state.balance !== undefined) return state;
+      const nodes = state.nodes.map(({ recovery: _, ...node }) => ({
+        ...node,
+        membership: 'active' as const,
+      }));
+      const ids = nodes.map(({ uuid }) => uuid);
+      const balance: RebalancePlan = {
+        id,
+        kind: 'rebalance',
+        term: 0,
+        nodes: ids,
+        ejected: [],
+        startedMs: 0,
+      };
+      return { ...state, nodes, balance };
+    });
+  }
+
+  /** Whether these nodes have the only copies of a shard. */
+  private losesShards(failing: readonly string[]): boolean {
+    const { nodes, shards } = this.cluster.current;
+    return shards.some(({ chain }) => chain.every((at) => at < 0 || failing.includes(nodes[at] ?? '')));
+  }
+
+  /** A shard that has lost every memory and has no active: no node can know whether another one has more. */
+  get isLost(): boolean {
+    return this.lostShard !== undefined;
+  }
+
+  private get lostShard() {
+    const { current, memoryLost } = this.cluster;
+    return current.shards.find(({ confirmed }, shard) => memoryLost.has(shard) && confirmed === undefined);
+  }
+
+  /** An operator gives up what the nodes have lost: one copy of such a shard goes on as it is. */
+  async giveUp(): Promise<void> {
+    const { current, names } = this.cluster;
+    const shard = this.lostShard;
+    // Another than the active that was promoted, since a failover replaces actives of failed nodes only.
+    const kept = shard?.inSync?.find(([at]) => at !== shard.chain[0])?.[0] ?? -1;
+    const keeps = current.nodes[kept];
+    const others = names.filter((name) => name !== keeps);
+    if (keeps === undefined) return;
+    for (const shard of current.shards.keys()) this.cluster.givenUp.add(shard);
+    await this.failOver(others, 'failover', true);
+  }
+
+  /** The plan that runs ends where it is. */
+  async stopPlan(reason: string): Promise<void> {
+    await this.change((state) =>
+      state.balance === undefined || state.balance.stopping
+        ? state
+        : { ...state, balance: { ...state.balance, stopping: { reason } } },
+    );
+  }
+
+  /** Gives the map its goals: the plan of all shards of a real bucket would take most of a schedule's time. */
+  private async direct(id: string): Promise<void> {
+    const { current, names, random, replicaNumber, shardCount, state } = this.cluster;
+    if (state.balance !== undefined) return;
+    const first = random(names.length);
+    const shards = Array.from({ length: shardCount }, (_, shard) => ({
+      epoch: 0,
+      chain: names.map((_, at) => (first + shard + at) % names.length).slice(0, replicaNumber + 1),
+    }));
+    const { store } = this.orchestrators[random(2)] as Orchestrator;
+    await update<BucketMap>(store, mapKey('b'), current, (map) =>
+      startMoves(map, { nodes: names, shards }, id),
+    ).catch(() => {});
+  }
+
+  private async change(change: (state: ClusterState) => ClusterState): Promise<void> {
+    const { random, state } = this.cluster;
+    const { store } = this.orchestrators[random(2)] as Orchestrator;
+    // Without an answer the plan may be there or not.
+    await update(store, clusterKey, state, change).catch(() => {});
+    for (const { rebalancer } of this.orchestrators) rebalancer.wake();
+  }
+}
