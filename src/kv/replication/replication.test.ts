@@ -239,6 +239,42 @@ test('an active that keeps running is replaced once the promise to it ends, alth
   for (const node of nodes) node.crash();
 });
 
+test('a restarted node keeps what its earlier process promised', async (t) => {
+  const names = ['a', 'b', 'c'];
+  const cluster = new Cluster(aSeed(t), names, 2);
+  const { clock, links, map } = cluster;
+  const [a, b, c] = (await Promise.all(names.map((name) => cluster.start(name)))) as [Node, Node, Node];
+  await clock.run(24_000);
+  b.crash();
+  // Its next process promises less: the failover timeout has changed.
+  cluster.promiseMs = 1_500;
+  const again = await cluster.start('b', 'b 2');
+  const isMember = async () => (await map.shards())[0]?.inSync?.some(([, boot]) => boot === 'b 2');
+  for (let i = 0; !(await isMember()); i++) {
+    assert.ok(i < 500, 'it joins again');
+    await clock.run(10);
+  }
+  const nodes = [a, again, c];
+  assert.equal(activeOf(nodes, 0), a);
+  a.cutFromMap();
+  for (const other of ['b', 'c']) {
+    links.cut('a', other);
+    links.cut(other, 'a');
+  }
+  await map.nameActive(0, 'b');
+  let servedByA = 0;
+  for (let i = 0; i < 120; i++) {
+    await clock.run(100);
+    for (const node of nodes) node.tick();
+    const active = nodes.filter((node) => node.bucket.documents.isActive(0));
+    assert.ok(active.length <= 1, 'two nodes serve the same vbucket');
+    if (active[0] === a) servedByA++;
+  }
+  assert.ok(servedByA > 30, 'it serves by the promise of the earlier process');
+  assert.equal(activeOf(nodes, 0), again);
+  for (const node of nodes) node.crash();
+});
+
 test('a copy with writes that a failover took back leaves the set, is rebuilt, and joins again', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);
