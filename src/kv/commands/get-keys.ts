@@ -2,6 +2,7 @@
 import { collectionIdBytes } from '#wire/collection-id.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
+import type { ListedKeys } from '../bucket/keys/packed-keys.ts';
 import { replyValue } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
@@ -56,13 +57,14 @@ function replyWhenFound(
   return Outcome.later;
 }
 
-function encode(keys: readonly string[], skipped: number): Buffer {
-  const bytes = keys.reduce((sum, key) => sum + 2 + key.length - skipped, 0);
+function encode(keys: ListedKeys, skipped: number): Buffer {
+  let bytes = 0;
+  for (const key of keys) bytes += 2 + key.length - skipped;
   const encoded = Buffer.allocUnsafe(bytes);
   let at = 0;
   for (const key of keys) {
     at = encoded.writeUInt16BE(key.length - skipped, at);
-    at += encoded.write(key.slice(skipped), at, 'latin1');
+    at += key.copy(encoded, at, skipped);
   }
   return encoded;
 }

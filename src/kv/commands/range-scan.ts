@@ -7,7 +7,14 @@ import { type DocumentResult, notResident, type StoredDocument } from '../data/d
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
 import { durationOf, replyValue, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
-import { clearReadAhead, keepReadAhead, type Scan, type ScanProgress, type Scans } from '../served/scans.ts';
+import {
+  clearReadAhead,
+  keepReadAhead,
+  type Scan,
+  type ScannedKeys,
+  type ScanProgress,
+  type Scans,
+} from '../served/scans.ts';
 import { isInRange, readScanPlan, type ScanPlan } from './scan-plan.ts';
 import { bodyOf, plainValue } from './values.ts';
 
@@ -83,7 +90,7 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   return Outcome.later;
 }
 
-function takeKeys(scans: Scans, scan: Scan, keys: string[] | Status): Status {
+function takeKeys(scans: Scans, scan: Scan, keys: ScannedKeys | Status): Status {
   const isEmpty = typeof keys !== 'number' && keys.length === 0;
   if (typeof keys === 'number' || isEmpty) {
     scans.remove(scan);
@@ -163,7 +170,7 @@ function itemAt(request: Request, scan: Scan, index: number): Buffer | null | Co
 }
 
 function findKey({ documents, view }: Request, scan: Scan, index: number): DocumentResult {
-  const key = Buffer.from(scan.keys[index] as string, 'latin1');
+  const key = scan.keys.at(index);
   if (!scan.keyOnly) return documents.find(scan.vb, key, 0, key.length, view);
   const status = documents.findMeta(scan.vb, key, 0, key.length, view);
   return status === Status.success && view.deleted ? Status.keyNotFound : status;

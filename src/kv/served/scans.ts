@@ -1,6 +1,15 @@
 // The range scans of a bucket. A scan lists the keys of its range when it is created, and returns documents each time the client
 // continues it.
 
+export interface ScannedKeys {
+  readonly length: number;
+  /** Memory of the keys. */
+  readonly bytes: number;
+  at(index: number): Buffer;
+}
+
+const noKeys: ScannedKeys = { length: 0, bytes: 0, at: () => Buffer.alloc(0) };
+
 export interface Scan {
   /** Sixteen random bytes. */
   readonly id: Buffer;
@@ -8,8 +17,8 @@ export interface Scan {
   readonly collection: number;
   readonly keyOnly: boolean;
   readonly withXattrs: boolean;
-  /** Sorted, prefixed by the collection id, with a character for each byte. */
-  keys: readonly string[];
+  /** Sorted, prefixed by the collection id. */
+  keys: ScannedKeys;
   keyBytes: number;
   /** Index of the next key to return. */
   next: number;
@@ -30,10 +39,8 @@ export interface ScanProgress {
 }
 
 const scansMax = 1024;
-/** Limit of the listed keys of all scans together. */
+/** Limit of the memory of the listed keys of all scans together. */
 const keyBytesMax = 64 * 1024 * 1024;
-/** Bytes that a listed key takes beside its own. */
-const keyOverhead = 64;
 /** A scan is removed this long after it was created. */
 const lifetimeMs = 180_000;
 
@@ -73,7 +80,7 @@ export class Scans {
   add(given: Pick<Scan, 'id' | 'vb' | 'collection' | 'keyOnly' | 'withXattrs'>, nowMs: number): Scan {
     const scan: Scan = {
       ...given,
-      keys: [],
+      keys: noKeys,
       keyBytes: 0,
       next: 0,
       progress: null,
@@ -86,8 +93,8 @@ export class Scans {
   }
 
   /** Stores the listed keys. False when other scans used the memory meanwhile; the scan is then removed. */
-  fill(scan: Scan, keys: readonly string[]): boolean {
-    const bytes = bytesOf(keys);
+  fill(scan: Scan, keys: ScannedKeys): boolean {
+    const { bytes } = keys;
     if (this.keyBytes + bytes > keyBytesMax) {
       this.remove(scan);
       return false;
@@ -115,6 +122,3 @@ export class Scans {
     this.keyBytes = 0;
   }
 }
-
-const bytesOf = (keys: readonly string[]): number =>
-  keys.reduce((sum, key) => sum + key.length + keyOverhead, 0);

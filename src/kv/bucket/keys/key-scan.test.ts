@@ -4,7 +4,11 @@ import { test } from 'node:test';
 import { BucketUnderTest } from '../../../../test/support/a-bucket.ts';
 import { ManualClock } from '../../../../test/support/manual-clock.ts';
 import type { KeyQuery } from './key-scan.ts';
+import { ListedKeys, PackedKeys } from './packed-keys.ts';
 import { sampleInSteps } from './sample.ts';
+
+/** Without the id of the collection, which is one byte. */
+const texts = (keys: ListedKeys): string[] => Array.from(keys, (key) => key.toString('utf8', 1));
 
 /** Deferred tasks wait until the test runs them. */
 class HeldTurnsClock extends ManualClock {
@@ -29,7 +33,7 @@ async function aBucket(count: number) {
     };
     const result: { keys: string[] | number | null } = { keys: null };
     under.bucket.keys.list({ ...query, ...changes }, (keys) => {
-      result.keys = typeof keys === 'number' ? keys : keys.map((key) => key.slice(1));
+      result.keys = typeof keys === 'number' ? keys : texts(keys);
     });
     return result;
   };
@@ -83,6 +87,9 @@ test('keeps only the requested number of first keys', async () => {
   const first = list({ countMax: 10, bytesMax: 200_000 });
   runTurns();
   assert.deepEqual(first.keys, all.slice(0, 10));
+  const none = list({ countMax: 0 });
+  runTurns();
+  assert.deepEqual(none.keys, []);
   const tooMany = list({ bytesMax: 200_000 });
   runTurns();
   assert.equal(tooMany.keys, 0x85);
@@ -97,14 +104,18 @@ test('makes one long list at a time', async () => {
 
 test('chooses a sample of the requested size in steps, sorted, and the same for the same seed', () => {
   const count = 30_000;
-  const keys = names(0, count).sort();
+  const packed = new PackedKeys();
+  const places = Uint32Array.from(names(0, count).sort(), (name) => {
+    const key = Buffer.from(`\0${name}`);
+    return packed.add(key, 0, key.length);
+  });
   const sample = (seed: number, samples: number): string[] => {
-    const steps = sampleInSteps(keys, { seed, samples });
+    const steps = sampleInSteps(packed, places, { seed, samples });
     for (let yields = 0; ; yields++) {
       const { done, value } = steps.next();
       if (!done) continue;
       assert.ok(yields >= count / 1_024, `${yields} pauses`);
-      return value;
+      return texts(new ListedKeys(packed, value));
     }
   };
   for (const samples of [1, 7, 5_000, count - 1, count, 2 * count]) {

@@ -6,6 +6,7 @@ import type { BackfillPage } from '../../data/disk-engine.ts';
 import { collectionIdOf } from '../../vbucket/live-collections.ts';
 import type { Vbuckets } from '../../vbucket/vbuckets.ts';
 import { KeyWalk } from './key-walk.ts';
+import { copiedInSteps, ListedKeys, PackedKeys } from './packed-keys.ts';
 import { type Sampling, sampleInSteps } from './sample.ts';
 import { type SlicedWork, type Steps, sortedSetInSteps } from './sliced.ts';
 
@@ -16,7 +17,7 @@ export interface KeyQuery {
   accepts(buffer: Buffer, start: number, end: number): boolean;
   /** A change that must still be the latest of its document; 0 for none. */
   seqno: number;
-  /** Limit of the list; each key counts with the memory that it takes. */
+  /** Limit of the memory of the list. */
   bytesMax: number;
   /** At most this many, the first in order. */
   countMax: number;
@@ -24,11 +25,7 @@ export interface KeyQuery {
   sampling?: Sampling | null;
 }
 
-/**
- * Keys are listed as strings with a character for each byte, which are in the order of the bytes: the garbage collector moves a hundred
- * thousand strings in the time of a turn, and buffers in several times as much.
- */
-export type WhenListed = (keys: string[] | Status) => void;
+export type WhenListed = (keys: ListedKeys | Status) => void;
 
 export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>;
 
@@ -36,8 +33,6 @@ export type ReadRows = (vb: number, afterSeqno: number) => Promise<BackfillPage>
 const slotsPerStep = 512;
 /** Rows of the disk that one step takes. */
 const rowsPerStep = 512;
-/** Memory of a listed key besides its bytes. */
-const keyOverhead = 64;
 /** While they are listed, keys may be there twice: in memory and on disk, or from before and after a growth of the index. */
 const copiesMax = 2;
 
@@ -56,11 +51,12 @@ export function listKeys(
 }
 
 class KeyList {
-  private keys: string[] = [];
   private readonly query: KeyQuery;
-  private bytes = 0;
+  private packed = new PackedKeys();
+  private places: Uint32Array = new Uint32Array(slotsPerStep);
+  private length = 0;
   /** Keys after this one are beyond the limit. */
-  private last: string | null = null;
+  private last: Buffer | null = null;
   hasSeqno: boolean;
 
   constructor(query: KeyQuery) {
@@ -69,42 +65,51 @@ class KeyList {
   }
 
   get isFull(): boolean {
-    return this.bytes > copiesMax * this.query.bytesMax;
+    return this.packed.bytes + this.length * this.places.BYTES_PER_ELEMENT > copiesMax * this.query.bytesMax;
   }
 
   add(buffer: Buffer, start: number, end: number): void {
-    if (collectionIdOf(buffer, start) !== this.query.collection) return;
-    if (this.isFull || !this.query.accepts(buffer, start, end)) return;
-    const key = buffer.toString('latin1', start, end);
-    if (this.last !== null && key > this.last) return;
-    this.bytes += key.length + keyOverhead;
-    this.keys.push(key);
+    const { last, query } = this;
+    if (collectionIdOf(buffer, start) !== query.collection) return;
+    if (this.isFull || !query.accepts(buffer, start, end)) return;
+    if (last !== null && last.compare(buffer, start, end) < 0) return;
+    if (this.length === this.places.length) this.places = grown(this.places);
+    this.places[this.length++] = this.packed.add(buffer, start, end);
   }
 
   /** Drops the keys beyond the limit once there are twice as many. */
   *trim(): Steps<void> {
     const { countMax } = this.query;
-    if (this.keys.length < 2 * countMax + slotsPerStep) return;
-    this.keys = (yield* sortedSetInSteps(this.keys)).slice(0, countMax);
-    this.bytes = bytesOf(this.keys);
-    if (this.keys.length === countMax) this.last = this.keys.at(-1) ?? null;
+    if (this.length < 2 * countMax + slotsPerStep) return;
+    const kept = yield* copiedInSteps(this.packed, (yield* this.sorted()).subarray(0, countMax));
+    this.packed = kept.packed;
+    this.places = kept.places;
+    this.length = kept.length;
+    if (kept.length > 0 && kept.length === countMax) this.last = kept.at(countMax - 1);
   }
 
-  *result(): Steps<string[] | Status> {
+  *result(): Steps<ListedKeys | Status> {
     if (!this.hasSeqno) return Status.notStored;
     if (this.isFull) return Status.busy;
     const { bytesMax, countMax, sampling } = this.query;
-    const keys = (yield* sortedSetInSteps(this.keys)).slice(0, countMax);
-    const isLong = keys.length > slotsPerStep;
-    if (isLong) yield;
-    if (bytesOf(keys) > bytesMax) return Status.busy;
-    if (isLong) yield;
-    return sampling ? yield* sampleInSteps(keys, sampling) : keys;
+    const { packed } = this;
+    const places = (yield* this.sorted()).subarray(0, countMax);
+    const keys = sampling
+      ? yield* copiedInSteps(packed, yield* sampleInSteps(packed, places, sampling))
+      : new ListedKeys(packed, places);
+    return keys.bytes > bytesMax ? Status.busy : keys;
+  }
+
+  private sorted(): Steps<Uint32Array> {
+    return sortedSetInSteps(this.places.subarray(0, this.length), this.packed.compare);
   }
 }
 
-const bytesOf = (keys: readonly string[]): number =>
-  keys.reduce((sum, key) => sum + key.length + keyOverhead, 0);
+function grown(places: Uint32Array): Uint32Array {
+  const larger = new Uint32Array(Math.max(2 * places.length, slotsPerStep));
+  larger.set(places);
+  return larger;
+}
 
 function* listMemory({ index, items, now }: Vbuckets, query: KeyQuery, list: KeyList): Steps<void> {
   const walk = new KeyWalk(index, query.vb, (address) => {

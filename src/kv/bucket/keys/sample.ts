@@ -1,5 +1,5 @@
 // Chooses a sample of sorted keys: those with the smallest hashes under a seed, so that the same seed gives the same sample.
-import { hashKey } from '../../memory/hash.ts';
+import type { PackedKeys } from './packed-keys.ts';
 import type { Steps } from './sliced.ts';
 
 export interface Sampling {
@@ -8,18 +8,20 @@ export interface Sampling {
 }
 
 const keysPerStep = 1_024;
-/** At least that of a key with the id of its collection. */
-const keyBytesMax = 512;
 /** Keys are counted by the first bits of their hashes; only those at the limit are sorted. */
 const classBits = 12;
 const classOf = (hash: number): number => hash >>> (32 - classBits);
 
-export function* sampleInSteps(keys: readonly string[], { seed, samples }: Sampling): Steps<string[]> {
-  const bytes = Buffer.alloc(keyBytesMax);
-  const hashes = new Uint32Array(keys.length);
+/** The places of the chosen keys, in the order of `places`. */
+export function* sampleInSteps(
+  packed: PackedKeys,
+  places: Uint32Array,
+  { seed, samples }: Sampling,
+): Steps<Uint32Array> {
+  const hashes = new Uint32Array(places.length);
   const counts = new Uint32Array(1 << classBits);
-  for (const [i, key] of keys.entries()) {
-    hashes[i] = hashKey(bytes, 0, bytes.write(key, 'latin1'), (seed % 2 ** 32) | 0);
+  for (let i = 0; i < places.length; i++) {
+    hashes[i] = packed.hash(places[i] as number, (seed % 2 ** 32) | 0);
     (counts[classOf(hashes[i] as number)] as number)++;
     if (i % keysPerStep === keysPerStep - 1) yield;
   }
@@ -27,17 +29,16 @@ export function* sampleInSteps(keys: readonly string[], { seed, samples }: Sampl
   let last = 0;
   while (last < counts.length && (counts[last] as number) <= left) left -= counts[last++] as number;
   const largest = largestOfClass(hashes, last, left);
-  const chosen: string[] = [];
-  for (const [i, key] of keys.entries()) {
+  const chosen = new Uint32Array(Math.min(samples, places.length));
+  let length = 0;
+  for (let i = 0; i < places.length; i++) {
     const hash = hashes[i] as number;
-    if (classOf(hash) < last) chosen.push(key);
-    else if (left > 0 && classOf(hash) === last && hash <= largest) {
-      chosen.push(key);
-      left--;
-    }
+    const isOfLast = left > 0 && classOf(hash) === last && hash <= largest;
+    if (isOfLast) left--;
+    if (isOfLast || classOf(hash) < last) chosen[length++] = places[i] as number;
     if (i % keysPerStep === keysPerStep - 1) yield;
   }
-  return chosen;
+  return chosen.subarray(0, length);
 }
 
 /** The `count`th smallest hash of a class. */

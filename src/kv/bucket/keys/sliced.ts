@@ -49,35 +49,38 @@ export class SlicedWork {
 
 const runLength = 512;
 
-/** Sorts by merging runs; of equal keys one remains. */
-export function* sortedSetInSteps(keys: readonly string[]): Steps<string[]> {
-  let runs: string[][] = [];
-  for (let at = 0; at < keys.length; at += runLength) {
-    const run = keys.slice(at, at + runLength).sort();
-    runs.push(run.filter((key, i) => i === 0 || key !== run[i - 1]));
+/** An order of numbers, which stand for something; equal ones stand for the same. */
+type NumberOrder = (a: number, b: number) => number;
+
+/** Sorts by merging runs; of equal numbers one remains. */
+export function* sortedSetInSteps(numbers: Uint32Array, order: NumberOrder): Steps<Uint32Array> {
+  let runs: Uint32Array[] = [];
+  for (let at = 0; at < numbers.length; at += runLength) {
+    const run = numbers.slice(at, at + runLength).sort(order);
+    runs.push(run.filter((number, i) => i === 0 || order(number, run[i - 1] as number) !== 0));
     yield;
   }
   while (runs.length > 1) {
-    const merged: string[][] = [];
+    const merged: Uint32Array[] = [];
     for (let i = 0; i < runs.length; i += 2) {
-      const [left = [], right] = [runs[i], runs[i + 1]];
-      merged.push(right === undefined ? left : yield* mergedInSteps(left, right));
+      const [left, right] = [runs[i] as Uint32Array, runs[i + 1]];
+      merged.push(right === undefined ? left : yield* mergedInSteps(left, right, order));
     }
     runs = merged;
   }
-  return runs[0] ?? [];
+  return runs[0] ?? new Uint32Array(0);
 }
 
-function* mergedInSteps(left: readonly string[], right: readonly string[]): Steps<string[]> {
-  const merged: string[] = [];
-  let [i, j] = [0, 0];
+function* mergedInSteps(left: Uint32Array, right: Uint32Array, order: NumberOrder): Steps<Uint32Array> {
+  const merged = new Uint32Array(left.length + right.length);
+  let [i, j, length] = [0, 0, 0];
   while (i < left.length || j < right.length) {
-    const [a, b] = [left[i], right[j]];
-    const order = b === undefined ? -1 : a === undefined ? 1 : a < b ? -1 : a > b ? 1 : 0;
-    merged.push((order <= 0 ? a : b) as string);
-    if (order <= 0) i++;
-    if (order >= 0) j++;
-    if (merged.length % runLength === 0) yield;
+    const ordered =
+      i === left.length ? 1 : j === right.length ? -1 : order(left[i] as number, right[j] as number);
+    merged[length++] = (ordered <= 0 ? left[i] : right[j]) as number;
+    if (ordered <= 0) i++;
+    if (ordered >= 0) j++;
+    if (length % runLength === 0) yield;
   }
-  return merged;
+  return merged.subarray(0, length);
 }
