@@ -98,8 +98,12 @@ class PlanCheck {
     const fields = Object.entries(bucketFields(bucket)).map(([name, value]) => [name, String(value)]);
     const form = Object.fromEntries(fields) as Record<string, string>;
     const { choices, problems } = readNewBucket(form, {
-      ...{ buckets: this.state, edition: this.context.edition, wireNames: this.context.wireNames },
-      ...{ dataNodes: 1, usedMb: 0, compaction: compactionDefaults },
+      buckets: this.state,
+      edition: this.context.edition,
+      wireNames: this.context.wireNames,
+      dataNodes: 1,
+      usedMb: 0,
+      compaction: compactionDefaults,
     });
     for (const [name, text] of Object.entries(problems.fields))
       this.add(`${place}.${name in bucket.parameters ? `parameters.${name}` : name}`, form[name], text);

@@ -40,7 +40,9 @@ export async function laterFounder(parts: FounderParts): Promise<JoinNote | null
   if (latest === undefined || !supersedes(termOf(latest), term)) return null;
   log.error('founder.yields', { epoch: term.epoch, later: latest.epoch, founder: latest.founder.nodeId });
   return {
-    ...{ clusterUuid: cluster.uuid, founder: latest.founder, credentials },
+    clusterUuid: cluster.uuid,
+    founder: latest.founder,
+    credentials,
     clusterKey: Buffer.from(parts.clusterKey).toString('base64'),
   };
 }
@@ -49,7 +51,10 @@ const termOf = ({ epoch, founder }: FounderNotice) => ({ epoch, founder: founder
 
 async function credentialsOf({ store, secrets, nodeId }: FounderParts): Promise<NodeCredentials | null> {
   const certificates = new NodeCertificates({
-    ...{ store, secrets, random: realRandom, identity: { nodeId, bootId: '' } },
+    store,
+    secrets,
+    random: realRandom,
+    identity: { nodeId, bootId: '' },
     issue: () => Promise.reject(new Error('no certificate is issued before the start')),
   });
   await certificates.start();
@@ -73,7 +78,8 @@ async function ask(
 ): Promise<FounderNotice[]> {
   const addresses = new Map(nodes.map((node) => [node.uuid, nodeAddressOf(node)] as const));
   const peers = new Peers({
-    ...{ clock: realClock, log: silentLog },
+    clock: realClock,
+    log: silentLog,
     async connect(nodeId) {
       const address = addresses.get(nodeId);
       if (address === undefined) throw new Error(`node ${nodeId} has no address`);

@@ -7,7 +7,9 @@ import type { JoinNote } from '#cluster/joining/join-messages.ts';
 import { MembershipFile } from './membership-file.ts';
 
 const note: JoinNote = {
-  ...{ clusterUuid: 'c', clusterKey: 'a2V5', credentials: { ca: '', cert: '', key: '' } },
+  clusterUuid: 'c',
+  clusterKey: 'a2V5',
+  credentials: { ca: '', cert: '', key: '' },
   founder: { nodeId: 'b', host: '127.0.0.1', port: 1 },
 };
 

@@ -17,7 +17,8 @@ export function natsSourceOf(
   if (!isNatsText(options.engine)) return onNats?.nats ?? null;
   const known = onNats?.nats.files ?? {};
   return {
-    ...{ servers: options.engine, bucket: options['nats-bucket'] },
+    servers: options.engine,
+    bucket: options['nats-bucket'],
     files: {
       credentials: options['nats-credentials'] ?? known.credentials,
       ca: options['nats-ca'] ?? known.ca,

@@ -30,13 +30,11 @@ export async function openMemberConfiguration(
     connectToNode(address(), credentials, nodeProtocols.store, localAddress),
   );
   const store = new MirroredConfigStore({
-    ...{
-      link,
-      seen: file.seen,
-      clock: realClock,
-      random: realRandom,
-      copy: openCopy(file.copyPath, file.seen.load()?.revision ?? null, log),
-    },
+    link,
+    seen: file.seen,
+    clock: realClock,
+    random: realRandom,
+    copy: openCopy(file.copyPath, file.seen.load()?.revision ?? null, log),
     log: log.child('configuration'),
   });
   const shown = (): string => `the founder of the cluster at ${address().host}:${address().port}`;

@@ -38,11 +38,18 @@ export async function openNatsConfiguration(
   checkFolder(folder, bucket);
   const { onNats } = file;
   const link = new NatsConfigLink({
-    ...{ servers: parseServers(servers), bucket, files, clock: realClock, random: realRandom },
+    servers: parseServers(servers),
+    bucket,
+    files,
+    clock: realClock,
+    random: realRandom,
     mayCreate: onNats === null && folder.natsState === null && !hasData(folder.path),
   });
   const store = new MirroredConfigStore({
-    ...{ link, clock: realClock, random: realRandom, log: log.child('configuration') },
+    link,
+    clock: realClock,
+    random: realRandom,
+    log: log.child('configuration'),
     copy: openCopy(file.copyPath, folder.natsState?.revision ?? null, log),
     seen: {
       load: () => folder.natsState,

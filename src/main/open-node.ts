@@ -52,7 +52,11 @@ export async function openNode(
   const { store } = configuration;
   const identity = await ownIdentity(folder, store, realRandom);
   const node = new Node(options, {
-    ...{ secrets: secrets(), store, identity, log, membership },
+    secrets: secrets(),
+    store,
+    identity,
+    log,
+    membership,
     lock: held.place,
     onLost: (reason) => lost(new Error('the data service ended', { cause: reason })),
   });
@@ -70,7 +74,11 @@ async function yields(
   if (nodes.length < 2 || folder.nodeId === null || isNatsText(options.engine)) return false;
   const { laterFounder } = await import('./later-founder.ts');
   const note = await laterFounder({
-    ...{ store, nodeId: folder.nodeId, secrets, log, clusterKey: membership.clusterKey() },
+    store,
+    nodeId: folder.nodeId,
+    secrets,
+    log,
+    clusterKey: membership.clusterKey(),
     localAddress: options['operator-address'],
   });
   if (note === null) return false;
@@ -132,7 +140,10 @@ function changing(
   const file = new MembershipFile(folder.path);
   const store = new SwitchingConfigStore(first.mirror ?? first.own);
   const opened: OpenedConfiguration = {
-    ...{ store, switching: store, mirror: first.mirror, description: first.description },
+    store,
+    switching: store,
+    mirror: first.mirror,
+    description: first.description,
     async handOver(note, epoch) {
       file.follow(note, epoch);
       const { openMemberConfiguration } = await import('./open-member-configuration.ts');

@@ -105,7 +105,11 @@ export class QueryPart {
     const rest = `${host.includes(':') ? `[${host}]` : host}:${ports.mgmt}`;
     await this.worker.follow({
       buckets: desired.buckets.map(bucketState),
-      ...{ tls, plainForThisMachineOnly, clients, settings, audit },
+      tls,
+      plainForThisMachineOnly,
+      clients,
+      settings,
+      audit,
       functions: this.deps.definitions.functions.all(),
       data: { address: { ...data.address, localAddress }, account: data.account },
       cluster: clusterLayoutOf(desired),

@@ -51,7 +51,11 @@ async function setAdministrator(
   const policy = passwordPolicySetting(store);
   await policy.start();
   const users = createUsers({
-    ...{ store, kdf: realKdf, clock: realClock, random: realRandom, edition: 'enterprise' },
+    store,
+    kdf: realKdf,
+    clock: realClock,
+    random: realRandom,
+    edition: 'enterprise',
     targets: noTargets,
     passwordPolicy: () => policy.value,
   });

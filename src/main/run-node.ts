@@ -76,7 +76,9 @@ async function startNode(
   const held = lockDataFolder(options['data-dir']);
   const log = pinoLog(options['log-level'], new NodeLogFile(join(options['data-dir'], 'logs')));
   const running = new RunningNode({
-    ...{ options, log, folderKey: () => folder.key() },
+    options,
+    log,
+    folderKey: () => folder.key(),
     open: (present, membership) =>
       openNode({ folder, reserve, held, log }, present, membership, (reason) => die(log, reason)),
     onLost: (reason) => die(log, reason),

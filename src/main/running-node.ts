@@ -145,7 +145,10 @@ export class RunningNode {
         if (switching === null || mirror !== null) return null;
         switching.hold();
         const records = (await switching.list('')).map(({ key, value, revision }) => ({
-          ...{ key, json: JSON.stringify(value), revision, writes: null },
+          key,
+          json: JSON.stringify(value),
+          revision,
+          writes: null,
         }));
         return { revision: switching.revision(), records };
       },
@@ -201,11 +204,19 @@ const sameAddress = (a: JoinNote['founder'], b: JoinNote['founder']): boolean =>
 /** The ports that the node had, as options: the restarted node keeps a free port that the system chose. */
 function portsOf({ ports }: Node): Partial<NodeOptions> {
   const named = {
-    ...{ 'rest-port': ports.mgmt, 'rest-tls-port': ports.mgmtSSL, 'kv-port': ports.kv },
-    ...{ 'kv-tls-port': ports.kvSSL, 'capi-port': ports.capi, 'capi-tls-port': ports.capiSSL },
-    ...{ 'dist-port': ports.distTCP, 'dist-tls-port': ports.distTLS, 'query-port': ports.n1ql },
+    'rest-port': ports.mgmt,
+    'rest-tls-port': ports.mgmtSSL,
+    'kv-port': ports.kv,
+    'kv-tls-port': ports.kvSSL,
+    'capi-port': ports.capi,
+    'capi-tls-port': ports.capiSSL,
+    'dist-port': ports.distTCP,
+    'dist-tls-port': ports.distTLS,
+    'query-port': ports.n1ql,
     'replication-port': ports.replication,
-    ...{ 'query-tls-port': ports.n1qlSSL, 'index-port': ports.indexHttp, 'index-tls-port': ports.indexHttps },
+    'query-tls-port': ports.n1qlSSL,
+    'index-port': ports.indexHttp,
+    'index-tls-port': ports.indexHttps,
   };
   return Object.fromEntries(Object.entries(named).filter(([, port]) => port !== undefined));
 }

@@ -49,7 +49,9 @@ const numbers: readonly (readonly [id: number, kind: string, words?: string])[] 
 ];
 
 export const statementEvents: readonly StatementEvent[] = numbers.map(([id, kind, words]) => ({
-  ...{ id, kind, words: words ?? kind.replaceAll('_', ' ') },
+  id,
+  kind,
+  words: words ?? kind.replaceAll('_', ' '),
 }));
 
 const byKind = new Map(statementEvents.map((event) => [event.kind, event]));

@@ -24,7 +24,10 @@ test('three nodes with their configuration on three NATS servers do so, too', {
   timeout,
 }, async (t) => {
   await faultRounds({
-    ...{ engine: 'nats', isEnough: () => true, rounds: 2, random: aSeed(t) },
+    engine: 'nats',
+    isEnough: () => true,
+    rounds: 2,
+    random: aSeed(t),
     report: (line) => t.diagnostic(line),
   });
 });

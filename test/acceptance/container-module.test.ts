@@ -13,8 +13,14 @@ const bucket = 'mybucket';
 
 /** The module's name of each port, and the member of the ready file. */
 const mappedPorts = {
-  ...{ mgmt: 'rest', mgmtSSL: 'restTls', kv: 'kv', capi: 'capi', kvSSL: 'kvTls', capiSSL: 'capiTls' },
-  ...{ n1ql: 'query', n1qlSSL: 'queryTls' },
+  mgmt: 'rest',
+  mgmtSSL: 'restTls',
+  kv: 'kv',
+  capi: 'capi',
+  kvSSL: 'kvTls',
+  capiSSL: 'capiTls',
+  n1ql: 'query',
+  n1qlSSL: 'queryTls',
 } as const;
 
 class ContainerModule {

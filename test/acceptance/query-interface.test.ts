@@ -121,8 +121,15 @@ test('each path of the administration answers administrators only', async () => 
 
 test('hints about speed are accepted as texts and numbers, and refused when they are neither', async () => {
   const hints = {
-    ...{ max_parallelism: '2', pipeline_batch: '16', pipeline_cap: 512, scan_cap: '512', max_index_api: 4 },
-    ...{ use_fts: false, use_cbo: true, numatrs: '16', n1ql_feat_ctrl: 76 },
+    max_parallelism: '2',
+    pipeline_batch: '16',
+    pipeline_cap: 512,
+    scan_cap: '512',
+    max_index_api: 4,
+    use_fts: false,
+    use_cbo: true,
+    numatrs: '16',
+    n1ql_feat_ctrl: 76,
   };
   assert.deepEqual(await rows('SELECT RAW 1', hints), [1]);
   for (const name of Object.keys(hints)) {

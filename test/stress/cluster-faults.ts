@@ -163,6 +163,10 @@ if (import.meta.main) {
   const endMs = performance.now() + Number(minutes) * 60_000;
   await faultRounds({
     isEnough: () => performance.now() >= endMs,
-    ...{ rounds: 8, random: randomFrom(printedSeed(console.log)), report: console.log, fault, engine },
+    rounds: 8,
+    random: randomFrom(printedSeed(console.log)),
+    report: console.log,
+    fault,
+    engine,
   });
 }

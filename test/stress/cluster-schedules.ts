@@ -17,10 +17,8 @@ for (let done = 1; done <= count; done++) {
   add(faults);
   add({ 'simulated seconds': lastedMs / 1000, promotions: epochs });
   add({
-    ...{
-      'with all memories of a shard lost': lost.memory > 0 ? 1 : 0,
-      'with a shard given up': lost.givenUp > 0 ? 1 : 0,
-    },
+    'with all memories of a shard lost': lost.memory > 0 ? 1 : 0,
+    'with a shard given up': lost.givenUp > 0 ? 1 : 0,
     contradictions: problem === null ? 0 : 1,
   });
   if (problem !== null) {

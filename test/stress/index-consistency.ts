@@ -43,7 +43,12 @@ type Tables = { [K in Exclude<keyof History, 'writes'>]: History[K][number][] };
 
 class ConsistencyRun {
   readonly history: Tables & { readonly writes: TokenWrite[] } = {
-    ...{ writes: [], reads: [], failedReads: [], resets: [], crashes: [], disturbances: [] },
+    writes: [],
+    reads: [],
+    failedReads: [],
+    resets: [],
+    crashes: [],
+    disturbances: [],
   };
   private readonly node = new RestartedNode('travel');
   private readonly random: Random;
@@ -139,7 +144,11 @@ class ConsistencyRun {
         collection ??= await client.collectionId('s', 'c');
         const [reply] = await client.storeMany(collection ?? 0xffff, [
           {
-            ...{ kind: 'set', key, value: Buffer.from(JSON.stringify({ n: value })), cas: 0n, expiry: 0 },
+            kind: 'set',
+            key,
+            value: Buffer.from(JSON.stringify({ n: value })),
+            cas: 0n,
+            expiry: 0,
             ...(isDurable && { durability: 'persistToMajority' }),
           },
         ]);

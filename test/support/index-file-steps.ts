@@ -10,7 +10,11 @@ import { silentLog } from '#ports/log.ts';
 
 export const stepsFile = 'steps';
 export const identity: FileIdentity = {
-  ...{ indexId: 'a1', bucketUuid: 'b0', collectionId: 8, isPrimary: false, fingerprint: 'one' },
+  indexId: 'a1',
+  bucketUuid: 'b0',
+  collectionId: 8,
+  isPrimary: false,
+  fingerprint: 'one',
 };
 
 const rowsOf = (id: number, ...keys: string[]): DocumentRows => ({
@@ -19,7 +23,12 @@ const rowsOf = (id: number, ...keys: string[]): DocumentRows => ({
 });
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at);
 const positionAt = (seqno: number): VbPosition => ({
-  ...{ vb: 1, uuid: 5n, seqno, snapshotStart: seqno, snapshotEnd: seqno, completeSeqno: seqno },
+  vb: 1,
+  uuid: 5n,
+  seqno,
+  snapshotStart: seqno,
+  snapshotEnd: seqno,
+  completeSeqno: seqno,
 });
 const vbuckets = new Set(range(0, 30).map((id) => vbucketOf(Buffer.from(`document ${id}`))));
 

@@ -42,7 +42,10 @@ export class ScheduleOrchestrators {
     const view = new ClusterView(server, names[0] as string);
     await view.start();
     const rebalancer: Rebalancer = new Rebalancer({
-      ...{ store, view, clock, log: silentLog },
+      store,
+      view,
+      clock,
+      log: silentLog,
       term: () => made.term,
       isDown: (node) => !running.has(node),
       movesPerNode: () => 4,

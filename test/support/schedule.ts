@@ -98,12 +98,10 @@ const isServed = ({ vbucketCount }: ScheduledCluster, clients: ScheduleClients):
 
 const describe = ({ current, memoryLost, running, state }: ScheduledCluster): string =>
   JSON.stringify({
-    ...{
-      shards: current.shards,
-      nodes: current.nodes,
-      balance: state.balance,
-      lastBalance: state.lastBalance,
-    },
+    shards: current.shards,
+    nodes: current.nodes,
+    balance: state.balance,
+    lastBalance: state.lastBalance,
     boots: [...running.values()].map(({ node }) => node.boot),
     memoryLost: [...memoryLost],
   });

@@ -188,7 +188,11 @@ export class SimulatedClusterNodes extends ClusterNodes {
 }
 
 const alone = (address: string): SimulatedNode => ({
-  ...{ isRunning: true, name: null, services: 'kv', membership: 'active', founder: address },
+  isRunning: true,
+  name: null,
+  services: 'kv',
+  membership: 'active',
+  founder: address,
 });
 
 const memberOf = (address: string, { isRunning, membership }: SimulatedNode) => ({

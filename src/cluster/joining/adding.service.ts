@@ -118,7 +118,9 @@ export class AddingService {
   async #engage(request: AddRequest, target: TargetAddress, exchange: SealedExchange) {
     const { clock, view, compatibility } = this.#deps;
     const sent: EngageRequest = {
-      ...{ clusterUuid: view.cluster.uuid, compatibility, services: request.services },
+      clusterUuid: view.cluster.uuid,
+      compatibility,
+      services: request.services,
       offer: exchange.offer,
     };
     const beganMs = clock.wallMs();
@@ -219,8 +221,15 @@ export class AddingService {
       if (state.nodes.some(({ uuid }) => uuid === nodeId)) throw joiningRefusals.alreadyMember();
       otpNode = freeOtpNode(state, host ?? '127.0.0.1');
       const entry: NodeState = {
-        ...{ uuid: nodeId, otpNode, hostname: host, membership: 'inactiveAdded', joining: true },
-        ...{ services: [...services], ports, paths, alternate },
+        uuid: nodeId,
+        otpNode,
+        hostname: host,
+        membership: 'inactiveAdded',
+        joining: true,
+        services: [...services],
+        ports,
+        paths,
+        alternate,
         ...(network && { network }),
         ...(group !== undefined && { group }),
       };

@@ -36,7 +36,9 @@ export function checkEngaged(checks: EngagedChecks): void {
   const totalMb = quotaMb(checks.buckets, services);
   if (totalMb > engaged.quotaMaxMb)
     throw joiningRefusals.noMemory({
-      ...{ total: totalMb, services: services.join(','), max: engaged.quotaMaxMb },
+      total: totalMb,
+      services: services.join(','),
+      max: engaged.quotaMaxMb,
     });
   if (skewMs > clockLimits.refuseMs)
     throw joiningRefusals.clockSkew({ seconds: skewMs / 1000, max: clockLimits.refuseMs / 1000 });

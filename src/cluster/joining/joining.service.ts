@@ -71,10 +71,16 @@ export class JoiningService {
     this.#engagement = { request, exchange, untilMs: clock.monotonicMs() + engagedMs };
     const { ports, paths, hostname, alternate, network } = view.self;
     return {
-      ...{ nodeId: identity.nodeId, compatibility, offer: exchange.offer, wallMs: clock.wallMs() },
+      nodeId: identity.nodeId,
+      compatibility,
+      offer: exchange.offer,
+      wallMs: clock.wallMs(),
       supportedServices: availableServices,
       quotaMaxMb: nodeQuotaMaxMb(this.#deps.memoryBytes()),
-      ...{ ports, paths, hostname, alternate },
+      ports,
+      paths,
+      hostname,
+      alternate,
       ...(network && { network: networkOf(view.self) }),
     };
   }
@@ -119,7 +125,12 @@ export class JoiningService {
     const { NatsConfigLink } = await import('#replog/nats/nats-config-link.adapter.ts');
     const { bucket, files, servers } = note.nats;
     return new NatsConfigLink({
-      ...{ servers: parseServers(servers), bucket, files, mayCreate: false, clock, random },
+      servers: parseServers(servers),
+      bucket,
+      files,
+      mayCreate: false,
+      clock,
+      random,
     });
   }
 

@@ -14,13 +14,22 @@ const add = '/controller/addNode';
 const there = { hostname: 'https://10.0.0.2:18091', user: 'Administrator', password: 'password' };
 
 const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => ({
-  ...{ engineProblem: null, isFounder: true, clusterKey: () => new Uint8Array(32) },
-  ...{ natsSource: () => null, founderMoved: () => {}, join: () => {}, leave: () => {}, founding: null },
+  engineProblem: null,
+  isFounder: true,
+  clusterKey: () => new Uint8Array(32),
+  natsSource: () => null,
+  founderMoved: () => {},
+  join: () => {},
+  leave: () => {},
+  founding: null,
   ...changes,
 });
 
 const answer = (status: number, body: string): RemoteAnswer => ({
-  ...{ status, body, localAddress: '10.0.0.1', scheme: 'https' },
+  status,
+  body,
+  localAddress: '10.0.0.1',
+  scheme: 'https',
 });
 
 /** The other node is another manager; `change` alters its answer to the first call. */
@@ -31,7 +40,8 @@ async function aPair(
   const calls: string[] = [];
   const notes: string[] = [];
   const second = await aManager({
-    ...{ nodeId: otherId, provisioned: false },
+    nodeId: otherId,
+    provisioned: false,
     membership: aMembership({ join: ({ clusterUuid }) => notes.push(clusterUuid) }),
     net: { connect: () => Promise.reject(new Error('no way')), channelOf: () => assert.fail() },
   });
@@ -48,7 +58,7 @@ async function aPair(
     return answer(status, engaged === null ? text : JSON.stringify({ ...engaged, ...change(engaged) }));
   };
   const store = own.store ?? new MemoryConfigStore();
-  const first = await aManager({ ...{ membership: aMembership(), callRemote, store }, ...own });
+  const first = await aManager({ membership: aMembership(), callRemote, store, ...own });
   const refusal = async (form: Record<string, string>) => {
     const { status, body } = await first.request(add, { method: 'POST', form });
     return [status, body];
@@ -350,7 +360,8 @@ describe('a node that is asked to join', () => {
   it('joins by the host and the port of a member, whichever scheme the port has', async () => {
     const calls: RemoteCall[] = [];
     const { request } = await aManager({
-      ...{ provisioned: false, membership: aMembership() },
+      provisioned: false,
+      membership: aMembership(),
       callRemote: async (call) => {
         calls.push(call);
         return answer(calls.length % 2 === 1 ? 400 : 200, '[]');
@@ -359,7 +370,9 @@ describe('a node that is asked to join', () => {
     const join = async (form: Record<string, string>) => {
       const sent = { user: 'a', password: 'b', ...form };
       const { status, text } = await request('/node/controller/doJoinCluster', {
-        ...{ method: 'POST', form: sent, as: null },
+        method: 'POST',
+        form: sent,
+        as: null,
       });
       return [status, text];
     };

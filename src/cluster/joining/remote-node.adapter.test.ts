@@ -20,9 +20,13 @@ async function withServer(server: Server, run: (port: number) => Promise<void>):
 
 const call = (address: string, timeoutMs = 5_000, localAddress?: string) =>
   callRemote({
-    ...{ localAddress },
-    ...{ target: readTarget(address) as TargetAddress, path: '/x', timeoutMs },
-    ...{ user: 'ann', password: 'pw', content: { form: { a: '1' } } },
+    localAddress,
+    target: readTarget(address) as TargetAddress,
+    path: '/x',
+    timeoutMs,
+    user: 'ann',
+    password: 'pw',
+    content: { form: { a: '1' } },
   });
 const basic = `POST Basic ${Buffer.from('ann:pw').toString('base64')}`;
 

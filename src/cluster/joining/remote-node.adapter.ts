@@ -27,11 +27,16 @@ function attempt(call: RemoteCall, scheme: 'http' | 'https'): Promise<RemoteAnsw
   const { promise, resolve, reject } = Promise.withResolvers<RemoteAnswer>();
   const { type, body } = encoded(call.content);
   const options: RequestOptions & { rejectUnauthorized?: boolean } = {
-    ...{ host: target.host, port: target.port, method: 'POST', path, agent: false },
+    host: target.host,
+    port: target.port,
+    method: 'POST',
+    path,
+    agent: false,
     ...(signal && { signal }),
     ...(localAddress !== undefined && { localAddress }),
     headers: {
-      ...{ 'content-type': type, 'content-length': Buffer.byteLength(body) },
+      'content-type': type,
+      'content-length': Buffer.byteLength(body),
       ...(call.user !== '' && { authorization: basic(call.user, call.password) }),
     },
     ...(scheme === 'https' && { rejectUnauthorized: false }),

@@ -118,7 +118,8 @@ function activated({ recovery: _, ...node }: NodeState): NodeState {
 }
 
 const wantedIn = (form: Form): Wanted => ({
-  ...{ known: namesIn(form['knownNodes']), ejected: namesIn(form['ejectedNodes']) },
+  known: namesIn(form['knownNodes']),
+  ejected: namesIn(form['ejectedNodes']),
   deltaBuckets: form['deltaRecoveryBuckets'] === undefined ? null : namesIn(form['deltaRecoveryBuckets']),
 });
 

@@ -197,7 +197,9 @@ export class Rebalancer {
     const promoted = this.#promoted.shards;
     const name = (node: string, shard: number): string => `${bucket.uuid} ${shard} ${node}`;
     const { map, unsafe } = failoverMap(entry.value, {
-      ...{ failed: failing, position: () => null, allowUnsafe },
+      failed: failing,
+      position: () => null,
+      allowUnsafe,
       lacks: (node, shard) => promoted.has(name(node, shard)),
     });
     if (unsafe.length > 0 && !allowUnsafe) await this.#fail(plan, unsafeReason(bucket));

@@ -10,7 +10,13 @@ import { DefinitionCompiler } from './definition-compiler.ts';
 import { RowMaker } from './row-maker.ts';
 
 const documentOf = (body: Uint8Array, isJson = true): IndexedDocument => ({
-  ...{ id: 'd', body, isJson, cas: 5n, expiration: 7, flags: 3, xattr: () => undefined },
+  id: 'd',
+  body,
+  isJson,
+  cas: 5n,
+  expiration: 7,
+  flags: 3,
+  xattr: () => undefined,
 });
 
 const ofFields: (string | Partial<IndexKey>)[][] = [

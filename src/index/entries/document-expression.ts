@@ -17,9 +17,16 @@ const unreachable = (): never => {
   throw new TypeError('an index key depends on its document only');
 };
 const context: EvaluationContext = {
-  ...{ positional: [], named: new Map(), startedMs: 0, timeZone: 'UTC' },
-  ...{ clockMs: unreachable, random: unreachable, uuid: unreachable },
-  ...{ subquery: unreachable, userCall: unreachable, special: unreachable },
+  positional: [],
+  named: new Map(),
+  startedMs: 0,
+  timeZone: 'UTC',
+  clockMs: unreachable,
+  random: unreachable,
+  uuid: unreachable,
+  subquery: unreachable,
+  userCall: unreachable,
+  special: unreachable,
 };
 
 /** Compiles the expression; its results are parsed completely. */
@@ -130,7 +137,10 @@ const isNamed = ({ name }: Field, wanted: string): boolean =>
   name.kind === 'constant' && name.value === wanted;
 
 const slot = (slotNumber: number, original: Expression): Expression => ({
-  ...{ kind: 'slot', slot: slotNumber, original, at: original.at },
+  kind: 'slot',
+  slot: slotNumber,
+  original,
+  at: original.at,
 });
 
 const fieldOfDocument = (node: Extract<Expression, { kind: 'identifier' }>): Expression => ({

@@ -10,7 +10,12 @@ import { positionsOf } from './key-positions.ts';
 import { arrayEntriesMax, RowMaker } from './row-maker.ts';
 
 const documentOf = (value: unknown, rest: Partial<IndexedDocument> = {}): IndexedDocument => ({
-  ...{ id: 'd', body: Buffer.from(JSON.stringify(value)), isJson: true, cas: 5n, expiration: 7, flags: 3 },
+  id: 'd',
+  body: Buffer.from(JSON.stringify(value)),
+  isJson: true,
+  cas: 5n,
+  expiration: 7,
+  flags: 3,
   xattr: () => undefined,
   ...rest,
 });
@@ -34,7 +39,8 @@ function rowsOf(
 }
 
 const array = (expression: string, rest: Partial<IndexKey> = {}): Partial<IndexKey> => ({
-  ...{ expression, array: expression.startsWith('(all') ? 'all' : 'distinct' },
+  expression,
+  array: expression.startsWith('(all') ? 'all' : 'distinct',
   ...rest,
 });
 

@@ -14,7 +14,11 @@ import { aDefinition } from '../../../test/support/simple-index-language.ts';
 const orders = 8;
 const count = 300;
 const writing = (key: string, n: number): StoreRequest => ({
-  ...{ kind: 'set', key, value: Buffer.from(JSON.stringify({ n })), cas: 0n, expiry: 0 },
+  kind: 'set',
+  key,
+  value: Buffer.from(JSON.stringify({ n })),
+  cas: 0n,
+  expiry: 0,
 });
 
 test('has the documents of both nodes, follows a vbucket that moves, and takes back what was lost', async () => {

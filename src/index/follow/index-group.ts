@@ -61,7 +61,11 @@ export class IndexGroup implements FollowerHandler {
     this.options = options;
     this.indexes = indexes;
     const following = {
-      ...{ address, account, bucket, name, clock },
+      address,
+      account,
+      bucket,
+      name,
+      clock,
       collections: [...new Set(indexes.map(({ collectionId }) => collectionId))],
       withXattrs: true,
       handler: this,

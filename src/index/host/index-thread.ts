@@ -31,7 +31,11 @@ let isStopping = false;
 let progress: Timer | null = null;
 
 const service = new IndexService({
-  ...{ address, account, clock: realClock, random: realRandom, log: logTo('index') },
+  address,
+  account,
+  clock: realClock,
+  random: realRandom,
+  log: logTo('index'),
   store: new IndexFolder(folder, logTo('index')),
   compile: (definition) => compiler.compile(definition),
   changed: reportSoon,

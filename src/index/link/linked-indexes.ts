@@ -46,7 +46,9 @@ export async function connectIndexes(options: LinkedIndexesOptions): Promise<Lin
   const indexes = new IndexScans({ ...options, catalogue, damaged });
   await known.promise;
   return {
-    ...{ indexes, catalogue, admin: new LinkedIndexAdmin(calls, catalogue) },
+    indexes,
+    catalogue,
+    admin: new LinkedIndexAdmin(calls, catalogue),
     close() {
       indexes.close();
       port.close();

@@ -30,7 +30,10 @@ class TestWait {
 
   for(consistency: Consistency, changes: Partial<Wait> = {}): Promise<void> {
     const done = waitFor({
-      ...{ consistency, waitMs: 0, signal: this.stopping.signal, clock: this.clock },
+      consistency,
+      waitMs: 0,
+      signal: this.stopping.signal,
+      clock: this.clock,
       isOnline: () => this.isOnline,
       progress: () => this.progress,
       onChange: (listener) => {

@@ -30,8 +30,16 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
   });
   const low = { value: 1, inclusive: true };
   const scan: IndexScan = {
-    ...{ index, spans: [], keys: [0], isReverse: false, isDistinct: false, offset: 0, limit: 10 },
-    ...{ consistency: { kind: 'not_bounded' }, waitMs: 0, signal: new AbortController().signal },
+    index,
+    spans: [],
+    keys: [0],
+    isReverse: false,
+    isDistinct: false,
+    offset: 0,
+    limit: 10,
+    consistency: { kind: 'not_bounded' },
+    waitMs: 0,
+    signal: new AbortController().signal,
   };
   const isToRetry = (error: unknown) =>
     error instanceof SqlError &&

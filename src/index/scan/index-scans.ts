@@ -159,7 +159,10 @@ export class IndexScans implements Indexes {
   /** Resolves when the scan may begin. */
   private async ready({ index, consistency, waitMs, signal }: ScanBasis): Promise<IndexProgress> {
     await waitFor({
-      ...{ consistency, waitMs, signal, clock: this.options.clock },
+      consistency,
+      waitMs,
+      signal,
+      clock: this.options.clock,
       isOnline: () => this.entryOf(index).report?.state === 'online',
       progress: () => this.entryOf(index).progress,
       onChange: (listener) => this.options.catalogue.onChange(listener),

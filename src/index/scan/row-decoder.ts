@@ -15,7 +15,9 @@ export class RowDecoder {
   private readonly reader = new KeyReader();
   /** The leading component of the last row: in index order many rows have the same. */
   private readonly leading: { bytes: Uint8Array; end: number; value: Value } = {
-    ...{ bytes: nothing, end: 0, value: undefined },
+    bytes: nothing,
+    end: 0,
+    value: undefined,
   };
 
   constructor(positions: readonly number[], directions: KeyDirections) {

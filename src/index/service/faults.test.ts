@@ -42,7 +42,11 @@ class Faults {
 }
 
 const writing = (key: string, n: number, expiry = 0): StoreRequest => ({
-  ...{ kind: 'set', key, value: Buffer.from(JSON.stringify({ n })), cas: 0n, expiry },
+  kind: 'set',
+  key,
+  value: Buffer.from(JSON.stringify({ n })),
+  cas: 0n,
+  expiry,
 });
 
 test('the service reports a full disk, and indexes everything once there is space', async () => {

@@ -102,12 +102,20 @@ async function run(history: readonly Step[]): Promise<void> {
 }
 
 const writing = ({ key, n, t }: { key: string; n: number; t: number[] }): StoreRequest => ({
+  kind: 'set',
+  key,
   // A negative number omits the field.
-  ...{ kind: 'set', key, value: Buffer.from(JSON.stringify(n < 0 ? { t } : { n, t })), cas: 0n, expiry: 0 },
+  value: Buffer.from(JSON.stringify(n < 0 ? { t } : { n, t })),
+  cas: 0n,
+  expiry: 0,
 });
 
 const removing = (key: string): StoreRequest => ({
-  ...{ kind: 'remove', key, value: Buffer.alloc(0), cas: 0n, expiry: 0 },
+  kind: 'remove',
+  key,
+  value: Buffer.alloc(0),
+  cas: 0n,
+  expiry: 0,
 });
 
 function rowsOf(indexes: TestIndexes, { id, keyspace }: IndexDefinition): string[] {

@@ -131,7 +131,11 @@ async function store(
 ): Promise<void> {
   const requests = Object.entries(documents).map(
     ([key, value]): StoreRequest => ({
-      ...{ kind: 'set', key, value: Buffer.from(JSON.stringify(value)), cas: 0n, expiry: 0 },
+      kind: 'set',
+      key,
+      value: Buffer.from(JSON.stringify(value)),
+      cas: 0n,
+      expiry: 0,
     }),
   );
   for (const { status } of await client.storeMany(collection, requests)) assert.equal(status, 0);

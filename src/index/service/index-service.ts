@@ -121,7 +121,13 @@ export class IndexService {
 }
 
 const deferredReport = ({ definition }: { definition: IndexDefinition }): IndexReport => ({
-  ...{ id: definition.id, state: 'deferred', progress: 0, documentsTaken: 0, documentsWaiting: 0 },
-  ...{ leftOut: 0, fileBytes: 0, generation: 0 },
+  id: definition.id,
+  state: 'deferred',
+  progress: 0,
+  documentsTaken: 0,
+  documentsWaiting: 0,
+  leftOut: 0,
+  fileBytes: 0,
+  generation: 0,
   ...noScans,
 });

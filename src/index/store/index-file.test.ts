@@ -26,13 +26,11 @@ const everything: KeyInterval = { start: Buffer.alloc(0), end: null, accepts: nu
 let lastIndexId = 0;
 
 const newIdentity = (isPrimary = false): FileIdentity => ({
-  ...{
-    indexId: (++lastIndexId).toString(16),
-    bucketUuid: 'b0',
-    collectionId: 8,
-    isPrimary,
-    fingerprint: 'one',
-  },
+  indexId: (++lastIndexId).toString(16),
+  bucketUuid: 'b0',
+  collectionId: 8,
+  isPrimary,
+  fingerprint: 'one',
 });
 
 type Step =
@@ -141,14 +139,12 @@ test('positions read back as committed, and are removed with their vbuckets', ()
   const identity = newIdentity();
   const file = storeOf().open(identity);
   const position: VbPosition = {
-    ...{
-      vb: 7,
-      uuid: 2n ** 64n - 1n,
-      seqno: 2 ** 43,
-      snapshotStart: 1,
-      snapshotEnd: 2 ** 43,
-      completeSeqno: 5,
-    },
+    vb: 7,
+    uuid: 2n ** 64n - 1n,
+    seqno: 2 ** 43,
+    snapshotStart: 1,
+    snapshotEnd: 2 ** 43,
+    completeSeqno: 5,
   };
   file.commit([], [position, { ...position, vb: 8 }]);
   file.markBuilt();

@@ -18,7 +18,10 @@ test('a batch that does not continue the copy fails it, since the changes betwee
       setPhase: succeeds,
     };
     const intake = new CopyIntake({
-      ...{ applier: applier as Applier, clock, tick: () => {}, highSeqno: () => 5 },
+      applier: applier as Applier,
+      clock,
+      tick: () => {},
+      highSeqno: () => 5,
       applied: () => seen.push('applied'),
       failed: () => seen.push('failed'),
     });

@@ -37,7 +37,8 @@ async function served() {
   };
   const [direct, batched] = [open(null), open(new BatchedDocuments(port2))];
   return {
-    ...{ direct, batched },
+    direct,
+    batched,
     async [Symbol.asyncDispose]() {
       direct.clients.closeAll();
       batched.clients.closeAll();
@@ -84,7 +85,11 @@ test('documents in batches are those of the data port, also large ones and those
   const idOf = (at: number): string => `${at}${at % 7 === 0 ? 'é😀'.repeat(at % 30) : ''}`;
   const writes = some.map(
     ({ text, xattrs, expiration }, at): DocumentWrite => ({
-      ...{ kind: 'upsert', id: idOf(at), bytes: Buffer.from(text), cas: 0n, expiration },
+      kind: 'upsert',
+      id: idOf(at),
+      bytes: Buffer.from(text),
+      cas: 0n,
+      expiration,
       ...(xattrs && { xattrs }),
     }),
   );

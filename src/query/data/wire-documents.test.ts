@@ -19,7 +19,11 @@ const { signal } = new AbortController();
 const never = { signal };
 
 const write = (kind: DocumentWrite['kind'], id: string, text = '', rest: Partial<DocumentWrite> = {}) => ({
-  ...{ kind, id, bytes: Buffer.from(text), cas: 0n, expiration: 0 },
+  kind,
+  id,
+  bytes: Buffer.from(text),
+  cas: 0n,
+  expiration: 0,
   ...rest,
 });
 

@@ -15,9 +15,17 @@ test('the counters of the service are reported as metrics', async () => {
   await answerOf({ strange: true });
   const values = valuesOf({ counters: service.counters.values, active: 2, queued: 1, prepareds: 0 });
   const expected = {
-    ...{ n1ql_requests: 4, n1ql_selects: 2, n1ql_updates: 1, n1ql_inserts: 0, n1ql_mutations: 1 },
-    ...{ n1ql_errors: 2, n1ql_invalid_requests: 1, n1ql_result_count: 3, n1ql_requests_250ms: 0 },
-    ...{ n1ql_active_requests: 2, n1ql_queued_requests: 1 },
+    n1ql_requests: 4,
+    n1ql_selects: 2,
+    n1ql_updates: 1,
+    n1ql_inserts: 0,
+    n1ql_mutations: 1,
+    n1ql_errors: 2,
+    n1ql_invalid_requests: 1,
+    n1ql_result_count: 3,
+    n1ql_requests_250ms: 0,
+    n1ql_active_requests: 2,
+    n1ql_queued_requests: 1,
   };
   for (const [name, value] of Object.entries(expected)) assert.equal(values[name], value, name);
 });

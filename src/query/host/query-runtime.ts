@@ -73,7 +73,9 @@ export class QueryRuntime {
       new QueryService({
         engine: options.engine,
         authority: callers,
-        ...{ clients, keyspaces, settings },
+        clients,
+        keyspaces,
+        settings,
         indexes: connected.indexes,
         indexAdmin: connected.admin,
         indexRevision: () => connected.revision(),

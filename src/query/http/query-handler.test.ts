@@ -22,7 +22,10 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
   const { port } = server.address() as AddressInfo;
   const open = (agent: Agent | false, authorization?: string) =>
     httpRequest({
-      ...{ port, agent, method: 'POST', path: '/query/service' },
+      port,
+      agent,
+      method: 'POST',
+      path: '/query/service',
       headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
     });
   const answerTo = async (request: ReturnType<typeof open>): Promise<number> => {
@@ -38,7 +41,10 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
     return answer;
   };
   return {
-    ...{ open, ask, answerTo, unauthenticated },
+    open,
+    ask,
+    answerTo,
+    unauthenticated,
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();

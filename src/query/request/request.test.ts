@@ -6,7 +6,11 @@ import { parseQueryContext } from './query-context.ts';
 import { readParameters, type SentRequest } from './read-parameters.ts';
 
 const sent = (changes: Partial<SentRequest>): SentRequest => ({
-  ...{ method: 'POST', search: '', contentType: undefined, accept: undefined, body: Buffer.alloc(0) },
+  method: 'POST',
+  search: '',
+  contentType: undefined,
+  accept: undefined,
+  body: Buffer.alloc(0),
   ...changes,
 });
 const json = (value: unknown): SentRequest =>
@@ -53,19 +57,32 @@ test('names match without case, and arguments preserve 64-bit integers', () => {
 test('every other parameter is parsed by its type', () => {
   const request = readParameters(
     json({
-      ...{
-        statement: 's',
-        timeout: '1m15s',
-        scan_wait: '10ms',
-        readonly: true,
-        metrics: false,
-        pretty: true,
-      },
-      ...{ signature: false, profile: 'TIMINGS', controls: true, auto_execute: true, auto_prepare: false },
-      ...{ scan_consistency: 'REQUEST_PLUS', client_context_id: 'x'.repeat(80), memory_quota: 5 },
-      ...{ preserve_expiry: true, error_limit: '3', durability_level: 'persistToMajority', use_cbo: false },
-      ...{ query_context: 'default:`b-1`.s', creds: [{ user: 'local:u', pass: 'p' }], max_parallelism: '4' },
-      ...{ format: 'json', encoding: 'utf-8', compression: 'none', namespace: 'default', pipeline_cap: 9 },
+      statement: 's',
+      timeout: '1m15s',
+      scan_wait: '10ms',
+      readonly: true,
+      metrics: false,
+      pretty: true,
+      signature: false,
+      profile: 'TIMINGS',
+      controls: true,
+      auto_execute: true,
+      auto_prepare: false,
+      scan_consistency: 'REQUEST_PLUS',
+      client_context_id: 'x'.repeat(80),
+      memory_quota: 5,
+      preserve_expiry: true,
+      error_limit: '3',
+      durability_level: 'persistToMajority',
+      use_cbo: false,
+      query_context: 'default:`b-1`.s',
+      creds: [{ user: 'local:u', pass: 'p' }],
+      max_parallelism: '4',
+      format: 'json',
+      encoding: 'utf-8',
+      compression: 'none',
+      namespace: 'default',
+      pipeline_cap: 9,
     }),
   );
   const { clientContextId, queryContext, credentials, named: _named, ...rest } = request;

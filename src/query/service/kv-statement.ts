@@ -41,9 +41,15 @@ export function kvStatement(name: string, request: QueryRequest, datastore: Data
   const { kind, action, perform } = operations[name] as Operation;
   const call = callOf(request, datastore);
   return {
-    ...{ text: `EXECUTE ${name}`, kind, isReadonly: kind === 'SELECT', signature: 'json' },
-    ...{ privileges: [{ action, keyspace: call.keyspace.name }], keyspaces: [call.keyspace] },
-    ...{ indexIds: [], explain: { '#operator': name }, parameters: ['1', '2'] },
+    text: `EXECUTE ${name}`,
+    kind,
+    isReadonly: kind === 'SELECT',
+    signature: 'json',
+    privileges: [{ action, keyspace: call.keyspace.name }],
+    keyspaces: [call.keyspace],
+    indexIds: [],
+    explain: { '#operator': name },
+    parameters: ['1', '2'],
     program: { run: (_prepared, context) => execution(call, perform, context) },
   };
 }
@@ -69,7 +75,8 @@ function casOf(data: Value): bigint {
 function execution(call: KvCall, perform: KvAction, context: ExecuteContext) {
   const outcome = { mutations: 0, sorted: 0, usedBytes: 0, errors: [], warnings: [], phases: new Map() };
   return {
-    ...{ outcome, timings: () => null },
+    outcome,
+    timings: () => null,
     rows: (async function* rowsOnce() {
       context.signal.throwIfAborted();
       yield await perform(call, context);

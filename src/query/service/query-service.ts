@@ -42,12 +42,16 @@ export class QueryService implements QueryParts {
     const { settings, clients, keyspaces, clock, random, log } = deps;
     const data = new TransactionData(clients, keyspaces, clock);
     this.lost = new LostAttempts({
-      ...{ data, collections: deps.attemptCollections, clock, log },
+      data,
+      collections: deps.attemptCollections,
+      clock,
+      log,
       windowMs: () => parseDuration(String(settings.others['cleanupwindow'])) || 60_000,
       isOn: () => settings.others['cleanuplostattempts'] !== false,
     });
     this.transactions = new Transactions({
-      ...{ clock, log },
+      clock,
+      log,
       ending: { data, clock, random, lost: this.lost },
     });
     this.slices = new TimeSlices(clock);

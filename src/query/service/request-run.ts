@@ -7,7 +7,7 @@ import { checkPrivileges } from '../access/privileges.ts';
 import { openSession, type RequestOrigin, type Session } from '../access/session.ts';
 import { type AnswerSink, AnswerWriter } from '../answer/answer-writer.ts';
 import { type ErrorEntry, errorEntry, statusOf } from '../answer/error-entry.ts';
-import { checkSingleVector, RequestConsistency } from '../data/consistency.ts';
+import { checkSingleVector } from '../data/consistency.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import { readParameters, type SentRequest } from '../request/read-parameters.ts';
@@ -17,12 +17,11 @@ import type { QueryParts } from '../state/parts.ts';
 import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { controlsText, metricsText, signatureText } from './answer-figures.ts';
-import { runCommand } from './commands.ts';
+import { executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
 import { profileOf } from './profile.ts';
 import { requestDatastore } from './request-datastore.ts';
-import { requestFunction } from './request-functions.ts';
-import { consistencyIn, RequestTransaction } from './request-transaction.ts';
+import { RequestTransaction } from './request-transaction.ts';
 import { auditStatement } from './statement-audit.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -35,8 +34,6 @@ export interface RunInput {
   readonly closed: AbortSignal;
 }
 
-const spillBytes = 32 << 20;
-const mib = 1 << 20;
 const states: Readonly<Record<RequestState, string>> = {
   submitted: 'running',
   running: 'running',
@@ -167,7 +164,24 @@ export class RequestRun {
     const chosen = choice.choose();
     this.ownMs.plan = clock.monotonicMs() - plannedMs;
     const values = parametersOf(request, chosen.using);
-    const context = { ...this.contextFor(request, session, choice, datastore), ...values };
+    const context = {
+      ...executeContext({
+        service,
+        request,
+        session,
+        choice,
+        datastore,
+        transaction,
+        slices: this.slices,
+        signal: this.ending.signal,
+        startedMs: this.startedMs,
+        isProfiled: this.profileLevel() !== 'off',
+        prepared: (entry) => {
+          this.justPrepared = entry;
+        },
+      }),
+      ...values,
+    };
     const isAutoExecuted = request.autoExecute && chosen.prepared.kind === 'PREPARE';
     const run = isAutoExecuted ? await this.prepareNow(engine, session, chosen, context) : chosen;
     await this.runChosen(engine, request, session, run, context);
@@ -211,53 +225,6 @@ export class RequestRun {
     this.execution = execution;
     this.active.outcome = execution.outcome;
     await this.send(engine, request, chosen, execution);
-  }
-
-  private contextFor(
-    request: QueryRequest,
-    session: Session,
-    choice: StatementChoice,
-    datastore: ExecuteContext['datastore'],
-  ): ExecuteContext {
-    const { clock, random, settings, scratch, functions, clients, node } = this.service.deps;
-    const waiting = { clock, signal: this.ending.signal };
-    const consistency = new RequestConsistency(consistencyIn(this.transaction, request), clients, waiting);
-    const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
-    return {
-      datastore,
-      positional: request.positional,
-      named: request.named,
-      startedMs: this.startedMs,
-      clockMs: () => clock.wallMs(),
-      monotonicMs: () => clock.monotonicMs(),
-      random: () => random.bytes(6).readUIntBE(0, 6) / 2 ** 48,
-      uuid: () => random.uuid(),
-      pause: () => this.slices?.pause() ?? Promise.resolve(),
-      scratch,
-      memoryQuotaBytes: quotaMb * mib,
-      spillBytes: quotaMb > 0 ? Math.min(spillBytes, (quotaMb * mib) / 2) : spillBytes,
-      isReadonly: request.isReadonly,
-      preserveExpiry: request.preserveExpiry,
-      durability: request.durability ?? 'none',
-      consistency: (keyspace) => consistency.of(keyspace),
-      scanWaitMs: request.scanWaitMs,
-      errorLimit: request.errorLimit ?? settings.errorLimit,
-      signal: this.ending.signal,
-      ...(request.queryContext !== null && { queryContext: request.queryContext }),
-      userFunctions: functions.lookupFor(request.queryContext),
-      users: session.users,
-      special: (name) => requestFunction(name, node(), session.users),
-      isProfiled: this.profileLevel() !== 'off',
-      authorize: (privileges) => checkPrivileges(session.callers, privileges),
-      command: (command, context) =>
-        runCommand(command, {
-          ...{ service: this.service, request, session, choice, context },
-          transaction: this.transaction as RequestTransaction,
-          prepared: (entry) => {
-            this.justPrepared = entry;
-          },
-        }),
-    };
   }
 
   private async send(
@@ -362,9 +329,16 @@ export class RequestRun {
     const { writer, execution, active, service } = this;
     const nowMs = service.deps.clock.monotonicMs();
     const text = metricsText({
-      ...{ nowMs, receivedMs: this.receivedMs, servedMs: active.servedMs, errors, warnings },
-      ...{ rows: writer.rows, bytes: writer.bytes, load: service.active.count },
-      ...{ outcome: execution?.outcome, times: this.transaction?.times() },
+      nowMs,
+      receivedMs: this.receivedMs,
+      servedMs: active.servedMs,
+      errors,
+      warnings,
+      rows: writer.rows,
+      bytes: writer.bytes,
+      load: service.active.count,
+      outcome: execution?.outcome,
+      times: this.transaction?.times(),
     });
     writer.member('metrics', text);
   }
@@ -450,6 +424,3 @@ const readonlyText = 'The server or request is read-only and cannot accept this 
 
 /** Failed rows do not fail the request, unless their code has a status other than 500. */
 const statusWithFailedRows = (status: number): number => (status === 500 ? 200 : status);
-
-const smallestAboveZero = (a: number, b: number): number =>
-  a > 0 && b > 0 ? Math.min(a, b) : Math.max(a, b);

@@ -39,7 +39,9 @@ const emptyBody = Buffer.from([0]);
 const graceMs = 1_500;
 
 const recordReads: readonly PathRead[] = ['attempts', '$vbucket'].map((path) => ({
-  ...{ opcode: SubdocOpcode.get, flags: xattr, path },
+  opcode: SubdocOpcode.get,
+  flags: xattr,
+  path,
 }));
 
 export class AttemptRecord {
@@ -63,7 +65,9 @@ export class AttemptRecord {
   /** Records the attempt before it stages its first document. */
   async begin(attempt: string, transaction: string, leftMs: number): Promise<void> {
     const member = (name: string, value: unknown): PathWrite => ({
-      ...{ opcode: SubdocOpcode.dictAdd, flags: xattr | mkdirP, path: `attempts.${attempt}.${name}` },
+      opcode: SubdocOpcode.dictAdd,
+      flags: xattr | mkdirP,
+      path: `attempts.${attempt}.${name}`,
       value: Buffer.from(JSON.stringify(value)),
     });
     await this.change(DocFlag.mkdoc, [
@@ -141,7 +145,9 @@ export class AttemptRecord {
 }
 
 const upsert = (path: string, value: unknown): PathWrite => ({
-  ...{ opcode: SubdocOpcode.dictUpsert, flags: xattr | mkdirP, path },
+  opcode: SubdocOpcode.dictUpsert,
+  flags: xattr | mkdirP,
+  path,
   value: Buffer.from(JSON.stringify(value)),
 });
 
@@ -156,7 +162,10 @@ function documentsOf(path: string, staged: readonly StagedName[]): PathWrite[] {
 }
 
 const recorded = ({ id, keyspace: { name } }: StagedName): RecordedDocument => ({
-  ...{ id, bkt: name.bucket, scp: name.scope, col: name.collection },
+  id,
+  bkt: name.bucket,
+  scp: name.scope,
+  col: name.collection,
 });
 
 export async function readRecords(

@@ -70,7 +70,12 @@ describe('a commit that crashes', () => {
     const data = new TransactionData(parts.clients, parts.keyspaces, realClock);
     const collections = { all: () => [parts.keyspace.name], add: () => {}, clear: () => {} };
     const lost = new LostAttempts({
-      ...{ data, collections, clock: realClock, log: silentLog, windowMs: () => 60_000, isOn: () => true },
+      data,
+      collections,
+      clock: realClock,
+      log: silentLog,
+      windowMs: () => 60_000,
+      isOn: () => true,
     });
     await eventually(async () => assert.equal(await lost.sweep(), null));
     lost.stop();
@@ -104,8 +109,15 @@ describe('a commit that crashes', () => {
       const writer = transaction();
       const [found] = await data.links(keyspace, ['met replaced too'], startOf());
       writer.changes.put({
-        ...{ keyspace, id: 'met replaced too', kind: 'replace', cas: found?.cas ?? 0n, ownCas: 1n },
-        ...{ expiration: 'keep', bytes: Buffer.from('{"v":3}'), stored: null, isNew: true },
+        keyspace,
+        id: 'met replaced too',
+        kind: 'replace',
+        cas: found?.cas ?? 0n,
+        ownCas: 1n,
+        expiration: 'keep',
+        bytes: Buffer.from('{"v":3}'),
+        stored: null,
+        isNew: true,
       });
       writer.changes.keep();
       await commit(writer, { data, clock: realClock, random: realRandom, lost });
@@ -154,9 +166,15 @@ async function run(
 }
 
 const startOf = () => ({
-  ...{ id: realRandom.uuid(), transactionId: realRandom.uuid(), users: [], timeoutMs: 1, kvTimeoutMs: 5_000 },
+  id: realRandom.uuid(),
+  transactionId: realRandom.uuid(),
+  users: [],
+  timeoutMs: 1,
+  kvTimeoutMs: 5_000,
   ...({ durability: 'none', consistency: 'request_plus', recordLocation: null } as const),
-  ...{ isRecorded: false, isImplicit: false, memoryBytesMax: 1 << 20 },
+  isRecorded: false,
+  isImplicit: false,
+  memoryBytesMax: 1 << 20,
 });
 
 const kinds: readonly (readonly [string, StagedKind])[] = [
@@ -181,8 +199,15 @@ async function change(
   for (const [id, kind] of kinds) {
     const [found] = await data.links(keyspace, [`${name} ${id}`], startOf());
     changes.put({
-      ...{ keyspace, id: `${name} ${id}`, kind, cas: found?.cas ?? 0n, ownCas: 1n, expiration: 'keep' },
-      ...{ bytes: Buffer.from(kind === 'remove' ? '' : '{"v":2}'), stored: null, isNew: true },
+      keyspace,
+      id: `${name} ${id}`,
+      kind,
+      cas: found?.cas ?? 0n,
+      ownCas: 1n,
+      expiration: 'keep',
+      bytes: Buffer.from(kind === 'remove' ? '' : '{"v":2}'),
+      stored: null,
+      isNew: true,
     });
   }
   changes.keep();

@@ -34,15 +34,20 @@ export function stageRequest(
 ): StoreRequest {
   const txn = txnText(change, base, attempt, operation);
   return {
-    ...{ kind: 'replace', key: change.id, value: nothing, cas: base?.cas ?? 0n },
+    kind: 'replace',
+    key: change.id,
+    value: nothing,
+    cas: base?.cas ?? 0n,
     expiry: change.kind === 'insert' ? 0 : 'keep',
     parts: {
       docFlags: docFlagsOf(base),
       writes: [
         { opcode: SubdocOpcode.dictUpsert, flags: xattr | mkdirP, path: 'txn', value: txn },
         {
-          ...{ opcode: SubdocOpcode.dictUpsert, flags: xattr | mkdirP | expandMacros },
-          ...{ path: 'txn.op.crc32', value: crcMacro },
+          opcode: SubdocOpcode.dictUpsert,
+          flags: xattr | mkdirP | expandMacros,
+          path: 'txn.op.crc32',
+          value: crcMacro,
         },
       ],
     },
@@ -84,7 +89,11 @@ export function commitRequest(
       return { kind: 'add', key: id, value: bytes, cas: 0n, expiry: expiration === 'keep' ? 0 : expiration };
     case 'replace':
       return {
-        ...{ kind: 'replace', key: id, value: nothing, cas, expiry: expiration },
+        kind: 'replace',
+        key: id,
+        value: nothing,
+        cas,
+        expiry: expiration,
         parts: {
           docFlags: 0,
           writes: [clearLinks, { opcode: SubdocOpcode.setDoc, flags: 0, path: '', value: bytes }],
@@ -97,6 +106,10 @@ export function commitRequest(
 
 /** Restores the document from before the staging. */
 export const rollbackRequest = (id: string, cas: bigint, isDeleted: boolean): StoreRequest => ({
-  ...{ kind: 'replace', key: id, value: nothing, cas, expiry: isDeleted ? 0 : 'keep' },
+  kind: 'replace',
+  key: id,
+  value: nothing,
+  cas,
+  expiry: isDeleted ? 0 : 'keep',
   parts: { docFlags: isDeleted ? DocFlag.accessDeleted : 0, writes: [clearLinks] },
 });

@@ -29,8 +29,10 @@ const kinds: Readonly<Record<string, StagedKind>> = {
   REMOVE: 'remove',
 };
 const durabilities: Readonly<Record<string, Durability>> = {
-  ...{ NONE: 'none', MAJORITY: 'majority' },
-  ...{ MAJORITY_AND_PERSIST_TO_ACTIVE: 'majorityAndPersistActive', PERSIST_TO_MAJORITY: 'persistToMajority' },
+  NONE: 'none',
+  MAJORITY: 'majority',
+  MAJORITY_AND_PERSIST_TO_ACTIVE: 'majorityAndPersistActive',
+  PERSIST_TO_MAJORITY: 'persistToMajority',
 };
 const mutationsMax = 100_000;
 const idCharactersMax = 100;
@@ -78,7 +80,9 @@ function recordOf(atr: unknown): RecordLocation | null {
   if (bucket === '') return null;
   if (id !== '' && !/^_txn:atr-\d{1,4}-#[0-9a-f]{1,8}$/.test(id)) throw bad('atr.id', 'the id of a record');
   return {
-    ...{ bucket, scope: scope || '_default', collection: collection || '_default' },
+    bucket,
+    scope: scope || '_default',
+    collection: collection || '_default',
     id: id === '' ? null : id,
   };
 }
@@ -91,7 +95,8 @@ function mutationOf(one: unknown): ResumedMutation {
     throw bad('mutations', 'objects with bkt, scp, coll, id and type INSERT, REPLACE or REMOVE');
   const [bucketName, scopeName, collectionName, key] = texts as string[] as [string, string, string, string];
   return {
-    ...{ kind, id: key },
+    kind,
+    id: key,
     keyspace: { namespace: 'default', bucket: bucketName, scope: scopeName, collection: collectionName },
   };
 }

@@ -10,11 +10,20 @@ import { StagedChanges, savepointsMax } from './staged-changes.ts';
 
 const keyspace: Keyspace = {
   name: { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' },
-  ...{ bucketUuid: 'u', scopeId: 0, collectionId: 0 },
+  bucketUuid: 'u',
+  scopeId: 0,
+  collectionId: 0,
 };
 const change = (id: string, text: string): StagedChange => ({
-  ...{ keyspace, id, kind: 'insert', bytes: Buffer.from(text), cas: 0n, ownCas: 1n },
-  ...{ expiration: 0, stored: null, isNew: true },
+  keyspace,
+  id,
+  kind: 'insert',
+  bytes: Buffer.from(text),
+  cas: 0n,
+  ownCas: 1n,
+  expiration: 0,
+  stored: null,
+  isNew: true,
 });
 const shown = (changes: StagedChanges) =>
   [...changes.of(keyspace).values()].map(({ id, bytes }) => `${id}=${bytes}`);
@@ -104,7 +113,10 @@ test('times and durability levels of client libraries are parsed', () => {
 
 test('the path of a collection is parsed, a wrong one recognized', () => {
   const location = (bucket: string, scope = '_default', collection = '_default') => ({
-    ...{ bucket, scope, collection, id: null },
+    bucket,
+    scope,
+    collection,
+    id: null,
   });
   assert.deepEqual(parseCollectionPath('b'), location('b'));
   assert.deepEqual(parseCollectionPath('default:`a.b`.`s``t`.c'), location('a.b', 's`t', 'c'));

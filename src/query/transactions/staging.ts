@@ -73,7 +73,8 @@ export class Staging {
       if (isDone(status))
         this.staged.push({
           ...(changes[at] as StagedChange),
-          ...{ stagedCas: cas, isDeleted: bases[at]?.isDeleted ?? true },
+          stagedCas: cas,
+          isDeleted: bases[at]?.isDeleted ?? true,
         });
     for (const [at, reply] of replies.entries()) checkStaged(changes[at] as StagedChange, reply);
   }

@@ -32,7 +32,14 @@ async function takeOne(
     throw sqlError(17006, `Start Transaction statement error: ${id} is not staged by attempt ${start.id}`);
   const { cas, staged } = found;
   changes.put({
-    ...{ keyspace, id, kind, cas, ownCas: cas, stored: kind, isNew: false, expiration: 'keep' },
+    keyspace,
+    id,
+    kind,
+    cas,
+    ownCas: cas,
+    stored: kind,
+    isNew: false,
+    expiration: 'keep',
     bytes: staged === undefined ? noBytes : Buffer.from(staged),
   });
 }

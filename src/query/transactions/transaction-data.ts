@@ -27,7 +27,9 @@ export interface DataLimits {
 }
 
 const linkReads: readonly PathRead[] = ['txn', 'txn.op.stgd', '$document'].map((path) => ({
-  ...{ opcode: SubdocOpcode.get, flags: PathFlag.xattr, path },
+  opcode: SubdocOpcode.get,
+  flags: PathFlag.xattr,
+  path,
 }));
 
 export class TransactionData {

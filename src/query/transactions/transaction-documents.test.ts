@@ -10,28 +10,36 @@ import { TransactionDocuments } from './transaction-documents.ts';
 
 const keyspace: Keyspace = {
   name: { namespace: 'default', bucket: 'b', scope: '_default', collection: '_default' },
-  ...{ bucketUuid: 'u', scopeId: 0, collectionId: 0 },
+  bucketUuid: 'u',
+  scopeId: 0,
+  collectionId: 0,
 };
 const { signal } = new AbortController();
 const others = { isCommitted: () => Promise.resolve(false) } as unknown as OtherAttempts;
 
 const stored = (id: string, cas = 5n): StoredDocument => ({
-  ...{ id, bytes: Buffer.from('{"v":1}'), isJson: true, cas, flags: 0, expiration: 0 },
+  id,
+  bytes: Buffer.from('{"v":1}'),
+  isJson: true,
+  cas,
+  flags: 0,
+  expiration: 0,
 });
 
 /** A transaction over stored documents: every id that begins with `k` exists. */
 function aTransaction({ before = () => Promise.resolve() } = {}) {
   const transaction = new Transaction(
     {
-      ...{
-        id: 'a',
-        transactionId: 't',
-        users: [],
-        timeoutMs: 60_000,
-        kvTimeoutMs: 1_000,
-        durability: 'none',
-      },
-      ...{ consistency: 'request_plus', recordLocation: null, isRecorded: false, isImplicit: false },
+      id: 'a',
+      transactionId: 't',
+      users: [],
+      timeoutMs: 60_000,
+      kvTimeoutMs: 1_000,
+      durability: 'none',
+      consistency: 'request_plus',
+      recordLocation: null,
+      isRecorded: false,
+      isImplicit: false,
       memoryBytesMax: 1 << 20,
     },
     realClock,
@@ -50,7 +58,8 @@ function aTransaction({ before = () => Promise.resolve() } = {}) {
   const own = new TransactionDocuments(documents, transaction, others, realClock);
   const write = (kind: DocumentWrite['kind'], id: string, cas = 0n) =>
     own.write(keyspace, [{ kind, id, cas, bytes: Buffer.from('{"v":2}'), expiration: 0 }], {
-      ...{ durability: 'none', signal },
+      durability: 'none',
+      signal,
     });
   const all = () => transaction.changes.all().map(({ kind, id, cas }) => `${kind} ${id} ${cas}`);
   const keep = async (...done: Promise<unknown>[]) => {

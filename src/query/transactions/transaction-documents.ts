@@ -109,7 +109,11 @@ export class TransactionDocuments implements Documents {
     if (before !== undefined && kind === 'undone') changes.drop(before);
     else
       changes.put({
-        ...{ keyspace, id: write.id, kind: kind as StagedKind, ownCas, isNew: true },
+        keyspace,
+        id: write.id,
+        kind: kind as StagedKind,
+        ownCas,
+        isNew: true,
         bytes: kind === 'remove' ? noBytes : Buffer.from(write.bytes),
         cas: before?.cas ?? (kind === 'insert' ? 0n : readCasOf(write) || (stored?.cas ?? 0n)),
         expiration: write.expiration,
@@ -181,7 +185,11 @@ function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'not
 function documentOf({ kind, id, bytes, ownCas, expiration }: StagedChange): StoredDocument | undefined {
   if (kind === 'remove') return undefined;
   return {
-    ...{ id, bytes, isJson: true, cas: ownCas, flags: 0 },
+    id,
+    bytes,
+    isJson: true,
+    cas: ownCas,
+    flags: 0,
     expiration: expiration === 'keep' ? 0 : expiration,
   };
 }

@@ -145,7 +145,9 @@ class Ending {
     const { data, random } = this.parts;
     const { id, keyspace } = record;
     return new Staging({
-      ...{ data, random, limits: start },
+      data,
+      random,
+      limits: start,
       others: othersOf(data, this.transaction),
       attempt: { ...start, record: { id, keyspace: keyspace.name } },
     });

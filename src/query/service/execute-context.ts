@@ -1,0 +1,70 @@
+// What the engine gets from a request: its parameters, limits, rights and consistency.
+import type { ExecuteContext } from '#sqlpp/run/engine.ts';
+import { checkPrivileges } from '../access/privileges.ts';
+import type { Session } from '../access/session.ts';
+import { RequestConsistency } from '../data/consistency.ts';
+import type { QueryRequest } from '../request/query-request.ts';
+import type { QueryParts } from '../state/parts.ts';
+import type { PreparedEntry } from '../state/prepared-cache.ts';
+import type { RequestSlices } from '../state/time-slices.ts';
+import { runCommand } from './commands.ts';
+import { requestFunction } from './request-functions.ts';
+import { consistencyIn, type RequestTransaction } from './request-transaction.ts';
+import type { StatementChoice } from './statement-choice.ts';
+
+export interface ContextParts {
+  readonly service: QueryParts;
+  readonly request: QueryRequest;
+  readonly session: Session;
+  readonly choice: StatementChoice;
+  readonly datastore: ExecuteContext['datastore'];
+  readonly transaction: RequestTransaction;
+  readonly slices: RequestSlices | null;
+  readonly signal: AbortSignal;
+  readonly startedMs: number;
+  readonly isProfiled: boolean;
+  /** Called with the statement that a PREPARE of this request prepares. */
+  readonly prepared: (entry: PreparedEntry) => void;
+}
+
+const spillBytes = 32 << 20;
+const mib = 1 << 20;
+
+export function executeContext(parts: ContextParts): ExecuteContext {
+  const { service, request, session, choice, transaction, slices, signal, prepared } = parts;
+  const { clock, random, settings, scratch, functions, clients, node } = service.deps;
+  const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, { clock, signal });
+  const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
+  return {
+    datastore: parts.datastore,
+    positional: request.positional,
+    named: request.named,
+    startedMs: parts.startedMs,
+    clockMs: () => clock.wallMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    random: () => random.bytes(6).readUIntBE(0, 6) / 2 ** 48,
+    uuid: () => random.uuid(),
+    pause: () => slices?.pause() ?? Promise.resolve(),
+    scratch,
+    memoryQuotaBytes: quotaMb * mib,
+    spillBytes: quotaMb > 0 ? Math.min(spillBytes, (quotaMb * mib) / 2) : spillBytes,
+    isReadonly: request.isReadonly,
+    preserveExpiry: request.preserveExpiry,
+    durability: request.durability ?? 'none',
+    consistency: (keyspace) => consistency.of(keyspace),
+    scanWaitMs: request.scanWaitMs,
+    errorLimit: request.errorLimit ?? settings.errorLimit,
+    signal,
+    ...(request.queryContext !== null && { queryContext: request.queryContext }),
+    userFunctions: functions.lookupFor(request.queryContext),
+    users: session.users,
+    special: (name) => requestFunction(name, node(), session.users),
+    isProfiled: parts.isProfiled,
+    authorize: (privileges) => checkPrivileges(session.callers, privileges),
+    command: (command, context) =>
+      runCommand(command, { service, request, session, choice, context, transaction, prepared }),
+  };
+}
+
+const smallestAboveZero = (a: number, b: number): number =>
+  a > 0 && b > 0 ? Math.min(a, b) : Math.max(a, b);
