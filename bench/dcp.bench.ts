@@ -79,7 +79,7 @@ class Peer {
         this.onMutation?.(frame.buffer, frame.valueStart);
       }
     }
-    reader.keep();
+    reader.copyUnread();
   }
 }
 

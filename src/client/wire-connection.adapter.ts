@@ -299,7 +299,7 @@ export class WireConnection implements RequestSender {
       this.fail(new DataPortError('the data port sent what is not a frame'));
       return;
     }
-    reader.keep();
+    reader.copyUnread();
     if (this.reason === null) this.onDrained?.();
   }
 

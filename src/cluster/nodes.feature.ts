@@ -1,11 +1,12 @@
 // Creates this node's part in a cluster of several nodes: certificates, connections, and what nodes know of each other.
+import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import type { AgentDeps } from './agent/agent.ts';
 import { answerForData } from './buckets/every-node.ts';
 import { ClusterStore } from './config/cluster.store.ts';
 import type { ClusterView } from './config/cluster-view.ts';
 import { FounderChange } from './founder/founder-change.ts';
 import { FounderHandover } from './founder/founder-handover.ts';
-import type { JoinNote } from './joining/join-messages.ts';
+import type { FounderJoinParameters } from './joining/join-messages.ts';
 import { noMembership, noNet } from './joining/no-membership.ts';
 import { AbandonedJoins } from './joining/remove-node.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
@@ -29,8 +30,8 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
     ...options,
     view,
     peers,
-    founding: membership.founding,
-    noteFor(founder: JoinNote['founder']): JoinNote | null {
+    founderTransfer: membership.founderTransfer,
+    joinParametersFor(founder: NodeAddress): FounderJoinParameters | null {
       const credentials = nodeCertificates.own();
       if (credentials === null) return null;
       const clusterKey = Buffer.from(membership.clusterKey()).toString('base64');

@@ -36,7 +36,7 @@ test(
   },
   () =>
     onDisk(4096 * kib, (folder, reserve, clock) => {
-      reserve.keep();
+      reserve.refill();
       assert.equal(sizeIn(folder), 1024 * kib);
       writeFileSync(join(folder, 'filler'), Buffer.alloc(3072 * kib));
       assert.equal(freeIn(folder), 0);
@@ -55,7 +55,7 @@ test(
 test('a disk without space for a reserve is used without one', { skip: needs('mount') }, () =>
   onDisk(128 * kib, (folder, reserve, clock) => {
     reserve.useForStart();
-    reserve.keep();
+    reserve.refill();
     clock.advance(2_000);
     assert.deepEqual(readdirSync(folder), []);
     assert.equal(reserve.release(), false);
@@ -67,7 +67,7 @@ test(
   { skip: needs('mount') },
   () =>
     onDisk(64 * 1024 * kib, (folder, reserve) => {
-      reserve.keep();
+      reserve.refill();
       reserve.useForStart();
       assert.equal(sizeIn(folder), 8192 * kib, 'the disk has free space');
       writeFileSync(join(folder, 'filler'), Buffer.alloc(56 * 1024 * kib));

@@ -38,21 +38,21 @@ export class DiskReserve implements SpareRoom {
   }
 
   /** Reserves as much as is missing, now or later. Call when the process serves. A full disk or a moved folder is no error here. */
-  keep(): void {
+  refill(): void {
     try {
       this.#grow();
       if (this.#bytes() >= reserveBytes) return;
     } catch {
       // Retried below.
     }
-    this.#keepLater();
+    this.#refillLater();
   }
 
   release(): boolean {
     const bytes = this.#bytes();
     if (bytes === 0) return false;
     truncateSync(this.#path, Math.max(bytes - pieceBytes, 0));
-    this.#keepLater();
+    this.#refillLater();
     return true;
   }
 
@@ -61,9 +61,9 @@ export class DiskReserve implements SpareRoom {
     this.#retry?.cancel();
   }
 
-  #keepLater(): void {
+  #refillLater(): void {
     this.#retry?.cancel();
-    if (!this.#isStopped) this.#retry = this.#clock.after(retryMs, () => this.keep());
+    if (!this.#isStopped) this.#retry = this.#clock.after(retryMs, () => this.refill());
   }
 
   #grow(): void {

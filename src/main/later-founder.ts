@@ -2,7 +2,7 @@
 import { type SecretBox, UnsealError } from '#auth/secret-box.ts';
 import { type ClusterState, clusterKey, type NodeState } from '#cluster/config/cluster-state.ts';
 import type { FounderNotice } from '#cluster/founder/founder-change.ts';
-import type { JoinNote } from '#cluster/joining/join-messages.ts';
+import type { FounderJoinParameters } from '#cluster/joining/join-messages.ts';
 import { nodeAddressOf, termRequest } from '#cluster/peers/inter-node.ts';
 import { NodeCertificates } from '#cluster/peers/node-certificates.ts';
 import { Peers } from '#cluster/peers/peers.ts';
@@ -27,7 +27,7 @@ export interface FounderParts {
 const answerMs = 4_000;
 
 /** What this node needs to be a member of a later founder's cluster; null: no member that answers knows one. */
-export async function laterFounder(parts: FounderParts): Promise<JoinNote | null> {
+export async function laterFounder(parts: FounderParts): Promise<FounderJoinParameters | null> {
   const { store, nodeId, log } = parts;
   const cluster = (await store.get<ClusterState>(clusterKey))?.value;
   const others = cluster?.nodes.filter(({ uuid }) => uuid !== nodeId) ?? [];

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import type { JoinNote } from '#cluster/joining/join-messages.ts';
+import type { FounderJoinParameters } from '#cluster/joining/join-messages.ts';
 import { MembershipFile } from './membership-file.ts';
 
-const note: JoinNote = {
+const parameters: FounderJoinParameters = {
   clusterUuid: 'c',
   clusterKey: 'a2V5',
   credentials: { ca: '', cert: '', key: '' },
@@ -21,9 +21,9 @@ it('forgets the copy of an earlier membership when a founder follows another one
     writeFileSync(join(folder, name), '');
   const file = new MembershipFile(folder);
   assert.equal(file.isFounder, true);
-  file.write({ ...note, state: 'founder' });
+  file.write({ ...parameters, state: 'founder' });
   assert.equal(file.isFounder, true);
-  file.follow(note, 4);
+  file.follow(parameters, 4);
   assert.deepEqual([file.isFounder, file.founded?.state, file.founded?.epoch], [false, 'member', 4]);
   file.setOwnStoreAside();
   assert.deepEqual(readdirSync(folder).sort(), [

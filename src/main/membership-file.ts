@@ -3,7 +3,7 @@
 // one that continues to join.
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JoinNote, NatsJoinNote } from '#cluster/joining/join-messages.ts';
+import type { FounderJoinParameters, NatsJoinParameters } from '#cluster/joining/join-messages.ts';
 import type { StoreHead } from '#replog/mirror/config-link.ts';
 import { writePrivate } from './private-file.ts';
 import { StartError } from './start-error.ts';
@@ -19,7 +19,7 @@ const copyName = 'config-copy.db';
 export type StoredMembership = FounderMembership | NatsMembership | { readonly state: 'leaving' };
 
 /** Of a cluster with a founder. */
-export interface FounderMembership extends JoinNote {
+export interface FounderMembership extends FounderJoinParameters {
   /**
    * `joining`: the node still has to remove its own data. `founder`: it took the configuration over, which is in its folder, encrypted under
    * the cluster's key.
@@ -30,7 +30,7 @@ export interface FounderMembership extends JoinNote {
 }
 
 /** Of a cluster on NATS servers, except for the node that the cluster began with: that one has no membership file. */
-export interface NatsMembership extends NatsJoinNote {
+export interface NatsMembership extends NatsJoinParameters {
   readonly state: 'joining' | 'member';
 }
 
@@ -98,10 +98,10 @@ export class MembershipFile {
   }
 
   /** Records that a founder is a member of another one's cluster from now on. A copy from before it was the founder is older than its store. */
-  follow(note: JoinNote, epoch?: number): void {
+  follow(parameters: FounderJoinParameters, epoch?: number): void {
     const isOlder = (name: string): boolean => name === seenName || name.startsWith(copyName);
     for (const name of readdirSync(this.#folder).filter(isOlder)) rmSync(join(this.#folder, name));
-    this.write({ ...note, ...(epoch !== undefined && { epoch }), state: 'member' });
+    this.write({ ...parameters, ...(epoch !== undefined && { epoch }), state: 'member' });
   }
 
   /** Completes a recorded join or removal. */

@@ -73,7 +73,7 @@ async function yields(
   const nodes = (await store.get<ClusterState>(clusterKey))?.value.nodes ?? [];
   if (nodes.length < 2 || folder.nodeId === null || isNatsText(options.engine)) return false;
   const { laterFounder } = await import('./later-founder.ts');
-  const note = await laterFounder({
+  const parameters = await laterFounder({
     store,
     nodeId: folder.nodeId,
     secrets,
@@ -81,11 +81,11 @@ async function yields(
     clusterKey: membership.clusterKey(),
     localAddress: options['operator-address'],
   });
-  if (note === null) return false;
+  if (parameters === null) return false;
   await store[Symbol.asyncDispose]();
-  new MembershipFile(folder.path).follow(note);
+  new MembershipFile(folder.path).follow(parameters);
   process.stderr.write(
-    `divan: another node of the cluster stores the configuration now; this one was failed over and follows ${note.founder.host}:${note.founder.port}\n`,
+    `divan: another node of the cluster stores the configuration now; this one was failed over and follows ${parameters.founder.host}:${parameters.founder.port}\n`,
   );
   return true;
 }
@@ -144,8 +144,8 @@ function changing(
     switching: store,
     mirror: first.mirror,
     description: first.description,
-    async handOver(note, epoch) {
-      file.follow(note, epoch);
+    async handOver(parameters, epoch) {
+      file.follow(parameters, epoch);
       const { openMemberConfiguration } = await import('./open-member-configuration.ts');
       const next = await openMemberConfiguration(file, options['operator-address'], log);
       if (next === null) throw new Error('the cluster removed this node');

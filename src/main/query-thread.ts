@@ -1,7 +1,7 @@
 // Entry of the query thread: the service on its ports, the engine (loaded with the first statement), scans over the index files.
 import { parentPort } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
-import type { Log } from '#ports/log.ts';
+import { forwardingLog } from '#ports/log.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { QueryHost } from '#query/host/query-host.ts';
 import type { QueryCall, QueryMessage } from '#query/host/query-messages.ts';
@@ -10,13 +10,6 @@ import type { Engine } from '#query/state/engine-port.ts';
 assert(parentPort !== null, 'the query service runs in a worker thread');
 const port = parentPort;
 const sendMessage = (message: QueryMessage): void => port.postMessage(message);
-
-const logTo = (component: string): Log => {
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
-      sendMessage({ kind: 'log', level, event, fields: { component, ...fields } });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
-};
 
 /** Kept: resolving a module again costs more than a short statement. */
 let engine: Promise<Engine> | null = null;
@@ -27,7 +20,7 @@ const loadEngine = (): Promise<Engine> => {
 
 const host = new QueryHost({
   sendMessage,
-  log: logTo('query'),
+  log: forwardingLog('query', sendMessage),
   engine: loadEngine,
   connectIndexes: async (start, indexPort) =>
     (await import('./query-indexes.ts')).connectIndexFiles(start, indexPort),

@@ -58,7 +58,7 @@ async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): 
   // Sending fails if the parent has just ended; its disconnect stops this process.
   if (process.connected) process.send?.(ready, undefined, undefined, () => {});
   process.stdout.write(summary(api, cloud, options));
-  reserve.keep();
+  reserve.refill();
   giveBackWhenIdle();
   // Node writes its compile cache at a regular exit only: after a kill the next start would compile everything again.
   flushCompileCache();

@@ -111,7 +111,7 @@ async function startNode(
       log,
     };
     await becomeReady({ ...readying, configuration: description });
-    reserve.keep();
+    reserve.refill();
     if (!isJoining) node.startMetrics();
     running.becameReady();
     giveBackWhenIdle();

@@ -2,7 +2,12 @@
 // then, on the same ports.
 
 import type { NodeIdentity } from '#cluster/config/node-identity.ts';
-import type { AnyJoinNote, Founding, JoinNote, NodeMembership } from '#cluster/joining/join-messages.ts';
+import type {
+  FounderJoinParameters,
+  FounderTransfer,
+  JoinParameters,
+  NodeMembership,
+} from '#cluster/joining/join-messages.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
@@ -10,6 +15,7 @@ import type { StoreContent } from '#replog/mirror/config-link.ts';
 import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.ts';
 import { withContents } from '#replog/nats/nats-files.adapter.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
+import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import type { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { MembershipFile } from './membership-file.ts';
 import { natsSourceOf } from './nats-source.ts';
@@ -28,8 +34,8 @@ export interface OpenedNode {
   takeOver(content: StoreContent): Promise<void>;
   /** On a founder: its store, which makes no changes while it is handed over. Null on NATS. */
   switching: SwitchingConfigStore | null;
-  /** Follows the founder of that note from now on. */
-  handOver(note: JoinNote, epoch: number): Promise<void>;
+  /** Follows the founder of these parameters from now on. */
+  handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;
 }
 
 export interface RunningNodeDeps {
@@ -103,8 +109,8 @@ export class RunningNode {
         file.write({ ...founded, founder: { ...founded.founder, port } });
         this.#deps.log.info('node.founder_moved', { port });
       },
-      join: (note: AnyJoinNote) => {
-        file.write({ ...note, state: 'joining' });
+      join: (parameters: JoinParameters) => {
+        file.write({ ...parameters, state: 'joining' });
         this.#restartSoon();
       },
       leave: () => {
@@ -115,11 +121,11 @@ export class RunningNode {
         this.#options = { ...this.#options, engine: 'embedded' };
         this.#restartSoon();
       },
-      founding: isOnNats ? null : this.#founding(),
+      founderTransfer: isOnNats ? null : this.#founderTransfer(),
     };
   }
 
-  #founding(): Founding {
+  #founderTransfer(): FounderTransfer {
     const current = (): OpenedNode | null => this.#current;
     return {
       get mirror() {
@@ -155,20 +161,20 @@ export class RunningNode {
       resume: () => {
         if (!this.#hasHandedOver) this.#current?.switching?.release();
       },
-      handOver: async (note, epoch) => {
+      handOver: async (parameters, epoch) => {
         // The next founder has it: whatever fails now, this node changes nothing in its own store any more.
         this.#hasHandedOver = true;
         try {
-          await this.#current?.handOver(note, epoch);
+          await this.#current?.handOver(parameters, epoch);
           this.#current?.switching?.release();
         } catch (error) {
           this.#deps.log.error('founder.not_followed', { reason: (error as Error).message });
           this.#restartSoon();
         }
-        this.#deps.log.info('founder.handed_over', { founder: note.founder.nodeId });
+        this.#deps.log.info('founder.handed_over', { founder: parameters.founder.nodeId });
       },
-      yieldTo: (note) => {
-        this.#file.follow(note);
+      stepDown: (parameters) => {
+        this.#file.follow(parameters);
         this.#restartSoon();
       },
     };
@@ -198,7 +204,7 @@ export class RunningNode {
   }
 }
 
-const sameAddress = (a: JoinNote['founder'], b: JoinNote['founder']): boolean =>
+const sameAddress = (a: NodeAddress, b: NodeAddress): boolean =>
   a.nodeId === b.nodeId && a.host === b.host && a.port === b.port;
 
 /** The ports that the node had, as options: the restarted node keeps a free port that the system chose. */

@@ -19,3 +19,24 @@ export const silentLog: Log = {
   error: () => {},
   child: () => silentLog,
 };
+
+/** A line that a worker thread sends to the main thread, which logs it. */
+export interface LogMessage {
+  readonly kind: 'log';
+  readonly level: Exclude<LogLevel, 'silent'>;
+  readonly event: string;
+  readonly fields: Record<string, unknown>;
+}
+
+/** The log of a worker thread: `send` posts each line to the main thread. */
+export function forwardingLog(component: string, send: (message: LogMessage) => void): Log {
+  const logAt = (level: LogMessage['level']) => (event: string, fields?: Record<string, unknown>) =>
+    send({ kind: 'log', level, event, fields: { component, ...fields } });
+  return {
+    debug: logAt('debug'),
+    info: logAt('info'),
+    warn: logAt('warn'),
+    error: logAt('error'),
+    child: (name) => forwardingLog(name, send),
+  };
+}

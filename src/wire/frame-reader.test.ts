@@ -22,7 +22,7 @@ test('what follows a large frame that waits does not make the reader copy that f
     reader.feed(bytes, at, end);
     // The time of the turn is over when the first frame is whole.
     if (end < firstEnd && reader.next(frame) === FrameResult.needMore) reader.expect(frame.needed);
-    reader.keep();
+    reader.copyUnread();
     if (end >= firstEnd) break;
   }
   assert.equal(reader.next(frame), FrameResult.whole);
@@ -30,7 +30,7 @@ test('what follows a large frame that waits does not make the reader copy that f
   const memory = frame.buffer.buffer;
   // It waits once more.
   reader.unread(frame);
-  reader.keep();
+  reader.copyUnread();
   assert.equal(reader.next(frame), FrameResult.whole);
   assert.equal(reader.take(frame).buffer, memory);
 });
@@ -64,14 +64,14 @@ test('reads frames of all sizes in order, however they are split and whenever th
       const end = Math.min(at + 1 + random(random(2) === 0 ? 100 : 150_000), bytes.length);
       reader.feed(Buffer.from(bytes), at, end);
       if (random(3) > 0) readSome();
-      reader.keep();
+      reader.copyUnread();
       at = end;
     }
     while (read.length < frames.length) {
       readSome();
-      reader.keep();
+      reader.copyUnread();
     }
-    assert.equal(reader.keptBytes, 0);
+    assert.equal(reader.unreadBytes, 0);
     for (const [at, each] of frames.entries()) assert.ok(each.equals(read[at] as Buffer), `frame ${at}`);
   }
 });

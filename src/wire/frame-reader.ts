@@ -6,7 +6,8 @@ import { type Frame, FrameResult, headerBytes, readFrame } from './frame.ts';
 
 const emptyBuffer = Buffer.alloc(0);
 /** Own memory up to this size is kept for the rest of the next chunk. */
-const keptBytes = 4096;
+/** Own memory of at most this size is used again when it is empty. */
+const reusedBytesMax = 4096;
 /** Frames of this size and above are read into shared memory, because a worker thread may process them. */
 const sharedFrom = 64 * 1024;
 
@@ -98,9 +99,9 @@ export class FrameReader {
   }
 
   /** Copies the unread rest of the chunk into own memory, so that the caller can reuse the chunk's memory. */
-  keep(): void {
+  copyUnread(): void {
     const hasUnread = this.moveOn();
-    if (this.at < this.end) this.keepRest();
+    if (this.at < this.end) this.copyRest();
     else if (!hasUnread) this.release();
     this.input = emptyBuffer;
     this.at = 0;
@@ -108,7 +109,7 @@ export class FrameReader {
   }
 
   /** Unread bytes in own memory. */
-  get keptBytes(): number {
+  get unreadBytes(): number {
     return this.ownEnd - this.ownAt + this.behind.length;
   }
 
@@ -124,7 +125,7 @@ export class FrameReader {
     return true;
   }
 
-  private keepRest(): void {
+  private copyRest(): void {
     const room = this.isForOne && this.ownAt < this.ownEnd ? this.own.length - this.ownEnd : Infinity;
     this.append(Math.min(this.end - this.at, room));
     if (this.at < this.end)
@@ -159,7 +160,7 @@ export class FrameReader {
   }
 
   private release(): void {
-    if (this.own.length > keptBytes) this.own = emptyBuffer;
+    if (this.own.length > reusedBytesMax) this.own = emptyBuffer;
     this.ownAt = 0;
     this.ownEnd = 0;
     this.isForOne = false;

@@ -54,10 +54,10 @@ function readAll(chunks: Buffer[], bytesMax = frameBytesMax) {
     chunk.copy(shared);
     reader.feed(shared, 0, chunk.length);
     while ((result = reader.next(frame)) === FrameResult.whole) frames.push(describe(frame));
-    if (result < 0) return { frames, result, kept: reader.keptBytes };
-    reader.keep();
+    if (result < 0) return { frames, result, unread: reader.unreadBytes };
+    reader.copyUnread();
   }
-  return { frames, result, kept: reader.keptBytes };
+  return { frames, result, unread: reader.unreadBytes };
 }
 
 const expected = readAll([stream]).frames;
@@ -83,7 +83,7 @@ test('reads every part of a frame', () => {
 
 test('reads the same frames byte by byte', () => {
   const bytes = [...stream].map((byte) => Buffer.from([byte]));
-  assert.deepEqual(readAll(bytes), { frames: expected, result: FrameResult.needMore, kept: 0 });
+  assert.deepEqual(readAll(bytes), { frames: expected, result: FrameResult.needMore, unread: 0 });
 });
 
 test('reads the same frames at every split in two and in three', () => {
@@ -97,11 +97,11 @@ test('reads the same frames at every split in two and in three', () => {
 
 test('waits for the rest of every truncation', () => {
   for (let at = 0; at < stream.length; at++) {
-    const { frames, result, kept } = readAll([stream.subarray(0, at)]);
+    const { frames, result, unread } = readAll([stream.subarray(0, at)]);
     assert.deepEqual(frames, expected.slice(0, frames.length));
     assert.equal(result, FrameResult.needMore);
     const whole = requests.slice(0, frames.length).reduce((sum, request) => sum + request.length, 0);
-    assert.equal(kept, at - whole);
+    assert.equal(unread, at - whole);
   }
 });
 
@@ -151,7 +151,7 @@ test('returns a frame again after unread', () => {
       seen.push(frame.opaque);
       if (seen.length % 2 === 1) reader.unread(frame);
     }
-    reader.keep();
+    reader.copyUnread();
   }
   assert.deepEqual(seen, [1, 1, 2, 2, 3, 3, 0xffffffff, 0xffffffff]);
 });
@@ -162,8 +162,8 @@ test('allocates memory for received bytes, not for bytes that a header claims', 
   claim.writeUInt32BE(20_000_000, 8);
   reader.feed(claim, 0, claim.length);
   assert.equal(reader.next(emptyFrame()), FrameResult.needMore);
-  reader.keep();
-  assert.equal(reader.keptBytes, 24);
+  reader.copyUnread();
+  assert.equal(reader.unreadBytes, 24);
 });
 
 test('reads back the replies that it encodes, with and without the duration frame', () => {
@@ -199,7 +199,7 @@ test('the garbage collector counts the memory of a large frame as its bytes arri
     reader.feed(request, start, end);
     reader.next(emptyFrame());
     reader.expect(request.length);
-    reader.keep();
+    reader.copyUnread();
     return process.memoryUsage().external - before;
   };
   assert.ok(weightAfter(1_000, 0) < bytes * 0.2, 'a claim alone is nearly free');
@@ -229,9 +229,9 @@ test('a reader reuses its buffers for frames that arrive in pieces', () => {
   for (let at = 0; at < stream.length; at += chunkBytes) {
     reader.feed(stream, at, Math.min(at + chunkBytes, stream.length));
     readNext();
-    reader.keep();
+    reader.copyUnread();
     while (readNext());
-    reader.keep();
+    reader.copyUnread();
   }
   assert.equal(frames, count);
   assert.ok(buffers.size <= 6, `${buffers.size} buffers for ${count} frames`);

@@ -135,7 +135,7 @@ export class KvConnection {
   private received(chunk: Buffer): void {
     this.reader.feed(chunk, 0, chunk.length);
     while (this.reader.next(this.frame) === FrameResult.whole) this.give(this.copy());
-    this.reader.keep();
+    this.reader.copyUnread();
   }
 
   private copy(): Reply {

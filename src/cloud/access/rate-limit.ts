@@ -31,11 +31,11 @@ export class RateLimit {
         },
       );
     }
-    this.keep(tokenId, { left: refilled - 1, atMs: now });
+    this.store(tokenId, { left: refilled - 1, atMs: now });
   }
 
   /** Evicts the least recently used entry, which has refilled by then. */
-  private keep(tokenId: string, bucket: { left: number; atMs: number }): void {
+  private store(tokenId: string, bucket: { left: number; atMs: number }): void {
     this.buckets.delete(tokenId);
     this.buckets.set(tokenId, bucket);
     if (this.buckets.size > bucketsMax) this.buckets.delete(this.buckets.keys().next().value as string);

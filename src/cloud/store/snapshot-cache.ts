@@ -41,7 +41,7 @@ export class SnapshotCache<V> {
     pending.set(key, own);
     try {
       const value = await own;
-      this.keep(snapshot, key, value);
+      this.store(snapshot, key, value);
       return value;
     } finally {
       pending.delete(key);
@@ -56,7 +56,7 @@ export class SnapshotCache<V> {
     return made;
   }
 
-  private keep(snapshot: StoreSnapshot, key: string, value: V): void {
+  private store(snapshot: StoreSnapshot, key: string, value: V): void {
     const { entriesMax, bytesMax } = this.options;
     const bytes = this.bytesOf(key, value);
     if (bytes > bytesMax / 10) return;

@@ -1,3 +1,4 @@
+// Answers the calls of published servers that a node does not have, each with its reason.
 import { type BoundRoute, bind } from '#contract/route.ts';
 import { nodeRefusals } from '../refusals/nodes.refusals.ts';
 import { absentCalls } from './absent.contract.ts';

@@ -1,3 +1,4 @@
+// Maps requests about alerts and their mail to the service.
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import { parseAlertForm, readAlertForm, readTestMail } from './alert-form.ts';
 import type { AlertList } from './alert-list.ts';

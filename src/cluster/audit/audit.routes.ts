@@ -1,3 +1,4 @@
+// Maps requests about auditing to the setting that holds it.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { hexId, type Random } from '#ports/random.ts';

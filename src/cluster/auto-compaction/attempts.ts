@@ -52,8 +52,8 @@ export class Attempts {
     return delayMs;
   }
 
-  /** Removes deleted buckets. */
-  keep(live: ReadonlySet<string>): void {
+  /** Removes the entries of all other buckets: those were deleted. */
+  removeExcept(live: ReadonlySet<string>): void {
     for (const uuid of this.#byBucket.keys()) if (!live.has(uuid)) this.#byBucket.delete(uuid);
   }
 }

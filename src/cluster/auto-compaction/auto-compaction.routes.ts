@@ -1,3 +1,4 @@
+// Maps requests about automatic compaction to the service.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { compactionAnswer, GetAutoCompaction, SetAutoCompaction } from './auto-compaction.contract.ts';
 import type { AutoCompactionService } from './auto-compaction.service.ts';

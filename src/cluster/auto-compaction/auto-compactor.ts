@@ -140,7 +140,7 @@ export class AutoCompactor {
 
   #forgetDeleted(buckets: readonly StoredBucket[]): void {
     const live = new Set(buckets.map(({ uuid }) => uuid));
-    this.#attempts.keep(live);
+    this.#attempts.removeExcept(live);
     for (const uuid of this.#purgedAtMs.keys()) if (!live.has(uuid)) this.#purgedAtMs.delete(uuid);
   }
 }

@@ -1,3 +1,4 @@
+// Handlers that return events: a list, and a stream of new ones.
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { eventKinds } from './event-kinds.ts';
 import type { EventLog, EventRecord } from './event-log.ts';

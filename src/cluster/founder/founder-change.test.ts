@@ -7,7 +7,7 @@ import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { type ClusterState, clusterKey, mapKey, type NodeState } from '../config/cluster-state.ts';
 import { unknownPorts } from '../first-configuration.ts';
-import type { Founding } from '../joining/join-messages.ts';
+import type { FounderTransfer } from '../joining/join-messages.ts';
 import { FounderChange, type FounderNotice } from './founder-change.ts';
 import { takenOver } from './taken-over.ts';
 
@@ -70,7 +70,7 @@ class Member {
   head: StoreHead;
   isFenced = false;
   taken: StoreContent | null = null;
-  yielded: string | null = null;
+  steppedDownFor: string | null = null;
 
   constructor(members: Members, name: string) {
     this.id = idOf(name);
@@ -80,7 +80,7 @@ class Member {
     this.content = { revision: 10, records: [record] };
     this.head = { identity: 'cluster', revision: 10, epoch: 1, founder: idOf('a') };
     const own = this;
-    const founding: Founding = {
+    const founderTransfer: FounderTransfer = {
       get mirror() {
         if (isFounder || own.taken !== null) return null;
         return {
@@ -102,12 +102,12 @@ class Member {
       pause: async () => null,
       resume: () => {},
       handOver: async () => {},
-      yieldTo: (note) => (own.yielded = note.founder.nodeId),
+      stepDown: (parameters) => (own.steppedDownFor = parameters.founder.nodeId),
     };
     this.change = new FounderChange({
       clock,
       log: silentLog,
-      founding,
+      founderTransfer,
       identity: { nodeId: this.id, bootId: `boot ${name}` },
       view: {
         get cluster() {
@@ -118,7 +118,7 @@ class Member {
           return this.cluster.revEpoch ?? 1;
         },
       },
-      noteFor: (founder) => ({
+      joinParametersFor: (founder) => ({
         clusterUuid: 'cluster',
         clusterKey: '',
         founder,
@@ -208,7 +208,7 @@ describe('a member that takes the configuration over', () => {
     assert.equal(JSON.parse(members.node('b').taken?.records[0]?.json ?? '').revEpoch, 3);
   });
 
-  it('is yielded to by the founder of before, once', async () => {
+  it('is steppedDownFor to by the founder of before, once', async () => {
     const members = new Members('abc');
     await members.clock.until(members.failOver('c', 'a'));
     await members.clock.run(1_000);
@@ -216,7 +216,7 @@ describe('a member that takes the configuration over', () => {
     const notice = members.node('b').change.noticeFor(change.head) as FounderNotice;
     assert.deepEqual([notice.epoch, notice.founder.nodeId], [2, idOf('c')]);
     change.noticed(notice);
-    assert.equal(members.node('a').yielded, idOf('c'));
+    assert.equal(members.node('a').steppedDownFor, idOf('c'));
     assert.equal(members.node('c').change.noticeFor(members.node('c').change.head), null);
   });
 });

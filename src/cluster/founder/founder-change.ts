@@ -8,7 +8,7 @@ import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import type { NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import type { Founding, JoinNote } from '../joining/join-messages.ts';
+import type { FounderJoinParameters, FounderTransfer } from '../joining/join-messages.ts';
 import { nodeAddressOf, termRequest } from '../peers/inter-node.ts';
 import type { Peers } from '../peers/peers.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
@@ -17,9 +17,9 @@ import { takenOver } from './taken-over.ts';
 export interface FounderChangeDeps {
   view: Pick<ClusterView, 'cluster' | 'revisionEpoch'>;
   identity: NodeIdentity;
-  founding: Founding | null;
+  founderTransfer: FounderTransfer | null;
   /** What this node needs as a member; null while it has no certificate of the cluster. */
-  noteFor: (founder: NodeAddress) => JoinNote | null;
+  joinParametersFor: (founder: NodeAddress) => FounderJoinParameters | null;
   peers: Pick<Peers, 'ask' | 'answer'>;
   clock: Clock;
   log: Log;
@@ -67,7 +67,7 @@ export class FounderChange {
   #grant: Grant | null = null;
   /** The claim of this node is written: it can no longer be withdrawn. */
   #isTakingOver = false;
-  #isYielding = false;
+  #isSteppingDown = false;
   /** This node hands the configuration over in order, and learns of the next founder by its answer. */
   isHandingOver = false;
 
@@ -76,16 +76,16 @@ export class FounderChange {
     const { peers } = deps;
     peers.answer('founder/claim', (claim: Claim, from) => this.#claimed(claim, from));
     peers.answer('founder/release', (_: null, from) => this.#released(from));
-    peers.answer('founder/state', () => deps.founding?.mirror?.state ?? null);
+    peers.answer('founder/state', () => deps.founderTransfer?.mirror?.state ?? null);
     peers.answer('founder/notice', (notice: FounderNotice) => this.noticed(notice));
     peers.answer(termRequest, (term: StoreTerm) => this.noticeFor(term));
   }
 
   /** The store that this node has, or follows. */
   get head(): StoreHead {
-    const { founding, view, identity } = this.#deps;
+    const { founderTransfer, view, identity } = this.#deps;
     const { uuid, founder = identity.nodeId } = view.cluster;
-    const head = founding?.mirror?.head;
+    const head = founderTransfer?.mirror?.head;
     return { identity: uuid, revision: 0, epoch: view.revisionEpoch, founder, ...head };
   }
 
@@ -96,39 +96,40 @@ export class FounderChange {
 
   /** Another node stores the configuration, and cannot be used now. */
   get isFounderAway(): boolean {
-    return (this.#deps.founding?.mirror?.problem ?? null) !== null;
+    return (this.#deps.founderTransfer?.mirror?.problem ?? null) !== null;
   }
 
   /** What a node that has, or follows, that founder must know; null: nothing. */
   noticeFor(term: StoreTerm | undefined): FounderNotice | null {
     const { epoch = 1, founder } = this.head;
-    if (this.#deps.founding === null || term === undefined || !supersedes(this.head, term)) return null;
+    if (this.#deps.founderTransfer === null || term === undefined || !supersedes(this.head, term))
+      return null;
     const node = this.#deps.view.cluster.nodes.find(({ uuid }) => uuid === founder);
     return node === undefined ? null : { epoch, founder: nodeAddressOf(node) };
   }
 
   /** Follows a later founder than this node's; a founder yields to it. */
   noticed(notice: FounderNotice | null | undefined): void {
-    const { founding, log } = this.#deps;
-    if (!notice || founding === null || this.#isYielding || this.isHandingOver) return;
+    const { founderTransfer, log } = this.#deps;
+    if (!notice || founderTransfer === null || this.#isSteppingDown || this.isHandingOver) return;
     const { epoch, founder } = notice;
     if (!supersedes({ epoch, founder: founder.nodeId }, this.head)) return;
-    if (founding.mirror !== null) {
-      founding.follow(founder, epoch);
+    if (founderTransfer.mirror !== null) {
+      founderTransfer.follow(founder, epoch);
       return;
     }
-    const note = this.#deps.noteFor(founder);
-    if (note === null) return;
-    this.#isYielding = true;
+    const parameters = this.#deps.joinParametersFor(founder);
+    if (parameters === null) return;
+    this.#isSteppingDown = true;
     log.error('founder.yields', { epoch: this.head.epoch, later: epoch, founder: founder.nodeId });
-    founding.yieldTo(note);
+    founderTransfer.stepDown(parameters);
   }
 
   /** @throws a refusal. */
   async takeOver({ failing, planId }: TakeOverRequest): Promise<void> {
-    const { founding, identity, log, clock } = this.#deps;
-    const mirror = founding?.mirror ?? null;
-    if (founding === null || mirror === null) return;
+    const { founderTransfer, identity, log, clock } = this.#deps;
+    const mirror = founderTransfer?.mirror ?? null;
+    if (founderTransfer === null || mirror === null) return;
     const { nodes } = this.#deps.view.cluster;
     const isFailing = failing.some(({ uuid }) => uuid === identity.nodeId);
     if (isFailing || !nodes.some((node) => node.uuid === identity.nodeId && isActive(node)))
@@ -149,7 +150,7 @@ export class FounderChange {
         startedMs: clock.wallMs(),
         failing: failing.map(({ uuid }) => uuid),
       });
-      await founding.takeOver(taken);
+      await founderTransfer.takeOver(taken);
       log.warn('founder.took_over', { epoch, revision: state.revision, copies: answers.length + 1 });
     } catch (error) {
       this.#withdraw(others);
@@ -163,11 +164,11 @@ export class FounderChange {
 
   /** Resolves once the members that count have promised to follow this node in that epoch. */
   async #claim(others: readonly NodeState[]) {
-    const { identity, clock, founding } = this.#deps;
+    const { identity, clock, founderTransfer } = this.#deps;
     let epoch = Math.max(this.head.epoch ?? 1, this.#grant?.epoch ?? 0) + 1;
     for (let attempt = 1; ; attempt++) {
       this.#grant = { epoch, to: identity.nodeId, untilMs: clock.monotonicMs() + grantMs };
-      founding?.mirror?.fence();
+      founderTransfer?.mirror?.fence();
       const answers = await this.#askAll(others, epoch);
       const later = answers.find(({ answer }) => supersedes(answer.head, this.head));
       if (later !== undefined) throw failoverRefusals.founderTaken();
@@ -200,8 +201,8 @@ export class FounderChange {
 
   /** The newest copy among those that the members have. */
   async #newest(answers: readonly { node: NodeState; answer: ClaimAnswer }[]): Promise<StoreContent> {
-    const { founding, peers } = this.#deps;
-    const own = founding?.mirror?.state as StoreContent;
+    const { founderTransfer, peers } = this.#deps;
+    const own = founderTransfer?.mirror?.state as StoreContent;
     const [first] = [...answers].sort((a, b) => b.answer.head.revision - a.answer.head.revision);
     if (first === undefined || first.answer.head.revision <= own.revision) return own;
     const found = await peers.ask<StoreContent | null>(first.node.uuid, 'founder/state', null, stateMs);
@@ -209,8 +210,8 @@ export class FounderChange {
   }
 
   #claimed({ epoch }: Claim, from: string): ClaimAnswer {
-    const { identity, clock, founding } = this.#deps;
-    const mirror = founding?.mirror ?? null;
+    const { identity, clock, founderTransfer } = this.#deps;
+    const mirror = founderTransfer?.mirror ?? null;
     const head = this.head;
     const grant = this.#activeGrant();
     const before = this.#grant?.to === from ? 0 : (this.#grant?.epoch ?? 0);
@@ -235,7 +236,7 @@ export class FounderChange {
 
   /** The epoch stays granted: a member that took over and died is not followed by another one of the same epoch. */
   #expire(): void {
-    if (this.#activeGrant() === null && this.#grant !== null) this.#deps.founding?.mirror?.release();
+    if (this.#activeGrant() === null && this.#grant !== null) this.#deps.founderTransfer?.mirror?.release();
   }
 
   #activeGrant(): Grant | null {

@@ -7,7 +7,7 @@ import type { StoreContent } from '#replog/mirror/config-link.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import { type ClusterState, clusterKey, type NodeState } from '../config/cluster-state.ts';
 import { unknownPorts } from '../first-configuration.ts';
-import type { Founding } from '../joining/join-messages.ts';
+import type { FounderTransfer } from '../joining/join-messages.ts';
 import { FounderHandover } from './founder-handover.ts';
 
 const aNode = (uuid: string, membership: NodeState['membership'] = 'active'): NodeState => ({
@@ -37,7 +37,7 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
   await store.put(clusterKey, cluster, 0);
   const done: string[] = [];
   const note = async (what: string): Promise<void> => void done.push(what);
-  const founding: Founding = {
+  const founderTransfer: FounderTransfer = {
     mirror: null,
     async pause() {
       done.push('pause');
@@ -48,16 +48,16 @@ async function aFounder(others: readonly NodeState[], next: Answer) {
     handOver: ({ founder }, epoch) => note(`follow ${founder.nodeId} in ${epoch}`),
     takeOver: () => assert.fail('it has the configuration'),
     follow: () => assert.fail(),
-    yieldTo: () => assert.fail(),
+    stepDown: () => assert.fail(),
   };
   const handover = new FounderHandover({
     clock,
     store,
-    founding,
+    founderTransfer,
     log: silentLog,
     identity: { nodeId: 'a', bootId: 'boot' },
     view: { cluster, revisionEpoch: 1 },
-    noteFor: (founder) => ({
+    joinParametersFor: (founder) => ({
       clusterUuid: 'c',
       clusterKey: '',
       founder,

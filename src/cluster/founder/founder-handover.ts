@@ -1,13 +1,15 @@
 // The founder hands the configuration over to another node in order, before it leaves the cluster: it makes no changes meanwhile, the next
 // founder stores all of it under the next epoch, and the founder of before follows it as a member.
+
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type ConfigStore, update } from '#replog/config-store.ts';
 import type { StoreContent } from '#replog/mirror/config-link.ts';
+import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import { type ClusterState, clusterKey, type NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { NodeIdentity } from '../config/node-identity.ts';
-import type { Founding, JoinNote } from '../joining/join-messages.ts';
+import type { FounderJoinParameters, FounderTransfer } from '../joining/join-messages.ts';
 import { nodeAddressOf } from '../peers/inter-node.ts';
 import type { Peers } from '../peers/peers.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
@@ -17,8 +19,8 @@ import { handedOver } from './taken-over.ts';
 export interface FounderHandoverDeps {
   view: Pick<ClusterView, 'cluster' | 'revisionEpoch'>;
   identity: NodeIdentity;
-  founding: Founding | null;
-  noteFor: (founder: JoinNote['founder']) => JoinNote | null;
+  founderTransfer: FounderTransfer | null;
+  joinParametersFor: (founder: NodeAddress) => FounderJoinParameters | null;
   peers: Pick<Peers, 'ask' | 'answer'>;
   change: Pick<FounderChange, 'announce' | 'head' | 'isBusy' | 'isHandingOver'>;
   store: ConfigStore;
@@ -74,36 +76,36 @@ export class FounderHandover {
   }
 
   async #handOver(to: string): Promise<void> {
-    const { founding, view, noteFor, log, change } = this.#deps;
+    const { founderTransfer, view, joinParametersFor, log, change } = this.#deps;
     if (view.cluster.founder === to) return;
     const node = view.cluster.nodes.find(({ uuid }) => uuid === to);
-    const note = node ? noteFor(nodeAddressOf(node)) : null;
-    if (founding === null || note === null || this.#isRunning)
+    const parameters = node ? joinParametersFor(nodeAddressOf(node)) : null;
+    if (founderTransfer === null || parameters === null || this.#isRunning)
       throw new Error('it cannot be handed over now');
     this.#isRunning = true;
     // The announcement of the next founder arrives before its answer.
     change.isHandingOver = true;
     try {
-      const content = await founding.pause();
+      const content = await founderTransfer.pause();
       if (content === null) throw new Error('this node does not store it');
       const epoch = view.revisionEpoch + 1;
-      const outcome = await this.#give(to, epoch, handedOver(content, to));
-      if (outcome === 'unknown') await this.#keep(epoch + 1);
+      const outcome = await this.#offer(to, epoch, handedOver(content, to));
+      if (outcome === 'unknown') await this.#remainFounder(epoch + 1);
       if (outcome !== 'taken') throw new Error('the next node did not take it');
       await this.#deps.stopServing();
-      await founding.handOver(note, epoch);
+      await founderTransfer.handOver(parameters, epoch);
     } catch (error) {
       log.warn('founder.not_handed_over', { to, reason: (error as Error).message });
       throw error;
     } finally {
-      founding.resume();
+      founderTransfer.resume();
       change.isHandingOver = false;
       this.#isRunning = false;
     }
   }
 
-  /** Without an answer it is asked again whether it has taken it: two nodes must not change the configuration. */
-  async #give(to: string, epoch: number, content: StoreContent): Promise<'taken' | 'refused' | 'unknown'> {
+  /** Without an answer, asks again whether the node has taken it: two nodes must not change the configuration. */
+  async #offer(to: string, epoch: number, content: StoreContent): Promise<'taken' | 'refused' | 'unknown'> {
     const { peers, clock } = this.#deps;
     try {
       await peers.ask(to, 'founder/take', content, takeMs);
@@ -120,9 +122,9 @@ export class FounderHandover {
   }
 
   /** This node stays the founder, in an epoch above that of a node that may have taken the configuration over before it was lost. */
-  async #keep(epoch: number): Promise<void> {
-    const { founding, store, stopServing } = this.#deps;
-    founding?.resume();
+  async #remainFounder(epoch: number): Promise<void> {
+    const { founderTransfer, store, stopServing } = this.#deps;
+    founderTransfer?.resume();
     await update<ClusterState | null>(
       store,
       clusterKey,
@@ -133,12 +135,12 @@ export class FounderHandover {
   }
 
   async #take(content: StoreContent, from: string): Promise<void> {
-    const { founding, change, log } = this.#deps;
-    if (founding?.mirror == null || change.head.founder !== from || change.isBusy || this.#isTaking)
+    const { founderTransfer, change, log } = this.#deps;
+    if (founderTransfer?.mirror == null || change.head.founder !== from || change.isBusy || this.#isTaking)
       throw new Error('this node follows another founder');
     this.#isTaking = true;
     try {
-      await founding.takeOver(content);
+      await founderTransfer.takeOver(content);
       log.info('founder.taken', { from, revision: content.revision });
     } finally {
       this.#isTaking = false;

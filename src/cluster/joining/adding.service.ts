@@ -1,8 +1,10 @@
 // Adds other nodes to this cluster: asks the node what it is, checks everything that could refuse, writes its entry, hands it the cluster's secrets,
 // and waits until it has started as a member. A join that fails leaves no entry.
+
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import type { NodeAddress } from '#replog/served/node-connect.adapter.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';
 import type { ClusterState, NodeState } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -17,11 +19,11 @@ import { groupsOf } from '../server-groups/groups.ts';
 import type { AddRequest } from './add-form.ts';
 import { checkEngaged, clockLimits } from './engaged-checks.ts';
 import type {
-  AnyJoinNote,
   EngagedNode,
   EngageRequest,
-  JoinNote,
-  NatsJoinNote,
+  FounderJoinParameters,
+  JoinParameters,
+  NatsJoinParameters,
   NodeMembership,
 } from './join-messages.ts';
 import { freeOtpNode } from './node-names.ts';
@@ -169,14 +171,14 @@ export class AddingService {
     await this.#deps.forgetFiles(nodeId);
     const otpNode = await this.#addEntry(engaged, request, host, answer.localAddress);
     try {
-      const note: AnyJoinNote = {
+      const parameters: JoinParameters = {
         clusterUuid: view.cluster.uuid,
         clusterKey: Buffer.from(this.#deps.membership.clusterKey()).toString('base64'),
         ...source(),
         credentials,
       };
-      const sealed = exchange.seal(engaged.offer, `${request.user}:${request.password}`, note);
-      await this.#complete(request, target, { clusterUuid: note.clusterUuid, sealed });
+      const sealed = exchange.seal(engaged.offer, `${request.user}:${request.password}`, parameters);
+      await this.#complete(request, target, { clusterUuid: parameters.clusterUuid, sealed });
       await this.#waitForStart(nodeId);
       return otpNode;
     } catch (error) {
@@ -186,7 +188,9 @@ export class AddingService {
   }
 
   /** Where the node finds the configuration. The founder is known once this node has its entry. */
-  #source(localAddress: string): () => Pick<JoinNote, 'founder'> | Pick<NatsJoinNote, 'nats'> {
+  #source(
+    localAddress: string,
+  ): () => Pick<FounderJoinParameters, 'founder'> | Pick<NatsJoinParameters, 'nats'> {
     try {
       const nats = this.#deps.membership.natsSource();
       return nats === null ? () => ({ founder: this.#founder(localAddress) }) : () => ({ nats });
@@ -196,7 +200,7 @@ export class AddingService {
   }
 
   /** Where the node finds the founder: at a name, else at the address of this connection. */
-  #founder(localAddress: string): JoinNote['founder'] {
+  #founder(localAddress: string): NodeAddress {
     const { view } = this.#deps;
     const founder = view.cluster.nodes.find(({ uuid }) => uuid === view.cluster.founder) ?? view.self;
     const { nodeId, port } = nodeAddressOf(founder);

@@ -33,15 +33,15 @@ export interface EngagedNode {
 }
 
 /** The sealed content of the second call: what the node needs to join. */
-export type AnyJoinNote = JoinNote | NatsJoinNote;
+export type JoinParameters = FounderJoinParameters | NatsJoinParameters;
 
 /** To a cluster whose founder stores the configuration. */
-export interface JoinNote extends ClusterSecrets {
+export interface FounderJoinParameters extends ClusterSecrets {
   readonly founder: NodeAddress;
 }
 
 /** To a cluster whose configuration is on NATS servers. */
-export interface NatsJoinNote extends ClusterSecrets {
+export interface NatsJoinParameters extends ClusterSecrets {
   readonly nats: NatsSource;
 }
 
@@ -74,17 +74,17 @@ export interface NodeMembership {
   /** Stores the port between nodes at which the founder says that it is now. */
   founderMoved(port: number): void;
   /** Stores durably that this node joins, and starts the parts again once requests under way are answered. */
-  join(note: AnyJoinNote): void;
+  join(parameters: JoinParameters): void;
   /** Stores durably that this node is no longer a member, and starts again as a new node. */
   leave(): void;
   /** How the configuration goes to another node; null: no node stores it. */
-  readonly founding: Founding | null;
+  readonly founderTransfer: FounderTransfer | null;
 }
 
 export type MemberMirror = Pick<MirroredConfigStore, 'head' | 'state' | 'problem' | 'fence' | 'release'>;
 
 /** The parts of the data folder and of the process with which a member takes the configuration over, and a founder gives it up. */
-export interface Founding {
+export interface FounderTransfer {
   /** What this member has of the configuration; null on the node that stores it. */
   readonly mirror: MemberMirror | null;
   /** Stores this configuration durably in the data folder, and uses it from now on. */
@@ -95,7 +95,7 @@ export interface Founding {
   pause(): Promise<StoreContent | null>;
   resume(): void;
   /** Follows another founder, durably, instead of storing the configuration; documents are served meanwhile. */
-  handOver(note: JoinNote, epoch: number): Promise<void>;
+  handOver(parameters: FounderJoinParameters, epoch: number): Promise<void>;
   /** Becomes a member of another founder's cluster, durably, and starts the parts again. */
-  yieldTo(note: JoinNote): void;
+  stepDown(parameters: FounderJoinParameters): void;
 }

@@ -1,3 +1,4 @@
+// Maps requests that add, join and remove nodes to the services, and the calls between the two nodes of a join.
 import { type BoundRoute, bind, type Context, type Form, reply } from '#contract/route.ts';
 import { readAddForm } from './add-form.ts';
 import type { AddingService } from './adding.service.ts';

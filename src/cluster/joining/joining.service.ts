@@ -16,7 +16,7 @@ import { nodeQuotaMaxMb } from '../provisioning/quotas.ts';
 import { readServices } from '../provisioning/service-names.ts';
 import { joiningRefusals } from '../refusals/joining.refusals.ts';
 import type { EncryptionLevel } from '../security/security-state.ts';
-import type { AnyJoinNote, EngagedNode, EngageRequest, NodeMembership } from './join-messages.ts';
+import type { EngagedNode, EngageRequest, JoinParameters, NodeMembership } from './join-messages.ts';
 import { type CallRemote, type RemoteAnswer, RemoteError, refusedTexts } from './remote-node.ts';
 import { SealedExchange } from './sealed-exchange.ts';
 import { readTarget, type TargetAddress } from './target-address.ts';
@@ -93,21 +93,21 @@ export class JoiningService {
     if (engagement === null || isLate || engagement.request.clusterUuid !== clusterUuid)
       throw joiningRefusals.noEngagement();
     this.#engagement = null;
-    const note = opened(engagement, credentials, sealed as string);
-    await this.#checkStore(note);
-    this.#deps.membership.join(note);
+    const parameters = opened(engagement, credentials, sealed as string);
+    await this.#checkStore(parameters);
+    this.#deps.membership.join(parameters);
     this.#joined.resolve();
   }
 
   /** The configuration of the cluster can be read from here. */
-  async #checkStore(note: AnyJoinNote): Promise<void> {
+  async #checkStore(parameters: JoinParameters): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      const link = await this.#linkOf(note);
+      const link = await this.#linkOf(parameters);
       try {
         await link.head();
         return;
       } catch (error) {
-        if (attempt === storeAttempts) throw storeUnreachable(note, link, (error as Error).message);
+        if (attempt === storeAttempts) throw storeUnreachable(parameters, link, (error as Error).message);
       } finally {
         await link[Symbol.asyncDispose]();
       }
@@ -115,15 +115,15 @@ export class JoiningService {
     }
   }
 
-  async #linkOf(note: AnyJoinNote): Promise<ConfigLink> {
+  async #linkOf(parameters: JoinParameters): Promise<ConfigLink> {
     const { clock, random, net } = this.#deps;
-    if (!('nats' in note)) {
-      const connect = () => net.connect(note.founder, note.credentials, nodeProtocols.store);
+    if (!('nats' in parameters)) {
+      const connect = () => net.connect(parameters.founder, parameters.credentials, nodeProtocols.store);
       return new ServedConfigLink('the founder', connect);
     }
     // Loaded by nodes on NATS only.
     const { NatsConfigLink } = await import('#replog/nats/nats-config-link.adapter.ts');
-    const { bucket, files, servers } = note.nats;
+    const { bucket, files, servers } = parameters.nats;
     return new NatsConfigLink({
       servers: parseServers(servers),
       bucket,
@@ -226,15 +226,15 @@ function memberOf({
   return `${ip.includes(':') && !ip.startsWith('[') ? `[${ip}]` : ip}:${port}`;
 }
 
-function storeUnreachable(note: AnyJoinNote, link: ConfigLink, reason: string): Error {
-  if ('nats' in note) return joiningRefusals.natsUnreachable({ name: link.name, reason });
-  const { host, port } = note.founder;
+function storeUnreachable(parameters: JoinParameters, link: ConfigLink, reason: string): Error {
+  if ('nats' in parameters) return joiningRefusals.natsUnreachable({ name: link.name, reason });
+  const { host, port } = parameters.founder;
   return joiningRefusals.founderUnreachable({ reason: `${reason} (${host}:${port})` });
 }
 
-function opened({ request, exchange }: Engagement, credentials: string, sealed: string): AnyJoinNote {
+function opened({ request, exchange }: Engagement, credentials: string, sealed: string): JoinParameters {
   try {
-    return exchange.open<AnyJoinNote>(request.offer, credentials, sealed);
+    return exchange.open<JoinParameters>(request.offer, credentials, sealed);
   } catch {
     throw joiningRefusals.malformedCall({ field: 'sealed' });
   }

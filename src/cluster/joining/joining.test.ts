@@ -21,7 +21,7 @@ const aMembership = (changes: Partial<NodeMembership> = {}): NodeMembership => (
   founderMoved: () => {},
   join: () => {},
   leave: () => {},
-  founding: null,
+  founderTransfer: null,
   ...changes,
 });
 

@@ -16,7 +16,7 @@ export const noMembership: NodeMembership = {
   founderMoved: () => {},
   join: refused,
   leave: () => {},
-  founding: null,
+  founderTransfer: null,
 };
 
 export const noNet: NodeNet = { connect: () => Promise.reject(new Error(problem)), channelOf: refused };

@@ -1,3 +1,4 @@
+// Maps requests about LDAP to the service; the Community Edition refuses them.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { Edition } from '../config/cluster-state.ts';

@@ -1,3 +1,4 @@
+// Handlers of a node's metrics in the formats of Prometheus, and of the list of nodes that Prometheus reads.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import { openMetricsText, openMetricsType, prometheusText, prometheusType } from '#metrics/exposition.ts';
 import type { MetricsRegistry } from '#metrics/registry.ts';

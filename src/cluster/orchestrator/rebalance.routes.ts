@@ -1,3 +1,4 @@
+// Maps requests about rebalances to the service, and those about their settings to the keys that hold them.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { ClusterView } from '../config/cluster-view.ts';

@@ -1,3 +1,4 @@
+// Maps requests about server groups to the service.
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { groupsOf, groupsRevision, nodesOf } from './groups.ts';

@@ -11,7 +11,7 @@ import { RowMaker } from '../entries/row-maker.ts';
 import { IndexProgress, unknownSeqno } from '../shared/index-progress.ts';
 import type { DocumentRows, IndexFile } from '../store/index-store.ts';
 import { StreamDocument } from './stream-document.ts';
-import { at, VbPositions } from './vb-positions.ts';
+import { numberAt, VbPositions } from './vb-positions.ts';
 
 /** The limit of buffered changes after the first snapshots of a build. */
 const pendingMax = 10_000;
@@ -75,7 +75,7 @@ export class FollowedIndex {
     if (this.target === null) return 0;
     const total = sum(this.target);
     if (total === 0) return 1;
-    return sum(this.target.map((end, vb) => Math.min(end, at(this.positions.seqno, vb)))) / total;
+    return sum(this.target.map((end, vb) => Math.min(end, numberAt(this.positions.seqno, vb)))) / total;
   }
 
   /** True when a build needs its target seqnos and all streams are open: earlier they could be of a history that has ended. */
@@ -106,7 +106,7 @@ export class FollowedIndex {
   }
 
   seqno(vb: number): number {
-    return at(this.positions.seqno, vb);
+    return numberAt(this.positions.seqno, vb);
   }
 
   uuid(vb: number): bigint {
@@ -160,10 +160,10 @@ export class FollowedIndex {
   /** The vbucket has no change of this collection up to `seqno`. Returns false if the position was already there. */
   move(vb: number, seqno: number): boolean {
     const { positions } = this;
-    const before = at(positions.complete, vb);
+    const before = numberAt(positions.complete, vb);
     if (!positions.advance(vb, seqno)) return false;
     this.moved.add(vb);
-    if (at(positions.complete, vb) === seqno) this.completed(vb, before);
+    if (numberAt(positions.complete, vb) === seqno) this.completed(vb, before);
     return true;
   }
 
@@ -200,7 +200,7 @@ export class FollowedIndex {
   buildUntil(seqnos: Float64Array): void {
     const { complete } = this.positions;
     this.target = seqnos;
-    this.left = seqnos.reduce((left, end, vb) => left + Number(at(complete, vb) < end), 0);
+    this.left = seqnos.reduce((left, end, vb) => left + Number(numberAt(complete, vb) < end), 0);
   }
 
   /** Removes the rows of some vbuckets: the index is incomplete until it has indexed them again. */
@@ -236,7 +236,7 @@ export class FollowedIndex {
   private completed(vb: number, before: number): void {
     this.fresh[vb] = 0;
     const end = this.target?.[vb] ?? 0;
-    if (before < end && at(this.positions.complete, vb) >= end) this.left--;
+    if (before < end && numberAt(this.positions.complete, vb) >= end) this.left--;
   }
 
   private showMoved(): void {
@@ -248,7 +248,7 @@ export class FollowedIndex {
   private show(vb: number): void {
     const { positions } = this;
     this.progress.setPosition(vb, {
-      completeSeqno: this.confirmed[vb] === 1 ? at(positions.complete, vb) : unknownSeqno,
+      completeSeqno: this.confirmed[vb] === 1 ? numberAt(positions.complete, vb) : unknownSeqno,
       uuid: positions.uuid[vb] as bigint,
     });
   }

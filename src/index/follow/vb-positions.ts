@@ -23,16 +23,16 @@ export class VbPositions {
 
   /** Ignores a snapshot that ends before the position. */
   beginSnapshot(vb: number, start: number, end: number): void {
-    if (end <= at(this.seqno, vb)) return;
+    if (end <= numberAt(this.seqno, vb)) return;
     this.snapshotStart[vb] = start;
     this.snapshotEnd[vb] = end;
   }
 
   /** Returns false if the index has this change already. */
   advance(vb: number, seqno: number): boolean {
-    if (seqno <= at(this.seqno, vb)) return false;
+    if (seqno <= numberAt(this.seqno, vb)) return false;
     this.seqno[vb] = seqno;
-    if (seqno >= at(this.snapshotEnd, vb)) this.complete[vb] = seqno;
+    if (seqno >= numberAt(this.snapshotEnd, vb)) this.complete[vb] = seqno;
     return true;
   }
 
@@ -48,24 +48,24 @@ export class VbPositions {
     return {
       vb,
       uuid: this.uuid[vb] as bigint,
-      seqno: at(this.seqno, vb),
-      snapshotStart: at(this.snapshotStart, vb),
-      snapshotEnd: at(this.snapshotEnd, vb),
-      completeSeqno: at(this.complete, vb),
+      seqno: numberAt(this.seqno, vb),
+      snapshotStart: numberAt(this.snapshotStart, vb),
+      snapshotEnd: numberAt(this.snapshotEnd, vb),
+      completeSeqno: numberAt(this.complete, vb),
     };
   }
 
   /** The position from which to request the stream. */
   stream(vb: number): StreamPosition {
-    const seqno = at(this.seqno, vb);
-    const isWhole = at(this.complete, vb) === seqno;
+    const seqno = numberAt(this.seqno, vb);
+    const isWhole = numberAt(this.complete, vb) === seqno;
     return {
       uuid: this.uuid[vb] as bigint,
       seqno,
-      snapshotStart: isWhole ? seqno : Math.min(at(this.snapshotStart, vb), seqno),
-      snapshotEnd: isWhole ? seqno : at(this.snapshotEnd, vb),
+      snapshotStart: isWhole ? seqno : Math.min(numberAt(this.snapshotStart, vb), seqno),
+      snapshotEnd: isWhole ? seqno : numberAt(this.snapshotEnd, vb),
     };
   }
 }
 
-export const at = (values: Float64Array, vb: number): number => values[vb] as number;
+export const numberAt = (values: Float64Array, vb: number): number => values[vb] as number;

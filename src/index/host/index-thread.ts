@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '#base/assert.ts';
 import { realClock, type Timer } from '#ports/clock.ts';
-import type { Log } from '#ports/log.ts';
+import { forwardingLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { DefinitionCompiler } from '../entries/definition-compiler.ts';
@@ -17,13 +17,7 @@ assert(parentPort !== null, 'the index service runs in a worker thread');
 const port = parentPort;
 const { folder, address, account } = workerData as IndexThreadData;
 const sendMessage = (message: IndexThreadMessage): void => port.postMessage(message);
-
-const logTo = (component: string): Log => {
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
-      sendMessage({ kind: 'log', level, event, fields: { component, ...fields } });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
-};
+const log = forwardingLog('index', sendMessage);
 
 const compiler = new DefinitionCompiler();
 let isReportDue = false;
@@ -35,8 +29,8 @@ const service = new IndexService({
   account,
   clock: realClock,
   random: realRandom,
-  log: logTo('index'),
-  store: new IndexFolder(folder, logTo('index')),
+  log,
+  store: new IndexFolder(folder, log),
   compile: (definition) => compiler.compile(definition),
   changed: reportSoon,
 });

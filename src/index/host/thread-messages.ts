@@ -1,7 +1,7 @@
 // Messages between the main thread and the index thread.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
-import type { LogLevel } from '#ports/log.ts';
+import type { LogMessage } from '#ports/log.ts';
 import type { IndexReport, WantedIndexes } from '../index.contract.ts';
 
 /** The worker data of the thread. */
@@ -22,9 +22,4 @@ export type IndexThreadMessage =
   /** `id`: the id of the call. */
   | { readonly kind: 'report'; readonly id?: number; readonly indexes: readonly IndexReport[] }
   | { readonly kind: 'stopped' }
-  | {
-      readonly kind: 'log';
-      readonly level: Exclude<LogLevel, 'silent'>;
-      readonly event: string;
-      readonly fields: Record<string, unknown>;
-    };
+  | LogMessage;

@@ -83,11 +83,11 @@ export class MemoryBackfill {
     this.making.set(row, making);
     const list = await making;
     if (this.making.get(row) === making) this.making.delete(row);
-    this.keep(row, list);
+    this.store(row, list);
     return list;
   }
 
-  private keep(row: number, list: SeqnoList): void {
+  private store(row: number, list: SeqnoList): void {
     this.drop(row);
     this.lists.set(row, list);
     this.entries += list.entries;

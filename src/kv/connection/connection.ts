@@ -120,7 +120,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     this.host.tick();
     this.host.turns.spend(readWork + end - start);
     this.reader.feed(chunk, start, end);
-    if (this.isBlocked) this.reader.keep();
+    if (this.isBlocked) this.reader.copyUnread();
     else this.work();
     return !this.isBlocked;
   }
@@ -308,7 +308,7 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
       }
       if (output.bytes > connectionLimits.flushBytes) this.flush();
     }
-    reader.keep();
+    reader.copyUnread();
     this.notePartialFrame(hasRun);
     this.flush();
     if (this.isBlocked) this.transport.pause();
@@ -347,8 +347,8 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
 
   /** The time starts with each frame, and continues while the connection pauses within one. */
   private notePartialFrame(hasRun: boolean): void {
-    if (hasRun || this.reader.keptBytes === 0 || this.waiting) this.partialFrameSinceMs = -1;
-    if (this.reader.keptBytes === 0 || this.waiting || this.isPausing) return;
+    if (hasRun || this.reader.unreadBytes === 0 || this.waiting) this.partialFrameSinceMs = -1;
+    if (this.reader.unreadBytes === 0 || this.waiting || this.isPausing) return;
     if (this.partialFrameSinceMs < 0) this.partialFrameSinceMs = this.host.nowMs();
   }
 

@@ -5,7 +5,7 @@ import { realKdf } from '#auth/kdf.host.ts';
 import { assert } from '#base/assert.ts';
 import { realClock } from '#ports/clock.ts';
 import { inlineMore } from '#ports/inlining.ts';
-import type { Log } from '#ports/log.ts';
+import { forwardingLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { KvAdmin } from '../admin.ts';
@@ -18,17 +18,10 @@ assert(parentPort !== null, 'the data service runs in a worker thread');
 const port = parentPort;
 const sendMessage = (message: ThreadMessage): void => port.postMessage(message);
 
-const logTo = (component: string): Log => {
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
-      sendMessage({ kind: 'log', level, event, fields: { component, ...fields } });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
-};
-
 const service = new DataService({
   clock: realClock,
   random: realRandom,
-  log: logTo('kv'),
+  log: forwardingLog('kv', sendMessage),
   kdf: realKdf,
   disk: workerDiskEngine(),
   heavy: new HeavyThread(realClock),

@@ -1,5 +1,5 @@
 // Messages between the main thread and the data thread: calls of KvAdmin and their results, logins and log lines.
-import type { LogLevel } from '#ports/log.ts';
+import type { LogMessage } from '#ports/log.ts';
 import type { ExternalLogin, KvAdmin, MapRequest, RefusedLogin } from '../admin.ts';
 
 export interface ThreadCall {
@@ -20,4 +20,4 @@ export type ThreadMessage =
   | { kind: 'login refused'; login: RefusedLogin }
   | { kind: 'external login'; login: ExternalLogin }
   | { kind: 'map change'; request: MapRequest }
-  | { kind: 'log'; level: Exclude<LogLevel, 'silent'>; event: string; fields: Record<string, unknown> };
+  | LogMessage;

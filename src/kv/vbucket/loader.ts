@@ -86,13 +86,13 @@ export class Loader {
     this.collections.noteSeqno(item.buffer, item.keyStart, row, item.seqno);
     const isWhole = (item.bits & CutBits.valueOmitted) === 0;
     if (!isWhole) this.left++;
-    if (isWhole && (address !== 0 || !isFull)) this.keep(item);
+    if (isWhole && (address !== 0 || !isFull)) this.restore(item);
     else if (isFull && this.residency.policy === 'fullEviction' && !isGone)
       this.residency.leaveOnDisk(position, draft);
     else this.residency.keepKey(position, draft, item);
   }
 
-  private keep(item: CutItem): void {
+  private restore(item: CutItem): void {
     if (!this.vbuckets.restore(this.position, this.draft, item))
       throw new RangeError('no memory for the stored documents');
     this.values++;

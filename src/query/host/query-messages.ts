@@ -4,6 +4,7 @@ import type { GrantedRole } from '#auth/role-rules.ts';
 import type { UserLimits } from '#auth/user-limits.ts';
 import type { ClusterLayout } from '#client/cluster-routes.ts';
 import type { Identity } from '#contract/route.ts';
+import type { LogMessage } from '#ports/log.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 import type { AuditedStatement, StatementAuditing } from '../audit.contract.ts';
 import type { DataAccess } from '../data/bucket-clients.ts';
@@ -106,12 +107,7 @@ export type QueryMessage =
       readonly message: string;
       readonly code: string | undefined;
     }
-  | {
-      readonly kind: 'log';
-      readonly level: 'debug' | 'info' | 'warn' | 'error';
-      readonly event: string;
-      readonly fields: Record<string, unknown>;
-    }
+  | LogMessage
   | { readonly kind: 'authenticate'; readonly callId: number; readonly question: QueryQuestion }
   | { readonly kind: 'change function'; readonly callId: number; readonly change: FunctionChange }
   /** Requests the port of the index service, once. */

@@ -208,7 +208,7 @@ test('a restarted service recovers a statement from its generated name', async (
   for (const fields of others) t.assert.equal((await restarted.answerOf(fields)).errors?.[0]?.code, 4040);
 });
 
-test('the service accepts only encoded plans that it sealed', async () => {
+test('the service accepts only encoded plans that it signed', async () => {
   const { answerOf, service } = aQueryService();
   const { results } = await answerOf({ statement: 'PREPARE p FROM ROWS 1' });
   const { encoded_plan } = (results as { encoded_plan: string }[])[0] as { encoded_plan: string };

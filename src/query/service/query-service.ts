@@ -12,7 +12,7 @@ import { CompletedRequests } from '../state/completed-requests.ts';
 import { Counters } from '../state/counters.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
-import { SealedPlans } from '../state/sealed-plans.ts';
+import { SignedPlans } from '../state/signed-plans.ts';
 import { TimeSlices } from '../state/time-slices.ts';
 import { LostAttempts } from '../transactions/lost-attempts.ts';
 import { TransactionData } from '../transactions/transaction-data.ts';
@@ -25,7 +25,7 @@ export class QueryService implements QueryParts {
   readonly completed = new CompletedRequests();
   readonly prepared = new PreparedCache();
   readonly counters = new Counters();
-  readonly sealed: SealedPlans;
+  readonly signedPlans: SignedPlans;
   readonly admission: Admission;
   readonly transactions: Transactions;
   readonly slices: TimeSlices;
@@ -37,7 +37,7 @@ export class QueryService implements QueryParts {
   constructor(deps: QueryServiceDeps) {
     this.deps = deps;
     this.startedMs = deps.clock.wallMs();
-    this.sealed = new SealedPlans(deps.random.bytes(32));
+    this.signedPlans = new SignedPlans(deps.random.bytes(32));
     this.meters = new UserMeters(deps.clock);
     const { settings, clients, keyspaces, clock, random, log } = deps;
     const data = new TransactionData(clients, keyspaces, clock);

@@ -79,14 +79,14 @@ export class RequestTransaction {
     const { transaction, service, isImplicit } = this;
     if (transaction === null || transaction.state === 'released') return;
     if (errors.length > 0) return this.fail();
-    transaction.changes.keep();
+    transaction.changes.acceptStatement();
     if (isImplicit) await service.transactions.commit(transaction);
     else service.transactions.checkMemory();
   }
 
   /** Discards the changes of a failed statement. */
   fail(): void {
-    this.transaction?.changes.discard();
+    this.transaction?.changes.undoStatement();
   }
 
   /** Times of the transaction for the answer's metrics. */
@@ -103,7 +103,7 @@ export class RequestTransaction {
     const { transaction, service, isImplicit } = this;
     if (transaction === null) return;
     this.documents?.close();
-    transaction.changes.discard();
+    transaction.changes.undoStatement();
     transaction.leave();
     if (isImplicit && transaction.state !== 'released') void service.transactions.rollback(transaction);
   }

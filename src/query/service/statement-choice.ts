@@ -84,7 +84,7 @@ export class StatementChoice {
     const present = service.prepared.find(name, queryContext);
     if (present !== undefined && !command.isForced && present.prepared.text !== command.prepared.text)
       throw sqlError(4060, `${name}: it is the name of another statement; use PREPARE FORCE to replace that`);
-    const encodedPlan = service.sealed.seal({ name, text: command.prepared.text, queryContext });
+    const encodedPlan = service.signedPlans.sign({ name, text: command.prepared.text, queryContext });
     return this.add({ name, queryContext, text, encodedPlan, prepared: command.prepared });
   }
 
@@ -99,11 +99,11 @@ export class StatementChoice {
     return { prepared, entry: this.add(entry, true) };
   }
 
-  /** From the request's encoded plan, if this service sealed it. */
+  /** From the request's encoded plan, if this service signed it. */
   private fromPlan(name: string): PreparedEntry | undefined {
     const { encodedPlan } = this.request;
     if (encodedPlan === null || encodedPlan === '') return undefined;
-    const plan = this.service.sealed.open(encodedPlan);
+    const plan = this.service.signedPlans.verify(encodedPlan);
     if (plan === null) throw sqlError(4070);
     if (plan.name !== name) throw sqlError(4090, name, plan.name);
     if (plan.queryContext !== this.request.queryContextText)
@@ -117,7 +117,7 @@ export class StatementChoice {
     const named = statementOfName(name);
     if (named === null || named.queryContext !== this.request.queryContextText) return undefined;
     const prepared = this.prepare(named.text, false);
-    const encodedPlan = this.service.sealed.seal({ name, ...named });
+    const encodedPlan = this.service.signedPlans.sign({ name, ...named });
     return this.add({ name, ...named, encodedPlan, prepared });
   }
 

@@ -20,8 +20,8 @@ import type { CompletedRequests } from './completed-requests.ts';
 import type { Counters } from './counters.ts';
 import type { Engine } from './engine-port.ts';
 import type { PreparedCache } from './prepared-cache.ts';
-import type { SealedPlans } from './sealed-plans.ts';
 import type { ServiceSettings } from './settings.ts';
+import type { SignedPlans } from './signed-plans.ts';
 import type { TimeSlices } from './time-slices.ts';
 
 export interface QueryServiceDeps {
@@ -76,7 +76,7 @@ export interface QueryParts {
   readonly prepared: PreparedCache;
   readonly transactions: Transactions;
   readonly counters: Counters;
-  readonly sealed: SealedPlans;
+  readonly signedPlans: SignedPlans;
   readonly admission: Admission;
   readonly slices: TimeSlices;
   readonly meters: UserMeters;

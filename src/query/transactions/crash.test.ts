@@ -119,7 +119,7 @@ describe('a commit that crashes', () => {
         stored: null,
         isNew: true,
       });
-      writer.changes.keep();
+      writer.changes.acceptStatement();
       await commit(writer, { data, clock: realClock, random: realRandom, lost });
     });
     assert.equal(await stateOf(collection, 'met'), 'half: 2,2,0,2,3,0');
@@ -210,7 +210,7 @@ async function change(
       isNew: true,
     });
   }
-  changes.keep();
+  changes.acceptStatement();
 }
 
 async function stateOf(collection: Collection, name: string): Promise<string> {

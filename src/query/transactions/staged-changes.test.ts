@@ -33,12 +33,12 @@ test('a statement sees the changes of earlier statements, not its own', () => {
   changes.put(change('a', '1'));
   assert.deepEqual(shown(changes), []);
   assert.equal(String(changes.newest({ keyspace, id: 'a' })?.bytes), '1');
-  changes.keep();
+  changes.acceptStatement();
   assert.deepEqual(shown(changes), ['a=1']);
   changes.put(change('a', '2'));
   changes.drop(change('a', '2'));
   assert.equal(changes.newest({ keyspace, id: 'a' }), undefined);
-  changes.discard();
+  changes.undoStatement();
   assert.deepEqual(shown(changes), ['a=1']);
 });
 
@@ -46,7 +46,7 @@ test('rolling back to a savepoint restores its changes, repeatedly', () => {
   const changes = new StagedChanges();
   const put = (id: string, text: string) => {
     changes.put(change(id, text));
-    changes.keep();
+    changes.acceptStatement();
   };
   put('a', '1');
   changes.setSavepoint('s');
@@ -55,7 +55,7 @@ test('rolling back to a savepoint restores its changes, repeatedly', () => {
     changes.setSavepoint('later');
     put('b', '1');
     changes.drop(change('a', ''));
-    changes.keep();
+    changes.acceptStatement();
     assert.deepEqual(shown(changes), ['b=1']);
     changes.rollbackTo('s');
     assert.deepEqual(shown(changes), ['a=1']);
@@ -66,15 +66,15 @@ test('rolling back to a savepoint restores its changes, repeatedly', () => {
 test('changes and savepoints count as memory until they are released', () => {
   const changes = new StagedChanges();
   changes.put(change('a', 'x'.repeat(1_000)));
-  changes.keep();
+  changes.acceptStatement();
   const one = changes.usedBytes;
   assert.ok(one > 1_000);
   changes.put(change('a', 'x'.repeat(1_000)));
-  changes.keep();
+  changes.acceptStatement();
   assert.equal(changes.usedBytes, one);
   changes.setSavepoint('s');
   changes.put(change('a', 'y'.repeat(1_000)));
-  changes.keep();
+  changes.acceptStatement();
   assert.ok(changes.usedBytes > one * 1.5, 'the savepoint keeps the replaced change');
   changes.rollbackTo('s');
   assert.equal(changes.usedBytes, one);

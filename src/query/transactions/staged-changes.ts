@@ -60,15 +60,15 @@ export class StagedChanges {
     this.runningIn(collectionKeyOf(keyspace)).set(id, null);
   }
 
-  /** Keeps the changes of the running statement, which succeeded. */
-  keep(): void {
+  /** Makes the changes of the running statement those of the transaction: it succeeded. */
+  acceptStatement(): void {
     for (const [collection, changes] of this.running)
       for (const [id, change] of changes) this.replace(collection, id, change ?? undefined);
     this.running.clear();
   }
 
   /** Discards the changes of the running statement, which failed. */
-  discard(): void {
+  undoStatement(): void {
     this.running.clear();
     this.recountBytes();
   }

@@ -17,7 +17,7 @@ export async function takeOver(
     const part = mutations.slice(at, at + batch);
     await Promise.all(part.map((mutation) => takeOne(data, transaction, mutation)));
   }
-  transaction.changes.keep();
+  transaction.changes.acceptStatement();
   transaction.checkMemory();
 }
 

@@ -64,7 +64,7 @@ function aTransaction({ before = () => Promise.resolve() } = {}) {
   const all = () => transaction.changes.all().map(({ kind, id, cas }) => `${kind} ${id} ${cas}`);
   const keep = async (...done: Promise<unknown>[]) => {
     await Promise.all(done);
-    transaction.changes.keep();
+    transaction.changes.acceptStatement();
   };
   return { transaction, own, write, all, keep };
 }

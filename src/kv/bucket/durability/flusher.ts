@@ -258,7 +258,7 @@ export class Flusher {
     try {
       await disk.commit(bucketUuid, this.files.indexOf(file), cuts);
     } catch (error) {
-      if (error instanceof DiskFullError) this.keep(file, { cuts: error.cuts, taken }, error.message);
+      if (error instanceof DiskFullError) this.retryLater(file, { cuts: error.cuts, taken }, error.message);
       else this.fail(file, error, byteLength);
       return;
     }
@@ -270,7 +270,7 @@ export class Flusher {
     for (const { row, seqno } of taken) progress.advance(row, seqno);
   }
 
-  private keep(file: FileState, batch: Batch, reason: string): void {
+  private retryLater(file: FileState, batch: Batch, reason: string): void {
     const isNew = file.unwritten === null;
     file.unwritten = batch;
     if (!isNew) return;

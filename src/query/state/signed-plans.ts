@@ -2,37 +2,37 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
-export interface SealedPlan {
+export interface SignedPlan {
   readonly name: string;
   readonly text: string;
   readonly queryContext: string;
 }
 
-const sealBytes = 32;
+const macBytes = 32;
 const planBytesMax = 2 << 20;
 
-export class SealedPlans {
+export class SignedPlans {
   private readonly key: Uint8Array;
 
   constructor(key: Uint8Array) {
     this.key = key;
   }
 
-  seal(plan: SealedPlan): string {
+  sign(plan: SignedPlan): string {
     const packed = gzipSync(JSON.stringify(plan));
-    return Buffer.concat([this.sealOf(packed), packed]).toString('base64');
+    return Buffer.concat([this.macOf(packed), packed]).toString('base64');
   }
 
-  /** null if this process did not seal it. */
-  open(encoded: string): SealedPlan | null {
+  /** null if this process did not sign it, or the text was changed. */
+  verify(encoded: string): SignedPlan | null {
     const bytes = Buffer.from(encoded, 'base64');
-    if (bytes.length <= sealBytes) return null;
-    const packed = bytes.subarray(sealBytes);
-    if (!timingSafeEqual(this.sealOf(packed), bytes.subarray(0, sealBytes))) return null;
-    return JSON.parse(gunzipSync(packed, { maxOutputLength: planBytesMax }).toString()) as SealedPlan;
+    if (bytes.length <= macBytes) return null;
+    const packed = bytes.subarray(macBytes);
+    if (!timingSafeEqual(this.macOf(packed), bytes.subarray(0, macBytes))) return null;
+    return JSON.parse(gunzipSync(packed, { maxOutputLength: planBytesMax }).toString()) as SignedPlan;
   }
 
-  private sealOf(packed: Uint8Array): Buffer {
+  private macOf(packed: Uint8Array): Buffer {
     return createHmac('sha256', this.key).update(packed).digest();
   }
 }
