@@ -2,6 +2,7 @@
 // of ANY, EVERY and comprehensions around them. A result may be unparsed JSON text (`RawJson`).
 import { sqlError } from '../errors/sql-error.ts';
 import type { EvaluationContext } from '../functions/context.ts';
+import { formatExpression } from '../text/format.ts';
 import type { Expression, Subquery } from '../tree/query.ts';
 import { resolve, resolveDeep } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
@@ -137,6 +138,10 @@ class Compiler implements Compiling {
         return this.subquery(node);
       case 'all keys':
         return this.compile(node.of);
+      case 'aggregate':
+        throw sqlError(3100, aggregateText);
+      case 'flatten keys':
+        throw sqlError(3283, formatExpression(node), '');
       default:
         throw sqlError(5002, `an expression of kind ${node.kind} cannot be evaluated here`);
     }
@@ -168,6 +173,9 @@ class Compiler implements Compiling {
     return (row, context) => context.subquery(node, evaluateAll(correlation, row, context));
   }
 }
+
+const aggregateText =
+  'Aggregates/Window functions are allowed in SELECT only, in its result, LETTING, HAVING and ORDER BY';
 
 /** Whether the value may be or contain unparsed JSON text. */
 function mayBeText({ kind }: Expression): boolean {

@@ -16,6 +16,8 @@ export interface AggregateRules {
   readonly allowsNulls: boolean;
   /** FROM FIRST and FROM LAST. */
   readonly allowsFrom: boolean;
+  /** The second argument is a whole number. */
+  readonly needsWholeSecond: boolean;
 }
 
 const plain: AggregateRules = {
@@ -29,6 +31,7 @@ const plain: AggregateRules = {
   needsOrder: false,
   allowsNulls: false,
   allowsFrom: false,
+  needsWholeSecond: false,
 };
 const window: AggregateRules = {
   ...plain,
@@ -39,7 +42,13 @@ const window: AggregateRules = {
 };
 const rank: AggregateRules = { ...window, minimum: 0, maximum: 0, needsOrder: true };
 const position: AggregateRules = { ...window, allowsFrame: true, allowsNulls: true };
-const neighbour: AggregateRules = { ...window, maximum: 3, needsOrder: true, allowsNulls: true };
+const neighbour: AggregateRules = {
+  ...window,
+  maximum: 3,
+  needsOrder: true,
+  allowsNulls: true,
+  needsWholeSecond: true,
+};
 
 const rules: ReadonlyMap<string, AggregateRules> = new Map([
   ...[
@@ -70,7 +79,7 @@ const rules: ReadonlyMap<string, AggregateRules> = new Map([
   ['ntile', { ...window, needsOrder: true }],
   ['first_value', position],
   ['last_value', position],
-  ['nth_value', { ...position, minimum: 2, maximum: 2, allowsFrom: true }],
+  ['nth_value', { ...position, minimum: 2, maximum: 2, allowsFrom: true, needsWholeSecond: true }],
   ['lag', neighbour],
   ['lead', neighbour],
 ]);

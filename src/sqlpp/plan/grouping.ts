@@ -9,6 +9,7 @@ import { membersOf, refuseDuplicate } from './resolve-expression.ts';
 import { near, type Resolving } from './resolving.ts';
 import { type Scope, slotOf } from './scope.ts';
 import { mapSortTerm, replace, some } from './walk.ts';
+import { checkWindow } from './window-checks.ts';
 
 export interface RewrittenSelect {
   readonly group: LogicalGroup | undefined;
@@ -163,6 +164,7 @@ export class GroupResolution {
     return replace(node, (part) => {
       if (part.kind !== 'aggregate' || !part.over) return undefined;
       const over = this.#merge(part.over);
+      checkWindow(part, over);
       const merged = over === part.over ? part : { ...part, over: this.#resolveNamed(over) };
       const key = expressionKey(merged);
       let known = this.#windows.get(key);

@@ -11,6 +11,7 @@ import type {
   Subselect,
   With,
 } from '../tree/query.ts';
+import { checkAggregatePlaces } from './aggregate-places.ts';
 import { Block, type Source } from './block.ts';
 import { GroupResolution } from './grouping.ts';
 import type {
@@ -152,6 +153,7 @@ function resolveSubselect(
   orderBy: readonly SortTerm[],
   outer: Scope,
 ): { body: LogicalSubselect; order: OrderTerm[] } {
+  checkAggregatePlaces(resolver.text, node, orderBy);
   const scope = outer.inner();
   const sources: Source[] = [];
   if (node.from) refuseFirstHint(node.from);

@@ -1,0 +1,71 @@
+// Where aggregates and window functions may stand in a statement, and in each other. Checked on the tree as parsed: a
+// subquery is checked by itself.
+import { type SqlError, sqlError } from '../errors/sql-error.ts';
+import type { Aggregate, Expression, SortTerm, Subselect } from '../tree/query.ts';
+import { near } from './resolving.ts';
+import { childrenOf, some, visit } from './walk.ts';
+
+type Places = Pick<Subselect, 'let' | 'where' | 'group' | 'projection'>;
+
+/** @throws SqlError 4000 for an aggregate where its clause has no groups yet */
+export function checkAggregatePlaces(text: string, node: Places, orderBy: readonly SortTerm[]): void {
+  const { group } = node;
+  const bindings = (list: readonly { readonly expression: Expression }[]) =>
+    list.map(({ expression }) => expression);
+  refuseAll(text, bindings(node.let), 'LET');
+  refuseAll(text, node.where ? [node.where] : [], 'WHERE');
+  refuseAll(text, bindings(group?.by ?? []), 'GROUP BY');
+  const letting = bindings(group?.letting ?? []);
+  refuse(text, letting.flatMap(windowsIn), 'Window Aggregates not allowed in LETTING');
+  const having = group?.having ? [group.having] : [];
+  refuse(text, having.flatMap(windowsIn), 'Window Aggregates not allowed in HAVING');
+  const projected = node.projection.terms.flatMap((term) => {
+    const expression = term.kind === 'star' ? term.of : term.expression;
+    return expression ? [expression] : [];
+  });
+  const sorted = bindings(orderBy);
+  const isGrouped = group !== undefined || projected.some((each) => plainIn(each).length > 0);
+  if (!isGrouped) refuse(text, sorted.flatMap(plainIn), 'Aggregates not available for this ORDER BY');
+  for (const expression of [...letting, ...having, ...projected, ...sorted]) checkNesting(text, expression);
+}
+
+function refuseAll(text: string, expressions: readonly Expression[], clause: string): void {
+  refuse(text, expressions.flatMap(plainIn), `Aggregates not allowed in ${clause}`);
+  refuse(text, expressions.flatMap(windowsIn), `Window Aggregates not allowed in ${clause}`);
+}
+
+function refuse(text: string, [first]: readonly Aggregate[], reason: string): void {
+  if (first) throw planError(text, reason, first);
+}
+
+function checkNesting(text: string, node: Expression): void {
+  visit(node, (part) => {
+    if (part.kind !== 'aggregate') return;
+    const inner = childrenOf(part);
+    const isWindow = part.over !== undefined;
+    if (!isWindow && inner.some((each) => plainIn(each).length > 0))
+      throw planError(text, 'Nested aggregates are not allowed', part);
+    if (inner.some((each) => windowsIn(each).length > 0))
+      throw planError(
+        text,
+        `Window aggregates are not allowed inside ${isWindow ? 'Window ' : ''}Aggregates`,
+        part,
+      );
+    if (part.filter && some(part.filter, ({ kind }) => kind === 'subquery'))
+      throw planError(text, 'Subqueries are not allowed in aggregate filter', part.filter);
+  });
+}
+
+const plainIn = (node: Expression): Aggregate[] => aggregatesIn(node).filter(({ over }) => !over);
+const windowsIn = (node: Expression): Aggregate[] => aggregatesIn(node).filter(({ over }) => over);
+
+function aggregatesIn(node: Expression): Aggregate[] {
+  const found: Aggregate[] = [];
+  visit(node, (part) => {
+    if (part.kind === 'aggregate') found.push(part);
+  });
+  return found;
+}
+
+const planError = (text: string, reason: string, { at }: Expression): SqlError =>
+  sqlError(4000, `${reason}${near(text, at)}.`);

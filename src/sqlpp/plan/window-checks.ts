@@ -1,0 +1,66 @@
+// Which clauses of a window each function allows and needs.
+import { type SqlError, sqlError } from '../errors/sql-error.ts';
+import { aggregateNamed } from '../functions/aggregates.ts';
+import { staticValue } from '../text/static-value.ts';
+import type { Aggregate, FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
+
+/** `over` is the window with the clauses of the named windows that it refines. @throws SqlError 3220 */
+export function checkWindow({ name, arguments: given }: Aggregate, over: WindowSpecification): void {
+  const rules = aggregateNamed(name);
+  if (!rules) return;
+  const refusal = (reason: string): SqlError => sqlError(3220, name.toUpperCase(), reason, '');
+  const [, second] = given;
+  if (rules.needsWholeSecond && second && !isWhole(second))
+    throw refusal('second value must be positive non zero integer.');
+  const { orderBy, frame } = over;
+  if (orderBy.length === 0 && frame) throw refusal('window frame is not allowed without ORDER BY.');
+  if (orderBy.length === 0 && rules.needsOrder) throw refusal('ORDER BY clause is required.');
+  if (!frame) return;
+  if (!rules.allowsFrame) throw refusal('window frame is not allowed.');
+  if (!isOrdered(frame)) throw refusal('invalid window frame.');
+  if (!distancesOf(frame).every((distance) => isDistance(distance, frame.unit)))
+    throw refusal('window frame value expression is invalid.');
+  if (orderBy.length > 1 && frame.unit === 'range' && !allowsSeveralKeys(frame))
+    throw refusal('multiple ORDER BY terms are not allowed.');
+}
+
+/** Where a bound lies: rows before, the current row, rows after. */
+const places: Readonly<Record<FrameBound['kind'], number>> = {
+  'unbounded preceding': 0,
+  preceding: 1,
+  'current row': 2,
+  following: 3,
+  'unbounded following': 4,
+};
+
+/** A frame does not end before it starts; alone, a bound starts a frame that ends with the current row. */
+function isOrdered({ start, end }: WindowFrame): boolean {
+  const from = places[start.kind];
+  const to = places[end?.kind ?? 'current row'];
+  return from < 4 && to > 0 && from <= to;
+}
+
+const distancesOf = ({ start, end }: WindowFrame) =>
+  [start, end].flatMap((bound) => (bound && 'distance' in bound ? [bound.distance] : []));
+
+/** Literals are checked here, other expressions when they have a value. */
+function isDistance(distance: Parameters<typeof staticValue>[0], unit: WindowFrame['unit']): boolean {
+  const found = staticValue(distance);
+  if (!found) return true;
+  const number = numberOf(found.value);
+  return number !== undefined && number >= 0 && (unit === 'range' || Number.isInteger(number));
+}
+
+function isWhole(expression: Parameters<typeof staticValue>[0]): boolean {
+  const found = staticValue(expression);
+  if (!found) return true;
+  const number = numberOf(found.value);
+  return number !== undefined && number >= 0 && Number.isInteger(number);
+}
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === 'number' || typeof value === 'bigint' ? Number(value) : undefined;
+
+/** A distance in values needs one key; the current row and its peers do not. */
+const allowsSeveralKeys = ({ start, end }: WindowFrame): boolean =>
+  !('distance' in start) && !(end && 'distance' in end);
