@@ -2,6 +2,7 @@
 // rest with equal copies.
 import { Status } from '#wire/status.ts';
 import { randomFrom } from './random.ts';
+import type { ReplicatedNode } from './replicated-cluster.ts';
 import { allKeys, ScheduleClients } from './schedule-clients.ts';
 import { ScheduleFaults } from './schedule-faults.ts';
 import { ScheduleOrchestrators } from './schedule-orchestrators.ts';
@@ -64,7 +65,7 @@ async function comeToRest(
   const untilMs = clock.monotonicMs() + restMaxMs;
   let sinceMs = clock.monotonicMs();
   let plan = cluster.state.balance?.id;
-  while (!isAtRest(cluster) || !isServed(cluster, clients)) {
+  while (!(await keepsResting(cluster, clients))) {
     if (clock.monotonicMs() > untilMs) return clients.fail(`it does not come to rest: ${describe(cluster)}`);
     const { balance, lastBalance, nodes } = cluster.state;
     const isWhole = nodes.every(({ membership }) => membership === 'active');
@@ -79,7 +80,22 @@ async function comeToRest(
     else if (balance === undefined && isDue) void orchestrators.rebalance();
     await clock.run(500);
   }
-  await compareCopies(cluster, clients);
+  compareCopies(cluster, clients);
+}
+
+/** A change that the store makes late, ten seconds at most after the faults, may end the rest. */
+async function keepsResting(cluster: ScheduledCluster, clients: ScheduleClients): Promise<boolean> {
+  const { clock, vbucketCount } = cluster;
+  const rests = (): boolean => isAtRest(cluster) && isServed(cluster, clients);
+  if (!rests()) return false;
+  await clock.run(5_000);
+  // Documents that have expired are removed when their active reads them.
+  for (let vb = 0; vb < vbucketCount; vb++) {
+    const active = clients.serving(vb);
+    for (const key of allKeys) if (active !== null) clients.readAtRest(active, vb, key);
+  }
+  await clock.run(2_000);
+  return rests();
 }
 
 /** Every shard is served by its active, with all copies in its in-sync set. */
@@ -107,35 +123,29 @@ const describe = ({ current, memoryLost, running, state }: ScheduledCluster): st
   });
 
 /** All copies of a shard are equal, document by document, with what was removed. */
-async function compareCopies(cluster: ScheduledCluster, clients: ScheduleClients): Promise<void> {
-  const { clock, current, running, shardCount, vbucketCount } = cluster;
-  const actives = Array.from({ length: vbucketCount }, (_, vb) => clients.serving(vb));
-  // Every expiry is over; documents that have expired are removed when their active reads them.
-  await clock.run(5_000);
-  for (const [vb, active] of actives.entries())
-    for (const key of allKeys) if (active !== null) clients.readAtRest(active, vb, key);
-  await clock.run(2_000);
-  for (const [vb, active] of actives.entries()) {
-    if (active === null) return clients.fail(`nobody serves vbucket ${vb}`);
-    const chain = current.shards[vb % shardCount]?.chain ?? [];
-    for (const at of chain) {
-      const copy = running.get(current.nodes[at] ?? '')?.node;
-      if (copy === undefined) return clients.fail(`no copy of vbucket ${vb} at ${at}`);
-      for (const key of allKeys) {
-        const [found, expected] = [copy.read(key, vb), active.read(key, vb)];
-        if (found !== expected && (typeof found === 'string' || expected !== Status.keyNotFound))
-          clients.fail(
-            `${copy.name} has ${found} of ${vb} ${key}, and its active ${active.name} ${expected}`,
-          );
-      }
-      const [has, should] = [copy, active].map(({ bucket }) => [
-        bucket.rows.highSeqno[vb],
-        bucket.rows.items[vb],
-      ]);
-      if (String(has) !== String(should))
-        clients.fail(
-          `${copy.name} has vbucket ${vb} up to ${has}, and its active ${active.name} up to ${should}`,
-        );
-    }
+function compareCopies(cluster: ScheduledCluster, clients: ScheduleClients): void {
+  for (let vb = 0; vb < cluster.vbucketCount; vb++) {
+    const difference = differenceAt(vb, cluster, clients.serving(vb));
+    if (difference !== null) clients.fail(difference);
   }
+}
+
+function differenceAt(vb: number, cluster: ScheduledCluster, active: ReplicatedNode | null): string | null {
+  const { current, running, shardCount } = cluster;
+  if (active === null) return `nobody serves vbucket ${vb}`;
+  for (const at of current.shards[vb % shardCount]?.chain ?? []) {
+    const copy = running.get(current.nodes[at] ?? '')?.node;
+    if (copy === undefined) return `no copy of vbucket ${vb} at ${at}`;
+    for (const key of allKeys) {
+      const [found, expected] = [copy.read(key, vb), active.read(key, vb)];
+      if (found !== expected && (typeof found === 'string' || expected !== Status.keyNotFound))
+        return `${copy.name} has ${found} of ${vb} ${key}, and its active ${active.name} ${expected}`;
+    }
+    const [has, should] = [copy, active].map(({ bucket }) =>
+      String([bucket.rows.highSeqno[vb], bucket.rows.items[vb]]),
+    );
+    if (has !== should)
+      return `${copy.name} has vbucket ${vb} up to ${has}, and its active ${active.name} up to ${should}`;
+  }
+  return null;
 }
