@@ -44,6 +44,17 @@ export class SharedMap {
     });
   }
 
+  /** Gives the shard copies on these nodes only; others are no members any more. */
+  async place(shard: number, chain: readonly number[]): Promise<void> {
+    await update(this.store, key, this.#first, (map) => {
+      const shards = map.shards.map((placement, index) => {
+        const inSync = placement.inSync?.filter(([position]) => chain.includes(position));
+        return index === shard ? { ...placement, chain, ...(inSync && { inSync }) } : placement;
+      });
+      return { ...map, shards };
+    });
+  }
+
   /** Gives the shards the goals of a rebalance. */
   async move(chains: readonly (readonly number[])[], plan: string): Promise<void> {
     await update(this.store, key, this.#first, (map) => {

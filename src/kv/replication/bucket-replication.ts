@@ -8,10 +8,12 @@ import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import { changesAfterRestart } from './after-restart.ts';
 import { CopyIntake } from './copy-intake.ts';
+import { positionOf } from './copy-position.ts';
 import { EarlierActives } from './earlier-actives.ts';
-import type { CopyBatch, Empty, Open, PeerMessage } from './frames.ts';
+import type { CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
 import { beatMs, type PeerConnections, promiseMsMax } from './peers.ts';
 import { ShardDrops } from './shard-drops.ts';
+import { UnappliedBytes } from './unapplied-bytes.ts';
 import { isUnclaimed } from './unclaimed.ts';
 
 export interface BucketReplicationOptions {
@@ -45,6 +47,7 @@ export class BucketReplication {
   private revision = -1;
   private readonly actives = new Map<number, ActiveShard>();
   private readonly intakes = new Map<number, Intake>();
+  private readonly unapplied = new UnappliedBytes();
   private readonly earlier: EarlierActives;
   private readonly drops: ShardDrops;
   /** The highest epoch of each shard that any message named. */
@@ -93,11 +96,8 @@ export class BucketReplication {
 
   disconnected(node: string): void {
     for (const active of this.actives.values()) active.lost(node);
-    for (const [shard, { intake, node: from }] of this.intakes) {
-      if (from !== node) continue;
-      intake.close();
-      this.intakes.delete(shard);
-    }
+    for (const [shard, { node: from }] of this.intakes) if (from === node) this.closeIntake(shard);
+    this.unapplied.take(node);
   }
 
   hasRoom(node: string): void {
@@ -109,9 +109,8 @@ export class BucketReplication {
     this.timer.cancel();
     this.soonTimer?.cancel();
     for (const active of this.actives.values()) active.close();
-    for (const { intake } of this.intakes.values()) intake.close();
     this.actives.clear();
-    this.intakes.clear();
+    for (const shard of this.intakes.keys()) this.endIntake(shard);
   }
 
   private async followMap(specs: readonly ShardSpec[], revision: number): Promise<void> {
@@ -126,7 +125,7 @@ export class BucketReplication {
     const earlier = state === 'active' && confirmed === undefined ? this.earlier.refuse(shard) : null;
     if (earlier === null) return;
     this.epochs.set(shard, Math.max(epoch, this.epochOf(shard)));
-    this.refuse(earlier, shard, this.epochOf(shard));
+    this.say('refused', earlier, shard, this.epochOf(shard));
   }
 
   private async followStates(): Promise<void> {
@@ -134,7 +133,7 @@ export class BucketReplication {
     const states = this.specs.map((spec, shard) => this.stateOf(spec, shard));
     for (const [shard, { state }] of states.entries()) {
       if (state !== 'active') this.retire(shard);
-      if (state === 'dead') this.closeIntake(shard);
+      if (state === 'dead') this.endIntake(shard);
     }
     for (const [shard, spec] of states.entries()) if (spec.state === 'active') this.begin(shard, spec);
     if (await bucket.followShards(states)) changed();
@@ -164,7 +163,7 @@ export class BucketReplication {
       return;
     }
     known?.close();
-    this.closeIntake(shard);
+    this.endIntake(shard);
     const { state } = this.options.bucket.rows;
     const rows = this.rowsOf(shard);
     const tookOver = known === undefined && rows.some((row) => state[row] !== VbucketState.active);
@@ -247,7 +246,8 @@ export class BucketReplication {
       // First the map, so that a shard that has stopped is not served again before `changed`.
       await this.follow(outcome.shards, outcome.revision);
       for (const active of this.actives.values()) active.changed();
-      if (outcome.kind === 'done') this.dropLeftovers();
+      if (outcome.kind === 'done')
+        for (const shard of this.leftovers()) this.drops.begin(shard, this.rowsOf(shard));
     } finally {
       this.isChanging = false;
     }
@@ -263,13 +263,13 @@ export class BucketReplication {
     this.last = this.last.then(() => this.followStates()).catch(() => {});
   }
 
-  private opened(node: string, { epoch, incarnation, shard }: Open): void {
-    const { bucket, peers, uuid } = this.options;
+  private opened(node: string, { epoch, feed, incarnation, shard }: Open): void {
+    const { bucket } = this.options;
     if (incarnation !== this.options.incarnation || this.specs.length === 0) return;
     const rows = this.rowsOf(shard);
     if (this.refusesOlder(node, shard, epoch)) return;
     this.see(shard, epoch);
-    const { highSeqno, persistedSeqno, state } = bucket.rows;
+    const { highSeqno, state } = bucket.rows;
     const isCopy = (row: number): boolean =>
       state[row] === VbucketState.replica || state[row] === VbucketState.pending;
     // This node has not applied the map that makes it a copy; the active asks again.
@@ -281,33 +281,32 @@ export class BucketReplication {
       applier: bucket.applier,
       applied: (vb, bytes) => this.report(node, { shard, epoch }, vb, bytes),
       highSeqno: (vb) => highSeqno[vb] as number,
-      failed: (reason) => this.failed(node, shard, reason),
+      failed: (reason) => this.failed(shard, reason),
     });
     this.intakes.set(shard, { node, epoch, intake });
     this.earlier.fedBy(shard, node);
-    peers.send(node, {
+    this.answer(node, {
       kind: 'opened',
-      bucket: uuid,
       shard,
       epoch,
-      rows: rows.map((vb) => ({
-        vb,
-        high: highSeqno[vb] as number,
-        persisted: persistedSeqno[vb] as number,
-        failover: Buffer.from(bucket.history(vb)).toString('base64'),
-      })),
+      feed,
+      rows: rows.map((vb) => positionOf(bucket, vb)),
     });
   }
 
   private refusesOlder(node: string, shard: number, epoch: number): boolean {
     const known = this.epochOf(shard);
-    if (epoch < known) this.refuse(node, shard, known);
+    if (epoch < known) this.say('refused', node, shard, known);
     return epoch < known;
   }
 
-  private refuse(node: string, shard: number, epoch: number): void {
+  private say(kind: 'refused' | 'failed', node: string, shard: number, epoch: number): void {
+    this.answer(node, { kind, shard, epoch, rows: [] });
+  }
+
+  private answer(node: string, message: Omit<Opened, 'bucket' | 'bytes'>): void {
     const { peers, uuid } = this.options;
-    peers.send(node, { kind: 'refused', bucket: uuid, shard, epoch, rows: [] });
+    peers.send(node, { ...message, bucket: uuid, bytes: this.unapplied.take(node) });
   }
 
   private raiseEpoch(shard: number, epoch: number, active: string): void {
@@ -315,22 +314,24 @@ export class BucketReplication {
     for (const row of this.rowsOf(shard)) rows.epoch[row] = Math.max(rows.epoch[row] as number, epoch);
     // Sent before any later answer of this node to a beat, which the earlier active would take for a promise.
     const earlier = this.earlier.of(shard);
-    if (earlier !== undefined && earlier !== active) this.refuse(earlier, shard, epoch);
+    if (earlier !== undefined && earlier !== active) this.say('refused', earlier, shard, epoch);
   }
 
   private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
-    if (this.refusesOlder(node, batch.shard, batch.epoch)) return;
-    const current = this.intakes.get(batch.shard);
-    if (current?.node === node && current.epoch === batch.epoch) current.intake.take(batch, body, bytes);
+    const { epoch, shard } = batch;
+    const current = this.intakes.get(shard);
+    if (current?.node === node && current.epoch === epoch) {
+      current.intake.take(batch, body, bytes);
+      return;
+    }
+    this.unapplied.add(node, bytes);
+    if (!this.refusesOlder(node, shard, epoch)) this.say('failed', node, shard, epoch);
   }
 
-  /** The active then asks the copy for its position again. */
-  private failed(node: string, shard: number, reason: string): void {
-    const { log, peers, uuid } = this.options;
-    log.warn('replication.copy_failed', { bucket: uuid, shard, node, reason });
-    const epoch = this.intakes.get(shard)?.epoch ?? 0;
-    this.closeIntake(shard);
-    peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [] });
+  private failed(shard: number, reason: string): void {
+    const node = this.intakes.get(shard)?.node ?? '';
+    this.options.log.warn('replication.copy_failed', { bucket: this.options.uuid, shard, node, reason });
+    this.endIntake(shard);
   }
 
   /** The active has removed this copy from the in-sync set, so no acknowledged write depends on it. */
@@ -339,26 +340,25 @@ export class BucketReplication {
     const rows = this.rowsOf(shard).filter((row) => vbs.includes(row));
     const { log, uuid } = this.options;
     log.info('replication.copy_emptied', { bucket: uuid, shard, node, vbuckets: rows.length });
-    this.closeIntake(shard);
+    this.endIntake(shard);
     this.drops.begin(shard, rows);
   }
 
-  private closeIntake(shard: number): void {
-    this.intakes.get(shard)?.intake.close();
+  private closeIntake(shard: number): Intake | undefined {
+    const closed = this.intakes.get(shard);
     this.intakes.delete(shard);
+    if (closed !== undefined) this.unapplied.add(closed.node, closed.intake.close());
+    return closed;
+  }
+
+  /** Its active must not count what this copy reported: it then asks the copy for its position again. */
+  private endIntake(shard: number): void {
+    const { epoch, node } = this.closeIntake(shard) ?? {};
+    if (epoch !== undefined && node !== undefined) this.say('failed', node, shard, epoch);
   }
 
   private leftovers(): number[] {
     return this.drops.leftovers(this.specs, this.options.self.node, (shard) => this.rowsOf(shard));
-  }
-
-  private dropLeftovers(): void {
-    for (const shard of this.leftovers()) {
-      // An active that has not seen the map yet must not count what is removed now.
-      const active = this.intakes.get(shard)?.node;
-      if (active !== undefined) this.failed(active, shard, 'the map gives the shard to other nodes');
-      this.drops.begin(shard, this.rowsOf(shard));
-    }
   }
 
   private persisted(row: number): void {

@@ -24,6 +24,8 @@ export interface CopyFeedOptions {
 /** The key of a copy in the progress of a vbucket. It contains the boot: what an earlier process of the node received does not count. */
 export const copyKey = ({ node, boot }: SyncMember): string => `${node} ${boot}`;
 
+/** Numbers the feeds of this process. */
+let feeds = 0;
 const uuidBytes = 8;
 const entryBytes = 16;
 
@@ -36,6 +38,7 @@ export class CopyFeed {
   /** Vbuckets whose history was sent. */
   private readonly historySent = new Set<number>();
   private isClosed = false;
+  private readonly number = ++feeds;
 
   constructor(options: CopyFeedOptions) {
     this.options = options;
@@ -44,7 +47,7 @@ export class CopyFeed {
   /** Asks the copy for its position in each vbucket. */
   open(): void {
     const { incarnation, node, peers, shard } = this.options;
-    peers.send(node, { kind: 'open', ...shard, incarnation });
+    peers.send(node, { kind: 'open', ...shard, incarnation, feed: this.number });
   }
 
   /** Every vbucket of the copy has been at the end of its feed once. */
@@ -60,9 +63,11 @@ export class CopyFeed {
     }
   }
 
-  private begin({ rows }: Opened): void {
+  private begin({ feed, rows }: Opened): void {
     const { bucket, node, peers } = this.options;
     if (this.isClosed || this.boot !== null) return;
+    // An answer to an earlier feed says what the copy had before it was emptied, or before it failed.
+    if (feed !== undefined && feed !== this.number) return;
     const boot = peers.bootOf(node);
     if (boot === null) return;
     this.boot = boot;

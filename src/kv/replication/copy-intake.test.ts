@@ -41,3 +41,27 @@ test('a batch that does not continue the copy fails it, since the changes betwee
     assert.deepEqual(seen, [start === 6 ? 'applied' : 'failed'], `from ${start}`);
   }
 });
+
+test('closing says how many bytes are not applied', async () => {
+  const clock = new SimulatedClock();
+  let isFull = false;
+  const succeeds = (): Status => Status.success;
+  const applier: Partial<Applier> = { begin: succeeds, advance: succeeds, setPhase: succeeds };
+  applier.takeHistory = () => (isFull ? Status.outOfMemory : Status.success);
+  const seen: (number | string)[] = [];
+  const intake = new CopyIntake({
+    ...{ applier: applier as Applier, clock, tick: () => {}, highSeqno: () => 5 },
+    applied: (_, bytes) => seen.push(bytes),
+    failed: (reason) => seen.push(reason, intake.close()),
+  });
+  const batch = { kind: 'batch', bucket: 'b', shard: 0, epoch: 1, vb: 0, live: true } as const;
+  const next = { ...batch, start: 6, to: 6, end: 6 };
+  const body = Buffer.from(new CutWriter().takeAll());
+  intake.take(next, body, 10);
+  await clock.run(10);
+  isFull = true;
+  intake.take({ ...next, failover: '' }, body, 20);
+  intake.take(next, body, 30);
+  await clock.run(10);
+  assert.deepEqual(seen, [10, `status ${Status.outOfMemory} at seqno 6 of vbucket 0`, 50]);
+});

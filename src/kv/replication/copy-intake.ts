@@ -18,7 +18,7 @@ export interface CopyIntakeOptions {
   highSeqno: (vb: number) => number;
   /** Called after each batch, with its size. */
   applied: (vb: number, bytes: number) => void;
-  /** The batch does not continue the copy, or this node no longer has a copy. */
+  /** The batch does not continue the copy, or this node no longer has a copy: the intake is to be closed. */
   failed: (reason: string) => void;
 }
 
@@ -27,6 +27,8 @@ export class CopyIntake {
   private readonly queue: { batch: CopyBatch; body: Buffer; bytes: number }[] = [];
   private isRunning = false;
   private isClosed = false;
+  /** Bytes of the batches that are not applied yet. */
+  private waitingBytes = 0;
 
   constructor(options: CopyIntakeOptions) {
     this.options = options;
@@ -34,13 +36,18 @@ export class CopyIntake {
 
   /** The queue is bounded by the sender's limit on unconfirmed bytes. */
   take(batch: CopyBatch, body: Buffer, bytes: number): void {
+    this.waitingBytes += bytes;
     this.queue.push({ batch, body, bytes });
     if (!this.isRunning) void this.run();
   }
 
-  close(): void {
+  /** Returns the bytes of the batches that will not be applied. */
+  close(): number {
+    const bytes = this.waitingBytes;
     this.isClosed = true;
     this.queue.length = 0;
+    this.waitingBytes = 0;
+    return bytes;
   }
 
   private async run(): Promise<void> {
@@ -48,15 +55,12 @@ export class CopyIntake {
     for (let next = this.queue.shift(); next !== undefined && !this.isClosed; next = this.queue.shift()) {
       const status = await this.apply(next.batch, next.body);
       if (this.isClosed) break;
-      if (status === Status.success) this.options.applied(next.batch.vb, next.bytes);
-      else this.fail(`status ${status} at seqno ${next.batch.start} of vbucket ${next.batch.vb}`);
+      if (status === Status.success) {
+        this.waitingBytes -= next.bytes;
+        this.options.applied(next.batch.vb, next.bytes);
+      } else this.options.failed(`status ${status} at seqno ${next.batch.start} of vbucket ${next.batch.vb}`);
     }
     this.isRunning = false;
-  }
-
-  private fail(reason: string): void {
-    this.close();
-    this.options.failed(reason);
   }
 
   private async apply(batch: CopyBatch, body: Buffer): Promise<DocumentResult> {

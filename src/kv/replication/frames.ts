@@ -43,6 +43,8 @@ export interface Ended {
 export interface Open extends ShardRef {
   readonly kind: 'open';
   readonly incarnation: number;
+  /** The feed of the active that asks; the answer repeats it. */
+  readonly feed: number;
 }
 
 /** The copy has changes in these vbuckets that the active does not have: it removes these vbuckets and is rebuilt. */
@@ -58,6 +60,10 @@ export interface Empty extends ShardRef {
 export interface Opened extends ShardRef {
   readonly kind: 'opened' | 'refused' | 'failed';
   readonly rows: readonly CopyRow[];
+  /** The feed that is answered; absent: an older node answers. */
+  readonly feed?: number;
+  /** Bytes of batches that the copy received and will not apply. */
+  readonly bytes?: number;
 }
 
 export interface CopyRow {

@@ -21,6 +21,8 @@ class SilentLink implements Link {
   }
 }
 
+const hello = encodeFrame({ kind: 'hello', node: 'b', boot: 'b 1', saysPromise: true });
+
 it('reports the loss of a connection that a new one replaces, so that every feed is opened again', () => {
   const events: string[] = [];
   const peers = new PeerConnections({
@@ -39,8 +41,38 @@ it('reports the loss of a connection that a new one replaces, so that every feed
   for (let connection = 0; connection < 2; connection++) {
     const link = new SilentLink();
     peers.accept(link);
-    link.handler?.frame(encodeFrame({ kind: 'hello', node: 'b', boot: 'b 1', saysPromise: true }));
+    link.handler?.frame(hello);
   }
   assert.deepEqual(events, ['connected', 'disconnected', 'connected']);
+  peers.close();
+});
+
+it('sends on after bytes that the other node did not apply, as after those that it applied', () => {
+  let hasRoom = 0;
+  const peers = new PeerConnections({
+    self: { node: 'a', boot: 'a 1' },
+    clock: new ManualClock(),
+    log: silentLog,
+    connect: () => new Promise(() => {}),
+    events: {
+      connected: () => {},
+      disconnected: () => {},
+      received: () => {},
+      hasRoom: () => hasRoom++,
+    },
+  });
+  peers.follow([{ node: 'b', host: '', port: 1 }]);
+  const link = new SilentLink();
+  peers.accept(link);
+  link.handler?.frame(hello);
+  const shard = { bucket: 'b', shard: 0, epoch: 1 };
+  const batch = { kind: 'batch', ...shard, vb: 0, start: 1, to: 1, end: 1, live: true } as const;
+  const body = new Uint8Array(16 * 1024 * 1024);
+  peers.send('b', batch, body);
+  assert.equal(peers.mayFeed('b'), false);
+  const bytes = encodeFrame(batch, body).length;
+  link.handler?.frame(encodeFrame({ kind: 'failed', ...shard, rows: [], bytes }));
+  assert.equal(peers.mayFeed('b'), true);
+  assert.equal(hasRoom, 1);
   peers.close();
 });

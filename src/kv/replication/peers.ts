@@ -223,7 +223,7 @@ export class PeerConnections {
         this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
       } else if (message.kind === 'beaten') this.answered(node, message);
       else {
-        if (message.kind === 'got') this.release(connection, message.bytes);
+        if ('bytes' in message) this.release(connection, message.bytes ?? 0);
         events.received(node, message, body, frame.length);
       }
     } catch (error) {

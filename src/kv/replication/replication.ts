@@ -82,6 +82,12 @@ export class Replication {
   }
 
   private receive(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
-    if ('bucket' in message) this.buckets.get(message.bucket)?.received(node, message, body, bytes);
+    if (!('bucket' in message)) return;
+    const bucket = this.buckets.get(message.bucket);
+    if (bucket !== undefined) bucket.received(node, message, body, bytes);
+    else if (message.kind === 'batch') {
+      const { bucket: uuid, epoch, shard } = message;
+      this.peers.send(node, { kind: 'failed', bucket: uuid, shard, epoch, rows: [], bytes });
+    }
   }
 }
