@@ -7,6 +7,7 @@ import type { QueryRequest } from '../request/query-request.ts';
 import type { QueryParts } from '../state/parts.ts';
 import type { PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
+import { adviseStatements } from './advisor.ts';
 import { runCommand } from './commands.ts';
 import { requestFunction } from './request-functions.ts';
 import { consistencyIn, type RequestTransaction } from './request-transaction.ts';
@@ -35,7 +36,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
   const { clock, random, settings, scratch, functions, clients, node } = service.deps;
   const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, { clock, signal });
   const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
-  return {
+  const context: ExecuteContext = {
     datastore: parts.datastore,
     positional: request.positional,
     named: request.named,
@@ -61,9 +62,11 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     special: (name) => requestFunction(name, node(), session.users),
     isProfiled: parts.isProfiled,
     authorize: (privileges) => checkPrivileges(session.callers, privileges),
-    command: (command, context) =>
-      runCommand(command, { service, request, session, choice, context, transaction, prepared }),
+    advisor: (statements) => adviseStatements(statements, choice, context),
+    command: (command, within) =>
+      runCommand(command, { service, request, session, choice, context: within, transaction, prepared }),
   };
+  return context;
 }
 
 const smallestAboveZero = (a: number, b: number): number =>

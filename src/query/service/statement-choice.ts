@@ -55,9 +55,9 @@ export class StatementChoice {
     return { prepared, entry: null, shownName: null };
   }
 
-  /** Prepares a statement of the service with this request's query context. */
-  prepareText(text: string): Prepared {
-    return this.prepare(text, false);
+  /** Prepares a statement of the service, by default with this request's query context. */
+  prepareText(text: string, queryContext?: string): Prepared {
+    return this.prepare(text, false, queryContext);
   }
 
   /** The statement of this name, replanned if definitions have changed. */

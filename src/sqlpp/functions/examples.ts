@@ -99,6 +99,7 @@ export const examples: Readonly<Record<string, string>> = {
   ifnull: 'ifnull(null, 2)',
   imod: 'imod(7, 2)',
   in: '`in`(1, [1, 2])',
+  infer_value: 'infer_value(5)',
   isarray: 'isarray([])',
   isatom: 'isatom("a")',
   isbinary: 'isbinary("a")',

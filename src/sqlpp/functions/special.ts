@@ -1,11 +1,19 @@
 // Functions that need the row, the service or the request. Name resolution and the engine implement them.
+import type { Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
+import { inferOptions, inferred } from './inferred-schema.ts';
 
 /** Never called: functions with `isSpecial` are called in the evaluation context. */
 const elsewhere: Implementation = () => null;
 
 const special = { nulls: 'own', isSpecial: true } as const;
 const volatile = { nulls: 'own', isSpecial: true, isVolatile: true } as const;
+
+/** An array is a sample of values; everything else is one value. */
+const inferValue: Implementation = ([value, options]) => {
+  const sample = Array.isArray(value) ? (value as readonly Value[]) : [value];
+  return inferred(sample, inferOptions(options));
+};
 
 export const specials = new Declarations('meta')
   .add(
@@ -32,9 +40,15 @@ export const specials = new Declarations('meta')
   .add('node_name', '', 'The name of the node that runs the statement.', elsewhere, volatile)
   .add('current_users', '', 'The users of the request.', elsewhere, volatile)
   .add('uuid', '', 'A new random UUID.', (_, context) => context.uuid(), { nulls: 'own', isVolatile: true })
-  .add('advisor', 'statements', 'Advice on indexes for statements or for a session.', elsewhere, volatile)
-  .add('infer_value', 'value [, options]', 'The schema of a value.', elsewhere, {
-    ...special,
+  .add(
+    'advisor',
+    'statements',
+    'The indexes that a statement, or an array of statements, uses and needs, as ADVISE answers for one.',
+    elsewhere,
+    volatile,
+  )
+  .add('infer_value', 'value [, options]', 'The schema of a value, as INFER answers it.', inferValue, {
+    nulls: 'missing',
     synonyms: ['infervalue', 'infer'],
   })
   .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, volatile);

@@ -11,6 +11,7 @@ import type {
   Subselect,
   With,
 } from '../tree/query.ts';
+import { checkAdvisorPlaces } from './advisor-places.ts';
 import { checkAggregatePlaces } from './aggregate-places.ts';
 import { Block, type Source } from './block.ts';
 import { GroupResolution } from './grouping.ts';
@@ -154,6 +155,7 @@ function resolveSubselect(
   outer: Scope,
 ): { body: LogicalSubselect; order: OrderTerm[] } {
   checkAggregatePlaces(resolver.text, node, orderBy);
+  checkAdvisorPlaces(node, orderBy);
   const scope = outer.inner();
   const sources: Source[] = [];
   if (node.from) refuseFirstHint(node.from);

@@ -151,6 +151,8 @@ export interface ExecuteContext {
   readonly timeZone?: string;
   /** Calls VERSION(), NODE_NAME(), CURRENT_USERS() and similar, by name in lower case. */
   special?(name: string, values: readonly Value[]): Value;
+  /** ADVISOR(): advice for the statements. */
+  advisor?(statements: Value): Promise<Value>;
   readonly users: readonly string[];
   /** The run measures the time of phases and operators. */
   readonly isProfiled?: boolean;

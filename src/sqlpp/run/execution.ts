@@ -62,6 +62,6 @@ function evaluationOf(run: Run): EvaluationContext {
     timeZone: context.timeZone ?? 'UTC',
     subquery: (node, values) => run.subquery(node, values),
     userCall: (name, values) => run.userCall(name, values),
-    special: (call, values) => context.special?.(call.name, values) ?? null,
+    special: (call, values) => run.special(call.name, values),
   };
 }

@@ -27,13 +27,13 @@ class SubqueryNeeded {
   }
 }
 
-/** Thrown when an expression needs the result of a JavaScript function. */
+/** Thrown when an expression needs the result of a function that is asynchronous. */
 class CallNeeded {
   readonly key: string;
-  readonly called: UserFunction;
+  readonly called: Pick<UserFunction, 'call'>;
   readonly values: readonly Value[];
 
-  constructor(key: string, called: UserFunction, values: readonly Value[]) {
+  constructor(key: string, called: Pick<UserFunction, 'call'>, values: readonly Value[]) {
     this.key = key;
     this.called = called;
     this.values = values;
@@ -71,7 +71,7 @@ export interface SubqueryProgram {
 
 /** The time after which a run yields to other requests. */
 const sliceMs = 4;
-/** The most cached results of subqueries, and of JavaScript functions. */
+/** The most cached results of subqueries, and of asynchronous functions. */
 const cachedResultsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
 const heldMax = 768 * 1024 * 1024;
@@ -171,6 +171,15 @@ export class Run {
     const found = this.context.userFunctions?.find(name.parts);
     if (!found?.call) throw sqlError(10101, key);
     throw new CallNeeded(call, found, values);
+  }
+
+  /** Calls a function of the service. ADVISOR is asynchronous, as user functions in other languages are. */
+  special(name: string, values: readonly Value[]): Value {
+    const { advisor, special } = this.context;
+    if (name !== 'advisor' || !advisor) return special?.(name, values) ?? null;
+    const key = ` advisor ${valueKey(values)}`;
+    if (this.#calls.has(key)) return this.#calls.get(key);
+    throw new CallNeeded(key, { call: ([statements]) => advisor(statements) }, values);
   }
 
   async answer(needed: SubqueryNeeded | CallNeeded): Promise<void> {

@@ -1,0 +1,147 @@
+// ADVISOR(): advice for one or several statements, as ADVISE answers for each, grouped by index.
+import { SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
+import type { ExecuteContext } from '#sqlpp/run/engine.ts';
+import { jsonText } from '#sqlpp/values/json-text.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+import { asValue } from '../request/value-of-json.ts';
+import type { StatementChoice } from './statement-choice.ts';
+
+interface Advised {
+  readonly statement: string;
+  readonly query_context?: string;
+  run_count: number;
+}
+
+type Report = Record<
+  'current_used_indexes' | 'recommended_indexes' | 'recommended_covering_indexes',
+  Indexes
+>;
+/** The statements that an index serves, by its CREATE INDEX statement. */
+type Indexes = Map<string, Advised[]>;
+
+/** `given`: a statement, or an array of statements and of objects with `statement` and `query_context`. */
+export async function adviseStatements(
+  given: Value,
+  choice: StatementChoice,
+  context: ExecuteContext,
+): Promise<Value> {
+  if (given === undefined) return undefined;
+  const plain = JSON.parse(jsonText(given)) as unknown;
+  if (isObject(plain)) return answerSession(plain);
+  const report: Report = {
+    current_used_indexes: new Map(),
+    recommended_indexes: new Map(),
+    recommended_covering_indexes: new Map(),
+  };
+  const errors: object[] = [];
+  const statements = statementsOf(plain);
+  for (const advised of statements) {
+    await context.pause();
+    context.signal.throwIfAborted();
+    try {
+      for (const row of await adviceRows(advised, choice, context)) addTo(report, row, advised);
+    } catch (error) {
+      if (!(error instanceof SqlError)) throw error;
+      errors.push({ error: error.message, ...advised });
+    }
+  }
+  return asValue(statements.length === 0 ? [] : shown(report, errors));
+}
+
+async function adviceRows(
+  { statement, query_context: queryContext }: Advised,
+  choice: StatementChoice,
+  context: ExecuteContext,
+): Promise<AdviceRow[]> {
+  const prepared = choice.prepareText(`ADVISE ${statement}`, queryContext);
+  await context.authorize(prepared.privileges);
+  const rows: AdviceRow[] = [];
+  for await (const batch of prepared.program.run(prepared, context).rows)
+    for (const row of batch) rows.push(JSON.parse(jsonText(row)) as AdviceRow);
+  return rows;
+}
+
+interface AdviceRow {
+  readonly advice: {
+    readonly adviseinfo: {
+      readonly current_indexes?: readonly IndexEntry[];
+      /** A sentence where nothing is recommended. */
+      readonly recommended_indexes:
+        | string
+        | { readonly indexes?: readonly IndexEntry[]; readonly covering_indexes?: readonly IndexEntry[] };
+    };
+  };
+}
+
+interface IndexEntry {
+  readonly index_statement: string;
+}
+
+function addTo(report: Report, row: AdviceRow, advised: Advised): void {
+  const { current_indexes: current, recommended_indexes: recommended } = row.advice.adviseinfo;
+  const add = (indexes: Indexes, entries: readonly IndexEntry[] = []): void => {
+    for (const { index_statement: text } of entries)
+      indexes.set(text, [...(indexes.get(text) ?? []), advised]);
+  };
+  add(report.current_used_indexes, current);
+  if (typeof recommended === 'string') return;
+  add(report.recommended_indexes, recommended.indexes);
+  add(report.recommended_covering_indexes, recommended.covering_indexes);
+}
+
+function shown(report: Report, errors: readonly object[]): object {
+  const lists = Object.entries(report)
+    .filter(([, indexes]) => indexes.size > 0)
+    .map(([name, indexes]) => [name, [...indexes].map(([index, statements]) => ({ index, statements }))]);
+  return { ...Object.fromEntries(lists), ...(errors.length > 0 && { errors }) };
+}
+
+/** Each different statement once, with the number of times that it is given. */
+function statementsOf(given: unknown): Advised[] {
+  const known = new Map<string, Advised>();
+  for (const item of Array.isArray(given) ? (given as unknown[]) : [given]) {
+    const named = isObject(item) ? item : { statement: item };
+    const { statement } = named;
+    if (typeof statement !== 'string' || !isAdvisable(statement)) continue;
+    const context = named['query_context'] ?? named['queryContext'];
+    const queryContext = typeof context === 'string' && context !== '' ? { query_context: context } : {};
+    const key = JSON.stringify([statement, queryContext]);
+    const before = known.get(key);
+    if (before) before.run_count++;
+    else known.set(key, { statement, run_count: 1, ...queryContext });
+  }
+  return [...known.values()];
+}
+
+/** Statements about statements, and those that read the catalog, have no advice. */
+const isAdvisable = (statement: string): boolean =>
+  !/^\s*(advise|explain|prepare|execute)\b/i.test(statement) && !/system:/i.test(statement);
+
+const sessionMembers = ['action', 'profile', 'response', 'duration', 'query_count', 'status', 'session'];
+
+/** Sessions, which collect the statements of a period, are not kept: ADVISOR takes the statements themselves. */
+function answerSession(given: Readonly<Record<string, unknown>>): Value {
+  const unknown = Object.keys(given).filter((name) => !sessionMembers.includes(name.toLowerCase()));
+  if (unknown.length > 0) throw sqlErrorWith(10503, { cause: { args: unknown } });
+  const { action, session } = given;
+  if (action === undefined) throw sqlError(10502);
+  switch (String(action).toLowerCase()) {
+    case 'list':
+      return [];
+    case 'get':
+    case 'stop':
+    case 'purge':
+    case 'abort':
+      throw sqlErrorWith(10500, { cause: { unknown_session: String(session) } });
+    case 'start':
+      throw sqlError(16003, advisorSessions);
+    default:
+      throw sqlErrorWith(10501, { cause: { invalid_action: String(action) } });
+  }
+}
+
+const advisorSessions =
+  'ADVISOR({"action": "start"}): sessions are not kept; pass statements, as in ADVISOR((SELECT RAW statement FROM system:completed_requests))';
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
