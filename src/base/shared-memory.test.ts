@@ -1,7 +1,7 @@
 // The collector runs because of the memory that was dropped, not because of other objects: there are nearly none.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pagedMemory, sharedMemory, weigh } from './shared-memory.ts';
+import { pagedMemory, reportToCollector, sharedMemory } from './shared-memory.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -17,27 +17,27 @@ async function leftOf(take: () => SharedArrayBuffer | null): Promise<number> {
   return dropped.filter((memory) => memory.deref() !== undefined).length;
 }
 
-test('memory that is filled bit by bit weighs what is filled', () => {
+test('the collector counts the filled part of memory that is filled bit by bit', () => {
   const external = process.memoryUsage().external;
   const memory = sharedMemory(64 * mebibyte);
   assert.ok(memory !== null);
-  /** Other buffers of the process come and go meanwhile. */
-  const weighs = (mebibytes: number) => {
-    const weight = (process.memoryUsage().external - external) / mebibyte;
-    assert.ok(Math.abs(weight - mebibytes) < 8, `${weight} MiB instead of ${mebibytes}`);
+  // Other buffers of the process are created and freed meanwhile.
+  const counts = (mebibytes: number) => {
+    const counted = (process.memoryUsage().external - external) / mebibyte;
+    assert.ok(Math.abs(counted - mebibytes) < 8, `${counted} MiB instead of ${mebibytes}`);
   };
-  weighs(0);
-  for (let at = 0; at < 32 * mebibyte; at += 100_000) weigh(memory, at);
-  weighs(32);
-  weigh(memory);
-  weigh(memory);
-  weighs(64);
+  counts(0);
+  for (let at = 0; at < 32 * mebibyte; at += 100_000) reportToCollector(memory, at);
+  counts(32);
+  reportToCollector(memory);
+  reportToCollector(memory);
+  counts(64);
 });
 
-test('memory that nobody refers to any more is collected', async () => {
+test('memory without references is collected', async () => {
   const left = await leftOf(() => {
     const memory = sharedMemory(16 * mebibyte);
-    if (memory !== null) weigh(memory);
+    if (memory !== null) reportToCollector(memory);
     return memory;
   });
   assert.ok(left <= 32, `${left} of 64 are still there`);

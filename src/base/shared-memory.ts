@@ -1,19 +1,19 @@
 // Shared memory whose size the garbage collector knows. The engine counts ordinary buffers and collects them when many are unused. It
 // does not count shared ones, since several threads refer to the same, so a thread with few other objects would keep gigabytes of
-// unused ones. Ours have weights: ordinary buffers of the same size that live as long and are counted. Nothing is ever written to
-// those, so they take addresses and no memory.
+// unused ones. To each shared one this file attaches ordinary buffers of the same size, which live as long and are counted. Nothing is ever
+// written to those, so they take addresses and no memory.
 
 /** Below this size memory from the process's allocator is cheaper than new pages of the system. */
 const pagedFrom = 1024 * 1024;
-/** Memory that is filled bit by bit gets its weight in steps of this size. */
-const weightStep = 1024 * 1024;
+/** Memory that is filled bit by bit is reported in steps of this size. */
+const reportStepBytes = 1024 * 1024;
 
-interface Weighed extends SharedArrayBuffer {
-  weights?: ArrayBuffer[];
-  weighedBytes?: number;
+interface ReportedMemory extends SharedArrayBuffer {
+  countedBuffers?: ArrayBuffer[];
+  reportedBytes?: number;
 }
 
-/** Memory for bytes that another thread may read; null if the system has none. The caller weighs it. */
+/** Memory for bytes that another thread may read; null if the system has none. The caller reports it to the collector. */
 export const sharedMemory = (bytes: number): SharedArrayBuffer | null =>
   bytes < pagedFrom ? attempt(() => new SharedArrayBuffer(bytes)) : pagedMemory(bytes);
 
@@ -26,18 +26,18 @@ export const pagedMemory = (bytes: number): SharedArrayBuffer | null =>
 
 /**
  * Lets the collector of this thread count the first `bytes` of the memory, those that were written to. Memory that another thread has
- * sent is weighed too, because each thread keeps it.
+ * sent is reported too, because each thread keeps it.
  */
-export function weigh(memory: SharedArrayBuffer, bytes: number = memory.byteLength): void {
-  const weighed: Weighed = memory;
-  const { weights = [], weighedBytes = 0 } = weighed;
-  if (bytes <= weighedBytes) return;
-  const more = Math.min(Math.max(bytes - weighedBytes, weightStep), memory.byteLength - weighedBytes);
+export function reportToCollector(memory: SharedArrayBuffer, bytes: number = memory.byteLength): void {
+  const reported: ReportedMemory = memory;
+  const { countedBuffers = [], reportedBytes = 0 } = reported;
+  if (bytes <= reportedBytes) return;
+  const more = Math.min(Math.max(bytes - reportedBytes, reportStepBytes), memory.byteLength - reportedBytes);
   // Only a buffer that can grow is not cleared. Without addresses for it the memory is collected later.
-  const weight = attempt(() => new ArrayBuffer(more, { maxByteLength: more }));
-  if (weight !== null) weights.push(weight);
-  weighed.weights = weights;
-  weighed.weighedBytes = weighedBytes + more;
+  const counted = attempt(() => new ArrayBuffer(more, { maxByteLength: more }));
+  if (counted !== null) countedBuffers.push(counted);
+  reported.countedBuffers = countedBuffers;
+  reported.reportedBytes = reportedBytes + more;
 }
 
 function attempt<T>(allocate: () => T): T | null {

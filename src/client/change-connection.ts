@@ -151,7 +151,7 @@ export class ChangeConnection {
     return answer.promise;
   }
 
-  /** Reports the start of a stream to the handler, before the messages behind the reply are delivered. */
+  /** Reports the start of a stream to the handler, before the messages after the reply are delivered. */
   private reported(vb: number, reply: StreamReply): StreamReply {
     if (reply.kind === 'open') this.options.handler.opened(vb, reply.log);
     return reply;

@@ -17,6 +17,6 @@ export function documentKey(collectionId: number, key: string): Buffer {
   return named;
 }
 
-/** The offset of the key behind its collection id. */
+/** The offset of the key after its collection id. */
 export const keyStartOf = (buffer: Buffer, at: number, end: number): number =>
   at + collectionIdBytes(Math.max(0, readCollectionId(buffer, at, end)));

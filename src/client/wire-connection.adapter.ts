@@ -183,7 +183,7 @@ export class WireConnection implements RequestSender {
     });
     socket.setNoDelay(true);
     socket.once('secureConnect', () => {
-      // A node of an earlier version takes every connection for one that brings copies.
+      // A node of an earlier version treats every connection as one that sends copies of vbuckets.
       if (socket.alpnProtocol !== nodeDataProtocol)
         this.fail(new DataPortError(`node ${id} does not serve other nodes' statements`));
     });
@@ -296,7 +296,7 @@ export class WireConnection implements RequestSender {
       result = reader.next(frame);
     }
     if (result < FrameResult.needMore) {
-      this.fail(new DataPortError('the data port sent what is not a frame'));
+      this.fail(new DataPortError('the data port sent bytes that are not a frame'));
       return;
     }
     reader.copyUnread();

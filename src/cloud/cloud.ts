@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
+import type { DiskReserve } from '#ports/disk-reserve.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { SpareRoom } from '#ports/spare-room.ts';
 import { TokenAuthenticator } from './access/authenticator.ts';
 import { RateLimit } from './access/rate-limit.ts';
 import { timestampHeader } from './access/signature.ts';
@@ -65,7 +65,7 @@ export interface CloudOptions {
   random: Random;
   log: Log;
   /** Disk space reserved for deletions. */
-  spareRoom?: SpareRoom;
+  diskReserve?: DiskReserve;
 }
 
 export interface Cloud {

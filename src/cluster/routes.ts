@@ -89,7 +89,7 @@ export interface ClusterParts
   security: SecurityService;
   indexes: IndexesService;
   indexAdmin: IndexServiceAdmin;
-  indexNodes: Pick<IndexNodes, 'elsewhere'>;
+  indexNodes: Pick<IndexNodes, 'onOtherNodes'>;
   alerts: AlertsService;
   alertList: AlertList;
   logCollection: LogCollection;

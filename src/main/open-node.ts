@@ -10,7 +10,7 @@ import type { MirroredConfigStore } from '#replog/mirror/mirrored-config-store.t
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { SwitchingConfigStore } from '#replog/switching-config-store.ts';
 import { configurationPath, type DataFolder } from './data-folder.ts';
-import type { DiskReserve } from './disk-reserve.ts';
+import type { DiskReserveFile } from './disk-reserve-file.ts';
 import { type FounderMembership, MembershipFile } from './membership-file.ts';
 import { natsSourceOf } from './nats-source.ts';
 import { Node } from './node.ts';
@@ -22,7 +22,7 @@ import { StartError } from './start-error.ts';
 
 export interface FolderParts {
   folder: DataFolder;
-  reserve: DiskReserve;
+  reserve: DiskReserveFile;
   held: FolderLock;
   log: Log;
 }
@@ -109,7 +109,7 @@ async function configurationOf(parts: FolderParts, options: NodeOptions): Promis
     if (opened !== null) return changing(parts, options, opened);
     noteRemoved(file, log);
   }
-  const store = openConfiguration(options['data-dir'], { spareRoom: reserve, guard: held.place });
+  const store = openConfiguration(options['data-dir'], { diskReserve: reserve, guard: held.place });
   return changing(parts, options, { mirror: null, own: store, description: null });
 }
 
@@ -156,7 +156,7 @@ function changing(
     async takeOver(content) {
       const { writeConfigFile } = await import('#replog/mirror/config-copy.adapter.ts');
       writeConfigFile(configurationPath(folder.path), content);
-      const own = openConfiguration(folder.path, { spareRoom: reserve, guard: held.place });
+      const own = openConfiguration(folder.path, { diskReserve: reserve, guard: held.place });
       file.write({ ...(file.founded as FounderMembership), state: 'founder' });
       opened.mirror = null;
       await store.switchTo(own);

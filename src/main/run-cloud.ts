@@ -7,13 +7,13 @@ import { type Cloud, startCloud } from '#cloud/cloud.ts';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { homeOfAll } from '#cloud/provisioner/local/owner.host.ts';
 import { realClock } from '#ports/clock.ts';
+import type { DiskReserve } from '#ports/disk-reserve.ts';
 import type { FolderLock } from '#ports/folder-lock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
-import type { SpareRoom } from '#ports/spare-room.ts';
 import type { CloudOptionValues } from './cloud-options.ts';
-import { DiskReserve } from './disk-reserve.ts';
+import { DiskReserveFile } from './disk-reserve-file.ts';
 import { lockDataFolder } from './lock-data-folder.ts';
 import { pinoLog } from './log.adapter.ts';
 import { applyConfig } from './operator/cloud-config.ts';
@@ -37,12 +37,12 @@ async function startCloudProcess(given: CloudOptionValues, shutdown: Shutdown): 
   const options = { ...given, 'data-dir': resolve(given['data-dir']) };
   const log = pinoLog(options['log-level']);
   if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
-  const reserve = new DiskReserve(options['data-dir'], realClock);
+  const reserve = new DiskReserveFile(options['data-dir'], realClock);
   reserve.useForStart();
   const storage = await openStorage(options, log);
   const held = await lock(options['data-dir']);
   if (options.config !== undefined) await applyConfig(options.config, storage);
-  const cloud = await assemble(options, storage, { log, spareRoom: reserve }).catch(explain);
+  const cloud = await assemble(options, storage, { log, diskReserve: reserve }).catch(explain);
   const end = async (): Promise<void> => {
     reserve.stop();
     await cloud.stop();
@@ -83,7 +83,7 @@ const listen = ({ api }: Cloud, { host, port }: CloudOptionValues): Promise<stri
 async function assemble(
   options: CloudOptionValues,
   { folder, store, state, secrets }: CloudStorage,
-  { log, spareRoom }: { log: Log; spareRoom: SpareRoom },
+  { log, diskReserve }: { log: Log; diskReserve: DiskReserve },
 ): Promise<Cloud> {
   const operatorAddress = operatorAddressHere();
   const nodesFolder = join(folder.path, 'nodes');
@@ -91,7 +91,7 @@ async function assemble(
   const ports = { clock: realClock, random: realRandom, log };
   return startCloud({
     ...ports,
-    spareRoom,
+    diskReserve,
     store,
     state,
     secrets,

@@ -11,7 +11,7 @@ import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { isNatsText } from '#replog/nats/nats-servers.ts';
 import { DataFolder } from './data-folder.ts';
-import { DiskReserve } from './disk-reserve.ts';
+import { DiskReserveFile } from './disk-reserve-file.ts';
 import { checkFirstStart } from './first-options.ts';
 import { applyPlan, type FirstStart, provision } from './first-start.ts';
 import { type InitPlan, isEmptyPlan, planOf } from './init-plan.ts';
@@ -70,7 +70,7 @@ async function startNode(
       throw new UsageError('--node-name needs --username and --password');
   }
   if (options['ready-file'] !== undefined) checkReadyFile(options['ready-file'], options['data-dir']);
-  const reserve = new DiskReserve(options['data-dir'], realClock);
+  const reserve = new DiskReserveFile(options['data-dir'], realClock);
   reserve.useForStart();
   const folder = DataFolder.open(options['data-dir'], realRandom);
   const held = lockDataFolder(options['data-dir']);

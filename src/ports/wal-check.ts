@@ -1,5 +1,5 @@
 // SQLite stops reading a write-ahead log at the first frame with a wrong checksum, which a torn last commit requires, and ignores
-// everything behind it. A crash leaves at most one unacknowledged commit there. If there are more, the log is damaged, and opening
+// everything after it. A crash leaves at most one unacknowledged commit there. If there are more, the log is damaged, and opening
 // the file would silently lose acknowledged data.
 // Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 import { closeSync, openSync, readSync } from 'node:fs';

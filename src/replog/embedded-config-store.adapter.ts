@@ -3,8 +3,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import { CommitCounter } from '#ports/commit-counter.ts';
+import { type DiskReserve, noDiskReserve } from '#ports/disk-reserve.ts';
 import { FilePlace } from '#ports/file-place.ts';
-import { noSpareRoom, type SpareRoom } from '#ports/spare-room.ts';
 import {
   addChecksum,
   boundState,
@@ -26,7 +26,7 @@ export interface ChangeGuard {
 }
 
 export interface EmbeddedStoreOptions {
-  spareRoom?: SpareRoom;
+  diskReserve?: DiskReserve;
   /** Further checks; the identity of the store's own file is always checked. */
   guard?: ChangeGuard;
 }
@@ -35,14 +35,14 @@ export class EmbeddedConfigStore implements ConfigStore {
   readonly #database: DatabaseSync;
   readonly #place: FilePlace;
   readonly #guard: ChangeGuard | undefined;
-  readonly #spareRoom: SpareRoom;
+  readonly #diskReserve: DiskReserve;
   readonly #statements: ReturnType<typeof prepare>;
   readonly #counter: CommitCounter;
   #watchers = new WatchList();
   #state: StoreRow;
 
-  constructor(path: string, { spareRoom = noSpareRoom, guard }: EmbeddedStoreOptions = {}) {
-    this.#spareRoom = spareRoom;
+  constructor(path: string, { diskReserve = noDiskReserve, guard }: EmbeddedStoreOptions = {}) {
+    this.#diskReserve = diskReserve;
     this.#guard = guard;
     const { database, state } = openConfigFile(path);
     this.#database = database;
@@ -74,7 +74,7 @@ export class EmbeddedConfigStore implements ConfigStore {
       return checksum;
     };
     const done = freesSpace
-      ? this.#changeInSpareRoom(key, expectedRevision, write)
+      ? this.#changeWithReserve(key, expectedRevision, write)
       : this.#change(key, expectedRevision, write);
     if (!done) return null;
     const { revision } = this.#state;
@@ -84,7 +84,7 @@ export class EmbeddedConfigStore implements ConfigStore {
 
   async delete(key: string, expectedRevision: number): Promise<boolean> {
     if (expectedRevision === 0) return false;
-    const done = this.#changeInSpareRoom(key, expectedRevision, () => {
+    const done = this.#changeWithReserve(key, expectedRevision, () => {
       this.#statements.delete.run(key);
       return 0;
     });
@@ -110,13 +110,13 @@ export class EmbeddedConfigStore implements ConfigStore {
     this.#counter.close();
   }
 
-  #changeInSpareRoom(key: string, expectedRevision: number, write: Write): boolean {
+  #changeWithReserve(key: string, expectedRevision: number, write: Write): boolean {
     for (;;) {
       try {
         return this.#change(key, expectedRevision, write);
       } catch (error) {
         const isFull = error instanceof UnwritableError && isDiskFull(error.cause);
-        if (!isFull || !this.#spareRoom.release()) throw error;
+        if (!isFull || !this.#diskReserve.release()) throw error;
       }
     }
   }

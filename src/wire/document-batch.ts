@@ -7,7 +7,7 @@ export interface KeysRequest {
   readonly id: number;
   readonly bucket: string;
   readonly collection: number;
-  /** For each key a u16 vbucket, a u16 length, and the key behind its collection id. */
+  /** For each key a u16 vbucket, a u16 length, and the key after its collection id. */
   readonly keys: Uint8Array;
 }
 

@@ -1,11 +1,10 @@
 // Splits the byte chunks of one connection into frames. Chunks are read in place; only the rest of a chunk (a frame that ends
 // in a later chunk, or frames that must wait) is copied into the reader's own memory.
 import { assert } from '#base/assert.ts';
-import { sharedMemory, weigh } from '#base/shared-memory.ts';
+import { reportToCollector, sharedMemory } from '#base/shared-memory.ts';
 import { type Frame, FrameResult, headerBytes, readFrame } from './frame.ts';
 
 const emptyBuffer = Buffer.alloc(0);
-/** Own memory up to this size is kept for the rest of the next chunk. */
 /** Own memory of at most this size is used again when it is empty. */
 const reusedBytesMax = 4096;
 /** Frames of this size and above are read into shared memory, because a worker thread may process them. */
@@ -32,7 +31,7 @@ export class FrameReader {
   private expected = 0;
   /** Own memory has the size of the large frame in it. What follows that frame is kept apart, because growing would copy the frame. */
   private isForOne = false;
-  private behind: Buffer = emptyBuffer;
+  private following: Buffer = emptyBuffer;
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
@@ -54,7 +53,7 @@ export class FrameReader {
         this.expected = 0;
       }
       if (result !== FrameResult.needMore) return result;
-      assert(this.behind.length === 0, 'a frame in own memory is incomplete, but bytes follow it');
+      assert(this.following.length === 0, 'a frame in own memory is incomplete, but bytes follow it');
       const missing = frame.needed - (this.ownEnd - this.ownAt);
       const taken = Math.min(missing, this.end - this.at);
       if (taken === 0) return FrameResult.needMore;
@@ -75,7 +74,7 @@ export class FrameReader {
     if (!isAlone) {
       const copy = newShared(bytes.length);
       bytes.copy(copy);
-      weigh(copy.buffer);
+      reportToCollector(copy.buffer);
       return copy;
     }
     this.own = emptyBuffer;
@@ -110,17 +109,17 @@ export class FrameReader {
 
   /** Unread bytes in own memory. */
   get unreadBytes(): number {
-    return this.ownEnd - this.ownAt + this.behind.length;
+    return this.ownEnd - this.ownAt + this.following.length;
   }
 
-  /** Continues behind a large frame once that is read. Returns whether own memory has unread bytes. */
+  /** Continues with the bytes that follow a large frame once that is read. Returns whether own memory has unread bytes. */
   private moveOn(): boolean {
     if (this.ownAt < this.ownEnd) return true;
-    if (this.behind.length === 0) return false;
-    this.own = this.behind;
+    if (this.following.length === 0) return false;
+    this.own = this.following;
     this.ownAt = 0;
     this.ownEnd = this.own.length;
-    this.behind = emptyBuffer;
+    this.following = emptyBuffer;
     this.isForOne = false;
     return true;
   }
@@ -129,7 +128,7 @@ export class FrameReader {
     const room = this.isForOne && this.ownAt < this.ownEnd ? this.own.length - this.ownEnd : Infinity;
     this.append(Math.min(this.end - this.at, room));
     if (this.at < this.end)
-      this.behind = Buffer.concat([this.behind, this.input.subarray(this.at, this.end)]);
+      this.following = Buffer.concat([this.following, this.input.subarray(this.at, this.end)]);
   }
 
   private append(bytes: number): void {
@@ -137,7 +136,7 @@ export class FrameReader {
     this.input.copy(this.own, this.ownEnd, this.at, this.at + bytes);
     this.ownEnd += bytes;
     this.at += bytes;
-    if (this.own.length >= sharedFrom && isShared(this.own)) weigh(this.own.buffer, this.ownEnd);
+    if (this.own.length >= sharedFrom && isShared(this.own)) reportToCollector(this.own.buffer, this.ownEnd);
   }
 
   private reserve(bytes: number): void {

@@ -195,17 +195,17 @@ test('the garbage collector counts the memory of a large frame as its bytes arri
   const value = Buffer.alloc(bytes);
   const request = encodeRequest({ opcode: 1, extras: Buffer.alloc(8), value });
   const before = process.memoryUsage().external;
-  const weightAfter = (end: number, start: number) => {
+  const countedAfter = (end: number, start: number) => {
     reader.feed(request, start, end);
     reader.next(emptyFrame());
     reader.expect(request.length);
     reader.copyUnread();
     return process.memoryUsage().external - before;
   };
-  assert.ok(weightAfter(1_000, 0) < bytes * 0.2, 'a claim alone is nearly free');
-  const half = weightAfter(bytes / 2, 1_000);
+  assert.ok(countedAfter(1_000, 0) < bytes * 0.2, 'a claim alone is nearly free');
+  const half = countedAfter(bytes / 2, 1_000);
   assert.ok(half > bytes * 0.35 && half < bytes * 0.65, `${half} bytes for half of the frame`);
-  assert.ok(weightAfter(request.length, bytes / 2) > bytes * 0.85);
+  assert.ok(countedAfter(request.length, bytes / 2) > bytes * 0.85);
   // A collection of the value meanwhile would change the numbers.
   assert.equal(value.length, bytes);
 });

@@ -32,14 +32,14 @@ export class Output {
     this.attachedBytes += bytes.length;
   }
 
-  /** Copies the bytes behind what was written. */
+  /** Copies the bytes after those written before. */
   append(bytes: Buffer): void {
     const at = this.reserve(bytes.length);
     bytes.copy(this.buffer, at);
     this.end += bytes.length;
   }
 
-  /** Removes what was written from here on. A reply begins with a header, so its attachments are behind its start. */
+  /** Removes what was written from here on. A reply begins with a header, so its attachments are after its start. */
   rewind(end: number): void {
     this.end = end;
     while (this.attachments.length > 0 && (this.attachments.at(-1) as Attachment).at > end)

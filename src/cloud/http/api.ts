@@ -6,15 +6,15 @@ import type { z } from 'zod';
 import { plainAddress } from '#base/address.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ApiDocument } from '#contract/api-document.ts';
+import type { DiskReserve } from '#ports/disk-reserve.ts';
 import { handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
-import type { SpareRoom } from '#ports/spare-room.ts';
 import { markAuthenticated, UnauthenticatedSockets } from '#ports/unauthenticated-sockets.ts';
 import type { Authenticated } from '../access/authenticator.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Subject, SubjectKind } from '../access/subjects.ts';
 import { ApiError, invalid, notFound } from '../answers/api-error.ts';
-import { inSpareRoom } from '../store/in-spare-room.ts';
+import { withDiskReserve } from '../store/with-disk-reserve.ts';
 import { AnswerCache, type CacheKey } from './answer-cache.ts';
 import { acceptJsonOnly, jsonType } from './json-body.ts';
 import { MalformedRequests, needHost, refuseExpectations } from './malformed.ts';
@@ -40,7 +40,7 @@ export interface ApiOptions {
   /** Finds the object that an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
   log: Log;
-  spareRoom?: SpareRoom;
+  diskReserve?: DiskReserve;
   /** The base URL for clients; absent: links use the local address of the connection. */
   publicUrl?: string | undefined;
   /** Time limit for receiving a request. */
@@ -102,11 +102,11 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
 function addRoute(
   app: FastifyInstance,
   { operation, handle }: BoundOperation,
-  { authenticate, find, cache, spareRoom, publicUrl }: ApiOptions & { cache: AnswerCache },
+  { authenticate, find, cache, diskReserve, publicUrl }: ApiOptions & { cache: AnswerCache },
 ): void {
   const answer = (request: FastifyRequest): Promise<Reply> => {
     const act = async (): Promise<Reply> => handle(readRequest(operation, request, publicUrl));
-    return operation.method === 'DELETE' ? inSpareRoom(spareRoom, act) : act();
+    return operation.method === 'DELETE' ? withDiskReserve(diskReserve, act) : act();
   };
   // The cache key includes what the caller may see, so a cached answer needs no check of permissions.
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
@@ -202,7 +202,7 @@ function parse(schema: z.ZodType, value: unknown, kind: string): unknown {
 function apiErrorOf(error: Error & { code?: string; statusCode?: number }, log: Log): ApiError {
   if (error instanceof ApiError) return error;
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new ApiError('PayloadTooLarge', `a body holds at most ${bodyLimitBytes} bytes`, {
+    return new ApiError('PayloadTooLarge', `a body has at most ${bodyLimitBytes} bytes`, {
       connection: 'close',
     });
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')

@@ -7,7 +7,7 @@ import { jsonType } from './json-body.ts';
 
 const errorsByCode: Readonly<Record<string, ApiError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: new ApiError('RequestTimeout', 'the request took too long to arrive'),
-  HPE_HEADER_OVERFLOW: new ApiError('HeadersTooLarge', 'the headers of a request hold at most 16 KiB'),
+  HPE_HEADER_OVERFLOW: new ApiError('HeadersTooLarge', 'the headers of a request have at most 16 KiB'),
 };
 const malformed = new ApiError('BadRequest', 'this is not an HTTP request');
 const expectations = new ApiError('ExpectationFailed', 'expect: must be 100-continue, or be left out');
@@ -17,7 +17,7 @@ export function needHost({ headers, httpVersion, rawHeaders }: IncomingMessage):
   if (repeatsHost(rawHeaders))
     throw new ApiError('BadRequest', 'host: is given more than once', { connection: 'close' });
   if (headers.host === undefined && httpVersion === '1.1')
-    throw new ApiError('BadRequest', 'host: is missing: HTTP/1.1 asks for it', { connection: 'close' });
+    throw new ApiError('BadRequest', 'host: is missing: HTTP/1.1 requires it', { connection: 'close' });
 }
 
 export function refuseExpectations(server: Server): void {

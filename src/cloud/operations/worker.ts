@@ -1,9 +1,9 @@
 // Runs operations: leases one, runs its steps in order, records each, retries failed steps with back-off.
 import type { Clock, Timer } from '#ports/clock.ts';
+import type { DiskReserve } from '#ports/disk-reserve.ts';
 import type { Log } from '#ports/log.ts';
-import type { SpareRoom } from '#ports/spare-room.ts';
-import { inSpareRoom } from '../store/in-spare-room.ts';
 import type { ClusterRow, OperationRow, Store } from '../store/tables.ts';
+import { withDiskReserve } from '../store/with-disk-reserve.ts';
 import { type OperationKind, type OperationsStore, waitMaxMs } from './operations.store.ts';
 import type { Plan } from './step.ts';
 
@@ -26,7 +26,7 @@ export interface WorkerOptions {
   home: string;
   /** Identifies this process as the owner of leases. */
   owner: string;
-  spareRoom?: SpareRoom;
+  diskReserve?: DiskReserve;
   clock: Clock;
   log: Log;
 }
@@ -121,7 +121,7 @@ export class Worker {
     for (const operation of await operations.due(home, owner)) {
       if (this.running.size >= concurrentMax || this.stopped) return;
       if (this.running.has(operation.id) || this.cancelOlderRun(operation)) continue;
-      if (await this.withSpareRoom(operation, () => operations.claim(operation.id, owner)))
+      if (await this.withDiskReserve(operation, () => operations.claim(operation.id, owner)))
         this.begin(operation);
     }
   }
@@ -168,7 +168,7 @@ export class Worker {
       const cluster = await this.clusterOf(operation);
       if (cluster !== undefined)
         await this.whileRenewingLease(operation, () =>
-          this.withSpareRoom(operation, () => step.run(cluster, cancellation)),
+          this.withDiskReserve(operation, () => step.run(cluster, cancellation)),
         );
     } catch (error) {
       if (!cancellation.aborted) await this.recordFailure(operation, plan, step.name, error as Error);
@@ -180,12 +180,12 @@ export class Worker {
       next === undefined
         ? { state: 'done', owner: null }
         : { step: next.name, attempts: 0, last_error: null };
-    return this.withSpareRoom(operation, () => operations.record(operation.id, owner, progress));
+    return this.withDiskReserve(operation, () => operations.record(operation.id, owner, progress));
   }
 
   /** Deletions may use the reserved disk space. */
-  private withSpareRoom<T>({ kind }: OperationRow, act: () => Promise<T>): Promise<T> {
-    return kind === 'delete' ? inSpareRoom(this.options.spareRoom, act) : act();
+  private withDiskReserve<T>({ kind }: OperationRow, act: () => Promise<T>): Promise<T> {
+    return kind === 'delete' ? withDiskReserve(this.options.diskReserve, act) : act();
   }
 
   private clusterOf(operation: OperationRow): Promise<ClusterRow | undefined> {

@@ -35,7 +35,7 @@ const readyMs = 5_000;
 const marginMs = 2_000;
 const askMs = 2_000;
 /** How long `CREATE INDEX` waits for other nodes at most: a large build goes on after its answer. */
-const elsewhereMs = 120_000;
+const otherNodesMs = 120_000;
 /** The configuration reaches a node within this time: an index that it does not know then was dropped. */
 const unknownMs = 2_000;
 
@@ -55,7 +55,7 @@ export class IndexNodes {
   /** Resolves when no other node that is reached is building one of these indexes. */
   async readyElsewhere(ids: readonly string[]): Promise<void> {
     const { clock, peers } = this.#deps;
-    const endMs = clock.monotonicMs() + elsewhereMs;
+    const endMs = clock.monotonicMs() + otherNodesMs;
     const question: ReadyQuestion = { ids, timeoutMs: readyMs };
     await Promise.all(
       this.#others().map(async ({ uuid }) => {
@@ -69,7 +69,7 @@ export class IndexNodes {
   }
 
   /** By index, the other nodes that have it. */
-  async elsewhere(): Promise<ReadonlyMap<string, readonly IndexOnNode[]>> {
+  async onOtherNodes(): Promise<ReadonlyMap<string, readonly IndexOnNode[]>> {
     const { peers } = this.#deps;
     const found = await Promise.all(
       this.#others().map(async (node) => {

@@ -7,15 +7,15 @@ import * as contract from './indexes.contract.ts';
 import { type IndexRoutesParts, shownIndexes, shownNode } from './shown-indexes.ts';
 
 interface AllIndexesParts extends IndexRoutesParts {
-  readonly indexNodes: Pick<IndexNodes, 'elsewhere'>;
+  readonly indexNodes: Pick<IndexNodes, 'onOtherNodes'>;
 }
 
 export const indexRoutes = (parts: AllIndexesParts): BoundRoute[] => [
   bind(contract.GetIndexStatus, async (_input, context) => {
     const [shown, node] = [await shownIndexes(parts), await shownNode(parts, context)];
-    const elsewhere = shown.length === 0 ? new Map() : await parts.indexNodes.elsewhere();
+    const onOtherNodes = shown.length === 0 ? new Map() : await parts.indexNodes.onOtherNodes();
     const copiesOf = ({ definition }: ShownIndex): ShownCopy[] =>
-      (elsewhere.get(definition.id) ?? []).map((copy: IndexOnNode) => ({
+      (onOtherNodes.get(definition.id) ?? []).map((copy: IndexOnNode) => ({
         ...copy,
         address: nodeAddress({ node: copy.node, localAddress: context.local.address }),
       }));

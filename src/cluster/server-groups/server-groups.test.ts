@@ -106,14 +106,14 @@ describe('server groups', () => {
   });
 
   it('refuse to add a node to an unknown group', async (t) => {
-    const callRemote = () => Promise.reject(new RemoteError('nobody answers'));
+    const callRemote = () => Promise.reject(new RemoteError('there was no answer'));
     const { request, manager } = await groups({ callRemote });
     t.after(() => manager.stop());
     const form = { hostname: '127.0.0.1:1', user: '', password: '' };
     const answer = await request(`${path}/nowhere/addNode`, { form });
     assert.deepEqual([answer.status, answer.body], [404, ['Could not find group with uuid: nowhere']]);
     const known = await request(`${path}/0/addNode`, { form });
-    assert.deepEqual([known.status, known.body], [400, ['Prepare join failed. nobody answers']]);
+    assert.deepEqual([known.status, known.body], [400, ['Prepare join failed. there was no answer']]);
   });
 
   it('are deleted only without nodes', async (t) => {

@@ -1,5 +1,5 @@
-// Tables of an index file. `entry` is the index; `back` finds a document's rows when it changes, and a primary index needs none: its
-// only key is the document's id.
+// Tables of an index file. `entry` is the index; `back` is the back index, which finds a document's rows when the
+// document changes; a primary index needs none, since its only key is the document's id.
 export const applicationId = 0x44495649; // "DIVI"
 /** Incremented when the key format or the tables change: older files are rebuilt. */
 export const schemaVersion = 1;

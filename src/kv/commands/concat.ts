@@ -72,7 +72,7 @@ function compose(request: Request, view: ItemView, isAppend: boolean): CommandRe
   const bytes = oldBytes + addedBytes;
   if (bytes > bodyBytesMax) return Status.tooBig;
   if (bytes > heavyBytes)
-    return joinElsewhere(request, view, value.buffer.subarray(start, value.end), added, isAppend);
+    return joinAsHeavyWork(request, view, value.buffer.subarray(start, value.end), added, isAppend);
   const body = request.scratch.room(bytes);
   value.buffer.copy(body, isAppend ? 0 : addedBytes, start, value.end);
   added.buffer.copy(body, isAppend ? oldBytes : 0, added.start, added.end);
@@ -84,7 +84,7 @@ function compose(request: Request, view: ItemView, isAppend: boolean): CommandRe
 }
 
 /** Joins and validates as heavy work. */
-function joinElsewhere(
+function joinAsHeavyWork(
   request: Request,
   { casHi, casLo, locked }: ItemView,
   old: Buffer,

@@ -56,7 +56,7 @@ for (const [name, request, count, turnsMin] of costly) {
   });
 }
 
-/** The last reply before that to a NOOP behind the requests. */
+/** The last reply before that to a NOOP after the requests. */
 async function lastOf(client: KvConnection, requests: RequestParts[]) {
   client.send(...requests, { opcode: 0x0a });
   let last = await client.next();

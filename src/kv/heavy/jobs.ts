@@ -1,6 +1,6 @@
 // Heavy work: validation and sub-document operations that would block the data thread. Another thread does it on memory that does not
 // change meanwhile, then the command is run again with the result.
-import { sharedMemory, weigh } from '#base/shared-memory.ts';
+import { reportToCollector, sharedMemory } from '#base/shared-memory.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
 import type { LookupOutcome, MutationOutcome } from '../subdoc/execute.ts';
@@ -92,7 +92,7 @@ export const heavyAttemptsMax = 100;
 function sharedCopy(bytes: Uint8Array): Buffer {
   const memory = sharedMemory(bytes.length);
   if (memory === null) throw new Error('the system has no memory for a large document');
-  weigh(memory);
+  reportToCollector(memory);
   const copy = Buffer.from(memory, 0, bytes.length);
   copy.set(bytes);
   return copy;

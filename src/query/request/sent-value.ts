@@ -2,7 +2,7 @@
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parseDuration } from './duration.ts';
 
-/** Forms and addresses have texts, JSON any value. */
+/** Forms and query strings contain texts, JSON any value. */
 export interface SentValue {
   readonly name: string;
   readonly value: unknown;
@@ -49,7 +49,7 @@ export function jsonOf({ name, value, isText }: SentValue): unknown {
   try {
     return JSON.parse(value as string);
   } catch {
-    throw badValue(name, 'it is not JSON');
+    throw badValue(name, 'the value is not JSON');
   }
 }
 

@@ -109,7 +109,7 @@ function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | un
     const isUpdated = assign !== undefined && holds(run, row, updateIf);
     const isDeleted = plan.delete !== undefined && holds(run, row, deleteIf);
     if (!isUpdated && !isDeleted) return [];
-    if (state.changed.has(id)) return failTwice(id);
+    if (state.changed.has(id)) return refuseSecondChange(id);
     const write = isDeleted
       ? deleteOf(row, plan)
       : updateOf(run, row, plan, assign as NonNullable<typeof assign>);
@@ -119,7 +119,7 @@ function compileActions(compiler: BlockCompiler, plan: MergePlan, key: Code | un
   };
 }
 
-function failTwice(id: string): never {
+function refuseSecondChange(id: string): never {
   throw sqlError(5320, id);
 }
 

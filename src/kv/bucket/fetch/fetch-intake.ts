@@ -25,9 +25,9 @@ export function takeFetched(
   const { collections, keeper, residency, vbuckets } = options;
   const { buffer, keyStart, keyEnd } = item;
   const hash = vbuckets.hash(buffer, keyStart, keyEnd);
-  const isAway = vbuckets.locate(emptyPosition(), vb, hash, buffer, keyStart, keyEnd) === 0;
-  if (isAway && seqno !== 0) return true;
-  if (isAway && collections.slotOf(buffer, keyStart) < 0) {
+  const isAbsent = vbuckets.locate(emptyPosition(), vb, hash, buffer, keyStart, keyEnd) === 0;
+  if (isAbsent && seqno !== 0) return true;
+  if (isAbsent && collections.slotOf(buffer, keyStart) < 0) {
     residency.noteAbsent(vb, buffer.subarray(keyStart, keyEnd));
     return true;
   }

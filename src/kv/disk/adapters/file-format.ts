@@ -45,7 +45,7 @@ export function checkHeader(spec: DataFileSpec, header: ReadonlyMap<unknown, unk
   }
 }
 
-/** SQLite takes an empty file for a new database and a foreign one for its own: check first. */
+/** SQLite treats an empty file as a new database, and a file of another program as its own: check first. */
 export function checkFormat(path: string): void {
   const head = readHead(path);
   if (head.length < 100 || head.toString('latin1', 0, 16) !== 'SQLite format 3\0') {

@@ -1,5 +1,5 @@
 // What the data thread and the thread of heavy work send each other. Bytes arrive as plain arrays of bytes.
-import { weigh } from '#base/shared-memory.ts';
+import { reportToCollector } from '#base/shared-memory.ts';
 import type { HeavyResult } from '../jobs.ts';
 
 export type HeavyReply = { result: HeavyResult } | { failure: string };
@@ -8,7 +8,7 @@ export type HeavyReply = { result: HeavyResult } | { failure: string };
 export function withBuffers<T>(message: T): T {
   if (message instanceof Uint8Array) {
     const { buffer, byteOffset, byteLength } = message;
-    if (buffer instanceof SharedArrayBuffer) weigh(buffer);
+    if (buffer instanceof SharedArrayBuffer) reportToCollector(buffer);
     return Buffer.from(buffer, byteOffset, byteLength) as unknown as T;
   }
   if (Array.isArray(message)) return message.map(withBuffers) as unknown as T;

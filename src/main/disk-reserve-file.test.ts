@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
-import { DiskReserve } from './disk-reserve.ts';
+import { DiskReserveFile } from './disk-reserve-file.ts';
 
 const kib = 1024;
 const sizeIn = (folder: string): number => statSync(join(folder, 'reserve')).size;
@@ -14,12 +14,12 @@ const freeIn = (folder: string): number => statfsSync(folder).bavail * statfsSyn
 
 function onDisk(
   bytes: number,
-  run: (folder: string, reserve: DiskReserve, clock: ManualClock) => void,
+  run: (folder: string, reserve: DiskReserveFile, clock: ManualClock) => void,
 ): void {
   const folder = mkdtempSync(join(tmpdir(), 'divan-reserve-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'divan-test', folder]);
   const clock = new ManualClock();
-  const reserve = new DiskReserve(folder, clock);
+  const reserve = new DiskReserveFile(folder, clock);
   try {
     run(folder, reserve, clock);
   } finally {

@@ -4,7 +4,7 @@
 import { closeSync, fsyncSync, openSync, statfsSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Timer } from '#ports/clock.ts';
-import type { SpareRoom } from '#ports/spare-room.ts';
+import type { DiskReserve } from '#ports/disk-reserve.ts';
 
 const reserveBytes = 8 * 1024 * 1024;
 /** The largest share of the free space that the reserve may take. */
@@ -16,7 +16,7 @@ const leftByStartBytes = 1024 * 1024;
 const pieceBytes = 2 * chunkBytes;
 const retryMs = 2_000;
 
-export class DiskReserve implements SpareRoom {
+export class DiskReserveFile implements DiskReserve {
   readonly #folder: string;
   readonly #path: string;
   readonly #clock: Clock;

@@ -1,8 +1,8 @@
 // Disk space reserved for changes that free space.
 
-export interface SpareRoom {
+export interface DiskReserve {
   /** Frees a part of the reserve for a change that the caller writes at once. False when the reserve is used up. */
   release(): boolean;
 }
 
-export const noSpareRoom: SpareRoom = { release: () => false };
+export const noDiskReserve: DiskReserve = { release: () => false };
