@@ -163,7 +163,7 @@ test('counts all addresses of an IPv6 network as one source', async () => {
   assert.equal(clock.monotonicMs() - started, 100);
 });
 
-test('forgets failures after a quarter of an hour without any', async () => {
+test('discards failures after a quarter of an hour without any', async () => {
   const { login, clock } = await anAuthenticator();
   for (let attempt = 0; attempt < 8; attempt++) await advanceUntilDone(clock, login('jane', 'wrong'));
   clock.advance(15 * 60_000);

@@ -86,7 +86,7 @@ const sentences: { sentence: string; may: readonly Who[]; url: string; sent?: Se
     sent: { raw: 'none' },
   },
   {
-    sentence: "nobody but the Full Admin sets the Full Admin's credentials",
+    sentence: "only the Full Admin sets the Full Admin's credentials",
     may: ['full'],
     url: '/settings/web',
     sent: { form: { port: 'SAME', username: 'Administrator', password: 'a' } },

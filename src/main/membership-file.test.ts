@@ -13,7 +13,7 @@ const parameters: FounderJoinParameters = {
   founder: { nodeId: 'b', host: '127.0.0.1', port: 1 },
 };
 
-it('forgets the copy of an earlier membership when a founder follows another one, and keeps its store aside', (t) => {
+it('deletes the copy of an earlier membership when a founder follows another one, and keeps its store aside', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-member-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const older = ['config-copy.db', 'config-copy.db-wal', 'config-copy.db-commits', 'store-seen.json'];

@@ -96,7 +96,7 @@ export class RunningNode {
     const isOnNats = source !== null;
     return {
       engineProblem: isNatsText(this.#options.engine)
-        ? 'The configuration of the node is on NATS servers. Start a node that joins without --engine: it learns of the servers of the cluster.'
+        ? 'The configuration of the node is on NATS servers. Start a node that joins without --engine: it gets the servers from the cluster.'
         : null,
       natsSource: () => (isOnNats ? { ...source, files: withContents(source.files) } : null),
       get isFounder() {

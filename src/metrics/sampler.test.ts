@@ -59,7 +59,7 @@ test('samples each second again once clients work or read metrics', async () => 
   assert.deepEqual(seconds.recent.slice(-3), [90, 100, 101]);
 });
 
-test('goes on after samples that could not be kept, and logs the first', async () => {
+test('continues after samples that could not be stored, and logs the first', async () => {
   const logged: string[] = [];
   const error = (event: string, fields?: object) => void logged.push(`${event} ${JSON.stringify(fields)}`);
   let done = 0;

@@ -13,7 +13,7 @@ export class FilePlace implements OpenPlace {
   readonly path: string;
   readonly identity: string;
 
-  /** Remembers the identity of a file that was just opened, here or by another thread. */
+  /** Stores the identity of a file that was just opened, here or by another thread. */
   constructor(path: string, identity = identityOf(path)) {
     this.path = path;
     this.identity = identity;

@@ -41,5 +41,5 @@ test('does not keep a thread alive', async () => {
     { eval: true },
   );
   const ended = new Promise((resolve) => worker.once('exit', resolve));
-  assert.equal(await Promise.race([ended, sleep(10_000, 'goes on', { ref: false })]), 0);
+  assert.equal(await Promise.race([ended, sleep(10_000, 'still running', { ref: false })]), 0);
 });

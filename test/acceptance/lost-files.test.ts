@@ -1,4 +1,4 @@
-// Files of a data folder that somebody removed or replaced: the node names them, does not replace them by new ones, and
+// Files of a data folder that were removed or replaced: the node names them, does not replace them by new ones, and
 // acknowledges nothing that would be lost.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';

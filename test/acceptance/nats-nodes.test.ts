@@ -1,4 +1,4 @@
-// Several processes whose configuration is on NATS servers: they join, share documents, go on without the servers, and leave again.
+// Several processes whose configuration is on NATS servers: they join, share documents, continue without the servers, and leave again.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -142,7 +142,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     await withDocuments([first, again], (collection) => assertRead(collection, 'five'));
   });
 
-  it('go on when a NATS server dies, and fail the first node over', async () => {
+  it('continue when a NATS server dies, and fail the first node over', async () => {
     await using servers = await NatsCluster.start({ count: 3 });
     await using first = await firstOn(servers.url);
     const unprovisioned = { unprovisioned: true, args: kv, startMs };

@@ -53,8 +53,8 @@ const refused: [title: string, RegExp, Partial<History>][] = [
     { writes: [write(1, 0, 10, { isDurable: true })], crashes: [at(12, 15)], reads: [read(null, 16, 17)] },
   ],
   ['a value before it was written', /not written by then/, { writes: [second], reads: [read(2, 5, 6)] }],
-  ['a value that nobody wrote', /not written by then/, { writes: [first], reads: [read(7, 11, 12)] }],
-  ['a key that nobody wrote', /never written/, { reads: [read(1, 11, 12)] }],
+  ['a value that no client wrote', /not written by then/, { writes: [first], reads: [read(7, 11, 12)] }],
+  ['a key that no client wrote', /never written/, { reads: [read(1, 11, 12)] }],
   [
     'a key twice',
     /a key twice/,

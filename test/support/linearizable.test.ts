@@ -25,7 +25,7 @@ const replace = (calledMs: number, answeredMs: number, expected: string, value: 
 
 const refused: Readonly<Record<string, readonly Operation[]>> = {
   'a read of a value before it was written': [read(0, 1, 'a'), write(2, 3, 'a')],
-  'a read of a value that nobody wrote': [write(0, 1, 'a'), read(2, 3, 'b')],
+  'a read of a value that no client wrote': [write(0, 1, 'a'), read(2, 3, 'b')],
   'a lost write': [write(0, 1, 'a'), read(2, 3, null)],
   'a read of an older value than the last write': [write(0, 1, 'a'), write(2, 3, 'b'), read(4, 5, 'a')],
   'reads that go back in time during a write': [

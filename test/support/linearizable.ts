@@ -47,7 +47,7 @@ export function isLinearizable(history: readonly Operation[], initial: Value = n
   return false;
 }
 
-/** Without the writes of unknown outcome whose values nobody saw: each may have never happened, and would double the search. */
+/** Without the writes of unknown outcome whose values no read returned: each may have never happened, and would double the search. */
 function withoutUnseen(history: readonly Operation[]): Operation[] {
   const seen = new Set(
     history.flatMap((operation) =>

@@ -12,7 +12,7 @@ import { needs } from './needs.ts';
 
 const port = 7000;
 const server = `require('node:net').createServer((socket) => socket.pipe(socket)).listen(${port}, () => console.log('ready'))`;
-/** Prints the milliseconds until a megabyte has come back. */
+/** Prints the milliseconds until a megabyte has returned. */
 const client = `
   const startedMs = performance.now();
   const socket = require('node:net').connect(${port}, process.argv[1], () => socket.end(Buffer.alloc(1e6)));

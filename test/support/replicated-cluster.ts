@@ -88,7 +88,7 @@ export class ReplicatedNode {
   #watch: { stop(): void } | null = null;
   #hasMap = true;
   /** False: it changes the map, but does not learn the outcome, and sees no map. */
-  hearsMap = true;
+  receivesMap = true;
 
   constructor(cluster: NodeHost, name: string, boot: string, disk?: MemoryDisk) {
     const { clock, expiryPagerSeconds, map, names, random, replicaNumber, shardCount, vbucketCount } =
@@ -128,7 +128,7 @@ export class ReplicatedNode {
       change: async (change) => {
         if (!this.#hasMap) return { kind: 'unknown', reason: 'it is cut off' };
         const outcome = await map.writer(name, boot).change(change);
-        return this.hearsMap ? outcome : { kind: 'unknown', reason: 'the answer was lost' };
+        return this.receivesMap ? outcome : { kind: 'unknown', reason: 'the answer was lost' };
       },
     });
     this.followMembers(names);
@@ -148,7 +148,7 @@ export class ReplicatedNode {
     this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {} });
     this.#watch = await cluster.map.watch(this.name, (specs, revision) => {
       this.tick();
-      if (this.hearsMap) void this.#shards?.follow(specs, revision);
+      if (this.receivesMap) void this.#shards?.follow(specs, revision);
     });
   }
 

@@ -78,13 +78,13 @@ export class ScheduleFaults {
     'quick restart': () => this.restart(50 + this.random(900)),
     restart: () => this.restart(1_000 + this.random(12_000)),
     stop: () => this.stop(),
-    partition: () => this.cut(this.someone(), true),
-    'one-way loss': () => this.cut(this.someone(), false),
+    partition: () => this.cut(this.anyNodeName(), true),
+    'one-way loss': () => this.cut(this.anyNodeName(), false),
     delay: () => this.delay(),
-    'cut from the store': () => this.withoutStore([this.cluster.running.get(this.someone())]),
+    'cut from the store': () => this.withoutStore([this.cluster.running.get(this.anyNodeName())]),
     'store down': () =>
       this.withoutStore([...this.cluster.running.values(), ...this.orchestrators.orchestrators]),
-    failover: () => this.failOver(this.someone()),
+    failover: () => this.failOver(this.anyNodeName()),
     'double failover': () => this.failOverTwice(),
     rebalance: () => this.move(),
     'handover that dies': () => this.breakHandover(),
@@ -98,7 +98,7 @@ export class ScheduleFaults {
     return this.cluster.random(below);
   }
 
-  private someone(): string {
+  private anyNodeName(): string {
     return pick(this.cluster.random, this.cluster.names);
   }
 
@@ -115,7 +115,7 @@ export class ScheduleFaults {
     );
   }
 
-  private restart(afterMs: number, name = this.someone()): boolean {
+  private restart(afterMs: number, name = this.anyNodeName()): boolean {
     if (!this.mayKill(name)) return false;
     this.cluster.kill(name);
     this.startLater(name, afterMs);
@@ -123,7 +123,7 @@ export class ScheduleFaults {
   }
 
   private stop(): boolean {
-    const name = this.someone();
+    const name = this.anyNodeName();
     if (!this.mayKill(name)) return false;
     const isQuick = this.random(2) === 0;
     void this.cluster.stop(name).then(() => this.startLater(name, isQuick ? 100 : this.random(8_000)));
@@ -212,14 +212,14 @@ export class ScheduleFaults {
   /** Moves shards away from a node, or to all nodes again. */
   private move(): boolean {
     if (this.random(3) > 0) void this.orchestrators.rebalance();
-    else void this.orchestrators.failOver([this.someone()], 'gracefulFailover');
+    else void this.orchestrators.failOver([this.anyNodeName()], 'gracefulFailover');
     return true;
   }
 
   /** Something happens to the active or its successor while a shard is being handed over. */
   private breakHandover(): boolean {
     const isBack = this.cluster.state.nodes.every(({ membership }) => membership === 'active');
-    if (isBack) void this.orchestrators.failOver([this.someone()], 'gracefulFailover');
+    if (isBack) void this.orchestrators.failOver([this.anyNodeName()], 'gracefulFailover');
     else void this.orchestrators.rebalance();
     void this.whileHandedOver(pick(this.cluster.random, ['successor', 'stopped'] as const));
     return false;

@@ -119,7 +119,7 @@ export class ScheduleOrchestrators {
     return current.shards.find(({ confirmed }, shard) => memoryLost.has(shard) && confirmed === undefined);
   }
 
-  /** An operator gives up what the nodes have lost: one copy of such a shard goes on as it is. */
+  /** An operator gives up what the nodes have lost: one copy of such a shard stays as it is. */
   async giveUp(): Promise<void> {
     const { current, names } = this.cluster;
     const shard = this.lostShard;

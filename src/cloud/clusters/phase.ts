@@ -63,7 +63,7 @@ export const v2Status: Readonly<Record<Phase, z.output<typeof clusterStatus>>> =
   deploying: 'deploying',
   deploy_failed: 'deploy_failed',
   ready: 'ready',
-  // v2 has no status of scaling. The nodes go on serving, also when it failed.
+  // v2 has no status of scaling. The nodes continue to serve, also when it failed.
   scaling: 'management_blocked',
   scale_failed: 'ready',
   destroying: 'destroying',

@@ -1,4 +1,4 @@
-// Every step of an operation, interrupted before and after each of its effects: a new process goes on and ends with the same cluster.
+// Every step of an operation, interrupted before and after each of its effects: a new process continues and ends with the same cluster.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { SecretBox, secretKeyBytes } from '#auth/secret-box.ts';

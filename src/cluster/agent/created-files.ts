@@ -10,7 +10,7 @@ const keyOf = (nodeId: string): string => `files/made/${nodeId}`;
 /** The key of versions that knew one node only. */
 const olderKey = 'files/made';
 
-/** Forgets what a node had: it has removed its files, or will. */
+/** Deletes the record of what a node had: the node has removed its files, or will. */
 export async function forgetFiles(store: ConfigStore, nodeId: string): Promise<void> {
   const entry = await store.get(keyOf(nodeId));
   if (entry !== null) await store.delete(entry.key, entry.revision);

@@ -108,7 +108,7 @@ export interface NodeState {
   /** The name under which others reach this node; null while it is known only as "this host". */
   hostname: string | null;
   membership: Membership;
-  /** How a node that was failed over comes back. */
+  /** How a node that was failed over is recovered. */
   recovery?: 'full' | 'delta';
   /** The uuid of its server group; absent: the first. */
   group?: string;

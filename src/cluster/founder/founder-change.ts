@@ -1,6 +1,6 @@
 // Who stores the configuration after its founder was lost: a member takes it over at an operator's request. The members that it reaches
 // promise it not to follow the founder of before meanwhile, and give it the newest copy among them; a majority of them must. Nodes that
-// were away learn of the new founder by heartbeats, and a founder that learns of a later one yields to it.
+// were unreachable get the new founder by heartbeats, and a founder that gets a later one steps down.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { type StoreContent, type StoreHead, type StoreTerm, supersedes } from '#replog/mirror/config-link.ts';
@@ -68,7 +68,7 @@ export class FounderChange {
   /** The claim of this node is written: it can no longer be withdrawn. */
   #isTakingOver = false;
   #isSteppingDown = false;
-  /** This node hands the configuration over in order, and learns of the next founder by its answer. */
+  /** This node hands the configuration over in order, and gets the next founder with its answer. */
   isHandingOver = false;
 
   constructor(deps: FounderChangeDeps) {
@@ -216,7 +216,7 @@ export class FounderChange {
     const grant = this.#activeGrant();
     const before = this.#grant?.to === from ? 0 : (this.#grant?.epoch ?? 0);
     const epochMin = Math.max(head.epoch ?? 1, before) + 1;
-    // Of two members that claim at once, the one with the lower id goes on.
+    // Of two members that claim at once, the one with the lower id continues.
     const isOwn = grant?.to === identity.nodeId && !this.#isTakingOver && from < identity.nodeId;
     const isFree = grant === null || grant.to === from || isOwn;
     const isGranted = mirror !== null && isFree && epoch >= (isOwn ? (head.epoch ?? 1) + 1 : epochMin);

@@ -34,7 +34,7 @@ type Known = Pick<IndexReport, 'id' | 'state' | 'progress'>;
 const readyMs = 5_000;
 const marginMs = 2_000;
 const askMs = 2_000;
-/** How long `CREATE INDEX` waits for other nodes at most: a large build goes on after its answer. */
+/** How long `CREATE INDEX` waits for other nodes at most: a large build continues after its answer. */
 const otherNodesMs = 120_000;
 /** The configuration reaches a node within this time: an index that it does not know then was dropped. */
 const unknownMs = 2_000;

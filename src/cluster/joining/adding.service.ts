@@ -45,7 +45,7 @@ export interface AddingDeps {
   certificates: NodeCertificates;
   membership: NodeMembership;
   peers: Peers;
-  /** Forgets which files a node had. */
+  /** Deletes the record of the files that a node had. */
   forgetFiles(nodeId: string): Promise<void>;
   call: CallRemote;
   /** Why a port of a host cannot be reached from here; null if it can. */

@@ -17,7 +17,7 @@ export interface FailoverSituation {
   readonly down: readonly string[];
   /** Ids of the nodes that have been down for the time that the settings require. */
   readonly ready: readonly string[];
-  /** How many of the active nodes the orchestrator hears, itself included. */
+  /** How many of the active nodes the orchestrator receives heartbeats of, itself included. */
   readonly reached: number;
   readonly maxCount: number;
   /** How many nodes were failed over since the last reset. */

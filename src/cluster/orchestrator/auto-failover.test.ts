@@ -128,7 +128,7 @@ describe('automatic failover', () => {
     assert.ok(map.shards.every(({ chain }) => !chain.includes(position)));
   });
 
-  it('does nothing while it is disabled, on a node that is not the orchestrator, and for a node that comes back', async () => {
+  it('does nothing while it is disabled, on a node that is not the orchestrator, and for a node that is recovered', async () => {
     for (const [settings, term] of [
       [{ enabled: false }, 1],
       [{}, null],

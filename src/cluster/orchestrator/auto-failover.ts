@@ -24,7 +24,7 @@ const diskFails = 'The disk of the node failed for the duration of the auto-fail
 export interface AutoFailoverDeps {
   view: Pick<ClusterView, 'cluster' | 'activeNodes' | 'liveBuckets' | 'map'>;
   cluster: Pick<ClusterStore, 'change'>;
-  heartbeats: Pick<Heartbeats, 'hears' | 'silentMs' | 'diskFailsMs'>;
+  heartbeats: Pick<Heartbeats, 'receivesFrom' | 'silentMs' | 'diskFailsMs'>;
   settings: {
     autoFailover(): Promise<AutoFailoverSettings>;
     failover(): Promise<FailoverSettings>;
@@ -139,7 +139,7 @@ export class AutoFailover {
       preservesDurable: preserveDurableMutations,
       down: down.map(({ node }) => node.uuid),
       ready: ready.map(({ node }) => node.uuid),
-      reached: active.filter(({ uuid }) => heartbeats.hears(uuid)).length,
+      reached: active.filter(({ uuid }) => heartbeats.receivesFrom(uuid)).length,
       buckets: this.#buckets(),
     });
     for (const notice of notices) this.#report(notice);
@@ -186,7 +186,7 @@ export class AutoFailover {
     this.#report(couldNot(held, 'Rebalance is running.'));
   }
 
-  /** Whether neither this node nor one that reports to it has heard from that node of late. */
+  /** Whether neither this node nor one that reports to it has received a heartbeat of that node recently. */
   #isSilent(node: string): boolean {
     return this.#deps.heartbeats.silentMs(node) >= silenceMs;
   }

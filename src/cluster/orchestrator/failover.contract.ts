@@ -1,4 +1,4 @@
-// Routes of failovers, and of nodes that come back after one.
+// Routes of failovers, and of the recovery of nodes after one.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
 
@@ -35,7 +35,7 @@ export const SetRecoveryType = defineRoute({
   id: 'node_failover.set_recovery',
   path: '/controller/setRecoveryType',
   answer: list,
-  doc: 'Says how a node that was failed over comes back with the next rebalance: `recoveryType` is `full` or `delta`.',
+  doc: 'Says how a node that was failed over is recovered with the next rebalance: `recoveryType` is `full` or `delta`.',
 });
 
 export const ReAddNode = defineRoute({
@@ -50,5 +50,5 @@ export const ReFailOver = defineRoute({
   ...common,
   id: 'node_failover.again',
   path: '/controller/reFailOver',
-  doc: 'A node that was to come back stays failed over.',
+  doc: 'A node that was to be recovered stays failed over.',
 });

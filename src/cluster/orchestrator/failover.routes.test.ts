@@ -131,7 +131,7 @@ describe('graceful failover', () => {
 });
 
 describe('nodes that were failed over', () => {
-  it('are to come back, with a kind of recovery, and may stay failed over', async (t) => {
+  it('are to be recovered, with a kind of recovery, and may stay failed over', async (t) => {
     const { call, state, manager } = await managed(nodeNamed('b', { membership: 'inactiveFailed' }));
     t.after(() => manager.stop());
     const node = async () => {
@@ -148,7 +148,7 @@ describe('nodes that were failed over', () => {
     assert.deepEqual(await call('reFailOver', { otpNode }), [400, '']);
   });
 
-  it('come back by delta recovery only with documents or indexes', async (t) => {
+  it('are recovered by delta recovery only with documents or indexes', async (t) => {
     const out = { membership: 'inactiveFailed' } as const;
     const { call, manager } = await managed(
       nodeNamed('query', { ...out, services: ['n1ql'] }),

@@ -1,4 +1,4 @@
-// Routes of failovers, and of the nodes that come back after one.
+// Routes of failovers, and of the recovery of nodes after one.
 
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
 import * as contract from './failover.contract.ts';

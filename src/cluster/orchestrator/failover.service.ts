@@ -18,7 +18,7 @@ const waitMs = 60_000;
 export interface FailoverServiceDeps {
   view: Pick<ClusterView, 'cluster' | 'onChange' | 'liveBuckets' | 'map'>;
   cluster: Pick<ClusterStore, 'change'>;
-  orchestration: { wake(): void; hears(node: string): boolean };
+  orchestration: { wake(): void; receivesFrom(node: string): boolean };
   founderHandover: FounderLeaving;
   founderChange: {
     /** Another node stores the configuration, and cannot be used now. */
@@ -127,7 +127,7 @@ export class FailoverService {
   #refuseUnsafe({ nodes }: ClusterState, failing: readonly NodeState[]): void {
     const active = nodes.filter(isActive);
     const reached = active.filter(
-      (node) => !failing.includes(node) && this.#deps.orchestration.hears(node.uuid),
+      (node) => !failing.includes(node) && this.#deps.orchestration.receivesFrom(node.uuid),
     );
     const isMajority = 2 * reached.length > active.length;
     const isPair = active.filter(isDataNode).length === 2 && failing.some((node) => this.#serves(node));

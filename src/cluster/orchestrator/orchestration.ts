@@ -170,8 +170,8 @@ export class Orchestration {
   }
 
   /** Whether this node recently got a heartbeat of that node. */
-  hears(node: string): boolean {
-    return this.#heartbeats.hears(node);
+  receivesFrom(node: string): boolean {
+    return this.#heartbeats.receivesFrom(node);
   }
 
   /** The name of the orchestrator's node; null where it is not known. */

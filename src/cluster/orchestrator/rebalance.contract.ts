@@ -11,7 +11,7 @@ export const StartRebalance = defineRoute({
   path: '/controller/rebalance',
   access: pools,
   bodyKind: 'form',
-  doc: 'Starts to spread the buckets over `knownNodes` without `ejectedNodes`, which leave the cluster at its end; returns at once. Both are lists of node names (`otpNode`), separated by commas; `deltaRecoveryBuckets` is one of buckets that must exist where a node comes back by delta recovery.',
+  doc: 'Starts to spread the buckets over `knownNodes` without `ejectedNodes`, which leave the cluster at its end; returns at once. Both are lists of node names (`otpNode`), separated by commas; `deltaRecoveryBuckets` is one of buckets that must exist where a node is recovered by delta recovery.',
 });
 
 export const StopRebalance = defineRoute({

@@ -121,7 +121,7 @@ describe('rebalance requests', () => {
     assert.deepEqual([nodes[1]?.membership, nodes[1]?.recovery], ['active', undefined]);
   });
 
-  it('are refused for buckets that do not exist where a node comes back by delta recovery', async (t) => {
+  it('are refused for buckets that do not exist where a node is recovered by delta recovery', async (t) => {
     const returning: NodeState = { ...second, recovery: 'delta' };
     const { start, state, request, manager } = await managed([returning]);
     t.after(() => manager.stop());

@@ -55,7 +55,7 @@ export class RebalanceService {
     this.#deps.wake();
   }
 
-  /** A bucket that does not exist has no documents on the node that comes back. */
+  /** A bucket that does not exist has no documents on the node that is recovered. */
   #checkDelta(staying: readonly NodeState[], { deltaBuckets }: Wanted): void {
     if (deltaBuckets === null || !staying.some(({ recovery }) => recovery === 'delta')) return;
     const names = this.#deps.view.liveBuckets().map(({ name }) => name);

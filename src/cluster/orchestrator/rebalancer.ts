@@ -1,6 +1,6 @@
 // Carries out the rebalance that key `cluster` holds, on the node that is the orchestrator: bucket by bucket towards a balanced map over
 // the nodes that stay, then the others leave the cluster. Each round reads what is there and takes the steps that are due, so that
-// after a crash, or on another node, the next round goes on.
+// after a crash, or on another node, the next round continues.
 import { assert } from '#base/assert.ts';
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';

@@ -44,7 +44,7 @@ export const nodeAddressOf = ({ uuid, hostname, ports }: NodeState): NodeAddress
   port: ports.distTLS,
 });
 
-/** By this request a founder of before learns that there is a later one, also where the cluster removed it. */
+/** By this request an earlier founder gets the information that there is a later one, also where the cluster removed it. */
 export const termRequest = 'founder/term';
 
 /** How long a node that left may still learn from its connections that it did. */

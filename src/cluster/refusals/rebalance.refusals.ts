@@ -15,7 +15,7 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
   noDelta: {
     value: () => ({ deltaRecoveryNotPossible: 1 }),
     sample: '{"deltaRecoveryNotPossible":1}',
-    when: 'A node comes back by delta recovery, and deltaRecoveryBuckets names a bucket that does not exist.',
+    when: 'A node is recovered by delta recovery, and deltaRecoveryBuckets names a bucket that does not exist.',
   },
   noActiveNodes: { as: 'text', text: 'No active nodes left', published: true },
   noDataNodes: {

@@ -141,7 +141,7 @@ export class IndexScans implements Indexes {
     }
   }
 
-  /** Refreshes the snapshot of a scan by a timer, also while nobody reads its rows. */
+  /** Refreshes the snapshot of a scan by a timer, also while no client reads its rows. */
   private limitSnapshotAge(reader: IndexReader): { end(): void } {
     const { clock } = this.options;
     const refresh = (): void => {

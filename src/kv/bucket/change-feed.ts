@@ -114,7 +114,7 @@ export class ChangeFeed implements ChangeSource {
     this.vbuckets.recent.touch(vb);
   }
 
-  remembers(vb: number, afterSeqno: number): boolean {
+  hasRecent(vb: number, afterSeqno: number): boolean {
     return this.vbuckets.recent.covers(vb, afterSeqno);
   }
 

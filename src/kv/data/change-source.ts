@@ -27,7 +27,7 @@ export interface ChangeSource {
   follow(vb: number, follower: Follower): void;
   unfollow(vb: number, follower: Follower): void;
   /** Whether memory still has all changes after `afterSeqno`. */
-  remembers(vb: number, afterSeqno: number): boolean;
+  hasRecent(vb: number, afterSeqno: number): boolean;
   /** The last seqno up to which everything after `afterSeqno` is in memory, resolved and not replaced by a pending write. */
   wholeEnd(vb: number, afterSeqno: number): number;
   /**

@@ -7,7 +7,7 @@ import type { Connection, ConnectionHost } from '../connection/connection.ts';
 import { readEvents } from '../listener/socket-transport.host.ts';
 import type { LinkHost } from '../replication/link.ts';
 
-/** The account of other nodes' services: nobody can log in with it, and users cannot have such a name. */
+/** The account of other nodes' services: no client can log in with it, and users cannot have such a name. */
 export const nodeAccount: UserSpec = {
   name: '@divan-nodes',
   credentialId: 'node certificate',

@@ -49,7 +49,7 @@ class Sender {
     );
   }
 
-  /** Reads as the event loop does: until there is nothing more or the connection says so. */
+  /** Reads as the event loop does: until there is nothing more or the connection stops it. */
   read(): void {
     while (this.mayRead && this.chunks.length > 0) {
       const chunk = this.chunks.shift() as Buffer;

@@ -24,7 +24,7 @@ export class EarlierActives {
   }
 
   /**
-   * The active takes no later answer of this node for a promise, because it was told a higher epoch first: else one that keeps running, or
+   * The active takes no later answer of this node for a promise, because it received a higher epoch first: else one that keeps running, or
    * runs again, could not be replaced while its beats are answered. Returns the active to tell so; null: it was, or there is none.
    */
   refuse(shard: number): string | null {

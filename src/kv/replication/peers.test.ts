@@ -9,7 +9,7 @@ import { PeerConnections } from './peers.ts';
 
 type Handler = Parameters<Link['receive']>[0];
 
-/** A link whose end nobody notices, as while a network drops every packet. */
+/** A link whose end no node notices, as while a network drops every packet. */
 class SilentLink implements Link {
   readonly node = 'b';
   readonly unsentBytes = 0;

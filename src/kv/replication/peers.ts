@@ -114,7 +114,7 @@ export class PeerConnections {
     return this.specs.length >= 2;
   }
 
-  /** Whether the node served by promises when it was heard last, also if it has left the cluster since. */
+  /** Whether the node served by promises when its last message arrived, also if it has left the cluster since. */
   neededPromise(node: string | undefined): boolean {
     return this.times.get(node ?? '')?.needsPromise ?? true;
   }

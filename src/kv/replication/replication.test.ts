@@ -74,7 +74,7 @@ test('a copy that does not answer leaves the set, and durable writes are impossi
   assert.equal(a.resolved.get(token), undefined);
   await clock.run(2_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 1);
-  assert.equal(a.store('other', 0), Status.success, 'writes without a level go on');
+  assert.equal(a.store('other', 0), Status.success, 'writes without a level continue');
   assert.equal(a.store('more', 0, majority), Status.durabilityImpossible);
   assert.equal(a.resolved.get(token), undefined, 'one member is no majority');
   links.heal();
@@ -101,7 +101,7 @@ test('a stop acknowledges no majority write that the members have not received',
   for (const node of nodes) node.crash();
 });
 
-test('an active that hears of a higher epoch answers unconfirmed majority writes as ambiguous', async (t) => {
+test('an active that receives a higher epoch answers unconfirmed majority writes as ambiguous', async (t) => {
   const cluster = new Cluster(aSeed(t), ['a', 'b', 'c'], 2);
   const nodes = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
   await cluster.clock.run(4_000);

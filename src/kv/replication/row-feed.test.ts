@@ -23,7 +23,7 @@ test('a page is read again when its rows reached the disk while it was read', as
     follow: () => {},
     unfollow: () => {},
     highSeqno: () => 3,
-    remembers: () => false,
+    hasRecent: () => false,
     backfillForCopy: () => new Promise<BackfillPage>((resolve) => reads.push(resolve)),
   } as Partial<ChangeSource> as ChangeSource;
   const sent: RowBatch[] = [];
@@ -59,7 +59,7 @@ test('a page without new rows is not read again before something changes', async
     follow: () => {},
     unfollow: () => {},
     highSeqno: () => 3,
-    remembers: () => false,
+    hasRecent: () => false,
     backfillForCopy: () => {
       reads++;
       return Promise.resolve(aPage(0));

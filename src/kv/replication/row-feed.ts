@@ -67,7 +67,7 @@ export class RowFeed implements Follower {
   resume(): void {
     const { hasRoom, source, vb } = this.options;
     while (!this.isClosed && !this.isReading && this.position < source.highSeqno(vb) && hasRoom()) {
-      if (source.remembers(vb, this.position) && this.sendRecent()) continue;
+      if (source.hasRecent(vb, this.position) && this.sendRecent()) continue;
       void this.sendPage();
     }
   }

@@ -93,7 +93,7 @@ test('a new active serves nothing that one of its members lacks', async (t) => {
   assert.equal(a.store('k', 0), Status.success);
   await clock.run(20);
   a.crash();
-  // When the node comes back without its memory, the member that it reaches is promoted at once; the other needs some time to get
+  // When the node restarts without its memory, the member that it reaches is promoted at once; the other needs some time to get
   // what it lacks.
   links.cut(late.name, a.name);
   links.delayMaxMs = 400;

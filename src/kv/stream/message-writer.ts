@@ -12,7 +12,7 @@ import { valueBytesMax } from '../value/validate-value.ts';
 import { systemXattrs } from '../value/xattrs.ts';
 import type { EventForm } from './event-forms.ts';
 
-/** The form in which the client wants documents. */
+/** The form in which the client requests documents. */
 export interface ItemForm {
   collections: boolean;
   json: boolean;

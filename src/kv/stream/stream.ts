@@ -119,7 +119,7 @@ export class Stream implements Follower {
     const { source, address } = this.options;
     const { vb } = address;
     if (this.position >= source.visibleSeqno(vb)) return false;
-    return source.remembers(vb, this.position) ? this.sendRecent() : this.beginBackfill();
+    return source.hasRecent(vb, this.position) ? this.sendRecent() : this.beginBackfill();
   }
 
   /** Sends the client its seqno when recent changes were not included by the filter. */
@@ -288,7 +288,7 @@ export class Stream implements Follower {
     try {
       this.take(await this.options.source.backfill(vb, this.position));
     } catch {
-      // The bucket reports why the file cannot be read; the client only learns that it cannot.
+      // The bucket reports why the file cannot be read; the client only gets the information that it cannot.
       this.host.backfillDone();
       this.endSoon(EndReason.backfillFailed);
     } finally {

@@ -35,7 +35,7 @@ export class ServedConfigLink implements ConfigLink {
     this.#connect = connect;
   }
 
-  /** The founder's boot id: its process forgets the write ids when it ends. */
+  /** The founder's boot id: its process loses the write ids when it ends. */
   get writeMemory(): string {
     return this.#writeMemory;
   }

@@ -132,7 +132,7 @@ describe('configuration served by a founder', () => {
     await eventually(() => assert.ok(load.outcome.done > 40));
     const { done, unknown } = await load.stop();
     const value = (await founder.store?.get<number>('count'))?.value ?? 0;
-    // Unknown: the other node wrote more often meanwhile than the founder remembers.
+    // Unknown: the other node wrote more often meanwhile than the founder keeps ids for.
     assert.ok(
       value >= done && value <= done + unknown && unknown < done / 4,
       `${value} of ${done} + ${unknown}`,

@@ -1,5 +1,5 @@
-// The founder's side: serves its configuration store to the other nodes of the cluster, one channel each. It remembers the ids of the last
-// writes of each key since its start, so that a node whose answer was lost learns the outcome of its write.
+// The founder's side: serves its configuration store to the other nodes of the cluster, one channel each. It keeps the ids of the last
+// writes of each key since its start, so that a node whose answer was lost gets the outcome of its write.
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ConfigStore, Entry } from '../config-store.ts';
 import type { StoredRecord, StoreTerm } from '../mirror/config-link.ts';

@@ -20,22 +20,22 @@ export function compileCall(node: Call, compiler: Compiling): Evaluate {
   return (row, context) => {
     const values = evaluateAll(list, row, context);
     const decided = decide(values);
-    return decided === goOn ? run(values, context, memo) : decided;
+    return decided === proceed ? run(values, context, memo) : decided;
   };
 }
 
 /** Returned when no MISSING or NULL argument decides the result. */
-const goOn = Symbol('go on');
+const proceed = Symbol('proceed');
 
-function propagated(values: readonly Value[]): null | undefined | typeof goOn {
+function propagated(values: readonly Value[]): null | undefined | typeof proceed {
   let isNull = false;
   for (let at = 0; at < values.length; at++) {
     if (values[at] === undefined) return undefined;
     if (values[at] === null) isNull = true;
   }
-  return isNull ? null : goOn;
+  return isNull ? null : proceed;
 }
 
-function onlyMissing(values: readonly Value[]): undefined | typeof goOn {
-  return values.includes(undefined) ? undefined : goOn;
+function onlyMissing(values: readonly Value[]): undefined | typeof proceed {
+  return values.includes(undefined) ? undefined : proceed;
 }

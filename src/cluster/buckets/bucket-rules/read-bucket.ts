@@ -1,4 +1,4 @@
-// Reads a form into a bucket: every rule runs, so that a client learns all problems at once.
+// Reads a form into a bucket: every rule runs, so that a client gets all problems at once.
 import type { Form } from '#contract/route.ts';
 import type {
   BucketsState,

@@ -31,7 +31,7 @@ test('keeps values of every size, and frees their memory', async () => {
   for (const size of sizes) {
     assert.equal(b.find(`k${size}`), Status.success);
     const stored = b.view.buffer.subarray(b.view.valueStart, b.view.valueEnd);
-    assert.ok(stored.equals(Buffer.alloc(size, size & 0xff)), `${size} bytes come back`);
+    assert.ok(stored.equals(Buffer.alloc(size, size & 0xff)), `${size} bytes are read back`);
   }
   const full = b.bucket.stats().memUsed;
   for (const size of sizes) assert.equal(b.remove(`k${size}`), Status.success);

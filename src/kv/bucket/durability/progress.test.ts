@@ -82,7 +82,7 @@ describe('VbucketProgress', () => {
     assert.ok(!progress.hasMajority(0));
   });
 
-  it('forgets what an earlier boot of a copy has received', () => {
+  it('discards what an earlier boot of a copy has received', () => {
     const { progress } = aProgress(1);
     progress.copied(0, 'b', 8, 8);
     progress.forgetCopy(0, 'b');
@@ -106,7 +106,7 @@ describe('a majority write of a bucket with copies', () => {
     const { progress } = bucket.bucket;
     progress.setMembers(0, withB);
     assert.equal(bucket.store('k', { value: 'old' }), Status.success);
-    assert.equal(bucket.result.pending, 0, 'a write without a level waits for nobody');
+    assert.equal(bucket.result.pending, 0, 'a write without a level waits for no other node');
     assert.equal(bucket.store('k', { value: 'new', durability }), Status.success);
     const token = bucket.result.pending;
     assert.equal(bucket.store('k', { durability }), Status.syncWriteInProgress);
