@@ -17,7 +17,7 @@ test('a copy that may have joined the set counts as a member', async (t) => {
   await clock.run(4_000);
   const members = async () => (await map.shards())[0]?.inSync?.map(([position]) => position).toSorted();
   assert.deepEqual(await members(), [0, 1]);
-  a.hearsMap = false;
+  a.receivesMap = false;
   const c = await cluster.start('c');
   await clock.run(2_000);
   assert.deepEqual(await members(), [0, 1, 2]);
@@ -28,7 +28,7 @@ test('a copy that may have joined the set counts as a member', async (t) => {
   await clock.run(1_000);
   assert.notEqual(b.read('k', 0), Status.keyNotFound);
   assert.equal(a.resolved.get(token), undefined, 'node c may be promoted, and does not have it');
-  a.hearsMap = true;
+  a.receivesMap = true;
   await clock.run(4_000);
   assert.equal(a.resolved.get(token), Status.success);
   assert.deepEqual(await members(), [0, 1], 'node c does not answer');
@@ -41,7 +41,7 @@ test('an active that may be the last member commits nothing', async (t) => {
   const a = await cluster.start('a');
   const b = await cluster.start('b');
   await clock.run(4_000);
-  a.hearsMap = false;
+  a.receivesMap = false;
   links.cut('a', 'b');
   links.cut('b', 'a');
   await clock.run(2_500);
@@ -52,7 +52,7 @@ test('an active that may be the last member commits nothing', async (t) => {
   await clock.run(4_000);
   assert.notEqual(b.read('k', 0), Status.keyNotFound);
   assert.equal(a.resolved.get(token), undefined, 'only its memory is sure to keep the write');
-  a.hearsMap = true;
+  a.receivesMap = true;
   await clock.run(4_000);
   assert.equal((await map.shards())[0]?.inSync?.length, 2);
   assert.equal(a.resolved.get(token), Status.success);
