@@ -25,15 +25,15 @@ export interface ClusterConnectionOptions extends BucketClientOptions {
 /** Pauses before a refused request is sent again: about five seconds in all. */
 const retryMs = { first: 10, most: 200 } as const;
 const attemptsMax = 30;
-/** Another node may learn of a new collection later than this one: about a second. */
+/** Another node may get a new collection later than this one: about a second. */
 const attemptsOfCollection = 10;
-/** A node may learn of a new bucket later than this one. */
+/** A node may get a new bucket later than this one. */
 const selectAgain = { times: 20, everyMs: 100 } as const;
 
 export class ClusterConnection implements RequestSender {
   private readonly options: ClusterConnectionOptions;
-  private readonly lines = new Map<string, NodeLine>();
-  private readonly parked = new Map<TakeReply, Timer>();
+  private readonly connections = new Map<string, NodeConnection>();
+  private readonly delayed = new Map<TakeReply, Timer>();
   private hasEnded = false;
 
   private constructor(options: ClusterConnectionOptions) {
@@ -43,7 +43,7 @@ export class ClusterConnection implements RequestSender {
   /** Connects to this node; to the others with the first request for each. */
   static async open(options: ClusterConnectionOptions): Promise<ClusterConnection> {
     const connection = new ClusterConnection(options);
-    await connection.lineTo(options.routes.self).ready;
+    await connection.connectionTo(options.routes.self).ready;
     return connection;
   }
 
@@ -58,7 +58,7 @@ export class ClusterConnection implements RequestSender {
   /** Sends to a node whatever the map says. */
   sendTo(node: string, request: RequestParts, take: TakeReply): void {
     if (this.hasEnded) take(null);
-    else this.lineTo(node).send(request, take);
+    else this.connectionTo(node).send(request, take);
   }
 
   request(request: RequestParts): Promise<WireReply> {
@@ -76,11 +76,11 @@ export class ClusterConnection implements RequestSender {
   close(): void {
     if (this.hasEnded) return;
     this.hasEnded = true;
-    for (const line of this.lines.values()) line.close();
-    this.lines.clear();
-    const parked = [...this.parked];
-    this.parked.clear();
-    for (const [take, timer] of parked) {
+    for (const connection of this.connections.values()) connection.close();
+    this.connections.clear();
+    const delayed = [...this.delayed];
+    this.delayed.clear();
+    for (const [take, timer] of delayed) {
       timer.cancel();
       take(null);
     }
@@ -96,12 +96,12 @@ export class ClusterConnection implements RequestSender {
     const node = request.vb === undefined ? routes.self : routes.activeOf(bucket, request.vb);
     if (node === null) {
       if (attempts >= attemptsMax) take(null);
-      else this.park(request, take, attempts);
+      else this.retryLater(request, take, attempts);
       return;
     }
-    this.lineTo(node).send(request, (frame) => {
+    this.connectionTo(node).send(request, (frame) => {
       if (frame === null || !this.mayTryAgain(frame, node, attempts)) return take(frame);
-      this.park(request, take, attempts);
+      this.retryLater(request, take, attempts);
       return true;
     });
   }
@@ -112,23 +112,23 @@ export class ClusterConnection implements RequestSender {
     return isElsewhere && status === Status.unknownCollection && attempts < attemptsOfCollection;
   }
 
-  private park(request: RequestParts, take: TakeReply, attempts: number): void {
+  private retryLater(request: RequestParts, take: TakeReply, attempts: number): void {
     const delayMs = Math.min(retryMs.first * 2 ** attempts, retryMs.most);
     const timer = this.options.clock.after(delayMs, () => {
-      this.parked.delete(take);
+      this.delayed.delete(take);
       this.attempt(request, take, attempts + 1);
     });
-    this.parked.set(take, timer);
+    this.delayed.set(take, timer);
   }
 
-  private lineTo(node: string): NodeLine {
-    const known = this.lines.get(node);
+  private connectionTo(node: string): NodeConnection {
+    const known = this.connections.get(node);
     if (known !== undefined && !known.hasEnded) return known;
-    const line = new NodeLine(() => this.connect(node));
-    this.lines.set(node, line);
+    const connection = new NodeConnection(() => this.connect(node));
+    this.connections.set(node, connection);
     // Without the own node there is nothing that a caller could continue with.
-    if (node === this.options.routes.self) void line.ended.then(() => this.close());
-    return line;
+    if (node === this.options.routes.self) void connection.ended.then(() => this.close());
+    return connection;
   }
 
   private async connect(node: string): Promise<WireConnection> {
@@ -150,7 +150,7 @@ export class ClusterConnection implements RequestSender {
 }
 
 /** The connection to one node; requests wait until it is open. */
-class NodeLine {
+class NodeConnection {
   readonly ready: Promise<void>;
   /** Resolves when the connection ended, or could not be opened. */
   readonly ended: Promise<void>;

@@ -6,7 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import { absentRoutes } from './absent/absent.routes.ts';
-import { forgetFiles } from './agent/created-files.ts';
+import { deleteFilesRecord } from './agent/created-files.ts';
 import type { AlertList } from './alerts/alert-list.ts';
 import { alertRoutes } from './alerts/alerts.routes.ts';
 import type { AlertsService } from './alerts/alerts.service.ts';
@@ -212,7 +212,7 @@ function joiningServices(parts: ClusterParts, provisioned: () => boolean) {
       ...common,
       cluster: new ClusterStore(parts.store, parts.identity.nodeId),
       certificates: parts.nodeCertificates,
-      forgetFiles: (nodeId) => forgetFiles(parts.store, nodeId),
+      deleteFilesRecord: (nodeId) => deleteFilesRecord(parts.store, nodeId),
       peers: parts.interNode.peers,
       isLoopback: (host) => parts.environment.isLoopback(host),
     }),

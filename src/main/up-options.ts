@@ -8,7 +8,7 @@ export const upOptions = {
   nodes: {
     kind: kinds.count,
     default: 1,
-    doc: 'nodes of the cluster: those after the first run beside it, on free ports, in folders of its data folder',
+    doc: 'nodes of the cluster: the second and later ones run beside the first, on free ports, in folders of its data folder',
   },
   'no-cloud': { kind: kinds.flag, default: false, doc: 'start the node alone' },
   'cloud-port': cloudOptions.port,

@@ -132,7 +132,7 @@ function compareCopies(cluster: ScheduledCluster, clients: ScheduleClients): voi
 
 function differenceAt(vb: number, cluster: ScheduledCluster, active: ReplicatedNode | null): string | null {
   const { current, running, shardCount } = cluster;
-  if (active === null) return `nobody serves vbucket ${vb}`;
+  if (active === null) return `no node serves vbucket ${vb}`;
   for (const at of current.shards[vb % shardCount]?.chain ?? []) {
     const copy = running.get(current.nodes[at] ?? '')?.node;
     if (copy === undefined) return `no copy of vbucket ${vb} at ${at}`;

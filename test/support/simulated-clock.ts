@@ -1,4 +1,4 @@
-// A clock for simulations: time stands still until a test runs it, and everything that waits, `soon` too, is called in one fixed
+// A clock for simulations: time does not pass until a test runs it, and everything that waits, `soon` too, is called in one fixed
 // order: by time, then by the order of the requests. Between two calls all promises that can continue do so. A simulation
 // that has no other source of events than this clock and a seeded randomness repeats exactly.
 import type { Clock, Timer } from '#ports/clock.ts';
@@ -52,7 +52,7 @@ export class SimulatedClock implements Clock {
     });
   }
 
-  /** The time of day jumps; timers and the monotonic time do not notice. */
+  /** The time of day jumps; timers and the monotonic time are not affected. */
   jumpWall(byMs: number): void {
     this.#wallAheadMs += byMs;
   }
@@ -81,7 +81,8 @@ export class SimulatedClock implements Clock {
       await promisesRan();
       if (isOver) return promise;
       const next = this.#next();
-      if (next === null || next.atMs > untilMs) throw new Error('the simulation stands still');
+      if (next === null || next.atMs > untilMs)
+        throw new Error('nothing is due any more: the simulation cannot continue');
       this.#call(next);
     }
   }

@@ -48,16 +48,16 @@ export async function healthOf(
   const noNodes = new UnresponsiveNodeError('it has no nodes yet');
   try {
     if (first === undefined) throw noNodes;
-    return await askedOf(first, nodeNames);
+    return await healthFrom(first, nodeNames);
   } catch (error) {
     if (!(error instanceof UnresponsiveNodeError)) throw error;
-    const answers = await Promise.allSettled(others.map((client) => askedOf(client, nodeNames)));
+    const answers = await Promise.allSettled(others.map((client) => healthFrom(client, nodeNames)));
     const answer = answers.find(({ status }) => status === 'fulfilled');
     return answer?.status === 'fulfilled' ? answer.value : unresponsiveStats(nodeNames, error.message);
   }
 }
 
-async function askedOf(client: NodeClient, nodeNames: readonly string[]): Promise<HealthStats> {
+async function healthFrom(client: NodeClient, nodeNames: readonly string[]): Promise<HealthStats> {
   const cluster = JSON.parse(await client.requestHealth('/pools/default')) as ClusterReply;
   const buckets = JSON.parse(await client.requestHealth('/pools/default/buckets')) as BucketReply[];
   return statsOf(cluster, buckets, nodeNames.length);

@@ -28,7 +28,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
   }
 
   /** Reads that are always in progress, so that no test's own read is the only one. */
-  function crowd(state: PostgresState) {
+  function startReaders(state: PostgresState) {
     let on = true;
     const one = async (): Promise<void> => {
       while (on) await state.read();
@@ -42,7 +42,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
 
   test('differs after each acknowledged write, and stays the same until then', async (t) => {
     const { state, write } = await aState(t);
-    const disperse = crowd(state);
+    const stopReaders = startReaders(state);
     const seen = new Set<string>();
     for (let i = 0; i < 200; i++) {
       await write(i);
@@ -51,7 +51,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
       seen.add(now);
       assert.equal(await state.read(), now);
     }
-    await disperse();
+    await stopReaders();
   });
 
   test('does not change with the writes of an open transaction until its commit', async (t) => {
@@ -72,7 +72,7 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
     assert.equal(new Set(await Promise.all(all)).size, 1);
   });
 
-  test('is read again for a caller that comes during a read', async (t) => {
+  test('is read again for a caller that calls during a read', async (t) => {
     const { state } = await aState(t);
     await state.read();
     const turn = () => new Promise((resolve) => setImmediate(resolve));

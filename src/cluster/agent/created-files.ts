@@ -11,7 +11,7 @@ const keyOf = (nodeId: string): string => `files/made/${nodeId}`;
 const olderKey = 'files/made';
 
 /** Deletes the record of what a node had: the node has removed its files, or will. */
-export async function forgetFiles(store: ConfigStore, nodeId: string): Promise<void> {
+export async function deleteFilesRecord(store: ConfigStore, nodeId: string): Promise<void> {
   const entry = await store.get(keyOf(nodeId));
   if (entry !== null) await store.delete(entry.key, entry.revision);
 }

@@ -208,7 +208,7 @@ describe('a member that takes the configuration over', () => {
     assert.equal(JSON.parse(members.node('b').taken?.records[0]?.json ?? '').revEpoch, 3);
   });
 
-  it('is steppedDownFor to by the founder of before, once', async () => {
+  it('is steppedDownFor to by the earlier founder, once', async () => {
     const members = new Members('abc');
     await members.clock.until(members.failOver('c', 'a'));
     await members.clock.run(1_000);

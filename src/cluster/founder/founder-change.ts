@@ -1,5 +1,5 @@
 // Who stores the configuration after its founder was lost: a member takes it over at an operator's request. The members that it reaches
-// promise it not to follow the founder of before meanwhile, and give it the newest copy among them; a majority of them must. Nodes that
+// promise it not to follow the earlier founder meanwhile, and give it the newest copy among them; a majority of them must. Nodes that
 // were unreachable get the new founder by heartbeats, and a founder that gets a later one steps down.
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
@@ -95,7 +95,7 @@ export class FounderChange {
   }
 
   /** Another node stores the configuration, and cannot be used now. */
-  get isFounderAway(): boolean {
+  get isFounderUnreachable(): boolean {
     return (this.#deps.founderTransfer?.mirror?.problem ?? null) !== null;
   }
 
@@ -108,7 +108,7 @@ export class FounderChange {
     return node === undefined ? null : { epoch, founder: nodeAddressOf(node) };
   }
 
-  /** Follows a later founder than this node's; a founder yields to it. */
+  /** Follows a later founder than this node's; a founder steps down for it. */
   noticed(notice: FounderNotice | null | undefined): void {
     const { founderTransfer, log } = this.#deps;
     if (!notice || founderTransfer === null || this.#isSteppingDown || this.isHandingOver) return;
@@ -250,7 +250,7 @@ export class FounderChange {
     this.#released(identity.nodeId);
   }
 
-  /** Nodes that cannot be reached now learn it by heartbeats. */
+  /** Nodes that cannot be reached now get it by heartbeats. */
   announce(): void {
     const { peers, view, identity } = this.#deps;
     const notice = this.noticeFor({ epoch: 0 });

@@ -1,5 +1,5 @@
 // The founder hands the configuration over to another node in order, before it leaves the cluster: it makes no changes meanwhile, the next
-// founder stores all of it under the next epoch, and the founder of before follows it as a member.
+// founder stores all of it under the next epoch, and the earlier founder follows it as a member.
 
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';

@@ -46,7 +46,7 @@ export interface AddingDeps {
   membership: NodeMembership;
   peers: Peers;
   /** Deletes the record of the files that a node had. */
-  forgetFiles(nodeId: string): Promise<void>;
+  deleteFilesRecord(nodeId: string): Promise<void>;
   call: CallRemote;
   /** Why a port of a host cannot be reached from here; null if it can. */
   portProblem(host: string, port: number): Promise<string | null>;
@@ -168,7 +168,7 @@ export class AddingService {
     const source = this.#source(answer.localAddress);
     await certificates.prepare();
     const credentials = await certificates.issueFor(nodeId);
-    await this.#deps.forgetFiles(nodeId);
+    await this.#deps.deleteFilesRecord(nodeId);
     const otpNode = await this.#addEntry(engaged, request, host, answer.localAddress);
     try {
       const parameters: JoinParameters = {

@@ -22,7 +22,7 @@ export interface FailoverServiceDeps {
   founderHandover: FounderLeaving;
   founderChange: {
     /** Another node stores the configuration, and cannot be used now. */
-    readonly isFounderAway: boolean;
+    readonly isFounderUnreachable: boolean;
     /** This node stores it from now on, with the plan of that failover in it. */
     takeOver(request: { readonly failing: readonly NodeState[]; readonly planId: string }): Promise<void>;
   };
@@ -115,7 +115,7 @@ export class FailoverService {
     const { cluster } = view;
     const failing = cluster.nodes.filter(({ otpNode }) => names.includes(otpNode));
     const founder = failing.find(({ uuid }) => uuid === cluster.founder);
-    if (founder === undefined || !founderChange.isFounderAway) return false;
+    if (founder === undefined || !founderChange.isFounderUnreachable) return false;
     if (!allowUnsafe) throw failoverRefusals.founderAway({ otpNode: founder.otpNode });
     chosen(cluster, names);
     await founderChange.takeOver({ failing, planId });

@@ -21,7 +21,7 @@ const aSlowManager = (provisioned: boolean) => aManager({ provisioned, store: ne
 
 const names = ['first', 'second', 'third', 'fourth'];
 
-/** Wrong credentials would be answered after a delay of the clock, which stands still here. */
+/** Wrong credentials would be answered after a delay of the clock, which does not run here. */
 async function administratorBy(request: Awaited<ReturnType<typeof aManager>>['request'], winner: string) {
   const { status, body } = await request('/settings/web', { as: `${winner}:password` });
   return [status, body.username];

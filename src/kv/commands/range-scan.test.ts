@@ -85,7 +85,7 @@ test('returns the keys between two bounds in order, with or without the bounds',
 });
 
 test('returns documents of one collection in several parts', async () => {
-  // The time of a continued scan stands still.
+  // The time does not run during a continued scan.
   await using service = await startService(undefined, { clock: new ManualClock() });
   await storing(service, ['elsewhere']);
   const client = await storing(service, ['a', 'b', 'c'], 8);

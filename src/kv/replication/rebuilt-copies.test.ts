@@ -15,11 +15,11 @@ test('a copy that was removed without its active having seen that map is filled 
   await clock.run(100);
   const high = (node: Node): number => node.bucket.rows.highSeqno[0] as number;
   assert.equal(high(copy), high(active));
-  active.hearsMap = false;
+  active.receivesMap = false;
   await map.place(0, [0, 1]);
   await clock.run(2_000);
   assert.equal(high(copy), 0, 'it has removed its copy');
-  active.hearsMap = true;
+  active.receivesMap = true;
   await map.place(0, [0, 1, 2]);
   const isMember = async () => (await map.shards())[0]?.inSync?.some(([position]) => position === 2);
   for (let i = 0; !(await isMember()); i++) {

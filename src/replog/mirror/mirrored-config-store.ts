@@ -61,7 +61,7 @@ export class MirroredConfigStore implements ConfigStore {
   #followed: StoreHead | null;
   /** The records of the copy are there from the start. */
   readonly #hasCopy: boolean;
-  /** Another member is about to take the store over: nothing is read from the founder of before. */
+  /** Another member is about to take the store over: nothing is read from the earlier founder. */
   #isFenced = false;
   #following: { stop(): void } | null = null;
   #resting = new AbortController();
