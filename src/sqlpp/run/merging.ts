@@ -44,7 +44,7 @@ export function merge(compiler: BlockCompiler, plan: MergePlan, found: Pull): St
 }
 
 /** Returns the error of a failed row, so that the changes of the rows before it are still written. */
-async function failureOf(work: Promise<void>): Promise<unknown> {
+async function failureOf(work: Promise<void> | undefined): Promise<unknown> {
   try {
     await work;
     return undefined;

@@ -107,9 +107,13 @@ export class Run {
   }
 
   /** Call once per batch: yields when the time slice is used up, and throws when the request is aborted. */
-  async yieldIfDue(): Promise<void> {
+  yieldIfDue(): Promise<void> | undefined {
     this.context.signal.throwIfAborted();
-    if (this.context.monotonicMs() - this.#sliceStart < sliceMs) return;
+    if (this.context.monotonicMs() - this.#sliceStart < sliceMs) return undefined;
+    return this.#yield();
+  }
+
+  async #yield(): Promise<void> {
     await (this.meter?.wait('kernMs', () => this.context.pause()) ?? this.context.pause());
     this.context.signal.throwIfAborted();
     this.#sliceStart = this.context.monotonicMs();
@@ -226,15 +230,33 @@ export class Run {
    * Calls `work` for each row. It may throw SubqueryNeeded before it changes anything: the subquery then runs and `work` is called
    * again.
    */
-  async each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> {
+  each<T>(items: readonly T[], work: (item: T, at: number) => void): Promise<void> | undefined {
+    // Synchronous until a row needs a subquery: most never do.
     let at = 0;
+    try {
+      for (; at < items.length; at++) work(items[at] as T, at);
+      return undefined;
+    } catch (error) {
+      return this.#eachFrom(at, items, work, error);
+    }
+  }
+
+  async #eachFrom<T>(
+    from: number,
+    items: readonly T[],
+    work: (item: T, at: number) => void,
+    thrown: unknown,
+  ): Promise<void> {
+    let at = from;
+    let error = thrown;
     for (;;) {
+      if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
+      await this.answer(error);
       try {
         for (; at < items.length; at++) work(items[at] as T, at);
         return;
-      } catch (error) {
-        if (!(error instanceof SubqueryNeeded || error instanceof CallNeeded)) throw error;
-        await this.answer(error);
+      } catch (next) {
+        error = next;
       }
     }
   }
