@@ -9,6 +9,7 @@ import type { AuditedStatement, StatementAuditing } from '#query/audit.contract.
 import { BucketClients } from '#query/data/bucket-clients.ts';
 import { Keyspaces } from '#query/data/keyspaces.ts';
 import { KnownFunctions } from '#query/functions/user-functions.ts';
+import type { Credential } from '#query/request/query-request.ts';
 import type { SentRequest } from '#query/request/read-parameters.ts';
 import { QueryService } from '#query/service/query-service.ts';
 import { defaultSettings, type ServiceSettings } from '#query/state/settings.ts';
@@ -77,13 +78,15 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     settings: null,
     statements: [],
   };
+  const authority = {
+    revision: 0,
+    byCertificate: () => Promise.resolve(null),
+    authenticate: ({ user, password }: Credential) =>
+      Promise.resolve(password !== 'password' ? null : user === 'admin' ? admin : nobody),
+  };
   const service = new QueryService({
     engine: () => Promise.resolve(engine),
-    authority: {
-      byCertificate: () => Promise.resolve(null),
-      authenticate: ({ user, password }) =>
-        Promise.resolve(password !== 'password' ? null : user === 'admin' ? admin : nobody),
-    },
+    authority,
     clients: new BucketClients(realClock),
     keyspaces,
     functions: new KnownFunctions(),
@@ -111,7 +114,8 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
   });
   const ask = (fields: object, { sink = new TestSink(), user = 'admin', password = 'password' } = {}) => {
     const closed = new AbortController();
-    const done = service.answer(sentAs(fields), originOf(user, password), sink, closed.signal);
+    const whenClosed = (act: () => void) => closed.signal.addEventListener('abort', act);
+    const done = service.answer(sentAs(fields), originOf(user, password), sink, whenClosed);
     return { sink, done, close: () => closed.abort(new Error('gone')) };
   };
   /** The answer to a request that ends by itself. */
@@ -120,7 +124,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     await done;
     return { text: sink.text, ...sink.answer };
   };
-  return { service, clock, engine, keyspaces, ask, answerOf, auditing };
+  return { service, authority, clock, engine, keyspaces, ask, answerOf, auditing };
 }
 
 const sentAs = (fields: object): SentRequest => ({

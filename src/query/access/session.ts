@@ -24,6 +24,8 @@ export const isAuthenticated = ({ callers }: Pick<Sender, 'callers'>): boolean =
 
 /** Authenticates users; a query thread sends unknown credentials to the main thread. */
 export interface Authority {
+  /** Changes when a caller that was returned may no longer be valid. */
+  readonly revision: number;
   byCertificate(name: string): Promise<Caller | null>;
   /** Resolves with null for wrong credentials, after a delay that grows with each failure. */
   authenticate(credential: Credential, remoteAddress: string): Promise<Caller | null>;

@@ -23,7 +23,7 @@ export class AnswerWriter {
   /** Bytes of the rows. */
   bytes = 0;
   private readonly sink: AnswerSink;
-  private readonly clock: Clock;
+  private readonly timers: Pick<Clock, 'after'>;
   private readonly isPretty: boolean;
   private text = '{\n';
   private isFirst = true;
@@ -31,9 +31,9 @@ export class AnswerWriter {
   private isBufferFull = false;
   private timer: Timer | null = null;
 
-  constructor(sink: AnswerSink, clock: Clock, isPretty: boolean) {
+  constructor(sink: AnswerSink, timers: Pick<Clock, 'after'>, isPretty: boolean) {
     this.sink = sink;
-    this.clock = clock;
+    this.timers = timers;
     this.isPretty = isPretty;
   }
 
@@ -60,7 +60,7 @@ export class AnswerWriter {
     this.rows++;
     this.bytes += Buffer.byteLength(row);
     if (this.text.length >= flushCharacters) this.flush();
-    else this.timer ??= this.clock.after(flushMs, () => this.flush());
+    else this.timer ??= this.timers.after(flushMs, () => this.flush());
   }
 
   endRows(): void {

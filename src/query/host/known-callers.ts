@@ -24,6 +24,8 @@ export class KnownCallers implements Authority {
   private readonly unanswered = new Map<number, { key: string; answer: Deferred<Caller | null> }>();
   private readonly pending = new Map<string, Promise<Caller | null>>();
   private lastCallId = 0;
+  /** Changes whenever a caller leaves the cache: only for those in it the main thread reports changes. */
+  revision = 0;
 
   constructor(key: Uint8Array, sendMessage: (message: QueryMessage) => void) {
     this.key = Buffer.from(key).toString('base64');
@@ -53,6 +55,7 @@ export class KnownCallers implements Authority {
   forget(watch: number): void {
     const key = this.keyOfWatch.get(watch);
     this.keyOfWatch.delete(watch);
+    this.revision++;
     if (key !== undefined) this.cached.delete(key);
   }
 
@@ -79,6 +82,7 @@ export class KnownCallers implements Authority {
       if (this.cached.size <= callersMax) return;
       this.cached.delete(oldest);
       this.keyOfWatch.delete(watch);
+      this.revision++;
       this.sendMessage({ kind: 'unwatch', watch });
     }
   }

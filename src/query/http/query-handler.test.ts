@@ -12,7 +12,7 @@ const login = `Basic ${Buffer.from('admin:password').toString('base64')}`;
 const mib = 1 << 20;
 
 async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
-  const { service, clock } = aQueryService();
+  const { service, clock, authority } = aQueryService();
   const handler = new QueryHandler(service, clock, bodyBytesMax);
   const unauthenticated = new UnauthenticatedSockets(() => ({ perSource, total: perSource }));
   const server = createServer((request, response) => void handler.serve(request, response));
@@ -45,6 +45,7 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
     ask,
     answerTo,
     unauthenticated,
+    authority,
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();
@@ -79,5 +80,33 @@ test('a login ends the count of an unauthenticated connection', async () => {
   assert.equal(await server.ask(1, login, agent), 200);
   assert.equal(server.unauthenticated.total, 0);
   assert.equal(await server.ask(1, login), 200);
+  agent.destroy();
+});
+
+test('each request of a connection counts with its own credentials', async () => {
+  using server = await served();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  assert.equal(await server.ask(1, login, agent), 200);
+  assert.equal(await server.ask(1, login.replace('Basic ', 'Basic x'), agent), 401);
+  assert.equal(await server.ask(1, undefined, agent), 401);
+  assert.equal(await server.ask(1, login, agent), 200);
+  agent.destroy();
+});
+
+test('a connection is authenticated once, and again after a change of accounts', async () => {
+  using server = await served();
+  const { authority } = server;
+  let asked = 0;
+  const authenticate = authority.authenticate;
+  authority.authenticate = (credential) => {
+    asked++;
+    return authenticate(credential);
+  };
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let round = 0; round < 3; round++) assert.equal(await server.ask(1, login, agent), 200);
+  assert.equal(asked, 1);
+  authority.authenticate = () => Promise.resolve(null);
+  authority.revision++;
+  assert.equal(await server.ask(1, login, agent), 401);
   agent.destroy();
 });

@@ -6,11 +6,12 @@ import { crossSiteRefusal } from '#http/cross-site.ts';
 import { certificateOf } from '#http/peer-certificates.host.ts';
 import type { Clock } from '#ports/clock.ts';
 import { markAuthenticated } from '#ports/unauthenticated-sockets.ts';
-import { isAuthenticated, type RequestOrigin, type Sender, senderOf } from '../access/session.ts';
+import { isAuthenticated, type RequestOrigin, senderOf } from '../access/session.ts';
 import { answerAdmin } from '../admin/admin.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
 import type { QueryService } from '../service/query-service.ts';
 import { languageVersion } from '../service/request-functions.ts';
+import { type KnownOrigin, KnownOrigins } from './known-origins.ts';
 import { RequestBodies } from './request-bodies.ts';
 
 /** A client that reads nothing for this time is disconnected. */
@@ -26,11 +27,13 @@ export class QueryHandler {
   private readonly service: QueryService;
   private readonly clock: Clock;
   private readonly bodies: RequestBodies;
+  private readonly known: KnownOrigins;
 
   constructor(service: QueryService, clock: Clock, bodyBytesMax = allBytesMax) {
     this.service = service;
     this.clock = clock;
     this.bodies = new RequestBodies(bodyBytesMax);
+    this.known = new KnownOrigins(service.deps.authority);
   }
 
   /** Resolves when the answer has been passed to the socket. */
@@ -45,11 +48,7 @@ export class QueryHandler {
   }
 
   private async statement(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
-    const closed = new AbortController();
-    response.once('close', () => {
-      if (!response.writableFinished) closed.abort(new Error('the client closed the connection'));
-    });
-    const origin = await this.originOf(request);
+    const origin = this.known.of(request) ?? (await this.originOf(request));
     const isKnownClient = isAuthenticated(origin.sender);
     const { requestBytesMax } = this.service.deps.settings;
     const bytesMax = isKnownClient ? requestBytesMax : Math.min(requestBytesMax, unauthenticatedBytesMax);
@@ -59,12 +58,15 @@ export class QueryHandler {
       const { method = '', headers } = request;
       const sent = { method, search, contentType: headers['content-type'], accept: headers.accept, body };
       const sink = new ResponseSink(response, this.clock);
-      await this.service.answer(sent, origin, sink, closed.signal);
+      await this.service.answer(sent, origin, sink, (closed) => {
+        if (response.destroyed) return closed();
+        response.once('close', () => response.writableFinished || closed());
+      });
     });
   }
 
   private async admin(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const origin = await this.originOf(request);
+    const origin = this.known.of(request) ?? (await this.originOf(request));
     await this.bodies.with(request, adminBytesMax, async (body) => {
       if (body === null) return;
       if (typeof body === 'string') return refuseBody(response, body, adminBytesMax);
@@ -76,11 +78,16 @@ export class QueryHandler {
   }
 
   /** Authenticates the sender before the body is read. */
-  private async originOf(request: IncomingMessage): Promise<RequestOrigin & { readonly sender: Sender }> {
-    const origin = describedOrigin(request);
-    const sender = await senderOf(this.service.deps.authority, origin);
-    if (isAuthenticated(sender)) markAuthenticated(request.socket);
-    return { ...origin, sender };
+  private async originOf(request: IncomingMessage): Promise<KnownOrigin> {
+    const described = describedOrigin(request);
+    const { authority } = this.service.deps;
+    const { revision } = authority;
+    const sender = await senderOf(authority, described);
+    const origin = { ...described, sender };
+    if (!isAuthenticated(sender)) return origin;
+    markAuthenticated(request.socket);
+    this.known.keep(request, origin, revision);
+    return origin;
   }
 }
 
@@ -124,6 +131,7 @@ class ResponseSink implements AnswerSink {
         'content-length': Buffer.byteLength(text),
       });
     response.end(text);
+    if (response.writableLength === 0) return; // the operating system has all of it
     const timer = this.clock.after(stalledMs, () => response.destroy());
     response.once('close', () => timer.cancel()).once('finish', () => timer.cancel());
   }

@@ -39,8 +39,8 @@ export function durationText(ms: number): string {
   const ns = Math.round(ms * 1e6);
   if (ns === 0) return '0s';
   if (ns < 1_000) return `${ns}ns`;
-  if (ns < 1_000_000) return `${trimmed(ns, 3)}µs`;
-  if (ns < 1_000_000_000) return `${trimmed(ns, 6)}ms`;
+  if (ns < 1_000_000) return `${ns / 1e3}µs`;
+  if (ns < 1_000_000_000) return `${ns / 1e6}ms`;
   const minutes = Math.floor(ns / 60e9);
   const seconds = `${trimmed(ns - minutes * 60e9, 9)}s`;
   if (minutes === 0) return seconds;

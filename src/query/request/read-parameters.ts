@@ -3,7 +3,7 @@ import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
 import { badValue, type SentValue } from './sent-value.ts';
-import { valueOfJson } from './value-of-json.ts';
+import { parsedJson, plainValue, valueOfJson } from './value-of-json.ts';
 
 export interface SentRequest {
   readonly method: string;
@@ -23,7 +23,9 @@ export function readParameters(sent: SentRequest): QueryRequest {
   checkAccept(sent.accept);
   const request = emptyRequest();
   request.isReadonly = sent.method === 'GET';
-  for (const value of isJson(sent) ? jsonValues(sent) : formValues(sent)) take(request, value);
+  const values = isJson(sent) ? jsonValues(sent) : formValues(sent);
+  refuseDuplicates(values);
+  for (const value of values) take(request, value);
   if (sent.method === 'GET' && !request.isReadonly)
     throw sqlError(1000, 'readonly=false cannot be used with HTTP GET method.');
   checkCombinations(request);
@@ -49,7 +51,7 @@ function take(request: QueryRequest, sent: SentValue): void {
   }
   const known = name.toLowerCase();
   if (!Object.hasOwn(parameters, known)) throw sqlError(1065, known);
-  parameters[known]?.read(request, { ...sent, name: known });
+  parameters[known]?.read(request, known === sent.name ? sent : { ...sent, name: known });
 }
 
 function takeNamed(request: QueryRequest, name: string, sent: SentValue): void {
@@ -69,15 +71,14 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
   const text = method === 'POST' ? body.toString() : '{}';
   let json: unknown;
   try {
-    json = valueOfJson(text);
+    json = parsedJson(text);
   } catch (error) {
     throw badValue('JSON request body', (error as Error).message);
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw badValue('JSON request body', 'it must be an object of parameters');
-  const values = Object.entries(json).map(([name, value]) => ({ name, value, isText: false }));
-  refuseDuplicates(values);
-  return values;
+  const members = json as Readonly<Record<string, unknown>>;
+  return Object.keys(members).map((name) => ({ name, value: plainValue(members[name]), isText: false }));
 }
 
 function formValues(sent: SentRequest): SentValue[] {
@@ -88,7 +89,6 @@ function formValues(sent: SentRequest): SentValue[] {
   const values = [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
     [...fields].slice(0, fieldsMax).map(([name, value]) => ({ name, value, isText: true })),
   );
-  refuseDuplicates(values);
   const hasStatement = values.some(({ name }) => name.trim().toLowerCase() === 'statement');
   if (method === 'POST' && !isForm && !hasStatement && body.length > 0)
     values.push({ name: 'statement', value: body.toString(), isText: true });

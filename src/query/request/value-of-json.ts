@@ -7,8 +7,16 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /** @throws SyntaxError */
 export function valueOfJson(text: string): Value {
+  return plainValue(parsedJson(text));
+}
+
+/**
+ * Parses JSON with its 64-bit integers; `plainValue` makes values of the result.
+ * @throws SyntaxError
+ */
+export function parsedJson(text: string): unknown {
   // The reviver is called for every value, so only texts with numbers that may need it have one.
-  return plainValue(longDigits.test(text) ? parse(text, exactInteger) : JSON.parse(text));
+  return longDigits.test(text) ? parse(text, exactInteger) : JSON.parse(text);
 }
 
 /** Integers with fewer digits are exact in a double. */

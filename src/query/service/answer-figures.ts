@@ -25,19 +25,17 @@ interface Figures {
 export function metricsText(figures: Figures): string {
   const { nowMs, receivedMs, servedMs, rows, bytes, load, errors, warnings, outcome, times } = figures;
   const { mutations = 0, sorted = 0, usedBytes = 0 } = outcome ?? {};
-  return JSON.stringify({
-    elapsedTime: durationText(nowMs - receivedMs),
-    executionTime: durationText(servedMs === 0 ? 0 : nowMs - servedMs),
-    resultCount: rows,
-    resultSize: bytes,
-    serviceLoad: load,
-    ...(usedBytes > 0 && { usedMemory: usedBytes }),
-    ...(mutations > 0 && { mutationCount: mutations }),
-    ...(sorted > 0 && { sortCount: sorted }),
-    ...times,
-    ...(errors > 0 && { errorCount: errors }),
-    ...(warnings > 0 && { warningCount: warnings }),
-  });
+  // Not an object: this text is in every answer, and to make it of one takes several times as long.
+  let text = `{"elapsedTime":"${durationText(nowMs - receivedMs)}"`;
+  text += `,"executionTime":"${durationText(servedMs === 0 ? 0 : nowMs - servedMs)}"`;
+  text += `,"resultCount":${rows},"resultSize":${bytes},"serviceLoad":${load}`;
+  if (usedBytes > 0) text += `,"usedMemory":${usedBytes}`;
+  if (mutations > 0) text += `,"mutationCount":${mutations}`;
+  if (sorted > 0) text += `,"sortCount":${sorted}`;
+  for (const [name, value] of Object.entries(times ?? {})) text += `,"${name}":${JSON.stringify(value)}`;
+  if (errors > 0) text += `,"errorCount":${errors}`;
+  if (warnings > 0) text += `,"warningCount":${warnings}`;
+  return `${text}}`;
 }
 
 export function controlsText({ consistency, timeoutMs }: QueryRequest): string {

@@ -24,6 +24,7 @@ export interface ContextParts {
   readonly signal: AbortSignal;
   readonly startedMs: number;
   readonly isProfiled: boolean;
+  readonly parameters: Pick<ExecuteContext, 'positional' | 'named'>;
   /** Called with the statement that a PREPARE of this request prepares. */
   readonly prepared: (entry: PreparedEntry) => void;
 }
@@ -38,8 +39,8 @@ export function executeContext(parts: ContextParts): ExecuteContext {
   const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
   const context: ExecuteContext = {
     datastore: parts.datastore,
-    positional: request.positional,
-    named: request.named,
+    positional: parts.parameters.positional,
+    named: parts.parameters.named,
     startedMs: parts.startedMs,
     clockMs: () => clock.wallMs(),
     monotonicMs: () => clock.monotonicMs(),

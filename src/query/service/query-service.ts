@@ -1,6 +1,7 @@
 // The query service of one thread: admits, runs and counts requests. Its dependencies are injected.
 
 import { UserMeters } from '#auth/user-meters.ts';
+import { SharedTimers } from '#ports/shared-timers.ts';
 import { sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { RequestOrigin } from '../access/session.ts';
 import type { AnswerSink } from '../answer/answer-writer.ts';
@@ -17,7 +18,7 @@ import { TimeSlices } from '../state/time-slices.ts';
 import { LostAttempts } from '../transactions/lost-attempts.ts';
 import { TransactionData } from '../transactions/transaction-data.ts';
 import { Transactions } from '../transactions/transactions.ts';
-import { RequestRun } from './request-run.ts';
+import { RequestRun, type WhenClosed } from './request-run.ts';
 
 export class QueryService implements QueryParts {
   readonly deps: QueryServiceDeps;
@@ -29,6 +30,7 @@ export class QueryService implements QueryParts {
   readonly admission: Admission;
   readonly transactions: Transactions;
   readonly slices: TimeSlices;
+  readonly timers: SharedTimers;
   private readonly lost: LostAttempts;
   readonly meters: UserMeters;
   readonly startedMs: number;
@@ -55,6 +57,7 @@ export class QueryService implements QueryParts {
       ending: { data, clock, random, lost: this.lost },
     });
     this.slices = new TimeSlices(clock);
+    this.timers = new SharedTimers(clock);
     this.admission = new Admission(() => ({ running: settings.servicers, waiting: settings.queueLimit }));
   }
 
@@ -63,9 +66,9 @@ export class QueryService implements QueryParts {
     sent: SentRequest,
     origin: RequestOrigin,
     sink: AnswerSink,
-    closed: AbortSignal,
+    whenClosed: WhenClosed,
   ): Promise<void> {
-    const run = new RequestRun(this, { sent, origin, sink, closed });
+    const run = new RequestRun(this, { sent, origin, sink, whenClosed });
     await run.start();
   }
 

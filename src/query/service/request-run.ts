@@ -11,11 +11,12 @@ import { checkSingleVector } from '../data/consistency.ts';
 import { durationText } from '../request/duration.ts';
 import type { QueryRequest } from '../request/query-request.ts';
 import { readParameters, type SentRequest } from '../request/read-parameters.ts';
-import type { ActiveRequest, RequestState } from '../state/active-requests.ts';
+import { type ActiveRequest, newRequest, type RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
+import { AbortableRows } from './abortable-rows.ts';
 import { controlsText, metricsText, signatureText } from './answer-figures.ts';
 import { executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
@@ -24,15 +25,17 @@ import { requestDatastore } from './request-datastore.ts';
 import { RequestTransaction } from './request-transaction.ts';
 import { auditStatement } from './statement-audit.ts';
 import { type Chosen, StatementChoice } from './statement-choice.ts';
-import { untilAborted } from './until-aborted.ts';
 import { parametersOf } from './using.ts';
 
 export interface RunInput {
   readonly sent: SentRequest;
   readonly origin: RequestOrigin;
   readonly sink: AnswerSink;
-  readonly closed: AbortSignal;
+  readonly whenClosed: WhenClosed;
 }
+
+/** Calls `closed` once if the client closes the connection before the answer is complete. */
+export type WhenClosed = (closed: () => void) => void;
 
 const states: Readonly<Record<RequestState, string>> = {
   submitted: 'running',
@@ -57,6 +60,7 @@ export class RequestRun {
   private timer: Timer | null = null;
   private slices: RequestSlices | null = null;
   private execution: Execution | null = null;
+  private rows: AbortableRows | null = null;
   private engine: Engine | null = null;
   private transaction: RequestTransaction | null = null;
   private prepared: PreparedEntry | null = null;
@@ -72,9 +76,16 @@ export class RequestRun {
     this.receivedMs = clock.monotonicMs();
     this.startedMs = clock.wallMs();
     this.id = random.uuid();
-    this.writer = new AnswerWriter(input.sink, clock, settings.isPretty);
-    this.active = this.newActiveRequest();
-    input.closed.addEventListener('abort', () => this.cancel(closedByClient, 'closed'), { once: true });
+    this.writer = new AnswerWriter(input.sink, service.timers, settings.isPretty);
+    this.active = newRequest({
+      id: this.id,
+      remoteAddress: input.origin.remoteAddress,
+      userAgent: input.origin.userAgent,
+      startedMs: this.startedMs,
+      receivedMs: this.receivedMs,
+      cancel: (reason) => this.cancel(reason, 'cancelled'),
+    });
+    input.whenClosed(() => this.cancel(closedByClient, 'closed'));
   }
 
   async start(): Promise<void> {
@@ -115,24 +126,25 @@ export class RequestRun {
   }
 
   private use(request: QueryRequest): void {
-    const { clock, settings } = this.service.deps;
+    const { deps, timers } = this.service;
     this.request = request;
     this.active.request = request;
-    this.writer = new AnswerWriter(this.input.sink, clock, request.pretty ?? settings.isPretty);
+    this.writer = new AnswerWriter(this.input.sink, timers, request.pretty ?? deps.settings.isPretty);
   }
 
   private limitTime({ timeoutMs }: QueryRequest): void {
-    const { clock, settings } = this.service.deps;
-    const limits = [timeoutMs, settings.timeoutMs].filter((ms) => ms > 0);
+    const { deps, timers } = this.service;
+    const limits = [timeoutMs, deps.settings.timeoutMs].filter((ms) => ms > 0);
     if (limits.length === 0) return;
     const ms = Math.min(...limits);
-    this.timer = clock.after(ms, () => this.cancel(sqlError(1080, durationText(ms)), 'timeout'));
+    this.timer = timers.after(ms, () => this.cancel(sqlError(1080, durationText(ms)), 'timeout'));
   }
 
   private cancel(reason: Error, state: RequestState): void {
     if (this.ending.signal.aborted) return;
     this.active.state = state;
     this.ending.abort(reason);
+    this.rows?.abort(reason);
   }
 
   private async serve(request: QueryRequest, session: Session): Promise<void> {
@@ -163,25 +175,22 @@ export class RequestRun {
     const plannedMs = clock.monotonicMs();
     const chosen = choice.choose();
     this.ownMs.plan = clock.monotonicMs() - plannedMs;
-    const values = parametersOf(request, chosen.using);
-    const context = {
-      ...executeContext({
-        service,
-        request,
-        session,
-        choice,
-        datastore,
-        transaction,
-        slices: this.slices,
-        signal: this.ending.signal,
-        startedMs: this.startedMs,
-        isProfiled: this.profileLevel() !== 'off',
-        prepared: (entry) => {
-          this.justPrepared = entry;
-        },
-      }),
-      ...values,
-    };
+    const context = executeContext({
+      service,
+      request,
+      session,
+      choice,
+      datastore,
+      transaction,
+      slices: this.slices,
+      signal: this.ending.signal,
+      startedMs: this.startedMs,
+      isProfiled: this.profileLevel() !== 'off',
+      prepared: (entry) => {
+        this.justPrepared = entry;
+      },
+      parameters: parametersOf(request, chosen.using),
+    });
     const isAutoExecuted = request.autoExecute && chosen.prepared.kind === 'PREPARE';
     const run = isAutoExecuted ? await this.prepareNow(engine, session, chosen, context) : chosen;
     await this.runChosen(engine, request, session, run, context);
@@ -235,13 +244,18 @@ export class RequestRun {
   ): Promise<void> {
     const { writer } = this;
     const { signal } = this.ending;
+    const rows = new AbortableRows(execution.rows);
+    this.rows = rows;
     let isOpen = false;
     const open = () => {
       if (!isOpen) this.head(engine, request, chosen);
       isOpen = true;
     };
     try {
-      for await (const batch of untilAborted(execution.rows, signal)) {
+      signal.throwIfAborted();
+      for (;;) {
+        const batch = await rows.next();
+        if (batch === null) break;
         open();
         for (const row of batch) writer.row(engine.textOf(row));
         this.active.rows.count = writer.rows;
@@ -259,6 +273,8 @@ export class RequestRun {
       const reason = signal.aborted ? signal.reason : error;
       if (!signal.aborted) this.active.state = 'fatal';
       this.finish([...execution.outcome.errors, reason], reason);
+    } finally {
+      rows.end();
     }
   }
 
@@ -366,28 +382,6 @@ export class RequestRun {
       );
     if (!(request?.controls ?? settings.showsControls) || request === null) return;
     writer.member('controls', controlsText(request));
-  }
-
-  private newActiveRequest(): ActiveRequest {
-    const { origin } = this.input;
-    return {
-      id: this.id,
-      request: null,
-      users: [],
-      remoteAddress: origin.remoteAddress,
-      userAgent: origin.userAgent,
-      startedMs: this.startedMs,
-      receivedMs: this.receivedMs,
-      servedMs: 0,
-      state: 'submitted',
-      kind: null,
-      preparedName: null,
-      preparedText: null,
-      rows: { count: 0, bytes: 0 },
-      outcome: null,
-      errors: [],
-      cancel: (reason) => this.cancel(reason, 'cancelled'),
-    };
   }
 
   private record(): void {

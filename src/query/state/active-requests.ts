@@ -34,6 +34,26 @@ export interface ActiveRequest {
   readonly cancel: (reason: Error) => void;
 }
 
+type Arrived = Pick<
+  ActiveRequest,
+  'id' | 'remoteAddress' | 'userAgent' | 'startedMs' | 'receivedMs' | 'cancel'
+>;
+
+/** A request that nothing is known of but its arrival. */
+export const newRequest = (arrived: Arrived): ActiveRequest => ({
+  ...arrived,
+  request: null,
+  users: [],
+  servedMs: 0,
+  state: 'submitted',
+  kind: null,
+  preparedName: null,
+  preparedText: null,
+  rows: { count: 0, bytes: 0 },
+  outcome: null,
+  errors: [],
+});
+
 interface Phase {
   operators: number;
   items: number;

@@ -3,6 +3,7 @@ import type { UserMeters } from '#auth/user-meters.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
+import type { SharedTimers } from '#ports/shared-timers.ts';
 import type { IndexAdmin, Indexes } from '#sqlpp/datastore/indexes.ts';
 import type { ScratchFile } from '#sqlpp/run/engine.ts';
 import type { Authority } from '../access/session.ts';
@@ -79,6 +80,8 @@ export interface QueryParts {
   readonly signedPlans: SignedPlans;
   readonly admission: Admission;
   readonly slices: TimeSlices;
+  /** Timers of requests. */
+  readonly timers: SharedTimers;
   readonly meters: UserMeters;
   readonly startedMs: number;
   /** Changes when plans become outdated. */

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KnownCallers } from './known-callers.ts';
+import type { QueryMessage } from './query-messages.ts';
+
+/** The main thread knows every user. */
+function callers() {
+  const sent: QueryMessage[] = [];
+  const known: KnownCallers = new KnownCallers(Buffer.alloc(32), (message) => {
+    sent.push(message);
+    if (message.kind !== 'authenticate') return;
+    const { callId, question } = message;
+    const name = 'name' in question ? question.name : question.certificateName;
+    known.answer(callId, { identity: { name, domain: 'local' }, roles: [] }, callId);
+  });
+  const ask = async (user: string): Promise<number> => {
+    const before = sent.filter(({ kind }) => kind === 'authenticate').length;
+    await known.authenticate({ user, password: 'p' }, '127.0.0.1:1');
+    return sent.filter(({ kind }) => kind === 'authenticate').length - before;
+  };
+  return { known, ask };
+}
+
+test('a known caller is asked for once, and again after its account changed', async () => {
+  const { known, ask } = callers();
+  assert.equal(await ask('a'), 1);
+  assert.equal(await ask('a'), 0);
+  const { revision } = known;
+  known.forget(1);
+  assert.notEqual(known.revision, revision);
+  assert.equal(await ask('a'), 1);
+});
+
+test('the revision changes when a caller is dropped, of whose changes nothing is heard any more', async () => {
+  const { known, ask } = callers();
+  for (let at = 0; at < 1_000; at++) await ask(`user ${at}`);
+  const { revision } = known;
+  await ask('one more');
+  assert.notEqual(known.revision, revision);
+  assert.equal(await ask('user 0'), 1);
+});
