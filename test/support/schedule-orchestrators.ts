@@ -9,6 +9,8 @@ import {
 } from '#cluster/config/cluster-state.ts';
 import { ClusterView } from '#cluster/config/cluster-view.ts';
 import { failoverPlan } from '#cluster/orchestrator/failover-plan.ts';
+import { countedNodes } from '#cluster/orchestrator/members.ts';
+import { activated } from '#cluster/orchestrator/rebalance.service.ts';
 import { retryDefaults } from '#cluster/orchestrator/rebalance-retry.ts';
 import { Rebalancer } from '#cluster/orchestrator/rebalancer.ts';
 import { startMoves } from '#cluster/orchestrator/shard-moves.ts';
@@ -74,6 +76,7 @@ export class ScheduleOrchestrators {
       const isRefused =
         nodes.length < failing.length ||
         2 * nodes.length >= active.length ||
+        countedNodes(active, nodes).length <= 2 ||
         (kind === 'gracefulFailover' && this.losesShards(failing));
       if (state.balance !== undefined || (isRefused && !allowUnsafe)) return state;
       return failoverPlan(state, nodes, { id, kind, startedMs: 0, allowUnsafe });
@@ -86,10 +89,7 @@ export class ScheduleOrchestrators {
     await this.direct(id);
     await this.change((state) => {
       if (state.balance !== undefined) return state;
-      const nodes = state.nodes.map(({ recovery: _, ...node }) => ({
-        ...node,
-        membership: 'active' as const,
-      }));
+      const nodes = state.nodes.map(activated);
       const ids = nodes.map(({ uuid }) => uuid);
       const balance: RebalancePlan = {
         id,

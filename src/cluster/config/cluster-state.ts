@@ -108,6 +108,8 @@ export interface NodeState {
   /** The name under which others reach this node; null while it is known only as "this host". */
   hostname: string | null;
   membership: Membership;
+  /** It became active by a rebalance that has not completed: others that were away since then may not know of it. */
+  newlyActive?: true;
   /** How a node that was failed over is recovered. */
   recovery?: 'full' | 'delta';
   /** The uuid of its server group; absent: the first. */

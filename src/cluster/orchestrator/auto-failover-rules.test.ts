@@ -54,6 +54,20 @@ describe('the rules of automatic failover', () => {
     ]);
   });
 
+  it('count a third data node once the rebalance that activated it has completed', () => {
+    const small = (id: string): string =>
+      `auto_failover_cluster_too_small: Could not auto-failover node ('ns_1@${id}'). Number of remaining nodes that are running data service is 1. You need at least 2 nodes.`;
+    const newly = (...ids: string[]) =>
+      ['a', 'b', 'c', 'd'].map((id) => ({
+        ...node(id),
+        ...(ids.includes(id) && { newlyActive: true as const }),
+      }));
+    const [a, b, c, d] = newly('c') as [NodeState, NodeState, NodeState, NodeState];
+    assert.deepEqual(decided('a b c: b', { active: [a, b, c] }), ['', small('b')]);
+    assert.deepEqual(decided('a b c: c', { active: [a, b, c] }), ['c']);
+    assert.deepEqual(decided('a b c d: b', { active: [a, b, c, d] }), ['b']);
+  });
+
   it('keep two data nodes', () => {
     assert.deepEqual(decided('a b q1 q2: b'), [
       '',

@@ -2,7 +2,7 @@
 import type { AlertKind } from '../alerts/alert-settings.ts';
 import type { BucketMap, NodeState } from '../config/cluster-state.ts';
 import { failoverMap } from './failover-map.ts';
-import { isDataNode } from './members.ts';
+import { countedNodes, isDataNode } from './members.ts';
 
 /** What an operator gets by mail and as an event, once while the situation lasts. */
 export interface Notice {
@@ -74,8 +74,8 @@ interface Chosen {
 /** Two data nodes must stay, and one node of each other service. A node with documents is judged by the data service alone. */
 function withEnoughLeft({ active, down }: FailoverSituation, candidates: readonly NodeState[]): Chosen {
   const up = active.filter(({ uuid }) => !down.includes(uuid));
-  const dataLeft = up.filter(isDataNode).length;
   const data = candidates.filter(isDataNode);
+  const dataLeft = countedNodes(up, data).length;
   const others = candidates.filter((node) => !isDataNode(node));
   if (data.length > 0 && dataLeft < dataNodesMin) {
     const small = data.map((node) => tooSmall(node, 'data', dataLeft, dataNodesMin));

@@ -50,6 +50,32 @@ describe('hard failover', () => {
     ]);
   });
 
+  it('counts a third data node once the rebalance that activated it has completed', async (t) => {
+    const { call, state, change, manager, request } = await managed(nodeNamed('b'));
+    t.after(() => manager.stop());
+    const form = { name: 'x', ramQuota: '100', replicaNumber: '1' };
+    assert.equal((await request('/pools/default/buckets', { form })).status, 202);
+    const added = nodeNamed('c', { newlyActive: true });
+    await change((before) => ({ ...before, nodes: [...before.nodes, added] }));
+    const refused = [504, 'Cannot safely perform a failover at the moment'];
+    assert.deepEqual(
+      await call('startFailover', { otpNode: 'ns_1@b' }),
+      refused,
+      'it may serve as one of two',
+    );
+    assert.deepEqual(
+      await call('startFailover', { otpNode: 'ns_1@c' }),
+      [200, ''],
+      'it knows of three nodes',
+    );
+    await change(({ balance: _, ...rest }) => ({
+      ...rest,
+      nodes: [...rest.nodes.slice(0, 2), nodeNamed('c')],
+    }));
+    assert.deepEqual(await call('startFailover', { otpNode: 'ns_1@b' }), [200, '']);
+    assert.deepEqual((await state()).balance?.failing, ['b']);
+  });
+
   it('answers how a failover that the caller waits for has ended', async (t) => {
     const { call, state, change, manager } = await managed(nodeNamed('b'));
     t.after(() => manager.stop());

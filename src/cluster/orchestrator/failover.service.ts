@@ -9,7 +9,7 @@ import { losesShards } from '../config/only-copies.ts';
 import { until } from '../config/until.ts';
 import { failoverRefusals } from '../refusals/failover.refusals.ts';
 import { type FailoverPlanOptions, failoverPlan } from './failover-plan.ts';
-import { isDataNode } from './members.ts';
+import { countedNodes, isDataNode } from './members.ts';
 import type { FounderLeaving } from './rebalance.service.ts';
 
 /** If the failed node is the orchestrator, another node must become it first. */
@@ -123,14 +123,13 @@ export class FailoverService {
     return true;
   }
 
-  /** Of two data nodes neither can know whether the other is down or cut off. */
   #refuseUnsafe({ nodes }: ClusterState, failing: readonly NodeState[]): void {
     const active = nodes.filter(isActive);
     const reached = active.filter(
       (node) => !failing.includes(node) && this.#deps.orchestration.receivesFrom(node.uuid),
     );
     const isMajority = 2 * reached.length > active.length;
-    const isPair = active.filter(isDataNode).length === 2 && failing.some((node) => this.#serves(node));
+    const isPair = countedNodes(active, failing).length <= 2 && failing.some((node) => this.#serves(node));
     if (!isMajority || isPair) throw failoverRefusals.unsafe();
   }
 

@@ -37,8 +37,11 @@ describe('rebalance requests', () => {
     const { balance, nodes } = await state();
     assert.deepEqual([balance?.kind, balance?.nodes.length, balance?.ejected], ['rebalance', 2, []]);
     assert.deepEqual(
-      nodes.map(({ membership }) => membership),
-      ['active', 'active'],
+      nodes.map(({ membership, newlyActive }) => [membership, newlyActive]),
+      [
+        ['active', undefined],
+        ['active', true],
+      ],
     );
     const pool = (await request('/pools/default')).body;
     assert.deepEqual([pool.rebalanceStatus, pool.balanced], ['running', false]);

@@ -113,8 +113,9 @@ function divided(
   return { staying, leaving };
 }
 
-function activated({ recovery: _, ...node }: NodeState): NodeState {
-  return { ...node, membership: 'active' };
+/** A node that stays, from the start of the rebalance on. */
+export function activated({ recovery: _, ...node }: NodeState): NodeState {
+  return { ...node, membership: 'active', ...(node.membership !== 'active' && { newlyActive: true }) };
 }
 
 const wantedIn = (form: Form): Wanted => ({

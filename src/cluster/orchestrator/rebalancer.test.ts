@@ -174,6 +174,24 @@ describe('the rebalancer', () => {
     assert.ok(!(await state()).nodes.some(({ uuid }) => uuid === 'a'));
   });
 
+  it('counts nodes that it made active only once it has completed', async () => {
+    const { orchestrator, change, untilEnded, state, down } = await cluster('a b c', 'a b');
+    await orchestrator(1);
+    const nodes = (await state()).nodes.map((node) =>
+      node.uuid === 'c' ? { ...node, newlyActive: true as const } : node,
+    );
+    const newly = async () => (await state()).nodes.flatMap((node) => (node.newlyActive ? [node.uuid] : []));
+    const all = { nodes: ['a', 'b', 'c'] };
+    down.add('b');
+    await change({ nodes, balance: plan({ id: 'first', ...all }) });
+    await untilEnded();
+    assert.deepEqual([(await state()).lastBalance?.outcome, await newly()], ['failed', ['c']]);
+    down.clear();
+    await change({ balance: plan({ id: 'second', ...all }) });
+    await untilEnded();
+    assert.deepEqual([(await state()).lastBalance?.outcome, await newly()], ['completed', []]);
+  });
+
   it('is continued by the next orchestrator in its term', async () => {
     const { clock, orchestrator, change, untilEnded, map, state } = await cluster('a b c', 'a');
     const first = await orchestrator(1);

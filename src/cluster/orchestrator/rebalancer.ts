@@ -297,10 +297,14 @@ function withoutPlan({ balance, ...cluster }: ClusterState, outcome: RebalanceOu
     failing.includes(node.uuid) ? { ...node, membership: 'inactiveFailed' as const } : node,
   );
   const ended = { ...staying, nodes, lastBalance: outcome };
-  const { needsRebalance: _, ...whole } = ended;
-  const next = isDone && outcome.kind === 'rebalance' ? whole : ended;
+  const next = isDone && outcome.kind === 'rebalance' ? rebalanced(ended) : ended;
   return withCounter(next, outcome.kind, endNames[outcome.outcome]);
 }
+
+const rebalanced = ({ needsRebalance: _, ...state }: ClusterState): ClusterState => ({
+  ...state,
+  nodes: state.nodes.map(({ newlyActive: __, ...node }) => node),
+});
 
 const endNames = { completed: 'success', stopped: 'stop', failed: 'fail' } as const;
 
