@@ -1,11 +1,11 @@
-// Connections between nodes of a simulation, over its net: frames arrive in order and whole, until a message is lost, which breaks the
+// Connections between nodes of a simulation, over its net: bytes arrive in order, until a message is lost, which breaks the
 // connection, as TCP would after a time.
-import type { Link, LinkAddress, LinkHost } from '#kv/replication/link.ts';
+import type { Link, LinkAddress, LinkHandler, LinkHost } from '#kv/replication/link.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 
 interface End {
   readonly link: SimulatedLink;
-  deliver(frame: Buffer): void;
+  deliver(bytes: Buffer): void;
   end(reason: string): void;
 }
 
@@ -17,7 +17,7 @@ class SimulatedLink implements Link, End {
   readonly #from: string;
   readonly #net: SimulatedLinks;
   other: SimulatedLink | null = null;
-  #handler: { frame(frame: Buffer): void; closed(reason: string): void } | null = null;
+  #handler: LinkHandler | null = null;
   #early: Buffer[] = [];
   #isClosed = false;
   /** A message was lost: as over TCP, nothing that was sent after it arrives. */
@@ -37,10 +37,10 @@ class SimulatedLink implements Link, End {
     return 0;
   }
 
-  send(frame: Buffer): void {
+  send(bytes: Buffer): void {
     const { other } = this;
     if (this.#isClosed || other === null) return;
-    const copy = Buffer.from(frame);
+    const copy = Buffer.from(bytes);
     this.#net.carry(this.#from, this.node, (isLost) => {
       if (this.#isBroken) return;
       if (!isLost) return other.deliver(copy);
@@ -52,9 +52,9 @@ class SimulatedLink implements Link, End {
     });
   }
 
-  receive(handler: { frame(frame: Buffer): void; closed(reason: string): void }): void {
+  receive(handler: LinkHandler): void {
     this.#handler = handler;
-    for (const frame of this.#early.splice(0)) handler.frame(frame);
+    for (const bytes of this.#early.splice(0)) handler.data(bytes);
   }
 
   close(reason: string): void {
@@ -62,10 +62,10 @@ class SimulatedLink implements Link, End {
     this.#net.carry(this.#from, this.node, () => this.other?.end('closed by the other node'));
   }
 
-  deliver(frame: Buffer): void {
+  deliver(bytes: Buffer): void {
     if (this.#isClosed) return;
-    if (this.#handler) this.#handler.frame(frame);
-    else this.#early.push(frame);
+    if (this.#handler) this.#handler.data(bytes);
+    else this.#early.push(bytes);
   }
 
   end(reason: string): void {

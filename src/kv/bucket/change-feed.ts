@@ -168,8 +168,8 @@ export class ChangeFeed implements ChangeSource {
       if (followers === undefined) continue;
       let position = Infinity;
       for (const follower of followers) {
-        position = Math.min(position, follower.position);
         follower.changed();
+        position = Math.min(position, follower.position);
       }
       this.vbuckets.recent.release(row, position + 1);
     }

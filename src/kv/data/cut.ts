@@ -220,6 +220,18 @@ export class CutWriter {
     return taken;
   }
 
+  /** The encoded cuts, valid until the next call. */
+  written(): Uint8Array {
+    assert(this.cutStart < 0, 'a cut is open');
+    return this.buffer.subarray(0, this.end);
+  }
+
+  /** Forgets the encoded cuts. A buffer that a large document needed is freed. */
+  discard(): void {
+    this.end = 0;
+    if (this.buffer.length >= handedOverBytes) this.release();
+  }
+
   /** As `take`, and frees the writer's own buffer: for a writer that is not used again, or not soon. */
   takeAll(): Uint8Array<ArrayBuffer> {
     const taken = this.take();
@@ -267,7 +279,7 @@ export class CutWriter {
 export class CutReader {
   readonly state: CutState;
   readonly item: CutItem;
-  private readonly buffer: Buffer;
+  private buffer: Buffer;
   private at = 0;
   private cutEnd = 0;
   private left = 0;
@@ -276,6 +288,12 @@ export class CutReader {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.state = stateOfVbucket(0);
     this.item = emptyCutItem(this.buffer);
+  }
+
+  /** Continues with other cuts. */
+  read(cuts: Buffer): void {
+    this.buffer = this.item.buffer = cuts;
+    this.at = this.cutEnd = this.left = 0;
   }
 
   nextCut(): boolean {
@@ -301,6 +319,7 @@ export class CutReader {
     state.epoch = buffer.readUIntBE(at + 68, 6);
     state.copy = buffer[at + 74] as number;
     this.at = at + cutHeaderBytes + failoverBytes;
+    assert(this.at <= this.cutEnd, 'the header of a cut runs over its end');
     state.failover = buffer.subarray(at + cutHeaderBytes, this.at);
     return true;
   }

@@ -3,8 +3,9 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import type { CutWriter } from '../data/cut.ts';
 import { CopyFeed, copyKey } from './copy-feed.ts';
-import type { Got, Opened, ShardRef } from './frames.ts';
+import type { GotRow, Opened, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -16,6 +17,8 @@ export interface ActiveShardOptions {
   incarnation: number;
   bucket: Bucket;
   peers: PeerConnections;
+  /** Shared by all feeds. */
+  cuts: CutWriter;
   self: SyncMember;
   /** The shard was a copy until now: its members must have all of its changes before it is served. */
   tookOver: boolean;
@@ -97,10 +100,13 @@ export class ActiveShard {
     }
   }
 
-  received(node: string, message: Opened | Got): void {
+  got(node: string, row: GotRow): void {
+    this.copies.get(node)?.feed.got(row);
+  }
+
+  received(node: string, message: Opened): void {
     const feed = this.copies.get(node)?.feed;
-    if (message.kind === 'got') feed?.got(message);
-    else if (message.kind === 'opened') feed?.opened(message);
+    if (message.kind === 'opened') feed?.opened(message);
     else if (message.kind === 'failed' && feed) this.openLater(node);
   }
 
@@ -290,7 +296,7 @@ export class ActiveShard {
   }
 
   private newFeed(node: string): CopyFeed {
-    const { bucket, clock, incarnation, log, peers, ref, rows } = this.options;
+    const { bucket, clock, cuts, incarnation, log, peers, ref, rows } = this.options;
     return new CopyFeed({
       node,
       shard: ref,
@@ -298,6 +304,7 @@ export class ActiveShard {
       rows,
       bucket,
       peers,
+      cuts,
       clock,
       diverged: (vbs) => this.diverged.set(node, vbs),
       failed: (reason) =>

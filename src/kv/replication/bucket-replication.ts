@@ -4,13 +4,15 @@ import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { MapChange, MapOutcome, ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import { CutWriter } from '../data/cut.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { ActiveShard } from './active-shard.ts';
 import { changesAfterRestart } from './after-restart.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
+import { CopyReports } from './copy-reports.ts';
 import { EarlierActives } from './earlier-actives.ts';
-import type { CopyBatch, Empty, Open, Opened, PeerMessage } from './frames.ts';
+import type { CopyBatch, Empty, Got, Open, Opened, PeerMessage } from './frames.ts';
 import { beatMs, type PeerConnections, promiseMsMax } from './peers.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
@@ -50,6 +52,8 @@ export class BucketReplication {
   private readonly unapplied = new UnappliedBytes();
   private readonly earlier: EarlierActives;
   private readonly drops: ShardDrops;
+  private readonly reports: CopyReports;
+  private readonly cuts = new CutWriter();
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private last: Promise<unknown> = Promise.resolve();
@@ -67,6 +71,7 @@ export class BucketReplication {
     this.promisedUntilMs = options.clock.monotonicMs() + promiseMsMax;
     this.timer = options.clock.after(beatMs, () => this.beat());
     this.drops = new ShardDrops(options);
+    this.reports = new CopyReports({ ...options, rows: options.bucket.rows });
     this.earlier = new EarlierActives(options.peers);
     options.bucket.servedUntilMs = (row) => this.servedUntilMs(row);
     options.bucket.progress.notifyPersisted((row) => this.persisted(row));
@@ -80,14 +85,21 @@ export class BucketReplication {
   }
 
   received(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
-    this.options.tick();
     if (message.kind === 'open') this.opened(node, message);
     else if (message.kind === 'batch') this.take(node, message, body, bytes);
     else if (message.kind === 'empty') this.empty(node, message);
-    else if (message.kind === 'opened' || message.kind === 'got' || message.kind === 'failed') {
+    else if (message.kind === 'got') this.got(node, message);
+    else if (message.kind === 'opened' || message.kind === 'failed') {
       const active = this.actives.get(message.shard);
       if (active?.epoch === message.epoch) active.received(node, message);
     } else if (message.kind === 'refused') this.see(message.shard, message.epoch);
+  }
+
+  private got(node: string, { rows }: Got): void {
+    for (const row of rows) {
+      const active = this.actives.get(row.shard);
+      if (active?.epoch === row.epoch) active.got(node, row);
+    }
   }
 
   connected(): void {
@@ -168,7 +180,7 @@ export class BucketReplication {
     const rows = this.rowsOf(shard);
     const tookOver = known === undefined && rows.some((row) => state[row] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
-    this.actives.set(shard, new ActiveShard({ ...this.options, ref, rows, spec, tookOver }));
+    this.actives.set(shard, new ActiveShard({ ...this.options, cuts: this.cuts, ref, rows, spec, tookOver }));
   }
 
   private retire(shard: number): void {
@@ -279,7 +291,7 @@ export class BucketReplication {
     const intake = new CopyIntake({
       ...this.options,
       applier: bucket.applier,
-      applied: (vb, bytes) => this.report(node, { shard, epoch }, vb, bytes),
+      applied: (vb, bytes) => this.reports.note(node, { shard, epoch }, vb, bytes),
       highSeqno: (vb) => highSeqno[vb] as number,
       failed: (reason) => this.failed(shard, reason),
     });
@@ -306,6 +318,7 @@ export class BucketReplication {
 
   private answer(node: string, message: Omit<Opened, 'bucket' | 'bytes'>): void {
     const { peers, uuid } = this.options;
+    this.reports.send(node);
     peers.send(node, { ...message, bucket: uuid, bytes: this.unapplied.take(node) });
   }
 
@@ -318,9 +331,11 @@ export class BucketReplication {
   }
 
   private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
-    const { epoch, shard } = batch;
+    const { epoch, shard, vb } = batch;
     const current = this.intakes.get(shard);
     if (current?.node === node && current.epoch === epoch) {
+      if (vb % this.specs.length !== shard || vb >= this.options.bucket.rows.count)
+        throw new Error(`vbucket ${vb} is of another shard`);
       current.intake.take(batch, body, bytes);
       return;
     }
@@ -364,23 +379,7 @@ export class BucketReplication {
   private persisted(row: number): void {
     const shard = this.intakes.size === 0 ? -1 : row % this.specs.length;
     const from = this.intakes.get(shard);
-    if (from !== undefined) this.report(from.node, { shard, epoch: from.epoch }, row, 0);
-  }
-
-  /** Reports the position of the copy to the active. */
-  private report(node: string, ref: { shard: number; epoch: number }, vb: number, bytes: number): void {
-    const { bucket, peers, uuid } = this.options;
-    const { copy, highSeqno, persistedSeqno } = bucket.rows;
-    peers.send(node, {
-      kind: 'got',
-      bucket: uuid,
-      ...ref,
-      vb,
-      bytes,
-      received: highSeqno[vb] as number,
-      persisted: persistedSeqno[vb] as number,
-      following: copy[vb] === 0,
-    });
+    if (from !== undefined) this.reports.note(from.node, { shard, epoch: from.epoch }, row, 0);
   }
 
   private servedUntilMs(row: number): number {

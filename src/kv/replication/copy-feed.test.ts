@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import { CutWriter } from '../data/cut.ts';
 import { CopyFeed } from './copy-feed.ts';
 import type { Open, PeerMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
@@ -20,6 +21,7 @@ function aFeed(sent: PeerMessage[]): CopyFeed {
     changes: { failoverLog: () => [], highSeqno: () => 0, follow: () => {}, unfollow: () => {} },
   };
   return new CopyFeed({
+    cuts: new CutWriter(),
     ...{ node: 'c', shard, incarnation: 1, rows: [0], clock: new SimulatedClock() },
     peers: peers as PeerConnections,
     bucket: bucket as unknown as Bucket,

@@ -2,8 +2,9 @@
 import type { Clock } from '#ports/clock.ts';
 import type { SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
+import type { CutWriter } from '../data/cut.ts';
 import type { FailoverEntry } from '../data/documents.ts';
-import type { CopyRow, Got, Opened, ShardRef } from './frames.ts';
+import type { CopyRow, GotRow, Opened, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 import { RowFeed } from './row-feed.ts';
 
@@ -14,6 +15,8 @@ export interface CopyFeedOptions {
   rows: readonly number[];
   bucket: Bucket;
   peers: PeerConnections;
+  /** Shared by all feeds. */
+  cuts: CutWriter;
   clock: Clock;
   /** Called with vbuckets whose history in the copy differs from the active's. */
   diverged: (vbs: readonly number[]) => void;
@@ -37,6 +40,8 @@ export class CopyFeed {
   private readonly following = new Set<number>();
   /** Vbuckets whose history was sent. */
   private readonly historySent = new Set<number>();
+  /** The key of the copy that answered. */
+  private key = '';
   private isClosed = false;
   private readonly number = ++feeds;
 
@@ -72,6 +77,7 @@ export class CopyFeed {
     if (boot === null) return;
     this.boot = boot;
     const key = copyKey({ node, boot });
+    this.key = key;
     const diverged: number[] = [];
     for (const row of rows) {
       const { vb, high } = row;
@@ -87,11 +93,10 @@ export class CopyFeed {
     for (const { vb, high } of rows) this.feed(vb, high);
   }
 
-  got({ vb, received, persisted, following }: Got): void {
-    const { boot } = this;
-    if (this.isClosed || boot === null || !this.feeds.has(vb)) return;
+  got({ vb, received, persisted, following }: GotRow): void {
+    if (this.isClosed || !this.feeds.has(vb)) return;
     if (following) this.following.add(vb);
-    this.options.bucket.progress.copied(vb, copyKey({ node: this.options.node, boot }), received, persisted);
+    this.options.bucket.progress.copied(vb, this.key, received, persisted);
   }
 
   resume(): void {
@@ -117,11 +122,10 @@ export class CopyFeed {
       clock,
       failed,
       tooOld,
+      cuts: this.options.cuts,
       hasRoom: () => peers.mayFeed(node),
       send: (batch, body) => {
-        const failover = this.historySent.has(vb)
-          ? {}
-          : { failover: Buffer.from(bucket.history(vb)).toString('base64') };
+        const failover = this.historySent.has(vb) ? {} : { failover: bucket.history(vb) };
         this.historySent.add(vb);
         peers.send(node, { kind: 'batch', ...shard, vb, ...batch, ...failover }, body);
       },

@@ -3,65 +3,122 @@ import { test } from 'node:test';
 import { Status } from '#wire/status.ts';
 import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Applier } from '../bucket/documents/applier.ts';
-import { CutWriter } from '../data/cut.ts';
+import { CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import { type DocumentResult, notResident, type WhenFetched } from '../data/documents.ts';
 import { CopyIntake } from './copy-intake.ts';
+import type { CopyBatch } from './frames.ts';
 
-test('a batch that does not continue the copy fails it, since the changes between would be missing', async () => {
+const batch: CopyBatch = {
+  kind: 'batch',
+  bucket: 'b',
+  shard: 0,
+  epoch: 1,
+  vb: 0,
+  start: 6,
+  to: 8,
+  end: 8,
+  live: true,
+};
+
+/** An intake whose copy is at seqno 5; `apply` decides what becomes of each item. */
+function anIntake(apply: (seqno: number) => DocumentResult) {
+  const clock = new SimulatedClock();
+  const seen: string[] = [];
+  const fetches: WhenFetched[] = [];
+  let high = 5;
+  const applier: Partial<Applier> = {
+    begin: () => Status.success,
+    apply: (_, { seqno }) => {
+      const status = apply(seqno);
+      if (status === Status.success) high = seqno;
+      seen.push(`${seqno}: ${status === Status.success ? 'applied' : 'later'}`);
+      return status;
+    },
+    advance: (_, seqno) => {
+      high = seqno;
+      return Status.success;
+    },
+    setPhase: () => Status.success,
+    awaitDisk: (done) => void fetches.push(done),
+  };
+  const intake = new CopyIntake({
+    ...{ applier: applier as Applier, clock, tick: () => {}, highSeqno: () => high },
+    applied: (vb, bytes) => seen.push(`${bytes} bytes of ${vb}`),
+    failed: (reason) => seen.push(`failed: ${reason}`),
+  });
+  return { clock, fetches, intake, seen };
+}
+
+function cutsOf(...seqnos: number[]): Buffer {
+  const writer = new CutWriter();
+  for (const seqno of seqnos) {
+    writer.begin(0);
+    writer.itemOf({ ...emptyCutItem(), seqno }, Buffer.from('key'), Buffer.from('value'));
+    writer.finish(stateOfVbucket(0));
+  }
+  return Buffer.from(writer.takeAll());
+}
+
+test('a batch that does not continue the copy fails it, since the changes between would be missing', () => {
   for (const start of [5, 6, 7]) {
-    const clock = new SimulatedClock();
-    const seen: string[] = [];
-    const succeeds = (): Status => Status.success;
-    const applier: Partial<Applier> = {
-      begin: succeeds,
-      apply: succeeds,
-      advance: succeeds,
-      setPhase: succeeds,
-    };
-    const intake = new CopyIntake({
-      applier: applier as Applier,
-      clock,
-      tick: () => {},
-      highSeqno: () => 5,
-      applied: () => seen.push('applied'),
-      failed: () => seen.push('failed'),
-    });
-    const batch = {
-      kind: 'batch',
-      bucket: 'b',
-      shard: 0,
-      epoch: 1,
-      vb: 0,
-      start,
-      to: 8,
-      end: 8,
-      live: true,
-    } as const;
-    intake.take(batch, Buffer.from(new CutWriter().takeAll()), 10);
-    await clock.run(10);
-    assert.deepEqual(seen, [start === 6 ? 'applied' : 'failed'], `from ${start}`);
+    const { intake, seen } = anIntake(() => Status.success);
+    intake.take({ ...batch, start }, Buffer.alloc(0), 10);
+    const expected =
+      start === 6 ? '10 bytes of 0' : `failed: status ${Status.outOfRange} at seqno ${start} of vbucket 0`;
+    assert.deepEqual(seen, [expected], `from ${start}`);
   }
 });
 
-test('closing says how many bytes are not applied', async () => {
-  const clock = new SimulatedClock();
-  let isFull = false;
-  const succeeds = (): Status => Status.success;
-  const applier: Partial<Applier> = { begin: succeeds, advance: succeeds, setPhase: succeeds };
-  applier.takeHistory = () => (isFull ? Status.outOfMemory : Status.success);
-  const seen: (number | string)[] = [];
-  const intake = new CopyIntake({
-    ...{ applier: applier as Applier, clock, tick: () => {}, highSeqno: () => 5 },
-    applied: (_, bytes) => seen.push(bytes),
-    failed: (reason) => seen.push(reason, intake.close()),
-  });
-  const batch = { kind: 'batch', bucket: 'b', shard: 0, epoch: 1, vb: 0, live: true } as const;
-  const next = { ...batch, start: 6, to: 6, end: 6 };
-  const body = Buffer.from(new CutWriter().takeAll());
-  intake.take(next, body, 10);
-  await clock.run(10);
-  isFull = true;
-  intake.take({ ...next, failover: '' }, body, 20);
-  intake.take(next, body, 30);
-  await clock.run(10);
-  assert.deepEqual(seen, [10, `status ${Status.outOfMemory} at seqno 6 of vbucket 0`, 50]);
+test('batches are applied at once, in order; those behind an item that waits for the disk or for memory wait with it', async () => {
+  const answers: DocumentResult[] = [Status.success, notResident, Status.temporaryFailure];
+  const { clock, fetches, intake, seen } = anIntake(() => answers.shift() ?? Status.success);
+  intake.take(batch, cutsOf(6, 7, 8), 10);
+  intake.take({ ...batch, start: 9, to: 10, end: 10 }, cutsOf(9, 10), 20);
+  assert.deepEqual(seen.splice(0), ['6: applied', '7: later']);
+  for (const done of fetches) done(Status.success);
+  assert.deepEqual(seen.splice(0), ['7: later']);
+  await clock.run(100);
+  const expected = [
+    '7: applied',
+    '8: applied',
+    '10 bytes of 0',
+    '9: applied',
+    '10: applied',
+    '20 bytes of 0',
+  ];
+  assert.deepEqual(seen, expected);
+});
+
+test('a copy that is closed while an item waits applies nothing more', async () => {
+  const { clock, intake, seen } = anIntake(() => Status.outOfMemory);
+  intake.take(batch, cutsOf(6), 10);
+  intake.take({ ...batch, start: 9, to: 9, end: 9 }, cutsOf(9), 20);
+  assert.equal(intake.close(), 30, 'bytes that are not applied');
+  await clock.run(100);
+  assert.deepEqual(seen, ['6: later']);
+});
+
+test('a batch whose changes are not readable fails the copy, also after an item that waited', async () => {
+  const cuts = cutsOf(6);
+  for (const bad of [Buffer.alloc(80), cuts.subarray(0, 90), Buffer.alloc(3)]) {
+    const { intake, seen } = anIntake(() => Status.success);
+    assert.throws(() => intake.take(batch, bad, 10));
+    assert.ok(!seen.some((line) => line.includes('bytes')));
+  }
+  const { clock, intake, seen } = anIntake((seqno) =>
+    seqno === 6 && seen.length === 0 ? Status.outOfMemory : Status.success,
+  );
+  intake.take(batch, Buffer.concat([cuts, Buffer.alloc(80)]), 10);
+  await clock.run(100);
+  assert.deepEqual(seen.slice(0, 2), ['6: later', '6: applied']);
+  assert.match(seen[2] ?? '', /^failed: /);
+});
+
+test('closing says how many bytes are not applied, those of the batch that failed included', () => {
+  const { intake } = anIntake(() => Status.success);
+  intake.take(batch, cutsOf(6, 7, 8), 10);
+  assert.equal(intake.close(), 0);
+  const failing = anIntake(() => Status.outOfRange).intake;
+  failing.take(batch, cutsOf(6), 20);
+  assert.equal(failing.close(), 20);
 });

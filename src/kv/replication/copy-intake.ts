@@ -3,7 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
 import type { Applier } from '../bucket/documents/applier.ts';
-import { type CutItem, CutReader } from '../data/cut.ts';
+import { CutReader } from '../data/cut.ts';
 import { type DocumentResult, notResident } from '../data/documents.ts';
 import { CopyPhase } from '../data/vbucket-state.ts';
 import type { CopyBatch } from './frames.ts';
@@ -22,10 +22,19 @@ export interface CopyIntakeOptions {
   failed: (reason: string) => void;
 }
 
+interface Taken {
+  readonly batch: CopyBatch;
+  readonly body: Buffer;
+  readonly bytes: number;
+}
+
 export class CopyIntake {
   private readonly options: CopyIntakeOptions;
-  private readonly queue: { batch: CopyBatch; body: Buffer; bytes: number }[] = [];
-  private isRunning = false;
+  private readonly queue: Taken[] = [];
+  private readonly reader = new CutReader(Buffer.alloc(0));
+  /** Of the first batch in the queue, some items are applied already; the reader is at the next one. */
+  private isBegun = false;
+  private isWaiting = false;
   private isClosed = false;
   /** Bytes of the batches that are not applied yet. */
   private waitingBytes = 0;
@@ -38,7 +47,7 @@ export class CopyIntake {
   take(batch: CopyBatch, body: Buffer, bytes: number): void {
     this.waitingBytes += bytes;
     this.queue.push({ batch, body, bytes });
-    if (!this.isRunning) void this.run();
+    if (!this.isWaiting) this.run();
   }
 
   /** Returns the bytes of the batches that will not be applied. */
@@ -50,53 +59,79 @@ export class CopyIntake {
     return bytes;
   }
 
-  private async run(): Promise<void> {
-    this.isRunning = true;
-    for (let next = this.queue.shift(); next !== undefined && !this.isClosed; next = this.queue.shift()) {
-      const status = await this.apply(next.batch, next.body);
-      if (this.isClosed) break;
+  /** Without a promise for each batch: nearly all are applied at once. */
+  private run(): void {
+    for (let first = this.queue[0]; first !== undefined && !this.isClosed; first = this.queue[0]) {
+      const status = this.apply(first);
+      if (this.awaits(status)) return;
+      this.isBegun = false;
+      this.queue.shift();
       if (status === Status.success) {
-        this.waitingBytes -= next.bytes;
-        this.options.applied(next.batch.vb, next.bytes);
-      } else this.options.failed(`status ${status} at seqno ${next.batch.start} of vbucket ${next.batch.vb}`);
+        this.waitingBytes -= first.bytes;
+        this.options.applied(first.batch.vb, first.bytes);
+      } else
+        this.options.failed(`status ${status} at seqno ${first.batch.start} of vbucket ${first.batch.vb}`);
     }
-    this.isRunning = false;
   }
 
-  private async apply(batch: CopyBatch, body: Buffer): Promise<DocumentResult> {
-    const { applier, highSeqno, tick } = this.options;
-    const { vb, end, live, start, to } = batch;
-    tick();
-    if (batch.failover !== undefined) {
-      const status = applier.takeHistory(vb, Buffer.from(batch.failover, 'base64'));
-      if (status !== Status.success) return status;
+  /** Whether the item can be applied later, which is then done. */
+  private awaits(status: DocumentResult): boolean {
+    const { applier, clock } = this.options;
+    const isForDisk = status === notResident;
+    const isForMemory = status === Status.temporaryFailure || status === Status.outOfMemory;
+    this.isWaiting = this.isBegun && (isForDisk || isForMemory);
+    if (!this.isWaiting) return false;
+    if (isForDisk) applier.awaitDisk(() => this.resume());
+    else clock.after(retryMs, () => this.resume());
+    return true;
+  }
+
+  private resume(): void {
+    this.isWaiting = false;
+    if (this.isClosed) return;
+    this.options.tick();
+    try {
+      this.run();
+    } catch (error) {
+      this.options.failed((error as Error).message);
     }
-    // Each batch continues the one before: where one is missing, the copy would lack its changes and report that it has them.
-    if (start !== highSeqno(vb) + 1) return Status.outOfRange;
-    const begun = applier.begin(vb, { start, end });
+  }
+
+  private apply({ batch, body }: Taken): DocumentResult {
+    const { applier } = this.options;
+    const { live, to, vb } = batch;
+    const begun = this.isBegun ? this.applyItem(vb) : this.begin(batch, body);
     if (begun !== Status.success) return begun;
-    const reader = new CutReader(body);
-    while (reader.nextCut()) {
-      while (reader.nextItem()) {
-        if (reader.item.seqno <= highSeqno(vb)) continue;
-        const status = await this.applyItem(vb, reader.item);
-        if (status !== Status.success) return status;
-      }
-    }
+    const applied = this.applyItems(vb);
+    if (applied !== Status.success) return applied;
     const advanced = applier.advance(vb, to);
     return advanced === Status.success && live ? applier.setPhase(vb, CopyPhase.following) : advanced;
   }
 
-  private async applyItem(vb: number, item: CutItem): Promise<DocumentResult> {
-    const { applier, clock, tick } = this.options;
-    for (;;) {
-      const status = applier.apply(vb, item);
-      if (status === notResident) await new Promise((resolve) => applier.awaitDisk(resolve));
-      else if (status === Status.temporaryFailure || status === Status.outOfMemory)
-        await clock.sleep(retryMs);
-      else return status;
-      if (this.isClosed) return Status.temporaryFailure;
-      tick();
+  private begin({ end, failover, start, vb }: CopyBatch, body: Buffer): DocumentResult {
+    const { applier, highSeqno } = this.options;
+    if (failover !== undefined) {
+      const status = applier.takeHistory(vb, failover);
+      if (status !== Status.success) return status;
     }
+    // Each batch continues the one before: where one is missing, the copy would lack its changes and report that it has them.
+    if (start !== highSeqno(vb) + 1) return Status.outOfRange;
+    this.reader.read(body);
+    return applier.begin(vb, { start, end });
+  }
+
+  private applyItems(vb: number): DocumentResult {
+    const { reader } = this;
+    for (;;) {
+      while (!reader.nextItem()) if (!reader.nextCut()) return Status.success;
+      this.isBegun = true;
+      const status = this.applyItem(vb);
+      if (status !== Status.success) return status;
+    }
+  }
+
+  private applyItem(vb: number): DocumentResult {
+    const { item } = this.reader;
+    return item.seqno <= this.options.highSeqno(vb) ? Status.success : this.options.applier.apply(vb, item);
   }
 }

@@ -1,42 +1,144 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decodeFrame, encodeFrame, FrameSplitter, type PeerMessage, peerFrameBytesMax } from './frames.ts';
+import fc from 'fast-check';
+import { printedSeed } from '../../../test/support/seed.ts';
+import { FrameSplitter } from './frame-splitter.ts';
+import { encodeFrame, FrameWriter } from './frame-writer.ts';
+import {
+  type CopyBatch,
+  decodeFrame,
+  type Got,
+  lengthBytes,
+  type PeerMessage,
+  peerFrameBytesMax,
+} from './frames.ts';
 
 const beat: PeerMessage = { kind: 'beat', sentMs: 12.5, wallMs: 1 };
+const bucket = '0123456789abcdef0123456789abcdef';
+const batch: CopyBatch = {
+  kind: 'batch',
+  bucket,
+  shard: 63,
+  epoch: 2 ** 40 + 1,
+  vb: 1023,
+  start: 2 ** 33,
+  to: 2 ** 33 + 1,
+  end: 2 ** 47,
+  live: true,
+};
+const got: Got = {
+  kind: 'got',
+  bucket,
+  bytes: 2 ** 31,
+  rows: [
+    { shard: 1, epoch: 2 ** 34, vb: 65, received: 2 ** 35, persisted: 7, following: false },
+    { shard: 2, epoch: 1, vb: 2, received: 0, persisted: 0, following: true },
+  ],
+};
 const body = Buffer.from('a cut');
+const messages: readonly [PeerMessage, Buffer?][] = [
+  [beat],
+  [batch, body],
+  [{ ...batch, live: false, failover: Buffer.alloc(48, 7) }, Buffer.alloc(200_000, 1)],
+  [got],
+  [{ ...got, rows: [] }],
+];
+
+/** Takes the frames out of the bytes, in pieces. */
+function splitIn(bytes: Buffer, piece: number): Buffer[] {
+  const splitter = new FrameSplitter();
+  const found: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += piece)
+    splitter.push(bytes.subarray(at, at + piece), (frame) => found.push(frame));
+  return found;
+}
 
 describe('frames between nodes', () => {
-  it('carry a message and a body', () => {
-    const decoded = decodeFrame(encodeFrame(beat, body));
-    assert.deepEqual(decoded.message, beat);
-    assert.equal(decoded.body.toString(), 'a cut');
-  });
-
-  it('are found however the bytes arrive', () => {
-    const bytes = Buffer.concat([encodeFrame(beat, body), encodeFrame(beat), encodeFrame(beat, body)]);
-    for (let piece = 1; piece <= bytes.length; piece++) {
-      const frames = new FrameSplitter();
-      const found: Buffer[] = [];
-      for (let at = 0; at < bytes.length; at += piece)
-        found.push(...frames.push(bytes.subarray(at, at + piece)));
-      assert.deepEqual(
-        found.map((frame) => decodeFrame(frame).body.toString()),
-        ['a cut', '', 'a cut'],
-      );
+  it('carry each message, and the changes of a batch', () => {
+    for (const [message, changes = Buffer.alloc(0)] of messages) {
+      const decoded = decodeFrame(encodeFrame(message, changes));
+      assert.deepEqual(decoded.message, message);
+      assert.deepEqual(decoded.body, changes);
     }
   });
 
-  it('of too many bytes, of unknown kinds and with headers beyond their end are refused', () => {
+  it('are written one after the other, and taken in parts that later frames do not change', () => {
+    const frames = new FrameWriter();
+    const taken: Buffer[] = [];
+    for (let round = 0; round < 50; round++) {
+      for (const [message, changes] of messages)
+        if (round % 10 === 0 || changes === body)
+          assert.equal(frames.add(message, changes), encodeFrame(message, changes).length);
+      if (round % 3 === 0) taken.push(frames.take());
+    }
+    taken.push(frames.take());
+    assert.equal(frames.take().length, 0);
+    const found = splitIn(Buffer.concat(taken), Infinity);
+    assert.equal(found.length, 5 * messages.length + 45);
+    assert.deepEqual(decodeFrame(found[0] as Buffer).message, beat);
+    assert.deepEqual(decodeFrame(found.at(-1) as Buffer), { message: batch, body });
+  });
+
+  it('are found however the bytes arrive', () => {
+    const bytes = Buffer.concat([encodeFrame(batch, body), encodeFrame(beat), encodeFrame(got)]);
+    for (let piece = 1; piece <= bytes.length; piece++)
+      assert.deepEqual(
+        splitIn(bytes, piece).map((frame) => decodeFrame(frame).message),
+        [batch, beat, got],
+      );
+  });
+
+  it('of too many bytes, of unknown forms and kinds, and with parts beyond their end are refused', () => {
     const large = Buffer.alloc(4);
     large.writeUInt32BE(peerFrameBytesMax + 1);
-    assert.throws(() => new FrameSplitter().push(large), /at most/);
-    assert.throws(
-      () => decodeFrame(encodeFrame({ kind: 'toString' } as unknown as PeerMessage)),
-      /unknown message/,
+    assert.throws(() => splitIn(large, 4), /at most/);
+    assert.throws(() => decodeFrame(Buffer.from([0, 0, 0, 1, 9])), /unknown form 9/);
+    assert.throws(() => decodeFrame(Buffer.alloc(lengthBytes)), /unknown form/);
+    for (const kind of ['toString', 'batch', 'got'])
+      assert.throws(() => decodeFrame(textFrame(`{"kind":"${kind}"}`)), /unknown message/);
+    assert.throws(() => decodeFrame(textFrame('null')));
+    for (const message of [{ ...batch, failover: Buffer.alloc(48) }, got]) {
+      const frame = encodeFrame(message);
+      for (let length = lengthBytes; length < frame.length; length++) {
+        // Without its last rows a report is one of fewer rows.
+        if (message.kind === 'got' && (frame.length - length) % 23 === 0) continue;
+        assert.throws(
+          () => decodeFrame(frame.subarray(0, length)),
+          Error,
+          `${message.kind}: ${length} bytes`,
+        );
+      }
+    }
+  });
+
+  it('with any bytes are refused or hold whole numbers, and cost no more than their size', (t) => {
+    const frame = fc.tuple(fc.constantFrom(1, 2, 3, 4), fc.uint8Array({ maxLength: 120 }));
+    fc.assert(
+      fc.property(frame, ([form, bytes]) => {
+        const whole = Buffer.from([0, 0, 0, bytes.length + 1, form, ...bytes]);
+        const read = attempt(() => decodeFrame(whole));
+        if (read === null || form === 1) return;
+        const { message } = read;
+        const numbers =
+          message.kind === 'got' ? message.rows.flatMap((row) => Object.values(row)) : Object.values(message);
+        for (const value of numbers)
+          if (typeof value === 'number') assert.ok(Number.isSafeInteger(value) && value >= 0);
+      }),
+      { seed: printedSeed(t), numRuns: 2_000 },
     );
-    const frame = encodeFrame(beat);
-    frame.writeUInt16BE(0xffff, 4);
-    assert.throws(() => decodeFrame(frame), /runs over its end/);
-    assert.throws(() => decodeFrame(frame.subarray(0, 5)), /too short/);
   });
 });
+
+function textFrame(text: string): Buffer {
+  const frame = Buffer.concat([Buffer.alloc(lengthBytes), Buffer.from([1]), Buffer.from(text)]);
+  frame.writeUInt32BE(frame.length - lengthBytes);
+  return frame;
+}
+
+function attempt<T>(act: () => T): T | null {
+  try {
+    return act();
+  } catch {
+    return null;
+  }
+}

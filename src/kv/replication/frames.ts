@@ -1,12 +1,19 @@
-// The messages between two data services, and their form on a connection: four bytes of length, two bytes of header length, a header in
-// JSON, and for batches the changes as a cut.
-import { assert } from '#base/assert.ts';
+// The messages between two data services, and how they are read from a connection. All integers are big-endian; u48 holds seqnos and epochs.
+//
+//   frame:  u32 bytes that follow, u8 form, then by its form
+//   text:   the message in JSON
+//   batch:  u8 bucket bytes, bucket, u16 shard, u48 epoch, u16 vb, u8 bits (1: live), u48 start, u48 to, u48 end, u16 failover bytes, failover log,
+//           the changes as cuts
+//   got:    u8 bucket bytes, bucket, u32 bytes received, then rows: u16 shard, u48 epoch, u16 vb, u48 received, u48 persisted,
+//           u8 bits (1: following)
+import { readU32, readU48 } from '#wire/bytes.ts';
 
 /** A document of the largest size with its key, and the header. */
 export const peerFrameBytesMax = 32 * 1024 * 1024;
-const lengthBytes = 4;
-const headBytes = 2;
-const headerBytesMax = 0xffff;
+export const lengthBytes = 4;
+export const FrameForm = { text: 1, batch: 2, got: 3 } as const;
+export const batchHeadBytes = 31;
+export const gotRowBytes = 23;
 
 /** A shard of a bucket, under an epoch of its active. */
 export interface ShardRef {
@@ -85,23 +92,32 @@ export interface CopyBatch extends ShardRef {
   readonly to: number;
   readonly end: number;
   readonly live: boolean;
-  /** With the first batch: the active's failover log, in base64. */
-  readonly failover?: string;
+  /** With the first batch: the active's failover log, as its file has it. */
+  readonly failover?: Uint8Array;
 }
 
-/** The position of a copy. `bytes` were received since the last such message. */
-export interface Got extends ShardRef {
+/** The positions of copies. `bytes` were received since the last such message. */
+export interface Got {
   readonly kind: 'got';
+  readonly bucket: string;
+  readonly bytes: number;
+  readonly rows: readonly GotRow[];
+}
+
+export interface GotRow {
+  readonly shard: number;
+  readonly epoch: number;
   readonly vb: number;
   readonly received: number;
   readonly persisted: number;
   readonly following: boolean;
-  readonly bytes: number;
 }
 
-export type PeerMessage = PeerHello | Beat | Ended | Open | Empty | Opened | CopyBatch | Got;
+/** Rare messages, whose form is text. */
+export type TextMessage = PeerHello | Beat | Ended | Open | Empty | Opened;
+export type PeerMessage = TextMessage | CopyBatch | Got;
 
-const kinds: Readonly<Record<PeerMessage['kind'], true>> = {
+const texts: Readonly<Record<TextMessage['kind'], true>> = {
   hello: true,
   beat: true,
   beaten: true,
@@ -111,67 +127,75 @@ const kinds: Readonly<Record<PeerMessage['kind'], true>> = {
   opened: true,
   refused: true,
   failed: true,
-  batch: true,
-  got: true,
 };
-const noBody = new Uint8Array(0);
+const noBody = Buffer.alloc(0);
 
-export function encodeFrame(message: PeerMessage, body: Uint8Array = noBody): Buffer {
-  const header = Buffer.from(JSON.stringify(message));
-  assert(header.length <= headerBytesMax, 'a message header is short');
-  const length = headBytes + header.length + body.length;
-  assert(length <= peerFrameBytesMax, 'a batch fits a frame');
-  const frame = Buffer.allocUnsafe(lengthBytes + length);
-  frame.writeUInt32BE(length);
-  frame.writeUInt16BE(header.length, lengthBytes);
-  header.copy(frame, lengthBytes + headBytes);
-  frame.set(body, lengthBytes + headBytes + header.length);
-  return frame;
+export interface DecodedFrame {
+  readonly message: PeerMessage;
+  /** The changes of a batch. */
+  readonly body: Buffer;
 }
 
-/** Message and body of a whole frame. @throws Error when it is none. */
-export function decodeFrame(frame: Buffer): { message: PeerMessage; body: Buffer } {
-  if (frame.length < lengthBytes + headBytes) throw new Error('a frame is too short for its header');
-  const bodyAt = lengthBytes + headBytes + frame.readUInt16BE(lengthBytes);
-  if (bodyAt > frame.length) throw new Error('the header of a frame runs over its end');
-  const message = JSON.parse(frame.toString('utf8', lengthBytes + headBytes, bodyAt)) as PeerMessage;
-  if (!Object.hasOwn(kinds, message.kind)) throw new Error(`unknown message ${JSON.stringify(message.kind)}`);
+/** Reads a whole frame. @throws Error when it is none. */
+export function decodeFrame(frame: Buffer): DecodedFrame {
+  const form = frame[lengthBytes];
+  if (form === FrameForm.batch) return decodeBatch(frame);
+  if (form === FrameForm.got) return { message: decodeGot(frame), body: noBody };
+  if (form === FrameForm.text) return { message: decodeText(frame), body: noBody };
+  throw new Error(`unknown form ${form} of a frame`);
+}
+
+function decodeText(frame: Buffer): TextMessage {
+  const message = JSON.parse(frame.toString('utf8', lengthBytes + 1)) as TextMessage;
+  if (!Object.hasOwn(texts, message.kind)) throw new Error(`unknown message ${JSON.stringify(message.kind)}`);
+  return message;
+}
+
+/** The offset after the bucket, of which at least `bytes` must follow. */
+function endOfBucket(frame: Buffer, bytes: number): number {
+  const end = lengthBytes + 2 + (frame[lengthBytes + 1] ?? 0);
+  if (end + bytes > frame.length) throw new Error('a frame is too short for its header');
+  return end;
+}
+
+function decodeBatch(frame: Buffer): DecodedFrame {
+  const at = endOfBucket(frame, batchHeadBytes);
+  const historyAt = at + batchHeadBytes;
+  const bodyAt = historyAt + readU16(frame, at + batchHeadBytes - 2);
+  if (bodyAt > frame.length) throw new Error('the failover log of a frame runs over its end');
+  const message: CopyBatch = {
+    kind: 'batch',
+    bucket: frame.toString('latin1', lengthBytes + 2, at),
+    shard: readU16(frame, at),
+    epoch: readU48(frame, at + 2),
+    vb: readU16(frame, at + 8),
+    live: frame[at + 10] === 1,
+    start: readU48(frame, at + 11),
+    to: readU48(frame, at + 17),
+    end: readU48(frame, at + 23),
+    ...(bodyAt > historyAt && { failover: frame.subarray(historyAt, bodyAt) }),
+  };
   return { message, body: frame.subarray(bodyAt) };
 }
 
-/** Finds whole frames in the bytes of a connection. */
-export class FrameSplitter {
-  private pieces: Buffer[] = [];
-  private bytes = 0;
-
-  /** @throws Error when a frame is too large. */
-  push(chunk: Buffer): Buffer[] {
-    this.pieces.push(chunk);
-    this.bytes += chunk.length;
-    const frames: Buffer[] = [];
-    for (let length = this.frameLength(); length > 0 && length <= this.bytes; length = this.frameLength()) {
-      const all = this.joined();
-      frames.push(all.subarray(0, length));
-      this.bytes -= length;
-      this.pieces = [all.subarray(length)];
-    }
-    return frames;
-  }
-
-  /** 0 until it is known. */
-  private frameLength(): number {
-    if (this.bytes < lengthBytes) return 0;
-    const [first = noBody] = this.pieces;
-    const head = first.length >= lengthBytes ? (first as Buffer) : this.joined();
-    const length = head.readUInt32BE(0);
-    if (length > peerFrameBytesMax)
-      throw new Error(`a frame of ${length} bytes; at most ${peerFrameBytesMax} are taken`);
-    return lengthBytes + length;
-  }
-
-  private joined(): Buffer {
-    const [all = Buffer.alloc(0)] = this.pieces.length === 1 ? this.pieces : [Buffer.concat(this.pieces)];
-    this.pieces = [all];
-    return all;
-  }
+function decodeGot(frame: Buffer): Got {
+  const at = endOfBucket(frame, 4);
+  const rowsAt = at + 4;
+  const count = (frame.length - rowsAt) / gotRowBytes;
+  if (!Number.isInteger(count)) throw new Error('the positions of a frame are incomplete');
+  const bucket = frame.toString('latin1', lengthBytes + 2, at);
+  const rows = Array.from({ length: count }, (_, index) => decodeRow(frame, rowsAt + index * gotRowBytes));
+  return { kind: 'got', bucket, bytes: readU32(frame, at), rows };
 }
+
+const decodeRow = (frame: Buffer, at: number): GotRow => ({
+  shard: readU16(frame, at),
+  epoch: readU48(frame, at + 2),
+  vb: readU16(frame, at + 8),
+  received: readU48(frame, at + 10),
+  persisted: readU48(frame, at + 16),
+  following: frame[at + 22] === 1,
+});
+
+const readU16 = (bytes: Buffer, at: number): number =>
+  ((bytes[at] as number) << 8) | (bytes[at + 1] as number);

@@ -1,14 +1,20 @@
-// A connection to another node whose certificate proved its id: frames in order, each whole or not at all.
+// A connection to another node whose certificate proved its id. What is sent arrives in order, in pieces of any size.
 import type { TLSSocket } from 'node:tls';
+
+export interface LinkHandler {
+  data(bytes: Buffer): void;
+  closed(reason: string): void;
+}
 
 export interface Link {
   /** Id of the node at the other end. */
   readonly node: string;
   /** Bytes that the other end has not taken. */
   readonly unsentBytes: number;
-  send(frame: Buffer): void;
-  /** Called once. `closed` is called once, after the last frame. */
-  receive(handler: { frame(frame: Buffer): void; closed(reason: string): void }): void;
+  /** The bytes must not change afterwards. */
+  send(bytes: Buffer): void;
+  /** Called once. `closed` is called once, after the last bytes. */
+  receive(handler: LinkHandler): void;
   close(reason: string): void;
 }
 

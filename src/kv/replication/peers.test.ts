@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { silentLog } from '#ports/log.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import { encodeFrame } from './frames.ts';
-import type { Link } from './link.ts';
+import { encodeFrame } from './frame-writer.ts';
+import type { Link, LinkHandler } from './link.ts';
 import { PeerConnections } from './peers.ts';
 
-type Handler = Parameters<Link['receive']>[0];
+type Handler = LinkHandler;
 
 /** A link whose end no node notices, as while a network drops every packet. */
 class SilentLink implements Link {
@@ -33,6 +33,7 @@ it('reports the loss of a connection that a new one replaces, so that every feed
     events: {
       connected: () => events.push('connected'),
       disconnected: () => events.push('disconnected'),
+      arrived: () => {},
       received: () => {},
       hasRoom: () => {},
     },
@@ -41,7 +42,7 @@ it('reports the loss of a connection that a new one replaces, so that every feed
   for (let connection = 0; connection < 2; connection++) {
     const link = new SilentLink();
     peers.accept(link);
-    link.handler?.frame(hello);
+    link.handler?.data(hello);
   }
   assert.deepEqual(events, ['connected', 'disconnected', 'connected']);
   peers.close();
@@ -57,6 +58,7 @@ it('sends on after bytes that the other node did not apply, as after those that 
     events: {
       connected: () => {},
       disconnected: () => {},
+      arrived: () => {},
       received: () => {},
       hasRoom: () => hasRoom++,
     },
@@ -64,14 +66,14 @@ it('sends on after bytes that the other node did not apply, as after those that 
   peers.follow([{ node: 'b', host: '', port: 1 }]);
   const link = new SilentLink();
   peers.accept(link);
-  link.handler?.frame(hello);
+  link.handler?.data(hello);
   const shard = { bucket: 'b', shard: 0, epoch: 1 };
   const batch = { kind: 'batch', ...shard, vb: 0, start: 1, to: 1, end: 1, live: true } as const;
   const body = new Uint8Array(16 * 1024 * 1024);
   peers.send('b', batch, body);
   assert.equal(peers.mayFeed('b'), false);
   const bytes = encodeFrame(batch, body).length;
-  link.handler?.frame(encodeFrame({ kind: 'failed', ...shard, rows: [], bytes }));
+  link.handler?.data(encodeFrame({ kind: 'failed', ...shard, rows: [], bytes }));
   assert.equal(peers.mayFeed('b'), true);
   assert.equal(hasRoom, 1);
   peers.close();

@@ -2,7 +2,9 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { PeerSpec, SyncMember } from '../admin.ts';
-import { type Beat, decodeFrame, encodeFrame, type PeerMessage } from './frames.ts';
+import { FrameSplitter } from './frame-splitter.ts';
+import { FrameWriter } from './frame-writer.ts';
+import { type Beat, decodeFrame, type PeerMessage } from './frames.ts';
 import type { Link } from './link.ts';
 
 export const beatMs = 200;
@@ -13,11 +15,15 @@ const redialMs = 500;
 const lastMs = { limit: 500, pause: 5 };
 /** The limit of bytes sent to one node and not yet applied there. */
 const inFlightMax = 16 * 1024 * 1024;
+/** What is sent in one turn is one write, or several of about this size. */
+const writeBytes = 256 * 1024;
 
 /** Events of the connections to the other nodes. */
 export interface PeerEvents {
   connected(node: string): void;
   disconnected(node: string): void;
+  /** Called before messages that arrived together. */
+  arrived(): void;
   received(node: string, message: PeerMessage, body: Buffer, bytes: number): void;
   /** More may be sent to the node again. */
   hasRoom(node: string): void;
@@ -33,6 +39,9 @@ export interface PeersOptions {
 
 interface Connection {
   link: Link;
+  readonly incoming: FrameSplitter;
+  readonly outgoing: FrameWriter;
+  isWriteDue: boolean;
   boot: string | null;
   saysPromise: boolean;
   inFlight: number;
@@ -127,9 +136,23 @@ export class PeerConnections {
   send(node: string, message: PeerMessage, body?: Uint8Array): void {
     const connection = this.connections.get(node);
     if (connection === undefined) return;
-    const frame = encodeFrame(message, body);
-    if (message.kind === 'batch') connection.inFlight += frame.length;
-    connection.link.send(frame);
+    const bytes = connection.outgoing.add(message, body);
+    if (message.kind === 'batch') connection.inFlight += bytes;
+    this.writeSoon(connection);
+  }
+
+  private writeSoon(connection: Connection): void {
+    if (connection.outgoing.bytes >= writeBytes) this.write(connection);
+    else if (!connection.isWriteDue) {
+      connection.isWriteDue = true;
+      // After the event that is being handled, with all that it causes.
+      void Promise.resolve().then(() => this.write(connection));
+    }
+  }
+
+  private write(connection: Connection): void {
+    connection.isWriteDue = false;
+    if (connection.outgoing.bytes > 0) connection.link.send(connection.outgoing.take());
   }
 
   /** This node neither sends nor answers beats from now on. */
@@ -142,6 +165,7 @@ export class PeerConnections {
   async releasePromises(): Promise<void> {
     const { clock } = this.options;
     for (const node of this.connected()) this.send(node, { kind: 'ended' });
+    for (const connection of this.connections.values()) this.write(connection);
     const links = [...this.connections.values()].map(({ link }) => link);
     const untilMs = clock.monotonicMs() + lastMs.limit;
     while (links.some(({ unsentBytes }) => unsentBytes > 0) && clock.monotonicMs() < untilMs)
@@ -190,44 +214,50 @@ export class PeerConnections {
       this.lose(before, 'it connected again');
       before.link.close('it connected again');
     }
-    const connection: Connection = { link, boot: null, saysPromise: false, inFlight: 0 };
+    const connection = newConnection(link);
     this.connections.set(node, connection);
     link.receive({
-      frame: (frame) => this.take(connection, frame),
+      data: (bytes) => this.takeBytes(connection, bytes),
       closed: (reason) => this.lose(connection, reason),
     });
-    link.send(encodeFrame({ kind: 'hello', ...this.options.self, saysPromise: true }));
+    this.send(node, { kind: 'hello', ...this.options.self, saysPromise: true });
   }
 
+  private takeBytes(connection: Connection, bytes: Buffer): void {
+    this.options.events.arrived();
+    try {
+      connection.incoming.push(bytes, (frame) => this.take(connection, frame));
+    } catch (error) {
+      connection.link.close((error as Error).message);
+    }
+  }
+
+  /** @throws Error when the message is none, or comes at the wrong time. */
   private take(connection: Connection, frame: Buffer): void {
     const { clock, events } = this.options;
     const { link } = connection;
     const { node } = link;
     if (this.connections.get(node) !== connection) return;
-    try {
-      const { message, body } = decodeFrame(frame);
-      if (message.kind === 'hello') {
-        if (message.node !== node) throw new Error('its certificate names another node');
-        connection.boot = message.boot;
-        connection.saysPromise = message.saysPromise ?? false;
-        events.connected(node);
-      } else if (connection.boot === null) throw new Error('its first message is no hello');
-      else if (message.kind === 'ended') this.ended(connection);
-      else if (message.kind === 'beat') {
-        if (this.isStopping) return;
-        const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
-        const times = this.timesOf(node);
-        times.promisedUntilMs = Math.max(times.promisedUntilMs, clock.monotonicMs() + promiseMs);
-        // The sender may not have heard of the third node yet.
-        times.needsPromise = this.needsPromise || message.needsPromise !== false;
-        this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
-      } else if (message.kind === 'beaten') this.answered(node, message);
-      else {
-        if ('bytes' in message) this.release(connection, message.bytes ?? 0);
-        events.received(node, message, body, frame.length);
-      }
-    } catch (error) {
-      link.close((error as Error).message);
+    const { message, body } = decodeFrame(frame);
+    if (message.kind === 'hello') {
+      if (message.node !== node) throw new Error('its certificate names another node');
+      connection.boot = message.boot;
+      connection.saysPromise = message.saysPromise ?? false;
+      events.connected(node);
+    } else if (connection.boot === null) throw new Error('its first message is no hello');
+    else if (message.kind === 'ended') this.ended(connection);
+    else if (message.kind === 'beat') {
+      if (this.isStopping) return;
+      const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
+      const times = this.timesOf(node);
+      times.promisedUntilMs = Math.max(times.promisedUntilMs, clock.monotonicMs() + promiseMs);
+      // The sender may not have heard of the third node yet.
+      times.needsPromise = this.needsPromise || message.needsPromise !== false;
+      this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
+    } else if (message.kind === 'beaten') this.answered(node, message);
+    else {
+      if ('bytes' in message) this.release(connection, message.bytes ?? 0);
+      events.received(node, message, body, frame.length);
     }
   }
 
@@ -269,3 +299,13 @@ export class PeerConnections {
     return known;
   }
 }
+
+const newConnection = (link: Link): Connection => ({
+  link,
+  incoming: new FrameSplitter(),
+  outgoing: new FrameWriter(),
+  isWriteDue: false,
+  boot: null,
+  saysPromise: false,
+  inFlight: 0,
+});

@@ -25,7 +25,7 @@ export class Replication {
 
   constructor(options: ReplicationOptions) {
     this.options = options;
-    const { clock, links, log, self } = options;
+    const { clock, links, log, self, tick } = options;
     this.peers = new PeerConnections({
       self,
       clock,
@@ -35,6 +35,7 @@ export class Replication {
         connected: () => this.each((bucket) => bucket.connected()),
         disconnected: (node) => this.each((bucket) => bucket.disconnected(node)),
         hasRoom: (node) => this.each((bucket) => bucket.hasRoom(node)),
+        arrived: tick,
         received: (node, message, body, bytes) => this.receive(node, message, body, bytes),
       },
     });

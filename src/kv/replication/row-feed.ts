@@ -2,7 +2,7 @@
 // or the content of memory, is the state at one time; if it is sent in several batches, a later batch may move the end of the snapshot.
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
-import { CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import { type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
 
 const batchBytes = 256 * 1024;
 
@@ -21,7 +21,10 @@ export interface RowFeedOptions {
   clock: Clock;
   /** Whether the connection takes more at present; `resume` is called when it does again. */
   hasRoom: () => boolean;
+  /** The bytes are valid during the call. */
   send: (batch: RowBatch, body: Uint8Array) => void;
+  /** Shared by all feeds: used within one call. */
+  cuts: CutWriter;
   /** The copy lacks deletions whose tombstones the active has purged: it must be rebuilt. */
   tooOld: () => void;
   /** The copy cannot be continued. */
@@ -45,7 +48,7 @@ export class RowFeed implements Follower {
 
   start(): void {
     this.options.source.follow(this.options.vb, this);
-    this.changed();
+    this.resumeSoon();
   }
 
   close(): void {
@@ -53,9 +56,13 @@ export class RowFeed implements Follower {
     this.options.source.unfollow(this.options.vb, this);
   }
 
-  /** Changes of one turn of the event loop are sent in one batch. */
+  /** Called once for all changes of one turn of the event loop, so that they are one batch. */
   changed(): void {
     this.isChanged = true;
+    this.resume();
+  }
+
+  private resumeSoon(): void {
     if (this.isScheduled || this.isClosed) return;
     this.isScheduled = true;
     this.options.clock.soon(() => {
@@ -77,7 +84,7 @@ export class RowFeed implements Follower {
     const { source, vb } = this.options;
     const end = source.highSeqno(vb);
     const start = this.position + 1;
-    const writer = new CutWriter();
+    const { cuts: writer } = this.options;
     writer.begin(0);
     let to = this.position;
     while (to < end && writer.bytes < batchBytes) {
@@ -87,11 +94,12 @@ export class RowFeed implements Follower {
       to = seqno === 0 ? end : seqno;
     }
     writer.finish(stateOfVbucket(vb));
-    const body = writer.takeAll();
-    if (to < start) return false;
-    this.position = to;
-    this.options.send({ start, to, end, live: to === end }, body);
-    return true;
+    if (to >= start) {
+      this.position = to;
+      this.options.send({ start, to, end, live: to === end }, writer.written());
+    }
+    writer.discard();
+    return to >= start;
   }
 
   private async sendPage(): Promise<void> {
@@ -108,12 +116,12 @@ export class RowFeed implements Follower {
       }
       // What is missing was neither on disk nor in memory: it is there after a change, which may have come while the page was read.
       if (page.toSeqno < start) {
-        if (this.isChanged) this.changed();
+        if (this.isChanged) this.resumeSoon();
         return;
       }
       this.position = page.toSeqno;
       send({ start, to: page.toSeqno, end: Math.max(page.endSeqno, page.toSeqno), live: false }, page.batch);
-      this.changed();
+      this.resumeSoon();
     } catch (error) {
       if (!this.isClosed) failed((error as Error).message);
     } finally {

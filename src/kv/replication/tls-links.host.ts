@@ -2,8 +2,7 @@
 import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
 import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
 import type { PeerTls } from '../admin.ts';
-import { FrameSplitter } from './frames.ts';
-import type { Link, LinkAddress, LinkHost } from './link.ts';
+import type { Link, LinkAddress, LinkHandler, LinkHost } from './link.ts';
 
 const connectMs = 3_000;
 /** Of nodes, including connections whose certificate is not checked yet. */
@@ -122,19 +121,12 @@ class TlsLink implements Link {
     return this.socket.writableLength;
   }
 
-  send(frame: Buffer): void {
-    if (!this.socket.destroyed) this.socket.write(frame);
+  send(bytes: Buffer): void {
+    if (!this.socket.destroyed) this.socket.write(bytes);
   }
 
-  receive(handler: { frame(frame: Buffer): void; closed(reason: string): void }): void {
-    const frames = new FrameSplitter();
-    this.socket.on('data', (chunk: Buffer) => {
-      try {
-        for (const frame of frames.push(chunk)) handler.frame(frame);
-      } catch (error) {
-        this.close((error as Error).message);
-      }
-    });
+  receive(handler: LinkHandler): void {
+    this.socket.on('data', (bytes: Buffer) => handler.data(bytes));
     this.socket.once('close', () => handler.closed(this.reason));
     if (this.socket.destroyed) handler.closed(this.reason);
   }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aNodeAuthority } from '../../../test/support/node-authority.ts';
-import { encodeFrame } from './frames.ts';
 import type { Link } from './link.ts';
 import { TlsLinks } from './tls-links.host.ts';
 
 const host = '127.0.0.1';
 
-test('two nodes know each other by their certificates and exchange frames', async () => {
+test('two nodes know each other by their certificates and exchange bytes', async () => {
   const issue = await aNodeAuthority();
   const [a, b] = [new TlsLinks(), new TlsLinks()];
   a.useTls(await issue('a'));
@@ -18,12 +17,18 @@ test('two nodes know each other by their certificates and exchange frames', asyn
   const link = await a.connect({ host, port, node: 'b' });
   const other = await accepted.promise;
   assert.deepEqual([link.node, other.node], ['b', 'a']);
-  const frame = encodeFrame({ kind: 'hello', node: 'a', boot: '1' }, Buffer.alloc(300_000, 7));
-  const received = Promise.withResolvers<Buffer>();
+  const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251));
+  const pieces: Buffer[] = [];
+  const received = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<string>();
-  other.receive({ frame: received.resolve, closed: closed.resolve });
-  link.send(frame);
-  assert.ok((await received.promise).equals(frame));
+  const data = (piece: Buffer): void => {
+    pieces.push(piece);
+    if (pieces.reduce((sum, { length }) => sum + length, 0) === bytes.length) received.resolve();
+  };
+  other.receive({ data, closed: closed.resolve });
+  link.send(bytes);
+  await received.promise;
+  assert.ok(Buffer.concat(pieces).equals(bytes));
   link.close('done');
   await closed.promise;
   await Promise.all([a.close(), b.close()]);
@@ -46,7 +51,7 @@ test('a node of another name, or with a certificate of another authority, is not
   const refused = Promise.withResolvers<string>();
   const link = await foreign.connect({ host, port, node: 'b' }).catch(() => null);
   if (link === null) refused.resolve('refused');
-  else link.receive({ frame: () => {}, closed: refused.resolve });
+  else link.receive({ data: () => {}, closed: refused.resolve });
   await refused.promise;
   assert.ok(accepted <= 1, 'only the connection that the first node gave up');
   await Promise.all([a.close(), b.close(), foreign.close()]);

@@ -1,0 +1,60 @@
+// Reports to the actives how far the copies of a bucket are: what happens in one turn is one message to each active's node.
+import type { VbucketRows } from '../vbucket/rows.ts';
+import type { GotRow } from './frames.ts';
+import type { PeerConnections } from './peers.ts';
+
+interface Report {
+  bytes: number;
+  /** By vbucket. */
+  readonly rows: Map<number, GotRow>;
+}
+
+export interface CopyReportsOptions {
+  uuid: string;
+  rows: VbucketRows;
+  peers: Pick<PeerConnections, 'send'>;
+}
+
+export class CopyReports {
+  private readonly options: CopyReportsOptions;
+  /** By node. */
+  private readonly reports = new Map<string, Report>();
+
+  constructor(options: CopyReportsOptions) {
+    this.options = options;
+  }
+
+  /** Reports the vbucket as it is now; `bytes` were received for it. */
+  note(node: string, { shard, epoch }: Pick<GotRow, 'shard' | 'epoch'>, vb: number, bytes: number): void {
+    const { copy, highSeqno, persistedSeqno } = this.options.rows;
+    const report = this.reportTo(node);
+    report.bytes += bytes;
+    report.rows.set(vb, {
+      shard,
+      epoch,
+      vb,
+      received: highSeqno[vb] as number,
+      persisted: persistedSeqno[vb] as number,
+      following: copy[vb] === 0,
+    });
+  }
+
+  private reportTo(node: string): Report {
+    const known = this.reports.get(node);
+    if (known !== undefined) return known;
+    const made = { bytes: 0, rows: new Map<number, GotRow>() };
+    this.reports.set(node, made);
+    void Promise.resolve().then(() => this.send(node));
+    return made;
+  }
+
+  /** Sends what is noted: before messages that must not overtake it, else at the end of the turn. */
+  send(node: string): void {
+    const report = this.reports.get(node);
+    if (report === undefined) return;
+    this.reports.delete(node);
+    const { peers, uuid } = this.options;
+    const { bytes, rows } = report;
+    peers.send(node, { kind: 'got', bucket: uuid, bytes, rows: [...rows.values()] });
+  }
+}
