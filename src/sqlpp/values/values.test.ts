@@ -212,6 +212,27 @@ test('a scan finds the same fields as parsing', () => {
   );
 });
 
+test('a scan skips strings of every length, with quotes and backslashes anywhere', () => {
+  const parts = fc.oneof(
+    fc.constantFrom('"', '\\', '\\"', '\\\\', '{', ']', ','),
+    fc.integer({ min: 1, max: 80 }).map((length) => 'x'.repeat(length)),
+  );
+  const strings = fc.array(parts, { maxLength: 12 }).map((list) => list.join(''));
+  fc.assert(
+    fc.property(fc.array(strings, { minLength: 1, maxLength: 4 }), strings, (before, wanted) => {
+      const text = Buffer.from(JSON.stringify({ before, within: { before }, long: before[0], wanted }));
+      // Other documents follow in the same buffer.
+      const bytes = Buffer.concat([text, Buffer.from('"'.repeat(100))]);
+      const raw = new RawJson(bytes, 0, text.length);
+      assert.equal(memberOf(raw, nameBytes('wanted')), wanted);
+      const row: Value[] = [];
+      extractFields(raw, fieldTree([{ names: ['wanted'], slot: 0 }]), row);
+      assert.equal(row[0], wanted);
+    }),
+    { numRuns: 300 },
+  );
+});
+
 test('a scan of invalid JSON ends', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), (random) => {
