@@ -57,18 +57,20 @@ async function measureAdministration(
   const client = await login(port, bucket);
   const collection = bucket === 'c' ? 8 : 0;
   const batch = 1000;
-  for (let from = 0; from < count; from += batch) {
-    client.send(
-      ...Array.from({ length: batch }, (_, at) => ({
-        opcode: 0x01,
-        vb: (from + at) % 1024,
-        key: Buffer.concat([Buffer.from([collection]), Buffer.from(`key ${from + at}`)]),
-        extras: Buffer.alloc(8),
-        value: Buffer.from('1'),
-      })),
-    );
-    for (let at = 0; at < batch; at++) if ((await client.next())?.status !== 0) throw new Error('refused');
-  }
+  await watched(service, port, `SET of ${count} new documents, by ${batch}`, async () => {
+    for (let from = 0; from < count; from += batch) {
+      client.send(
+        ...Array.from({ length: batch }, (_, at) => ({
+          opcode: 0x01,
+          vb: (from + at) % 1024,
+          key: Buffer.concat([Buffer.from([collection]), Buffer.from(`key ${from + at}`)]),
+          extras: Buffer.alloc(8),
+          value: Buffer.from('1'),
+        })),
+      );
+      for (let at = 0; at < batch; at++) if ((await client.next())?.status !== 0) throw new Error('refused');
+    }
+  });
   client.close();
   await watched(service, port, `${command} of ${count} documents`, async () => {
     service.send(command);

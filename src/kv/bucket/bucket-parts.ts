@@ -99,6 +99,7 @@ export class BucketParts {
       hashSeed: random.bytes(4).readInt32LE(),
       persistent: type === 'native',
     });
+    this.vbuckets.index.onGrown = options.spend;
     this.cutter = new Cutter(this.vbuckets);
     this.events = new EventRecorder({
       vbuckets: this.vbuckets,

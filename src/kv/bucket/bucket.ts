@@ -109,12 +109,15 @@ export class Bucket {
   async flush(incarnation: number): Promise<void> {
     await this.halt();
     this.failWaiters();
+    await this.nextTurn();
     this.parts.vbuckets.clear();
     this.parts.events.clear();
     this.parts.collections.clearCounts();
     await this.resetFiles(incarnation);
+    await this.nextTurn();
     this.readable = this.allRows();
     this.beginHistories();
+    await this.nextTurn();
     this.serve();
   }
 
@@ -298,6 +301,11 @@ export class Bucket {
     this.parts.background.start();
     this.state = this.readable.length === 0 ? 'failed' : 'ready';
     this.isServing = this.state === 'ready';
+  }
+
+  /** Lets clients of other buckets be served between steps over all vbuckets, each of which takes milliseconds. */
+  private nextTurn(): Promise<void> {
+    return new Promise((resolve) => this.options.clock.soon(resolve));
   }
 
   private allRows(): number[] {

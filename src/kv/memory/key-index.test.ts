@@ -48,6 +48,19 @@ for (const [title, bits] of [
   });
 }
 
+test('states the work of a table that grows, at least the bytes of the new table', () => {
+  const heap = new Heap();
+  const index = new KeyIndex(heap, 1);
+  let workBytes = 0;
+  index.onGrown = (bytes) => (workBytes += bytes);
+  for (let i = 0; i < 1000; i++) {
+    const before = index.bytes;
+    workBytes = 0;
+    index.insert(0, i, addItem(heap, Buffer.from(`key-${i}`)));
+    assert.equal(workBytes, index.bytes === before ? 0 : index.bytes);
+  }
+});
+
 test('a large table is rehashed incrementally, and finds, changes and walks all entries meanwhile', () => {
   const heap = new Heap();
   const index = new KeyIndex(heap, 1);

@@ -21,6 +21,8 @@ export class KeyIndex {
   private readonly counts: Uint32Array;
   private readonly totals = new Float64Array(new SharedArrayBuffer(8));
   private readonly heap: Heap;
+  /** Counts the work of a table that grew: a few bytes of a request may cause as much as those of a thousand others. */
+  onGrown: ((workBytes: number) => void) | undefined;
 
   constructor(heap: Heap, rowCount: number) {
     this.heap = heap;
@@ -166,6 +168,7 @@ export class KeyIndex {
     this.totals[0] = this.bytes + table.byteLength;
     if (old.length > rehashedAtOnceMax) this.oldTables.set(row, { table: old, next: 0 });
     else this.moveAll(old, table);
+    this.onGrown?.(table.byteLength);
     return table;
   }
 
