@@ -7,9 +7,9 @@ import type { Clock, Timer } from '#ports/clock.ts';
 
 export const turnLimits = {
   /** Time of requests and deferred tasks in one turn; afterwards timers and sockets run. */
-  turnMs: 4,
+  turnMs: 3,
   /** Deferred tasks get at least this of a turn, however long the requests that arrived in it took. */
-  tasksMs: 2,
+  tasksMs: 1,
   /** Time of one task while others wait. */
   taskMs: 1,
   /** Work between two readings of the clock. */

@@ -68,7 +68,7 @@ export function stat(request: Request): CommandResult {
 /** Work of one collection in the sums that a group computes before its first packet, in bytes. */
 const collectionWork = 64;
 /** Statistics written per batch. */
-const figuresMax = 256;
+const figuresMax = 64;
 /** Above this many unsent bytes the next batch waits. */
 const unsentBytesMax = 1024 * 1024;
 const pauseMs = 10;
