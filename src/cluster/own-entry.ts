@@ -1,4 +1,4 @@
-// Updates this node's own entry in the configuration at each start. A member whose founder is away starts with its entry as it is, and
+// Updates this node's own entry in the configuration at each start. A member whose founder cannot be reached starts with its entry as it is, and
 // updates it later.
 import { UnavailableError } from '#base/unavailable-error.ts';
 import type { Clock } from '#ports/clock.ts';

@@ -38,7 +38,7 @@ export async function laterFounder(parts: FounderParts): Promise<FounderJoinPara
   const notices = await ask(others, term, credentials, parts.localAddress);
   const [latest] = notices.sort((a, b) => (supersedes(termOf(a), termOf(b)) ? -1 : 1));
   if (latest === undefined || !supersedes(termOf(latest), term)) return null;
-  log.error('founder.yields', { epoch: term.epoch, later: latest.epoch, founder: latest.founder.nodeId });
+  log.error('founder.steps_down', { epoch: term.epoch, later: latest.epoch, founder: latest.founder.nodeId });
   return {
     clusterUuid: cluster.uuid,
     founder: latest.founder,

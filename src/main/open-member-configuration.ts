@@ -1,5 +1,5 @@
 // Opens the configuration of a node that joined a cluster: a mirror of the founder's. Loaded only for such a node. While the founder cannot
-// be reached, the node starts from its copy of the configuration; without one it waits. A node that the cluster removed while it was away
+// be reached, the node starts from its copy of the configuration; without one it waits. A node that the cluster removed while it was stopped
 // starts as a new one.
 import type { ClusterState } from '#cluster/config/cluster-state.ts';
 import { clusterKey } from '#cluster/config/cluster-state.ts';

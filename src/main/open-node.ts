@@ -47,7 +47,10 @@ export async function openNode(
     return clusterKey === null ? own : new SecretBox(clusterKey, realRandom);
   };
   let configuration = await configurationOf(parts, options);
-  if (file.isFounder && (await yields(parts, options, { configuration, secrets: secrets() }, membership)))
+  if (
+    file.isFounder &&
+    (await isReplacedByLaterFounder(parts, options, { configuration, secrets: secrets() }, membership))
+  )
     configuration = await configurationOf(parts, options);
   const { store } = configuration;
   const identity = await ownIdentity(folder, store, realRandom);
@@ -64,7 +67,7 @@ export async function openNode(
 }
 
 /** True: another node has taken the configuration over, and this one is a member of its cluster from now on. */
-async function yields(
+async function isReplacedByLaterFounder(
   { folder, log }: FolderParts,
   options: NodeOptions,
   { configuration: { store }, secrets }: { configuration: OpenedConfiguration; secrets: SecretBox },

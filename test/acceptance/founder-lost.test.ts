@@ -1,5 +1,5 @@
 // Three processes: the founder, which stores the configuration, is killed while a client writes. A member that restarts meanwhile serves from
-// its copy of the configuration; an unsafe failover makes it the founder, and the old founder yields to it when it comes back.
+// its copy of the configuration; an unsafe failover makes it the founder, and the old founder follows it when it returns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';

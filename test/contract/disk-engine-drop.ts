@@ -39,7 +39,7 @@ export function describeDiskEngineDrop(name: string, make: () => Promise<DiskUnd
     await again.stop();
   });
 
-  it('lets the vbucket start again with the seqnos of before, and with a lower purge seqno', async (disk) => {
+  it('lets the vbucket start again with its earlier seqnos, and with a lower purge seqno', async (disk) => {
     const engine = disk.engine();
     await engine.open(aBucket(disk));
     await engine.commit(uuid, 0, cutsOf(docs));

@@ -121,7 +121,7 @@ export class FounderChange {
     const parameters = this.#deps.joinParametersFor(founder);
     if (parameters === null) return;
     this.#isSteppingDown = true;
-    log.error('founder.yields', { epoch: this.head.epoch, later: epoch, founder: founder.nodeId });
+    log.error('founder.steps_down', { epoch: this.head.epoch, later: epoch, founder: founder.nodeId });
     founderTransfer.stepDown(parameters);
   }
 

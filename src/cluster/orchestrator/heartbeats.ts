@@ -13,7 +13,7 @@ export interface Heartbeat {
   readonly hears: readonly string[];
   /** How long ago the sender received a heartbeat of each other node, so that all measure the same time. */
   readonly agesMs?: Readonly<Record<string, number>>;
-  /** The founder's port between nodes: it may have changed while the founder was away. */
+  /** The founder's port between nodes: it may have changed while the founder was unreachable. */
   readonly founderPort?: number;
   /** Which founder the sender is, or follows; absent in older versions. */
   readonly storeTerm?: StoreTerm;

@@ -42,7 +42,7 @@ const configToken = z
   })
   .refine(({ role, project }) => isProjectRole(role) === (project !== undefined), {
     path: ['project'],
-    error: 'goes with the roles projectOwner and projectViewer, and only with them',
+    error: 'is required with the roles projectOwner and projectViewer, and refused with others',
   });
 type ConfigToken = z.output<typeof configToken>;
 

@@ -108,7 +108,7 @@ export const operatorCommands: readonly OperatorCommand[] = [
     async (storage, { role, project, expires }) => {
       if (isProjectRole(role) !== (project !== undefined)) {
         throw new UsageError(
-          `--project: goes with the roles projectOwner and projectViewer, and only with them`,
+          `--project: is required with the roles projectOwner and projectViewer, and refused with others`,
         );
       }
       if (project !== undefined) await needProject(storage, project);

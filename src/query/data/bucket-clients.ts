@@ -15,7 +15,7 @@ export interface DataAccess {
 }
 
 const connectionsMax = 256;
-/** How long connections of before are kept after this node joined others. */
+/** How long earlier connections are kept after this node joined others. */
 const retireMs = 30_000;
 /** The key of the scan connection; no bucket has such a name. */
 const scansOf = (bucket: string): string => `${bucket}\0scans`;

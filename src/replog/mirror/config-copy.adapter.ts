@@ -1,5 +1,5 @@
 // A copy of the whole configuration in a file of the data folder, in the format of the embedded store: a member of a cluster starts from
-// it while the founder is away, and continues with it as the founder. Changes are written in one transaction for all that came together.
+// it while the founder cannot be reached, and continues with it as the founder. Changes are written in one transaction for all that came together.
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { CommitCounter, counterSuffix } from '#ports/commit-counter.ts';

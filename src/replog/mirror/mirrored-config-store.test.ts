@@ -207,7 +207,7 @@ describe('mirrored configuration store', () => {
     assert.match(reasons.join(), /its newest revision is 3, and was 4/);
   });
 
-  it('takes the state of a later founder over as a whole, also an older one, and never goes back to the one before', async () => {
+  it('takes the state of a later founder over as a whole, also an older one, and never returns to the earlier one', async () => {
     const simulation = new Simulation(8);
     const { clock, servers } = simulation;
     servers.term = { epoch: 1, founder: 'a' };
