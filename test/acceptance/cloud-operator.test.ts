@@ -51,7 +51,10 @@ describe('the operator', () => {
         { tokens: [{ ...reader, token: `${token}:` }] },
         /: tokens\.0\.token: must be ASCII without spaces and colons/,
       ],
-      [{ tokens: [{ ...reader, role: 'projectOwner' }] }, /: tokens\.0\.project: .*is required with the roles/],
+      [
+        { tokens: [{ ...reader, role: 'projectOwner' }] },
+        /: tokens\.0\.project: .*is required with the roles/,
+      ],
       [{ tokens: [{ ...reader, project: nowhere }] }, /: tokens\.0\.project: is required with the roles/],
       [
         { tokens: [{ role: 'projectOwner', token, project: nowhere }] },
