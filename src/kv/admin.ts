@@ -57,6 +57,8 @@ export interface ShardSpec {
   readonly successor?: string;
   /** The in-sync set. Absent: the active alone. */
   readonly inSync?: readonly SyncMember[];
+  /** This process has a copy and is no member of the in-sync set: the copy answers no reads. */
+  readonly isOutOfSync?: boolean;
 }
 
 /** A node whose copy has received every durable write, and the boot id of the process that received them. */

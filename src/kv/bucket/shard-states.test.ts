@@ -42,6 +42,23 @@ test('answers as active only where the vbucket is active, as replica only where 
   );
 });
 
+test('a copy that is not in sync answers no reads', async () => {
+  const b = await onDisk(new MemoryDisk());
+  assert.equal(b.store('k', { vb: 1 }), Status.success);
+  const copied = shards({ 1: 'replica' });
+  const notInSync = copied.map((spec, shard) => (shard === 1 ? { ...spec, isOutOfSync: true } : spec));
+  for (const [specs, status] of [
+    [notInSync, Status.temporaryFailure],
+    [copied, Status.success],
+    [notInSync, Status.temporaryFailure],
+  ] as const) {
+    await b.bucket.followShards(specs);
+    assert.equal(findReplica(b, 'k', 1), status);
+  }
+  await b.bucket.followShards(shards());
+  assert.equal(b.find('k', 1), Status.success);
+});
+
 test('ends the waiting writes of a shard that becomes a replica as ambiguous; other writes keep waiting', async () => {
   const disk = new MemoryDisk();
   const b = await onDisk(disk);

@@ -67,12 +67,18 @@ export class ShardStates {
   async follow(shards: readonly ShardSpec[]): Promise<boolean> {
     let isChanged = false;
     for (const [shard, spec] of shards.entries()) {
+      this.mark(shard, shards.length, spec);
       const rows = this.differing(shard, shards.length, spec);
       if (rows.length === 0) continue;
       isChanged = true;
       await this.change(rows, spec);
     }
     return isChanged;
+  }
+
+  private mark(shard: number, shardCount: number, { isOutOfSync = false }: ShardSpec): void {
+    const { rows } = this.options.vbuckets;
+    for (let row = shard; row < rows.count; row += shardCount) rows.outOfSync[row] = isOutOfSync ? 1 : 0;
   }
 
   private differing(shard: number, shardCount: number, { state, epoch }: ShardSpec): number[] {

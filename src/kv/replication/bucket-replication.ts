@@ -13,10 +13,10 @@ import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import type { CopyBatch, Empty, Got, Open, Opened, PeerMessage } from './frames.ts';
+import { ownState } from './own-state.ts';
 import { beatMs, type PeerConnections, promiseMsMax } from './peers.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
-import { isUnclaimed } from './unclaimed.ts';
 
 export interface BucketReplicationOptions {
   uuid: string;
@@ -154,18 +154,9 @@ export class BucketReplication {
     this.options.clock.soon(() => this.act());
   }
 
-  /** What this node does with the shard: it is active only in an epoch that this process has confirmed. */
   private stateOf(spec: ShardSpec, shard: number): ShardSpec {
-    const { self } = this.options;
-    const epoch = Math.max(spec.epoch, this.epochOf(shard));
-    const isConfirmed = spec.confirmed === self.boot && epoch === spec.epoch;
-    if (spec.state !== 'active' || isConfirmed || this.isAloneStill(spec, shard)) return { ...spec, epoch };
-    return { ...spec, epoch, state: 'pending' };
-  }
-
-  /** No other node has served the shard, since this was the only node or the bucket is new: it is served while this process confirms. */
-  private isAloneStill(spec: ShardSpec, shard: number): boolean {
-    return this.options.bucket.rows.state[shard] === VbucketState.active && isUnclaimed(spec);
+    const isServed = this.options.bucket.rows.state[shard] === VbucketState.active;
+    return ownState(spec, { self: this.options.self, epoch: this.epochOf(shard), isServed });
   }
 
   private begin(shard: number, spec: ShardSpec): void {

@@ -297,12 +297,16 @@ test('a copy with writes that a failover took back leaves the set, is rebuilt, a
   // The old active may serve until then.
   await clock.run(9_000);
   let wasEmpty = false;
+  let outMs = 0;
   for (let i = 0; i < 2_000; i++) {
     await clock.run(2);
     const isMember = (await map.shards())[0]?.inSync?.some(([position]) => position === 2);
     const isEmpty = c.bucket.rows.highSeqno[0] === 0;
     wasEmpty ||= isEmpty;
     assert.ok(!(isMember && isEmpty), 'it left the set first');
+    outMs = isMember ? 0 : outMs + 2;
+    if (outMs > 10)
+      assert.equal(c.read('k8', 0), Status.temporaryFailure, 'out of sync, it answers no reads');
   }
   assert.ok(wasEmpty);
   await clock.run(5_000);

@@ -17,6 +17,8 @@ export class VbucketRows {
   readonly servedUntilMs: Float64Array;
   /** 1 while the active hands the vbucket over to another node: it makes no more seqnos. */
   readonly handingOver: Uint8Array;
+  /** 1 for a copy that is not in sync: it may lack acknowledged changes, or have some that a failover took back. */
+  readonly outOfSync: Uint8Array;
   /** A CopyPhase. */
   readonly copy: Uint8Array;
   /** The snapshot that a copy is receiving; whole where its end is not above the high seqno. */
@@ -53,6 +55,7 @@ export class VbucketRows {
     this.epoch = floats(count);
     this.servedUntilMs = floats(count);
     this.handingOver = new Uint8Array(new SharedArrayBuffer(count));
+    this.outOfSync = new Uint8Array(new SharedArrayBuffer(count));
     this.copy = new Uint8Array(new SharedArrayBuffer(count));
     this.snapStart = floats(count);
     this.snapEnd = floats(count);

@@ -14,6 +14,12 @@ export function checkState(rows: VbucketRows, row: number, now: Now, state: Vbuc
   return now.monotonicMs < (rows.servedUntilMs[row] as number) ? Status.success : Status.temporaryFailure;
 }
 
+/** Success if the vbucket is a copy that is in sync; else the error status for the request. */
+export function checkCopy(rows: VbucketRows, row: number, now: Now): Status {
+  const status = checkState(rows, row, now, VbucketState.replica);
+  return status === Status.success && rows.outOfSync[row] !== 0 ? Status.temporaryFailure : status;
+}
+
 /** `dead` where there is no such vbucket, and while its documents cannot be read. */
 export function servedState(rows: VbucketRows, row: number, now: Now): VbucketState {
   const isServed = now.monotonicMs < (rows.servedUntilMs[row] ?? 0);

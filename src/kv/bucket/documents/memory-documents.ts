@@ -28,7 +28,7 @@ import { emptyDraft } from '../../vbucket/items.ts';
 import type { LiveCollections } from '../../vbucket/live-collections.ts';
 import { checkExisting, checkStore, isInFlight } from '../../vbucket/preconditions.ts';
 import type { Residency } from '../../vbucket/residency.ts';
-import { checkState, makesSeqnos, servedState } from '../../vbucket/serving.ts';
+import { checkCopy, checkState, makesSeqnos, servedState } from '../../vbucket/serving.ts';
 import { emptyPosition, type Vbuckets } from '../../vbucket/vbuckets.ts';
 import type { DurableWrites } from '../durability/durable-writes.ts';
 import type { VbucketProgress } from '../durability/progress.ts';
@@ -117,7 +117,7 @@ export class MemoryDocuments implements Documents {
   }
 
   findReplica(vb: number, key: Buffer, keyStart: number, keyEnd: number, view: ItemView): DocumentResult {
-    const refusal = checkState(this.vbuckets.rows, vb, this.vbuckets.now, VbucketState.replica);
+    const refusal = checkCopy(this.vbuckets.rows, vb, this.vbuckets.now);
     const located = refusal === Status.success ? this.locate(vb, key, keyStart, keyEnd) : refusal;
     return this.showLocated(located, key, keyStart, keyEnd, view, true);
   }

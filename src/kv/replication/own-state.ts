@@ -1,0 +1,24 @@
+// What this process does with a shard that the map gives to its node.
+import type { ShardSpec, SyncMember } from '../admin.ts';
+import { isUnclaimed } from './unclaimed.ts';
+
+interface Own {
+  readonly self: SyncMember;
+  /** The highest epoch of the shard that this process knows. */
+  readonly epoch: number;
+  /** It is the shard's active already. */
+  readonly isServed: boolean;
+}
+
+/**
+ * It is active only in an epoch that it has confirmed; or while it confirms a shard that no other node has served, since this was the only
+ * node or the bucket is new.
+ */
+export function ownState(spec: ShardSpec, { epoch: known, isServed, self }: Own): ShardSpec {
+  const epoch = Math.max(spec.epoch, known);
+  const isMember = spec.inSync?.some(({ boot, node }) => node === self.node && boot === self.boot) ?? false;
+  if (spec.state !== 'active') return { ...spec, epoch, isOutOfSync: !isMember };
+  const isConfirmed = spec.confirmed === self.boot && epoch === spec.epoch;
+  const isActive = isConfirmed || (isServed && isUnclaimed(spec));
+  return isActive ? { ...spec, epoch } : { ...spec, epoch, state: 'pending' };
+}
