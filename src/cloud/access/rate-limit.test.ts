@@ -17,3 +17,19 @@ test('admits a burst of five seconds’ requests, then as many as refill', () =>
   limit.take('a');
   assert.throws(() => limit.take('a'));
 });
+
+test('tells a client how many seconds to wait', () => {
+  const clock = new ManualClock();
+  const limit = new RateLimit(0.25, clock);
+  limit.take('a');
+  const refusedWith = (seconds: string) =>
+    assert.throws(
+      () => limit.take('a'),
+      (apiError: ApiError) => apiError.headers['retry-after'] === seconds,
+    );
+  refusedWith('3');
+  clock.advance(2000);
+  refusedWith('1');
+  clock.advance(1000);
+  limit.take('a');
+});

@@ -164,6 +164,21 @@ test('shows no single root once two were uploaded', async () => {
   assert.equal((await node.request('/pools/default/certificate')).status, 400);
 });
 
+test('warns of the generated authority once no node uses it', async () => {
+  await using node = await aNode();
+  using root = new OpensslAuthority('/CN=Root');
+  const { certificate, key } = root.issue('/CN=node one', { names });
+  const warningNames = async () =>
+    (await node.request('/pools/default/trustedCAs')).body.map(
+      ({ warnings }: { warnings: { name: string }[] }) => warnings.map(({ name }) => name),
+    );
+  assert.deepEqual(await warningNames(), [[]]);
+  node.put({ 'CA/root.pem': root.certificate, 'chain.pem': certificate, 'pkey.key': key });
+  await node.load();
+  assert.equal((await node.reload()).status, 200);
+  assert.deepEqual(await warningNames(), [['unused'], []]);
+});
+
 test('shows only public fields of authorities to callers without security permissions', async () => {
   await using node = await aNode();
   const full = (await node.request('/pools/default/trustedCAs')).body;
