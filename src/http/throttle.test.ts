@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { bind, defineRoute, reply } from '#contract/route.ts';
+import { bind, defineRoute, type Reply, reply } from '#contract/route.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
 import { eventually } from '../../test/support/node-process.ts';
+import { parseTarget } from './path.ts';
 import { createHttpServer } from './server.ts';
 import { Throttle } from './throttle.ts';
 
@@ -93,6 +94,24 @@ const counted = (throttle: Throttle, count: number) =>
   eventually(() => assert.equal(throttle.inProgress, count));
 
 describe('the limit of concurrent requests', () => {
+  it('asks clients to wait between 1 and 10 seconds', () => {
+    for (const [byte, seconds] of [
+      [0, '1'],
+      [9, '10'],
+      [10, '1'],
+      [255, '6'],
+    ] as const) {
+      const throttle = new Throttle({
+        limits: () => ({ requests: 0, memoryMib: null }),
+        memoryBytes: () => 0,
+        random: { ...realRandom, bytes: () => Buffer.of(byte) },
+        wording: 'text',
+      });
+      const refused = throttle.enter(parseTarget('/pools')) as Reply;
+      assert.equal('headers' in refused && refused.headers?.['Retry-After'], seconds);
+    }
+  });
+
   it('refuses requests above it with a reason and Retry-After, before checking credentials', async () => {
     await using server = await limited();
     const { limits, port, ask, throttle, authentications } = server;
