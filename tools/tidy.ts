@@ -17,6 +17,8 @@ const allowed: Record<string, readonly string[]> = {
   // Services with their own threads and ports, which are clients of the data port.
   query: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
   index: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
+  // Backup and restore of a node through its data ports and REST API, as any client: it works against another node and against clusters.
+  backup: ['base', 'ports', 'wire', 'client'],
   kv: ['base', 'ports', 'wire', 'auth'],
   cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics', 'client'],
   // Clients of a node's ports.
@@ -37,6 +39,7 @@ const allowed: Record<string, readonly string[]> = {
     'query',
     'index',
     'client',
+    'backup',
     'cloud',
   ],
 };

@@ -69,6 +69,8 @@ export interface ChangeConnectionOptions {
   /** Collection ids; absent: the whole bucket. */
   collections?: readonly number[];
   withXattrs: boolean;
+  /** Also the user attributes of deletions. */
+  withDeletedXattrs?: boolean;
   /** Keys and metadata only. */
   withoutValues?: boolean;
   handler: ChangeHandler;
@@ -183,8 +185,10 @@ export class ChangeConnection {
     const { connection, options } = this;
     const extras = Buffer.alloc(8);
     const withXattrs = options.withXattrs ? OpenFlag.includeXattrs : 0;
+    const withDeletedXattrs = options.withDeletedXattrs ? OpenFlag.includeDeletedUserXattrs : 0;
     const withoutValues = options.withoutValues ? OpenFlag.noValue : 0;
-    extras.writeUInt32BE(OpenFlag.producer | OpenFlag.includeDeleteTimes | withXattrs | withoutValues, 4);
+    const parts = withXattrs | withDeletedXattrs | withoutValues;
+    extras.writeUInt32BE(OpenFlag.producer | OpenFlag.includeDeleteTimes | parts, 4);
     await connection.expect({ opcode: DcpOpen.opcode, extras, key: Buffer.from(options.name) });
     const controls = {
       connection_buffer_size: bufferBytes,

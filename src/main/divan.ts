@@ -1,4 +1,5 @@
 // Entry of the `divan` command: runs the sub-command, prints help, and reports a wrong command line in one line.
+import { backupOptions, restoreOptions } from './backup-options.ts';
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
@@ -34,6 +35,16 @@ const commands: Readonly<Record<string, Command>> = {
     doc: 'runs SQL++ statements: divan query [STATEMENT]; without one and without --file it reads them from a prompt or a pipe',
     options: queryOptions,
     run: query,
+  },
+  backup: {
+    doc: 'backs up a running node: divan backup [FOLDER]; list, info, verify, examine, export FOLDER: what a folder has',
+    options: backupOptions,
+    run: backup,
+  },
+  restore: {
+    doc: 'writes a backup into a running node: divan restore FOLDER',
+    options: restoreOptions,
+    run: restore,
   },
   'reset-password': {
     doc: 'sets the name and password of the administrator of a node that is stopped',
@@ -102,6 +113,16 @@ async function cloud(args: readonly string[]): Promise<void> {
 async function query(args: readonly string[]): Promise<void> {
   const { runQuery } = await import('./shell/run-query.ts');
   await runQuery(args);
+}
+
+async function backup(args: readonly string[]): Promise<void> {
+  const { runBackupCommand } = await import('./backup/run-backup-command.ts');
+  await runBackupCommand(args);
+}
+
+async function restore(args: readonly string[]): Promise<void> {
+  const { runRestoreCommand } = await import('./backup/run-restore-command.ts');
+  await runRestoreCommand(args);
 }
 
 async function resetPassword(args: readonly string[]): Promise<void> {

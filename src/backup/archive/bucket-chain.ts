@@ -1,0 +1,80 @@
+// A bucket in a backup and in those that it continues: reads the newest version of each document.
+import { ArchiveError } from '../format/archive-error.ts';
+import type { Frame } from '../format/frame.ts';
+import type { BucketRecord, Manifest, VbucketRecord } from '../format/manifest.ts';
+import type { DataReader } from './data-file.adapter.ts';
+import type { Repository } from './repository.adapter.ts';
+import { documentsBackwards } from './vbucket-blocks.ts';
+
+interface Link {
+  readonly name: string;
+  readonly record: BucketRecord;
+  readonly data: DataReader;
+}
+
+export class BucketChain implements Disposable {
+  /** The newest backup's: it names the collections that there are. */
+  readonly record: BucketRecord;
+  private readonly links: readonly Link[];
+
+  private constructor(links: readonly Link[]) {
+    this.links = links;
+    this.record = (links[0] as Link).record;
+  }
+
+  /** `manifests` are the backup and those before it, the newest first. @throws ArchiveError */
+  static open(repository: Repository, manifests: readonly Manifest[], bucket: string): BucketChain {
+    const links: Link[] = [];
+    try {
+      for (const manifest of manifests) {
+        const index = manifest.buckets.findIndex(({ name }) => name === bucket);
+        const record = manifest.buckets[index];
+        if (record === undefined || record.uuid !== (links[0]?.record ?? record).uuid) break;
+        const data = repository.data(manifest, index);
+        links.push({ name: manifest.name, record, data });
+        if (data.bytes !== record.bytes)
+          throw new ArchiveError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
+      }
+      if (links.length === 0) throw new ArchiveError(`the backup has no bucket "${bucket}"`);
+      return new BucketChain(links);
+    } catch (error) {
+      for (const { data } of links) data[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** The parts of a vbucket, the newest first, down to the one that has everything. @throws ArchiveError when one is missing */
+  *parts(vb: number): Generator<{ name: string; data: DataReader; vbucket: VbucketRecord }> {
+    let from: number | null = null;
+    for (const { name, record, data } of this.links) {
+      const vbucket = record.vbuckets[vb] as VbucketRecord;
+      if (from !== null && vbucket.to !== from)
+        throw new ArchiveError(
+          `backup ${name}: vbucket ${vb} ends at seqno ${vbucket.to}; the next backup begins at ${from}`,
+        );
+      yield { name, data, vbucket };
+      from = vbucket.from;
+      if (from === 0) return;
+    }
+    throw new ArchiveError(
+      `vbucket ${vb} lacks an earlier backup, which has its changes up to seqno ${from}`,
+    );
+  }
+
+  /** The newest version of each document of a vbucket, deletions too; a frame is valid until the next one. @throws ArchiveError */
+  *newest(vb: number): Generator<Frame> {
+    // Keys of one vbucket only: a thousandth of the bucket.
+    const seen = new Set<string>();
+    for (const { data, vbucket } of this.parts(vb))
+      for (const frame of documentsBackwards(data, vb, vbucket)) {
+        const id = `${frame.collectionId}:${frame.key.toString('latin1')}`;
+        if (seen.has(id)) continue;
+        seen.add(id);
+        yield frame;
+      }
+  }
+
+  [Symbol.dispose](): void {
+    for (const { data } of this.links) data[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,154 @@
+// The data file of one bucket in a backup: a header of 32 bytes ("DIVANBAK", u32 version, u32 bucket number, 16 bytes of backup id), then
+// blocks. The blocks of a vbucket are linked from the last to the first.
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { ArchiveError } from '../format/archive-error.ts';
+import {
+  type BlockHeader,
+  type BlockOwner,
+  blockHeaderBytes,
+  checkBlock,
+  readBlockHeader,
+  sealBlock,
+  unpackBlock,
+} from '../format/block.ts';
+import { formatVersion } from '../format/manifest.ts';
+
+const magic = 'DIVANBAK';
+export const fileHeaderBytes = 32;
+
+const fileHeader = ({ backup, bucket }: BlockOwner): Buffer => {
+  const header = Buffer.alloc(fileHeaderBytes);
+  header.write(magic, 'latin1');
+  header.writeUInt32BE(formatVersion, 8);
+  header.writeUInt32BE(bucket, 12);
+  backup.copy(header, 16);
+  return header;
+};
+
+/** Appends blocks. Nothing is durable before `sync`. */
+export class DataWriter {
+  /** The end of the file. */
+  bytes: number;
+  private readonly file: number;
+  private readonly owner: BlockOwner;
+
+  private constructor(file: number, owner: BlockOwner, bytes: number) {
+    this.file = file;
+    this.owner = owner;
+    this.bytes = bytes;
+  }
+
+  static create(path: string, owner: BlockOwner): DataWriter {
+    const writer = new DataWriter(openSync(path, 'w', 0o600), owner, 0);
+    writer.write(fileHeader(owner));
+    return writer;
+  }
+
+  /** Goes on behind the last whole block; what a killed task wrote after it is cut off. */
+  static reopen(path: string, owner: BlockOwner, bytes: number): DataWriter {
+    const file = openSync(path, 'r+');
+    ftruncateSync(file, bytes);
+    return new DataWriter(file, owner, bytes);
+  }
+
+  /** Returns the offset of the block. */
+  append(block: Pick<BlockHeader, 'vb' | 'isLast' | 'frames' | 'previous'>, frames: Buffer): number {
+    const offset = this.bytes;
+    for (const part of sealBlock(this.owner, { ...block, offset }, frames)) this.write(part);
+    return offset;
+  }
+
+  sync(): void {
+    fsyncSync(this.file);
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+
+  private write(bytes: Buffer): void {
+    for (let done = 0; done < bytes.length; )
+      done += writeSync(this.file, bytes, done, bytes.length - done, this.bytes + done);
+    this.bytes += bytes.length;
+  }
+}
+
+/** A block whose hash was checked. */
+export interface ReadBlock {
+  readonly header: BlockHeader;
+  readonly stored: Buffer;
+}
+
+export class DataReader implements Disposable {
+  readonly path: string;
+  readonly bytes: number;
+  private readonly file: number;
+  private readonly owner: BlockOwner;
+
+  /** @throws ArchiveError when the file is missing or belongs to another backup */
+  constructor(path: string, owner: BlockOwner) {
+    this.path = path;
+    this.owner = owner;
+    try {
+      this.file = openSync(path, 'r');
+    } catch (error) {
+      throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
+    }
+    this.bytes = fstatSync(this.file).size;
+    if (!this.read(0, fileHeaderBytes).equals(fileHeader(owner))) {
+      closeSync(this.file);
+      throw new ArchiveError(`${path} is not the data file that its manifest describes`);
+    }
+  }
+
+  /** Reads the header of a block only. @throws ArchiveError */
+  header(offset: number): BlockHeader {
+    return this.named(() => readBlockHeader(this.read(offset, blockHeaderBytes), offset));
+  }
+
+  /** Reads a block and checks its hash. @throws ArchiveError */
+  block(offset: number): ReadBlock {
+    return this.named(() => {
+      const start = this.read(offset, blockHeaderBytes);
+      const header = readBlockHeader(start, offset);
+      const stored = this.read(offset + blockHeaderBytes, header.storedBytes);
+      if (stored.length < header.storedBytes)
+        throw new ArchiveError(`the block at offset ${offset} is damaged: it is cut off`);
+      checkBlock(this.owner, start, stored, offset);
+      return { header, stored };
+    });
+  }
+
+  /** The frames of a block. @throws ArchiveError */
+  frames({ header, stored }: ReadBlock): Buffer {
+    return this.named(() => unpackBlock(header, stored));
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.file);
+  }
+
+  /** Fewer bytes at the end of the file. */
+  private read(at: number, count: number): Buffer {
+    const bytes = Buffer.allocUnsafe(Math.min(count, Math.max(0, this.bytes - at)));
+    let done = 0;
+    while (done < bytes.length) {
+      const more = readSync(this.file, bytes, done, bytes.length - done, at + done);
+      if (more === 0) break;
+      done += more;
+    }
+    return bytes.subarray(0, done);
+  }
+
+  private named<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      throw new ArchiveError(`${this.path}: ${error.message}`);
+    }
+  }
+}
+
+export const nextOffset = ({ offset, storedBytes }: BlockHeader): number =>
+  offset + blockHeaderBytes + storedBytes;

@@ -1,0 +1,253 @@
+// A repository: a folder with `repository.json` and one folder per backup. A backup with `manifest.json` is complete; one with
+// `partial.json` only was interrupted. Names and order of the writes make each of them whole or recognizable as not.
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Clock } from '#ports/clock.ts';
+import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
+import { hexId, type Random } from '#ports/random.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { backupNamePattern, type Manifest, parseManifest } from '../format/manifest.ts';
+import { field, type Shape, ShapeError } from '../format/shape.ts';
+import { DataReader } from './data-file.adapter.ts';
+
+const repositoryFile = 'repository.json';
+const manifestFile = 'manifest.json';
+const checksumFile = 'manifest.sha256';
+const partialFile = 'partial.json';
+const lockFiles = ['lock.db', 'lock.pid'];
+const formatName = 'divan-backup-repository';
+/** Far above the manifest of 100 buckets with 1,000 collections each. */
+const manifestBytesMax = 256 << 20;
+
+/** What is known of an interrupted backup. */
+export interface Partial {
+  readonly id: string;
+  readonly name: string;
+  readonly startedAt: string;
+  readonly after: Manifest['after'];
+  /** In the order of their data files. */
+  readonly buckets: readonly { readonly name: string; readonly uuid: string }[];
+}
+
+const partialShape: Shape = field.object({
+  id: field.text(/^[0-9a-f]{32}$/),
+  name: field.text(backupNamePattern),
+  startedAt: field.text(/^.{1,40}$/),
+  after: field.nullable(
+    field.object({ name: field.text(backupNamePattern), id: field.text(/^[0-9a-f]{32}$/) }),
+  ),
+  buckets: field.list(100, field.object({ name: field.text(/./), uuid: field.text(/./) })),
+});
+
+export class Repository {
+  readonly path: string;
+  readonly id: string;
+
+  private constructor(path: string, id: string) {
+    this.path = path;
+    this.id = id;
+  }
+
+  /** @throws ArchiveError unless the folder is a repository */
+  static open(folder: string): Repository {
+    const path = resolve(folder);
+    if (!existsSync(path)) throw new ArchiveError(`${path} does not exist`);
+    const file = join(path, repositoryFile);
+    if (!existsSync(file))
+      throw new ArchiveError(`${path} is not a repository of backups: it has no ${repositoryFile}`);
+    const { format, version, id } = jsonOf(file) as Record<string, unknown>;
+    if (format !== formatName || typeof id !== 'string' || !/^[0-9a-f]{32}$/.test(id))
+      throw new ArchiveError(`${file} does not describe a repository of backups`);
+    if (version !== 1)
+      throw new ArchiveError(`${file} has version ${String(version)}; this release reads version 1`);
+    return new Repository(path, id);
+  }
+
+  /** Makes a repository of a folder that is missing or empty. @throws ArchiveError for a folder with other files */
+  static openOrCreate(folder: string, random: Random): Repository {
+    const path = resolve(folder);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const names = readdirSync(path).filter((name) => !lockFiles.includes(name) && !name.endsWith('.new'));
+    if (names.includes(repositoryFile)) return Repository.open(path);
+    if (names.length > 0)
+      throw new ArchiveError(`${path} has other files; give an empty folder, or one with earlier backups`);
+    writeWhole(
+      join(path, repositoryFile),
+      `${JSON.stringify({ format: formatName, version: 1, id: hexId(random) })}\n`,
+    );
+    return Repository.open(path);
+  }
+
+  /** One task writes at a time. @throws ArchiveError that names the holder */
+  static lock(folder: string): FolderLock {
+    try {
+      return lockFolder(resolve(folder));
+    } catch (error) {
+      if (!(error instanceof FolderInUseError)) throw error;
+      const holder = error.pid === null ? 'another process' : `process ${error.pid}`;
+      throw new ArchiveError(`${resolve(folder)} is in use: ${holder} writes a backup there`);
+    }
+  }
+
+  /** Names of complete backups, the oldest first. */
+  complete(): string[] {
+    return this.folders().filter((name) => existsSync(join(this.path, name, manifestFile)));
+  }
+
+  /** The interrupted backups. */
+  partial(): string[] {
+    return this.folders().filter((name) => !existsSync(join(this.path, name, manifestFile)));
+  }
+
+  private folders(): string[] {
+    const names = readdirSync(this.path).filter((name) => backupNamePattern.test(name));
+    return names.filter((name) => lstatSync(join(this.path, name)).isDirectory()).sort();
+  }
+
+  /** @throws ArchiveError when the manifest is missing, changed, or of another repository */
+  manifest(name: string): Manifest {
+    const path = join(this.path, name, manifestFile);
+    if (!existsSync(path))
+      throw new ArchiveError(`${dirname(path)} is no complete backup: it has no ${manifestFile}`);
+    if (statSync(path).size > manifestBytesMax)
+      throw new ArchiveError(`${path} has more than ${manifestBytesMax} bytes`);
+    const text = readFileSync(path);
+    const read = parseManifest(text.toString(), path);
+    const stated = textOf(join(this.path, name, checksumFile)).split(' ')[0];
+    if (createHash('sha256').update(text).digest('hex') !== stated)
+      throw new ArchiveError(`${path} was changed: ${checksumFile} states another hash`);
+    if (read.repository !== this.id) throw new ArchiveError(`${path} belongs to another repository`);
+    if (read.name !== name) throw new ArchiveError(`${path} is the manifest of backup ${read.name}`);
+    return read;
+  }
+
+  /** The backup and those that it continues, the newest first. @throws ArchiveError when one of them is gone */
+  chain(name: string): Manifest[] {
+    const found = [this.manifest(name)];
+    for (let after = found[0]?.after ?? null; after !== null; ) {
+      const before = this.manifest(after.name);
+      if (before.id !== after.id || before.name >= (found.at(-1) as Manifest).name)
+        throw new ArchiveError(
+          `${this.path}: backup ${(found.at(-1) as Manifest).name} does not continue ${after.name}`,
+        );
+      found.push(before);
+      after = before.after;
+    }
+    return found;
+  }
+
+  data({ id, name }: Pick<Manifest, 'id' | 'name'>, bucket: number): DataReader {
+    return new DataReader(this.dataPath(name, bucket), { backup: Buffer.from(id, 'hex'), bucket });
+  }
+
+  dataPath(name: string, bucket: number): string {
+    return join(this.path, name, `${bucket}.data`);
+  }
+
+  /** Creates the folder of a backup that starts now. */
+  begin(clock: Clock, id: string, rest: Pick<Partial, 'after' | 'buckets'>): Partial {
+    const startedAt = new Date(clock.wallMs()).toISOString();
+    const name = this.freeName(startedAt.replaceAll(':', '_'));
+    const begun = { id, name, startedAt, ...rest };
+    mkdirSync(join(this.path, name), { mode: 0o700 });
+    writeWhole(join(this.path, name, partialFile), `${JSON.stringify(begun)}\n`);
+    syncFolder(this.path);
+    return begun;
+  }
+
+  /** Later than all other names, also after the clock was set back. */
+  private freeName(wanted: string): string {
+    const newest = this.folders().at(-1);
+    if (newest === undefined || wanted > newest) return wanted;
+    const [, base = '', number = '0'] = /^(.*Z)(?:-(\d+))?$/.exec(newest) ?? [];
+    return `${base}-${String(Number(number) + 1).padStart(3, '0')}`;
+  }
+
+  /** Null when even its description is missing: then nothing of it can be used. */
+  readPartial(name: string): Partial | null {
+    try {
+      const read = jsonOf(join(this.path, name, partialFile));
+      partialShape(read, '');
+      return read as Partial;
+    } catch (error) {
+      if (error instanceof ArchiveError || error instanceof ShapeError) return null;
+      throw error;
+    }
+  }
+
+  /** Completes a backup whose data files are synced. */
+  finish(manifest: Manifest): void {
+    const folder = join(this.path, manifest.name);
+    const text = `${JSON.stringify(manifest)}\n`;
+    const hash = createHash('sha256').update(text).digest('hex');
+    writeWhole(join(folder, checksumFile), `${hash}  ${manifestFile}\n`);
+    writeWhole(join(folder, manifestFile), text);
+    rmSync(join(folder, partialFile), { force: true });
+  }
+
+  remove(name: string): void {
+    rmSync(join(this.path, name), { recursive: true, force: true });
+  }
+}
+
+/** The repository and, if the path is that of a backup, its name. */
+export function findBackup(path: string): { repository: Repository; name: string | null } {
+  const full = resolve(path);
+  if (backupNamePattern.test(basename(full)) && !existsSync(join(full, repositoryFile)))
+    return { repository: Repository.open(dirname(full)), name: basename(full) };
+  return { repository: Repository.open(full), name: null };
+}
+
+/** After a crash there is the old file, the new one, or none. */
+export function writeWhole(path: string, text: string): void {
+  const fresh = `${path}.new`;
+  const file = openSync(fresh, 'w', 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(fresh, path);
+  syncFolder(dirname(path));
+}
+
+function syncFolder(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ArchiveError(`cannot read ${path}: ${(error as Error).message}`);
+  }
+}
+
+function jsonOf(path: string): unknown {
+  try {
+    return JSON.parse(textOf(path)) ?? {};
+  } catch (error) {
+    if (error instanceof ArchiveError) throw error;
+    throw new ArchiveError(`${path} is not JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,43 @@
+// The blocks of one vbucket in a data file, from the last one, which the manifest names, to the first.
+import { ArchiveError } from '../format/archive-error.ts';
+import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
+import type { VbucketRecord } from '../format/manifest.ts';
+import type { DataReader, ReadBlock } from './data-file.adapter.ts';
+
+/** Checks that each block belongs to the vbucket and that none is missing. */
+export function* blocksBackwards(
+  data: DataReader,
+  vb: number,
+  { last, blocks }: Pick<VbucketRecord, 'last' | 'blocks'>,
+): Generator<ReadBlock> {
+  let at = last;
+  let left = blocks;
+  while (at !== 0) {
+    if (left-- === 0) throw new ArchiveError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
+    const block = data.block(at);
+    const { header } = block;
+    if (header.vb !== vb || header.isLast !== (at === last))
+      throw new ArchiveError(`${data.path}: the block at offset ${at} is not one of vbucket ${vb}`);
+    yield block;
+    at = header.previous;
+  }
+  if (left > 0) throw new ArchiveError(`${data.path}: vbucket ${vb} lacks ${left} of ${blocks} blocks`);
+}
+
+/** Calls `take` for each document, the newest first; the frame is valid during the call. */
+export function* documentsBackwards(data: DataReader, vb: number, record: VbucketRecord): Generator<Frame> {
+  const frame = new Frame();
+  let seqno = record.to + 1;
+  for (const block of blocksBackwards(data, vb, record)) {
+    const plain = data.frames(block);
+    const offsets = frameOffsets(plain, block.header.frames);
+    for (let index = offsets.length - 1; index >= 0; index--) {
+      frame.move(plain, offsets[index] as number);
+      if (frame.kind === FrameKind.end) continue;
+      if (frame.seqno >= seqno || frame.seqno <= record.from)
+        throw new ArchiveError(`${data.path}: vbucket ${vb}: seqno ${frame.seqno} is not in its place`);
+      seqno = frame.seqno;
+      yield frame;
+    }
+  }
+}

@@ -1,0 +1,260 @@
+// Captures a bucket: streams of all its vbuckets, some at a time, into one data file. All vbuckets reach at least the seqnos that they had
+// at one moment at the start.
+
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { BucketClient } from '#client/bucket-client.ts';
+import type { Change, CollectionEvent } from '#client/change.ts';
+import { ChangeConnection, type ChangeHandler, type FailoverEntry } from '#client/change-connection.ts';
+import { EndReason } from '#wire/dcp.ts';
+import { Datatype } from '#wire/status.ts';
+import type { DataWriter } from '../archive/data-file.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
+import { type VbucketRecord, vbucketCount } from '../format/manifest.ts';
+import type { DataRoute } from '../node/backup-node.ts';
+import { VbucketCapture } from './vbucket-capture.ts';
+
+/** Streams of one connection at a time; each has up to one block in memory. */
+const streamsAtOnce = 32;
+
+export interface BucketCaptureOptions {
+  bucket: string;
+  routes: readonly DataRoute[];
+  writer: DataWriter;
+  /** The vbuckets of the backup that this one continues, null for a full one. */
+  previous: readonly VbucketRecord[] | null;
+  /** The vbuckets that an interrupted attempt completed. */
+  done: ReadonlyMap<number, VbucketRecord>;
+  connectionName: string;
+  signal: AbortSignal;
+  progress(documents: number): void;
+}
+
+const kinds = {
+  mutation: FrameKind.mutation,
+  deletion: FrameKind.deletion,
+  expiration: FrameKind.expiration,
+} as const;
+
+/** Resolves with the records of all vbuckets. The blocks are in the file, but not synced. @throws ArchiveError */
+export async function captureBucket(options: BucketCaptureOptions): Promise<VbucketRecord[]> {
+  const nodes = await Promise.all(options.routes.map((route) => NodeCapture.open(route, options)));
+  try {
+    await Promise.all(nodes.map((node) => node.readEnds()));
+    await Promise.all(nodes.map((node) => node.run()));
+    await Promise.all(nodes.map((node) => node.checkHistories()));
+  } finally {
+    for (const node of nodes) node.close();
+  }
+  const records = new Map(nodes.flatMap((node) => [...node.records]));
+  return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as VbucketRecord);
+}
+
+/** The part of a bucket that one node serves. */
+class NodeCapture implements ChangeHandler {
+  readonly records = new Map<number, VbucketRecord>();
+  private readonly route: DataRoute;
+  private readonly options: BucketCaptureOptions;
+  private readonly client: BucketClient;
+  private streams: ChangeConnection | null = null;
+  private ends: Float64Array = new Float64Array(0);
+  private logs: Map<number, FailoverEntry[]> = new Map();
+  private readonly active = new Map<
+    number,
+    { capture: VbucketCapture; done: Deferred<'complete' | 'full'> }
+  >();
+  private readonly buffers: FrameBuffer[] = [];
+  private readonly content: FrameContent = {
+    ...{ kind: 0, datatype: 0, collectionId: 0, casHi: 0, casLo: 0, rev: 0, seqno: 0, flags: 0, expiry: 0 },
+    ...{ key: Buffer.alloc(0), value: Buffer.alloc(0) },
+  };
+  private failed: Error | null = null;
+
+  private constructor(route: DataRoute, options: BucketCaptureOptions, client: BucketClient) {
+    this.route = route;
+    this.options = options;
+    this.client = client;
+  }
+
+  static async open(route: DataRoute, options: BucketCaptureOptions): Promise<NodeCapture> {
+    const node = new NodeCapture(route, options, await BucketClient.open(route.options));
+    try {
+      node.streams = await ChangeConnection.open({
+        ...route.options,
+        name: options.connectionName,
+        withXattrs: true,
+        withDeletedXattrs: true,
+        handler: node,
+      });
+    } catch (error) {
+      node.close();
+      throw error;
+    }
+    void node.streams.closed.then((reason) => node.fail(reason));
+    options.signal.addEventListener('abort', () => node.fail(options.signal.reason as Error), { once: true });
+    return node;
+  }
+
+  close(): void {
+    this.fail(new Error('the capture ended'));
+    this.client.close();
+    this.streams?.close();
+  }
+
+  async readEnds(): Promise<void> {
+    this.ends = await this.client.highSeqnos();
+    this.logs = await this.client.failoverLogs(this.route.vbuckets);
+  }
+
+  async run(): Promise<void> {
+    const waiting = [...this.route.vbuckets];
+    const worker = async (): Promise<void> => {
+      const frames = this.buffers.pop() ?? new FrameBuffer();
+      for (let vb = waiting.shift(); vb !== undefined; vb = waiting.shift()) await this.vbucket(vb, frames);
+    };
+    await Promise.all(Array.from({ length: streamsAtOnce }, worker));
+  }
+
+  /** @throws ArchiveError when the bucket was flushed, or vbuckets changed their node, since the start */
+  async checkHistories(): Promise<void> {
+    const now = await this.client.failoverLogs(this.route.vbuckets);
+    for (const [vb, log] of now)
+      if (log[0]?.uuid !== this.logs.get(vb)?.[0]?.uuid)
+        throw new ArchiveError(
+          `bucket "${this.options.bucket}" was flushed or moved to other nodes during the backup: vbucket ${vb} has another history`,
+        );
+  }
+
+  private async vbucket(vb: number, frames: FrameBuffer): Promise<void> {
+    const log = this.logs.get(vb) as FailoverEntry[];
+    const done = this.options.done.get(vb);
+    if (done !== undefined && isPartOf(done, log)) {
+      this.records.set(vb, done);
+      return;
+    }
+    const previous = this.options.previous?.[vb];
+    if (previous !== undefined && previous.to > 0 && isPartOf(previous, log)) {
+      if (await this.stream(vb, { uuid: BigInt(previous.uuid), seqno: previous.to }, frames)) return;
+    }
+    if (await this.stream(vb, { uuid: 0n, seqno: 0 }, frames)) return;
+    throw new ArchiveError(`vbucket ${vb} has no stream from its start`);
+  }
+
+  /** Resolves with false if the node no longer has all changes since the position. */
+  private async stream(vb: number, from: FailoverEntry, frames: FrameBuffer): Promise<boolean> {
+    if (this.failed !== null) throw this.failed;
+    const connection = this.streams as ChangeConnection;
+    const bounds = { from: from.seqno, target: this.ends[vb] as number };
+    const capture = new VbucketCapture(vb, bounds, this.options.writer, frames);
+    const done = deferred<'complete' | 'full'>();
+    done.promise.catch(() => {}); // awaited below, unless the request fails first
+    this.active.set(vb, { capture, done });
+    const position = { ...from, snapshotStart: from.seqno, snapshotEnd: from.seqno };
+    const reply = await connection.request(vb, { from: position });
+    if (reply.kind === 'rollback') {
+      this.active.delete(vb);
+      return false;
+    }
+    if (reply.kind === 'refused')
+      throw new ArchiveError(
+        `the stream of vbucket ${vb} was refused with status 0x${reply.status.toString(16)}`,
+      );
+    const outcome = await done.promise;
+    this.active.delete(vb);
+    if (outcome === 'full') return false;
+    this.records.set(vb, capture.finish());
+    this.options.progress(capture.documents + capture.deletions);
+    await connection.closeStream(vb);
+    return true;
+  }
+
+  private fail(reason: Error): void {
+    if (this.failed !== null) return;
+    this.failed = reason;
+    for (const { done } of this.active.values()) done.reject(reason);
+    this.streams?.close();
+  }
+
+  opened(vb: number, log: readonly FailoverEntry[]): void {
+    const active = this.active.get(vb);
+    active?.capture.opened(log);
+    this.check(vb);
+  }
+
+  snapshot(vb: number, _start: number, end: number): void {
+    this.open(vb)?.snapshot(end);
+  }
+
+  change(change: Change): void {
+    const capture = this.open(change.vb);
+    if (capture === undefined) return;
+    const { content } = this;
+    const hasXattrs = change.bodyStart > change.xattrsStart;
+    content.kind = kinds[change.kind];
+    content.datatype = (change.isJson ? Datatype.json : 0) | (hasXattrs ? Datatype.xattr : 0);
+    content.collectionId = change.collectionId;
+    content.casHi = change.casHi;
+    content.casLo = change.casLo;
+    content.rev = change.rev;
+    content.seqno = change.seqno;
+    content.flags = change.flags;
+    content.expiry = change.expiry;
+    content.key = change.keyBytes;
+    content.value = change.buffer.subarray(change.xattrsStart, change.end);
+    this.written(() => capture.document(content));
+    this.check(change.vb);
+  }
+
+  advanced(vb: number, seqno: number): void {
+    this.open(vb)?.advance(seqno);
+    this.check(vb);
+  }
+
+  event({ vb, seqno }: CollectionEvent): void {
+    this.advanced(vb, seqno);
+  }
+
+  ended(vb: number, reason: EndReason): void {
+    const active = this.active.get(vb);
+    if (active === undefined || active.capture.isComplete) return;
+    if (reason === EndReason.rollback) active.done.resolve('full');
+    else
+      active.done.reject(new ArchiveError(`the node ended the stream of vbucket ${vb}: ${reasonOf(reason)}`));
+  }
+
+  drained(): void {}
+
+  /** What comes after the end of the backup is not in it. */
+  private open(vb: number): VbucketCapture | undefined {
+    const capture = this.active.get(vb)?.capture;
+    return capture?.isComplete ? undefined : capture;
+  }
+
+  /** An error of the disk ends the capture; handlers must not throw. */
+  private written(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.fail(error as Error);
+    }
+  }
+
+  private check(vb: number): void {
+    const active = this.active.get(vb);
+    if (active?.capture.isComplete) active.done.resolve('complete');
+  }
+}
+
+/** The node still has the history up to the end of the record. */
+function isPartOf({ uuid, to }: VbucketRecord, log: readonly FailoverEntry[]): boolean {
+  const at = log.findIndex((entry) => entry.uuid.toString() === uuid);
+  if (at < 0) return false;
+  // The history ended where the newer one began.
+  return at === 0 || to <= (log[at - 1] as FailoverEntry).seqno;
+}
+
+function reasonOf(reason: EndReason): string {
+  if (reason === EndReason.stateChanged) return 'the bucket was deleted or flushed, or the vbucket moved';
+  if (reason === EndReason.lostPrivileges) return 'the user lost the privilege to read it';
+  return Object.entries(EndReason).find(([, code]) => code === reason)?.[0] ?? String(reason);
+}

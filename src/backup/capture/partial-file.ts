@@ -1,0 +1,45 @@
+// What an interrupted backup has in a data file: the vbuckets whose last block was written, and the end of the last whole block.
+import type { DataReader } from '../archive/data-file.adapter.ts';
+import { fileHeaderBytes, nextOffset } from '../archive/data-file.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
+import { type VbucketRecord, vbucketRecord } from '../format/manifest.ts';
+
+export interface PartialFile {
+  readonly vbuckets: ReadonlyMap<number, VbucketRecord>;
+  readonly bytes: number;
+}
+
+export function readPartialFile(data: DataReader): PartialFile {
+  const vbuckets = new Map<number, VbucketRecord>();
+  let at = fileHeaderBytes;
+  while (at < data.bytes) {
+    const found = blockAt(data, at);
+    if (found === null) break;
+    if (found.record !== null) vbuckets.set(found.vb, found.record);
+    at = found.next;
+  }
+  return { vbuckets, bytes: at };
+}
+
+/** Null for a block that is cut off or damaged: it and what follows is captured again. */
+function blockAt(
+  data: DataReader,
+  at: number,
+): { vb: number; record: VbucketRecord | null; next: number } | null {
+  try {
+    const block = data.block(at);
+    const { header } = block;
+    const next = nextOffset(header);
+    if (!header.isLast) return { vb: header.vb, record: null, next };
+    const plain = data.frames(block);
+    const frame = new Frame();
+    frame.move(plain, frameOffsets(plain, header.frames).at(-1) as number);
+    if (frame.kind !== FrameKind.end) return null;
+    const record = vbucketRecord({ ...JSON.parse(frame.value.toString()), last: at });
+    return { vb: header.vb, record, next };
+  } catch (error) {
+    if (error instanceof ArchiveError || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,253 @@
+// One backup: all chosen buckets of a node into a new folder of a repository, or the rest of a backup that was interrupted.
+import { existsSync, statfsSync } from 'node:fs';
+import type { Clock } from '#ports/clock.ts';
+import { hexId, type Random } from '#ports/random.ts';
+import { DataWriter } from '../archive/data-file.adapter.ts';
+import { type Partial, Repository } from '../archive/repository.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import {
+  type BucketRecord,
+  formatName,
+  formatVersion,
+  type Manifest,
+  type VbucketRecord,
+} from '../format/manifest.ts';
+import { type BackupNode, type NodeBucket, typesWithoutStreams } from '../node/backup-node.ts';
+import { captureBucket } from './bucket-capture.ts';
+import { readPartialFile } from './partial-file.ts';
+
+export interface BackupRequest {
+  folder: string;
+  /** Empty: all buckets whose documents streams give. */
+  buckets: readonly string[];
+  /** Not incremental. */
+  isFull: boolean;
+  /** Removes an interrupted backup instead of completing it. */
+  purges: boolean;
+}
+
+export interface BackupContext {
+  node: BackupNode;
+  clock: Clock;
+  random: Random;
+  signal: AbortSignal;
+  progress(state: BackupProgress): void;
+}
+
+export interface BackupProgress {
+  readonly bucket: string;
+  readonly documents: number;
+  /** About how many there will be; of an incremental backup unknown. */
+  readonly expected: number | null;
+}
+
+export interface BackupResult {
+  readonly manifest: Manifest;
+  /** It was begun by an earlier task. */
+  readonly isResumed: boolean;
+  /** Buckets of types without change streams. */
+  readonly left: readonly string[];
+}
+
+/** @throws ArchiveError with the reason; what was captured then is a partial backup, which the next call completes */
+export async function runBackup(request: BackupRequest, context: BackupContext): Promise<BackupResult> {
+  const source = await context.node.identity();
+  const chosen = await chosenBuckets(request, context.node);
+  const repository = Repository.openOrCreate(request.folder, context.random);
+  const lock = Repository.lock(repository.path);
+  try {
+    const begun = beginning(repository, request, context, chosen.buckets);
+    const task = new BackupTask(repository, begun, context);
+    const manifest = await task.run(chosen.buckets, source);
+    return { manifest, isResumed: begun.isResumed, left: chosen.left };
+  } finally {
+    lock.release();
+  }
+}
+
+async function chosenBuckets(
+  { buckets: names }: BackupRequest,
+  node: BackupNode,
+): Promise<{ buckets: NodeBucket[]; left: string[] }> {
+  const all = await node.buckets();
+  const hasStreams = ({ settings }: NodeBucket): boolean =>
+    !typesWithoutStreams.has(String(settings['bucketType']));
+  for (const name of names) {
+    const found = all.find((bucket) => bucket.name === name);
+    if (found === undefined) throw new ArchiveError(`--bucket: the node has no bucket "${name}"`);
+    if (!hasStreams(found))
+      throw new ArchiveError(`--bucket: "${name}" is of type cache, whose documents cannot be backed up`);
+  }
+  const wanted = names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+  const buckets = wanted.filter(hasStreams).sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (buckets.length === 0) throw new ArchiveError('the node has no bucket to back up');
+  return { buckets, left: wanted.filter((bucket) => !hasStreams(bucket)).map(({ name }) => name) };
+}
+
+interface Beginning {
+  partial: Partial;
+  before: Manifest | null;
+  isResumed: boolean;
+}
+
+function beginning(
+  repository: Repository,
+  request: BackupRequest,
+  context: BackupContext,
+  buckets: readonly NodeBucket[],
+): Beginning {
+  for (const name of repository.partial()) {
+    const partial = request.purges ? null : repository.readPartial(name);
+    if (partial === null) repository.remove(name);
+    else return resumption(repository, partial, request, buckets);
+  }
+  const newest = request.isFull ? undefined : repository.complete().at(-1);
+  const before = newest === undefined ? null : repository.manifest(newest);
+  const after = before === null ? null : { name: before.name, id: before.id };
+  const named = buckets.map(({ name, uuid }) => ({ name, uuid }));
+  const partial = repository.begin(context.clock, hexId(context.random), { after, buckets: named });
+  return { partial, before, isResumed: false };
+}
+
+function resumption(
+  repository: Repository,
+  partial: Partial,
+  request: BackupRequest,
+  buckets: readonly NodeBucket[],
+): Beginning {
+  const isSame =
+    partial.buckets.length === buckets.length &&
+    partial.buckets.every(
+      ({ name, uuid }, index) => buckets[index]?.name === name && buckets[index].uuid === uuid,
+    );
+  if (!isSame || (request.isFull && partial.after !== null))
+    throw new ArchiveError(
+      `backup ${partial.name} was interrupted and is of other buckets or another type (${partial.buckets.map(({ name }) => name).join(', ')}): ` +
+        'repeat the command that began it, or remove it with --purge',
+    );
+  const before = partial.after === null ? null : repository.manifest(partial.after.name);
+  return { partial, before, isResumed: true };
+}
+
+class BackupTask {
+  private readonly repository: Repository;
+  private readonly partial: Partial;
+  private readonly before: Manifest | null;
+  private readonly context: BackupContext;
+
+  constructor(repository: Repository, { partial, before }: Beginning, context: BackupContext) {
+    this.repository = repository;
+    this.partial = partial;
+    this.before = before;
+    this.context = context;
+  }
+
+  async run(buckets: readonly NodeBucket[], source: Manifest['source']): Promise<Manifest> {
+    const { partial, repository } = this;
+    const records: BucketRecord[] = [];
+    for (const [index, bucket] of buckets.entries()) records.push(await this.bucket(bucket, index));
+    const manifest: Manifest = {
+      format: formatName,
+      version: formatVersion,
+      id: partial.id,
+      repository: repository.id,
+      name: partial.name,
+      type: partial.after === null ? 'full' : 'incremental',
+      after: partial.after,
+      startedAt: partial.startedAt,
+      endedAt: new Date(this.context.clock.wallMs()).toISOString(),
+      source,
+      buckets: records,
+    };
+    repository.finish(manifest);
+    return manifest;
+  }
+
+  private async bucket(bucket: NodeBucket, index: number): Promise<BucketRecord> {
+    const { context, partial } = this;
+    const { node, signal } = context;
+    const { name } = bucket;
+    signal.throwIfAborted();
+    const previous = this.before?.buckets.find((one) => one.name === name && one.uuid === bucket.uuid);
+    const { writer, done } = this.open(index);
+    try {
+      const expected = previous === undefined ? bucket.itemCount : null;
+      let documents = 0;
+      const vbuckets = await captureBucket({
+        bucket: name,
+        routes: await node.routes(name),
+        writer,
+        previous: previous?.vbuckets ?? null,
+        done,
+        connectionName: `divan-backup-${partial.id}-${index}`,
+        signal,
+        progress: (more) => context.progress({ bucket: name, documents: (documents += more), expected }),
+      });
+      // Names of the end: frames of a collection that is gone by now are not restored.
+      const scopes = await node.scopes(name);
+      const indexes = await node.indexes(name);
+      await this.checkUnchanged(bucket);
+      writer.sync();
+      return {
+        name,
+        uuid: bucket.uuid,
+        bytes: writer.bytes,
+        settings: bucket.settings,
+        ...scopes,
+        indexes,
+        vbuckets,
+      };
+    } catch (error) {
+      throw await this.explained(error as Error, bucket);
+    } finally {
+      writer.close();
+    }
+  }
+
+  private open(index: number): { writer: DataWriter; done: ReadonlyMap<number, VbucketRecord> } {
+    const { repository, partial } = this;
+    const path = repository.dataPath(partial.name, index);
+    const owner = { backup: Buffer.from(partial.id, 'hex'), bucket: index };
+    if (!existsSync(path)) return { writer: DataWriter.create(path, owner), done: new Map() };
+    try {
+      using reader = repository.data(partial, index);
+      const { vbuckets, bytes } = readPartialFile(reader);
+      return { writer: DataWriter.reopen(path, owner, bytes), done: vbuckets };
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      // It was killed before the header of the file was written.
+      return { writer: DataWriter.create(path, owner), done: new Map() };
+    }
+  }
+
+  private async checkUnchanged({ name, uuid }: NodeBucket): Promise<void> {
+    const now = await this.context.node.bucket(name);
+    if (now === null) throw new ArchiveError(`bucket "${name}" was deleted during the backup`);
+    if (now.uuid !== uuid) throw new ArchiveError(`bucket "${name}" was replaced during the backup`);
+  }
+
+  /** A lost stream does not tell that its bucket is gone; a full disk should be named with its folder. */
+  private async explained(error: Error, bucket: NodeBucket): Promise<Error> {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== undefined && ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'ENOENT'].includes(code))
+      return new ArchiveError(`cannot write to ${this.repository.path}${this.freeSpace()}: ${error.message}`);
+    if (this.context.signal.aborted) return this.context.signal.reason as Error;
+    try {
+      await this.checkUnchanged(bucket);
+    } catch (reason) {
+      if (reason instanceof ArchiveError && !reason.message.startsWith('cannot reach')) return reason;
+    }
+    return error instanceof ArchiveError
+      ? error
+      : new ArchiveError(`bucket "${bucket.name}": ${error.message}`);
+  }
+
+  private freeSpace(): string {
+    try {
+      const { bavail, bsize } = statfsSync(this.repository.path);
+      return ` (${Math.floor((bavail * bsize) / (1 << 20))} MiB free)`;
+    } catch {
+      return '';
+    }
+  }
+}

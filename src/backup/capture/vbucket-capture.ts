@@ -1,0 +1,101 @@
+// The changes of one vbucket on their way into blocks. It is complete at the end of the first snapshot that reaches the target: then the
+// backup has the state of exactly that seqno.
+import type { FailoverEntry } from '#client/change-connection.ts';
+import type { DataWriter } from '../archive/data-file.adapter.ts';
+import { blockBytes } from '../format/block.ts';
+import { type FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
+import type { VbucketRecord } from '../format/manifest.ts';
+
+/** The last frame of a vbucket: all that its record in the manifest needs. */
+export type EndRecord = Omit<VbucketRecord, 'last'>;
+
+export class VbucketCapture {
+  readonly vb: number;
+  /** The stream has sent everything. */
+  isComplete = false;
+  documents = 0;
+  deletions = 0;
+  private readonly writer: DataWriter;
+  private readonly frames: FrameBuffer;
+  private readonly from: number;
+  private readonly target: number;
+  private log: readonly FailoverEntry[] = [];
+  private seqno: number;
+  private snapshotEnd: number;
+  private lastBlock = 0;
+  private blocks = 0;
+
+  constructor(
+    vb: number,
+    { from, target }: { from: number; target: number },
+    writer: DataWriter,
+    frames: FrameBuffer,
+  ) {
+    this.vb = vb;
+    this.writer = writer;
+    this.frames = frames;
+    this.from = from;
+    this.target = target;
+    this.seqno = from;
+    this.snapshotEnd = from;
+    frames.clear();
+  }
+
+  opened(log: readonly FailoverEntry[]): void {
+    this.log = log;
+    this.advance(this.seqno);
+  }
+
+  snapshot(end: number): void {
+    this.snapshotEnd = end;
+  }
+
+  document(content: FrameContent): void {
+    if (this.frames.end >= blockBytes) this.writeBlock(false);
+    this.frames.add(content);
+    if (content.kind === FrameKind.mutation) this.documents++;
+    else this.deletions++;
+    this.advance(content.seqno);
+  }
+
+  advance(seqno: number): void {
+    this.seqno = seqno;
+    this.isComplete = this.seqno >= this.target && this.seqno >= this.snapshotEnd;
+  }
+
+  /** Writes the rest. A vbucket without changes has no block. */
+  finish(): VbucketRecord {
+    const { seqno, log, from } = this;
+    const history = log.map(({ uuid, seqno: at }) => [uuid.toString(), at] as const);
+    const end = { uuid: history[0]?.[0] ?? '0', history, from, to: seqno };
+    const counts = { documents: this.documents, deletions: this.deletions };
+    if (this.documents + this.deletions === 0) return { ...end, last: 0, blocks: 0, ...counts };
+    const record: EndRecord = { ...end, blocks: this.blocks + 1, ...counts };
+    this.frames.add(endFrame(seqno, record));
+    this.writeBlock(true);
+    return { ...record, last: this.lastBlock };
+  }
+
+  private writeBlock(isLast: boolean): void {
+    const { vb, frames, lastBlock: previous } = this;
+    this.lastBlock = this.writer.append({ vb, isLast, frames: frames.count, previous }, frames.bytes);
+    this.blocks++;
+    frames.clear();
+  }
+}
+
+const noKey = Buffer.alloc(0);
+
+const endFrame = (seqno: number, record: EndRecord): FrameContent => ({
+  kind: FrameKind.end,
+  datatype: 1,
+  collectionId: 0,
+  casHi: 0,
+  casLo: 0,
+  rev: 0,
+  seqno,
+  flags: 0,
+  expiry: 0,
+  key: noKey,
+  value: Buffer.from(JSON.stringify(record)),
+});

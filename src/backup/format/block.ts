@@ -1,0 +1,111 @@
+// Blocks: compressed frames of one vbucket. A header of 68 bytes, integers big-endian, then the stored bytes:
+//   0 "DVB1"                      4 u16 vbucket               6 u16 flags (1: the last block of its vbucket)
+//   8 u32 frames                 12 u32 bytes of the frames  16 u32 stored bytes
+//  20 u64 offset of the block before it of the same vbucket, 0: none
+//  28 u64 its own offset         36 SHA-256 of backup id, bucket number (u32), header up to here, stored bytes
+// The hash covers the place of the block, so that a block that was moved or comes from another backup is noticed.
+import { createHash } from 'node:crypto';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { ArchiveError } from './archive-error.ts';
+import { frameHeaderBytes, keyBytesMax, valueBytesMax } from './frame.ts';
+
+export const blockHeaderBytes = 68;
+/** A block is written once it has this many bytes of frames. */
+export const blockBytes = 1 << 20;
+/** Frames of less than `blockBytes`, one document of the largest size, and the frame that ends a vbucket. */
+const plainBytesMax = blockBytes + valueBytesMax + 2 * (frameHeaderBytes + keyBytesMax) + (1 << 16);
+/** What incompressible bytes grow by. */
+const storedBytesMax = plainBytesMax + (1 << 20);
+
+const magic = 0x44564231;
+const hashAt = 36;
+const lastFlag = 1;
+const zstdLevel = 1;
+
+/** What the hash of each block covers besides the block. */
+export interface BlockOwner {
+  /** 16 bytes. */
+  readonly backup: Buffer;
+  /** The number of the bucket in the backup. */
+  readonly bucket: number;
+}
+
+export interface BlockHeader {
+  readonly vb: number;
+  readonly isLast: boolean;
+  readonly frames: number;
+  readonly plainBytes: number;
+  readonly storedBytes: number;
+  /** Offset of the previous block of the vbucket, 0: none. */
+  readonly previous: number;
+  readonly offset: number;
+}
+
+export type NewBlock = Pick<BlockHeader, 'vb' | 'isLast' | 'frames' | 'previous' | 'offset'>;
+
+/** Compresses frames; the result is header and stored bytes. */
+export function sealBlock(owner: BlockOwner, block: NewBlock, frames: Buffer): [Buffer, Buffer] {
+  const stored = zstdCompressSync(frames, {
+    params: { [constants.ZSTD_c_compressionLevel]: zstdLevel },
+  });
+  const header = Buffer.alloc(blockHeaderBytes);
+  header.writeUInt32BE(magic, 0);
+  header.writeUInt16BE(block.vb, 4);
+  header.writeUInt16BE(block.isLast ? lastFlag : 0, 6);
+  header.writeUInt32BE(block.frames, 8);
+  header.writeUInt32BE(frames.length, 12);
+  header.writeUInt32BE(stored.length, 16);
+  header.writeBigUInt64BE(BigInt(block.previous), 20);
+  header.writeBigUInt64BE(BigInt(block.offset), 28);
+  hashOf(owner, header, stored).copy(header, hashAt);
+  return [header, stored];
+}
+
+/** @throws ArchiveError for what is not the header of a block at this offset */
+export function readBlockHeader(header: Buffer, offset: number): BlockHeader {
+  if (header.length < blockHeaderBytes) throw damaged(offset, 'its header is cut off');
+  if (header.readUInt32BE(0) !== magic) throw damaged(offset, 'there is no block');
+  const read: BlockHeader = {
+    vb: header.readUInt16BE(4),
+    isLast: (header.readUInt16BE(6) & lastFlag) !== 0,
+    frames: header.readUInt32BE(8),
+    plainBytes: header.readUInt32BE(12),
+    storedBytes: header.readUInt32BE(16),
+    previous: Number(header.readBigUInt64BE(20)),
+    offset: Number(header.readBigUInt64BE(28)),
+  };
+  if (read.offset !== offset) throw damaged(offset, `it was written at offset ${read.offset}`);
+  if (read.previous >= offset) throw damaged(offset, `the block before it is at offset ${read.previous}`);
+  if (read.plainBytes > plainBytesMax || read.storedBytes > storedBytesMax)
+    throw damaged(offset, `it claims ${read.storedBytes} bytes, ${read.plainBytes} decompressed`);
+  return read;
+}
+
+/** Compares the hash. @throws ArchiveError */
+export function checkBlock(owner: BlockOwner, header: Buffer, stored: Buffer, offset: number): void {
+  if (!hashOf(owner, header, stored).equals(header.subarray(hashAt, blockHeaderBytes)))
+    throw damaged(offset, 'its hash differs: its bytes were changed, or it belongs to another backup');
+}
+
+/** The frames of a checked block; never more bytes than the header states. @throws ArchiveError */
+export function unpackBlock({ plainBytes, offset }: BlockHeader, stored: Buffer): Buffer {
+  let plain: Buffer;
+  try {
+    plain = zstdDecompressSync(stored, { maxOutputLength: Math.max(1, plainBytes) });
+  } catch (error) {
+    throw damaged(offset, `it cannot be decompressed: ${(error as Error).message}`);
+  }
+  if (plain.length !== plainBytes)
+    throw damaged(offset, `it has ${plain.length} bytes decompressed instead of ${plainBytes}`);
+  return plain;
+}
+
+function hashOf({ backup, bucket }: BlockOwner, header: Buffer, stored: Buffer): Buffer {
+  const number = Buffer.alloc(4);
+  number.writeUInt32BE(bucket);
+  const hash = createHash('sha256').update(backup).update(number);
+  return hash.update(header.subarray(0, hashAt)).update(stored).digest();
+}
+
+const damaged = (offset: number, problem: string): ArchiveError =>
+  new ArchiveError(`the block at offset ${offset} is damaged: ${problem}`);

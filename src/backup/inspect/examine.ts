@@ -1,0 +1,83 @@
+// The versions of one document in all backups of a repository. Reads one vbucket of each.
+import { vbucketOf } from '#client/document-key.ts';
+import { bodyStart } from '#wire/xattr-section.ts';
+import type { Repository } from '../archive/repository.adapter.ts';
+import { documentsBackwards } from '../archive/vbucket-blocks.ts';
+import type { Frame } from '../format/frame.ts';
+import type { Manifest, VbucketRecord } from '../format/manifest.ts';
+
+export interface ExaminedVersion {
+  readonly backup: string;
+  readonly sequence_number: number;
+  readonly key: string;
+  readonly deleted: boolean;
+  /** JSON documents as JSON, others in base64. */
+  readonly value: unknown;
+  readonly metadata: {
+    readonly cas: string;
+    readonly revseqno: number;
+    readonly flags: number;
+    readonly expiry: number;
+    readonly datatype: number;
+  };
+}
+
+export interface ExaminedKey {
+  readonly bucket: string;
+  readonly scope: string;
+  readonly collection: string;
+  readonly key: string;
+}
+
+/** The oldest backup first. A backup that does not have the document, since it did not change, gives nothing. */
+export function* examine(repository: Repository, wanted: ExaminedKey): Generator<ExaminedVersion> {
+  for (const name of repository.complete()) {
+    const found = versionIn(repository, repository.manifest(name), wanted);
+    if (found !== null) yield found;
+  }
+}
+
+function versionIn(repository: Repository, manifest: Manifest, wanted: ExaminedKey): ExaminedVersion | null {
+  const index = manifest.buckets.findIndex(({ name }) => name === wanted.bucket);
+  const record = manifest.buckets[index];
+  const collection = record?.collections.find(
+    ({ scope, name }) => scope === wanted.scope && name === wanted.collection,
+  );
+  if (record === undefined || collection === undefined) return null;
+  const key = Buffer.from(wanted.key);
+  const vb = vbucketOf(key);
+  using data = repository.data(manifest, index);
+  for (const frame of documentsBackwards(data, vb, record.vbuckets[vb] as VbucketRecord))
+    if (frame.collectionId === collection.id && frame.key.equals(key)) return versionOf(manifest.name, frame);
+  return null;
+}
+
+const versionOf = (backup: string, frame: Frame): ExaminedVersion => ({
+  backup,
+  sequence_number: frame.seqno,
+  key: frame.key.toString(),
+  deleted: frame.isDeletion,
+  value: frame.isDeletion ? null : shownBody(frame),
+  metadata: {
+    cas: frame.cas.toString(),
+    revseqno: frame.rev,
+    flags: frame.flags,
+    expiry: frame.expiry,
+    datatype: frame.datatype,
+  },
+});
+
+const json = 1;
+const xattr = 4;
+
+/** The body without its attributes. */
+export function bodyOf({ datatype, value }: Frame): Buffer {
+  return (datatype & xattr) === 0 ? value : value.subarray(Math.max(0, bodyStart(value, 0, value.length)));
+}
+
+export const isJsonFrame = ({ datatype }: Frame): boolean => (datatype & json) !== 0;
+
+function shownBody(frame: Frame): unknown {
+  const body = bodyOf(frame);
+  return isJsonFrame(frame) ? JSON.parse(body.toString()) : body.toString('base64');
+}

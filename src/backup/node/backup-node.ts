@@ -1,0 +1,265 @@
+// A node or cluster as backup and restore see it: definitions through the REST API, documents through the data ports of its nodes.
+import type { BucketClientOptions } from '#client/bucket-client.ts';
+import {
+  type RestContent,
+  type RestReply,
+  type RestTarget,
+  refusal,
+  rest,
+  restOk,
+} from '#client/rest.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import type { BucketSettings, CollectionRecord, IndexRecord } from '../format/manifest.ts';
+
+export interface NodeAccess {
+  host: string;
+  port: number;
+  username: string;
+  password: string;
+  localAddress?: string | undefined;
+}
+
+/** A bucket of the node. */
+export interface NodeBucket {
+  readonly name: string;
+  readonly uuid: string;
+  readonly settings: BucketSettings;
+  readonly itemCount: number;
+}
+
+export interface Scopes {
+  readonly scopes: readonly string[];
+  readonly collections: readonly CollectionRecord[];
+}
+
+/** The data ports of a bucket's nodes and their vbuckets. */
+export interface DataRoute {
+  readonly options: BucketClientOptions;
+  readonly vbuckets: readonly number[];
+}
+
+const timeoutMs = 60_000;
+/** CREATE INDEX is answered when the index is online. */
+const statementMs = 3_600_000;
+/** Types without documents that streams could give. */
+export const typesWithoutStreams: ReadonlySet<string> = new Set(['memcached', 'cache']);
+
+export class BackupNode {
+  readonly access: NodeAccess;
+  private readonly target: RestTarget;
+
+  constructor(access: NodeAccess) {
+    this.access = access;
+    this.target = { ...access, timeoutMs };
+  }
+
+  /** @throws ArchiveError when the node cannot be reached or refuses the credentials */
+  async identity(): Promise<{ cluster: string; version: string }> {
+    const { uuid, implementationVersion } = (await this.get('/pools')) as Record<string, unknown>;
+    return { cluster: textOr(uuid), version: textOr(implementationVersion) };
+  }
+
+  async buckets(): Promise<NodeBucket[]> {
+    return ((await this.get('/pools/default/buckets')) as RawBucket[]).map(bucketOf);
+  }
+
+  async bucket(name: string): Promise<NodeBucket | null> {
+    const path = bucketPath(name);
+    const answer = await this.ask('GET', path);
+    if (answer.status === 404) return null;
+    return bucketOf(this.json('GET', path, answer) as RawBucket);
+  }
+
+  async scopes(bucket: string): Promise<Scopes> {
+    const { scopes } = (await this.get(`${bucketPath(bucket)}/scopes`)) as { scopes: RawScope[] };
+    return {
+      scopes: scopes.map(({ name }) => name),
+      collections: scopes.flatMap((scope) =>
+        scope.collections.map(({ name, uid, maxTTL = 0 }) => ({
+          id: Number.parseInt(uid, 16),
+          scope: scope.name,
+          name,
+          maxTtl: maxTTL,
+        })),
+      ),
+    };
+  }
+
+  /** Empty without the index service. */
+  async indexes(bucket: string): Promise<IndexRecord[]> {
+    const answer = await this.ask('GET', '/indexStatus');
+    if (answer.status === 404) return [];
+    const { indexes = [] } = this.json('GET', '/indexStatus', answer) as { indexes?: RawIndex[] };
+    return indexes
+      .filter((index) => index.bucket === bucket && index.replicaId === 0)
+      .map(({ indexName, definition }) => ({ name: indexName, definition }));
+  }
+
+  async createBucket(name: string, settings: BucketSettings): Promise<void> {
+    await this.send('POST', '/pools/default/buckets', { ...settings, name });
+  }
+
+  async createScope(bucket: string, name: string): Promise<void> {
+    await this.send('POST', `${bucketPath(bucket)}/scopes`, { name });
+  }
+
+  async createCollection(
+    bucket: string,
+    { scope, name, maxTtl }: Omit<CollectionRecord, 'id'>,
+  ): Promise<void> {
+    const path = `${bucketPath(bucket)}/scopes/${encodeURIComponent(scope)}/collections`;
+    await this.send('POST', path, { name, ...(maxTtl > 0 && { maxTTL: maxTtl }) });
+  }
+
+  async flush(bucket: string): Promise<void> {
+    await this.send('POST', `${bucketPath(bucket)}/controller/doFlush`);
+  }
+
+  /** One route for each node that serves vbuckets. @throws ArchiveError while some are served by none */
+  async routes(bucket: string): Promise<DataRoute[]> {
+    const path = `/pools/default/b/${encodeURIComponent(bucket)}`;
+    const { vBucketServerMap } = (await this.get(path)) as RawConfig;
+    const { serverList, vBucketMap } = vBucketServerMap ?? { serverList: [], vBucketMap: [] };
+    const byServer = new Map<number, number[]>();
+    for (const [vb, [active = -1]] of vBucketMap.entries()) {
+      if (active < 0)
+        throw new ArchiveError(`bucket "${bucket}": no node serves vbucket ${vb} at the moment`);
+      const known = byServer.get(active);
+      if (known === undefined) byServer.set(active, [vb]);
+      else known.push(vb);
+    }
+    if (byServer.size === 0) throw new ArchiveError(`bucket "${bucket}" has no vbuckets`);
+    return [...byServer].map(([server, vbuckets]) => ({
+      options: this.clientOptions(bucket, serverList[server] as string),
+      vbuckets,
+    }));
+  }
+
+  /** Runs a statement on a query service of the cluster; resolves with its error, null without one. */
+  async runStatement(statement: string): Promise<string | null> {
+    const { nodesExt } = (await this.get('/pools/default/nodeServices')) as RawConfig;
+    const node = nodesExt.find(({ services }) => services['n1ql'] !== undefined);
+    if (node === undefined) return 'no node runs the query service';
+    const host = node.hostname ?? this.access.host;
+    const target = { ...this.target, host, port: node.services['n1ql'] as number, timeoutMs: statementMs };
+    const answer = await rest(target, 'POST', '/query/service', JSON.stringify({ statement }));
+    const { errors = [] } = JSON.parse(answer.body) as { errors?: { code: number; msg: string }[] };
+    return errors.length === 0 ? null : errors.map(({ code, msg }) => `${code}: ${msg}`).join('; ');
+  }
+
+  private clientOptions(bucket: string, server: string): BucketClientOptions {
+    const { host, username, password, localAddress } = this.access;
+    const at = server.lastIndexOf(':');
+    const name = server.slice(0, at).replace(/^\[|\]$/g, '');
+    return {
+      address: {
+        host: name === '$HOST' ? host : name,
+        port: Number(server.slice(at + 1)),
+        timeoutMs,
+        localAddress,
+      },
+      account: { username, password },
+      bucket,
+    };
+  }
+
+  private async get(path: string): Promise<unknown> {
+    return this.json('GET', path, await this.ask('GET', path));
+  }
+
+  private json(method: string, path: string, answer: RestReply): unknown {
+    if (answer.status === 401)
+      throw new ArchiveError(`the node refuses the user "${this.access.username}" with this password`);
+    if (answer.status >= 300) throw asArchiveError(refusal(method, path, answer));
+    try {
+      return JSON.parse(answer.body);
+    } catch {
+      throw new ArchiveError(`${method} ${path}: the answer is not JSON; is it the address of a node?`);
+    }
+  }
+
+  private async ask(method: string, path: string): Promise<RestReply> {
+    const { host, port } = this.access;
+    try {
+      return await rest(this.target, method, path);
+    } catch (error) {
+      throw new ArchiveError(`cannot reach ${host}:${port}: ${messageOf(error)}`);
+    }
+  }
+
+  private async send(method: string, path: string, content?: RestContent): Promise<void> {
+    try {
+      await restOk(this.target, method, path, content);
+    } catch (error) {
+      throw asArchiveError(error as Error);
+    }
+  }
+}
+
+interface RawBucket {
+  name: string;
+  uuid: string;
+  bucketType: string;
+  quota: { rawRAM: number };
+  replicaNumber?: number;
+  replicaIndex?: boolean;
+  evictionPolicy?: string;
+  conflictResolutionType?: string;
+  maxTTL?: number;
+  compressionMode?: string;
+  durabilityMinLevel?: string;
+  threadsNumber?: number;
+  controllers: { flush?: string };
+  basicStats: { itemCount?: number };
+}
+
+interface RawScope {
+  name: string;
+  collections: { name: string; uid: string; maxTTL?: number }[];
+}
+
+interface RawIndex {
+  bucket: string;
+  indexName: string;
+  definition: string;
+  replicaId: number;
+}
+
+interface RawConfig {
+  vBucketServerMap?: { serverList: string[]; vBucketMap: number[][] };
+  nodesExt: { hostname?: string; services: Record<string, number> }[];
+}
+
+/** What the bucket was created with, as the form that creates it again. */
+function bucketOf(raw: RawBucket): NodeBucket {
+  const isEphemeral = raw.bucketType === 'ephemeral';
+  const settings: Record<string, string | number | undefined> = {
+    bucketType: raw.bucketType,
+    ramQuotaMB: Math.max(1, Math.round(raw.quota.rawRAM / (1 << 20))),
+    replicaNumber: raw.replicaNumber,
+    replicaIndex: isEphemeral || raw.replicaIndex === undefined ? undefined : Number(raw.replicaIndex),
+    evictionPolicy: raw.evictionPolicy,
+    conflictResolutionType: raw.conflictResolutionType,
+    maxTTL: raw.maxTTL,
+    compressionMode: raw.compressionMode,
+    durabilityMinLevel: raw.durabilityMinLevel,
+    flushEnabled: raw.controllers.flush === undefined ? 0 : 1,
+  };
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return {
+    name: raw.name,
+    uuid: raw.uuid,
+    settings: Object.fromEntries(given) as BucketSettings,
+    itemCount: raw.basicStats.itemCount ?? 0,
+  };
+}
+
+const bucketPath = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
+const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');
+const asArchiveError = (error: Error): ArchiveError => new ArchiveError(messageOf(error));
+
+/** For a host with several addresses the error has no text, only the errors of all addresses. */
+const messageOf = (error: unknown): string =>
+  error instanceof AggregateError
+    ? error.errors.map(({ message }) => message).join('; ')
+    : (error as Error).message;

@@ -1,0 +1,108 @@
+// The buckets, scopes and collections that documents of a backup go to: found on the node by name, or made.
+import { ArchiveError } from '../format/archive-error.ts';
+import type { BucketRecord } from '../format/manifest.ts';
+import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
+import type { Keyspace, NameMap } from './name-map.ts';
+
+/** Where the documents of one bucket of the backup go. */
+export interface Destinations {
+  /** By collection id in the backup. Frames of other collections are of such that were dropped before the backup ended. */
+  readonly collections: ReadonlyMap<number, { readonly bucket: string; readonly id: number }>;
+  readonly buckets: readonly NodeBucket[];
+}
+
+export interface DefinitionOptions {
+  node: BackupNode;
+  /** Makes buckets that are missing. */
+  createsBuckets: boolean;
+  /** Removes what buckets have that exist. */
+  replaces: boolean;
+  /** Buckets that an earlier part of this restore flushed or made. */
+  emptied: Set<string>;
+  note(text: string): void;
+}
+
+export async function prepareDestinations(
+  record: BucketRecord,
+  map: NameMap,
+  options: DefinitionOptions,
+): Promise<Destinations> {
+  const wanted = record.collections.map((collection) => ({
+    collection,
+    target: map.targetOf({ bucket: record.name, scope: collection.scope, collection: collection.name }),
+  }));
+  const names = new Set(wanted.map(({ target }) => target.bucket));
+  const buckets: NodeBucket[] = [];
+  const ids = new Map<string, number>();
+  for (const name of names) {
+    buckets.push(await prepareBucket(name, record, options));
+    const keyspaces = wanted.filter(({ target }) => target.bucket === name);
+    await prepareCollections(
+      name,
+      keyspaces.map(({ collection, target }) => ({ ...target, maxTtl: collection.maxTtl })),
+      options.node,
+    );
+    const { collections } = await options.node.scopes(name);
+    for (const { id, scope, name: collection } of collections)
+      ids.set(pathOf({ bucket: name, scope, collection }), id);
+  }
+  const collections = wanted.map(({ collection, target }) => {
+    const id = ids.get(pathOf(target));
+    if (id === undefined) throw new ArchiveError(`collection ${pathOf(target)} was dropped meanwhile`);
+    return [collection.id, { bucket: target.bucket, id }] as const;
+  });
+  return { collections: new Map(collections), buckets };
+}
+
+async function prepareBucket(
+  name: string,
+  record: BucketRecord,
+  options: DefinitionOptions,
+): Promise<NodeBucket> {
+  const { node, createsBuckets, replaces, emptied } = options;
+  const present = await node.bucket(name);
+  if (present !== null) {
+    if (replaces && !emptied.has(name)) await flush(present, options);
+    return present;
+  }
+  if (!createsBuckets)
+    throw new ArchiveError(
+      `the node has no bucket "${name}"; create it, or leave out --create-buckets=false`,
+    );
+  await node.createBucket(name, record.settings);
+  emptied.add(name);
+  options.note(`bucket "${name}" was created`);
+  const made = await node.bucket(name);
+  if (made === null) throw new ArchiveError(`bucket "${name}" was deleted meanwhile`);
+  return made;
+}
+
+async function flush({ name, settings }: NodeBucket, { node, emptied }: DefinitionOptions): Promise<void> {
+  if (settings['flushEnabled'] !== 1)
+    throw new ArchiveError(
+      `--replace: flush is not enabled for bucket "${name}": set its parameter flushEnabled to 1, or delete the bucket first`,
+    );
+  await node.flush(name);
+  emptied.add(name);
+}
+
+async function prepareCollections(
+  bucket: string,
+  wanted: readonly (Keyspace & { maxTtl: number })[],
+  node: BackupNode,
+): Promise<void> {
+  const present = await node.scopes(bucket);
+  const scopes = new Set(present.scopes);
+  const collections = new Set(
+    present.collections.map(({ scope, name }) => pathOf({ bucket, scope, collection: name })),
+  );
+  for (const { scope, collection, maxTtl } of wanted) {
+    if (!scopes.has(scope)) await node.createScope(bucket, scope);
+    scopes.add(scope);
+    const path = pathOf({ bucket, scope, collection });
+    if (!collections.has(path)) await node.createCollection(bucket, { scope, name: collection, maxTtl });
+    collections.add(path);
+  }
+}
+
+const pathOf = ({ bucket, scope, collection }: Keyspace): string => `${bucket}.${scope}.${collection}`;

@@ -1,0 +1,217 @@
+// One restore: the newest versions of a backup and of those that it continues, written into buckets of a node, vbucket by vbucket.
+import type { Clock } from '#ports/clock.ts';
+import { BucketChain } from '../archive/bucket-chain.ts';
+import { findBackup, type Repository } from '../archive/repository.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { FrameKind } from '../format/frame.ts';
+import { type BucketRecord, type Manifest, vbucketCount } from '../format/manifest.ts';
+import type { BackupNode } from '../node/backup-node.ts';
+import { type Destinations, prepareDestinations } from './definitions.ts';
+import { NameMap } from './name-map.ts';
+import { ProgressFile } from './progress-file.adapter.ts';
+import { TargetBucket } from './target-bucket.ts';
+
+export interface RestoreRequest {
+  /** A repository, or the folder of one backup in it. */
+  folder: string;
+  /** A backup of the repository; absent: the newest. */
+  backup?: string | undefined;
+  /** Of the backup; empty: all. */
+  buckets: readonly string[];
+  /** Rules `a=b`. */
+  map: readonly string[];
+  replaces: boolean;
+  isForced: boolean;
+  createsBuckets: boolean;
+  withIndexes: boolean;
+  /** Goes on where an interrupted restore ended. */
+  resumes: boolean;
+  /** Resolves only when everything is on disk. */
+  awaitsDisk: boolean;
+}
+
+export interface RestoreContext {
+  node: BackupNode;
+  clock: Clock;
+  signal: AbortSignal;
+  progress(state: { bucket: string; documents: number; expected: number }): void;
+}
+
+export interface RestoredBucket {
+  readonly bucket: string;
+  readonly targets: readonly string[];
+  readonly documents: number;
+  readonly deletions: number;
+  /** Versions that the target had already, or newer ones. */
+  readonly skipped: number;
+}
+
+export interface RestoreResult {
+  readonly backup: string;
+  readonly buckets: readonly RestoredBucket[];
+  readonly indexes: number;
+  /** What the user should know: made buckets, indexes that were left out. */
+  readonly notes: readonly string[];
+}
+
+const progressMs = 1_000;
+
+/** @throws ArchiveError with the reason and how far it got */
+export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
+  const { repository, name } = findBackup(request.folder);
+  const chain = repository.chain(chosenBackup(repository, name ?? request.backup));
+  const newest = chain[0] as Manifest;
+  const records = chosenBuckets(newest, request.buckets);
+  const restore = new Restore(request, context, {
+    repository,
+    chain,
+    map: new NameMap(request.map, newest.buckets),
+  });
+  await context.node.identity();
+  const buckets: RestoredBucket[] = [];
+  for (const record of records) buckets.push(await restore.bucket(record));
+  const indexes = request.withIndexes ? await restore.indexes(records) : 0;
+  return { backup: newest.name, buckets, indexes, notes: restore.notes };
+}
+
+/** @throws ArchiveError when there is none */
+export function chosenBackup(repository: Repository, name: string | undefined): string {
+  const complete = repository.complete();
+  const newest = name ?? complete.at(-1);
+  if (newest === undefined) throw new ArchiveError(`${repository.path} has no complete backup`);
+  if (!complete.includes(newest))
+    throw new ArchiveError(
+      `${repository.path} has no complete backup "${newest}"; it has ${complete.join(', ') || 'none'}`,
+    );
+  return newest;
+}
+
+function chosenBuckets({ name, buckets }: Manifest, wanted: readonly string[]): BucketRecord[] {
+  const missing = wanted.find((one) => !buckets.some((bucket) => bucket.name === one));
+  if (missing !== undefined)
+    throw new ArchiveError(
+      `--bucket: backup ${name} has no bucket "${missing}"; it has ${buckets.map((bucket) => bucket.name).join(', ')}`,
+    );
+  return wanted.length === 0 ? [...buckets] : buckets.filter((bucket) => wanted.includes(bucket.name));
+}
+
+interface Source {
+  readonly repository: Repository;
+  /** The newest first. */
+  readonly chain: readonly Manifest[];
+  readonly map: NameMap;
+}
+
+class Restore {
+  readonly notes: string[] = [];
+  private readonly request: RestoreRequest;
+  private readonly context: RestoreContext;
+  private readonly source: Source;
+  private readonly emptied = new Set<string>();
+
+  constructor(request: RestoreRequest, context: RestoreContext, source: Source) {
+    this.request = request;
+    this.context = context;
+    this.source = source;
+  }
+
+  async bucket(record: BucketRecord): Promise<RestoredBucket> {
+    const { node, signal, clock } = this.context;
+    const { repository, chain, map } = this.source;
+    signal.throwIfAborted();
+    using documents = BucketChain.open(repository, chain, record.name);
+    const { createsBuckets, isForced } = this.request;
+    const destinations = await prepareDestinations(record, map, {
+      ...{ node, createsBuckets, emptied: this.emptied },
+      replaces: this.request.replaces && !this.request.resumes,
+      note: (text) => this.notes.push(text),
+    });
+    const targets = new Map<string, TargetBucket>();
+    try {
+      for (const bucket of destinations.buckets)
+        targets.set(bucket.name, await TargetBucket.open({ node, clock, bucket, isForced, signal }));
+      return await this.documents(documents, destinations, targets);
+    } finally {
+      for (const target of targets.values()) target.close();
+    }
+  }
+
+  private async documents(
+    documents: BucketChain,
+    destinations: Destinations,
+    targets: ReadonlyMap<string, TargetBucket>,
+  ): Promise<RestoredBucket> {
+    const { record } = documents;
+    const { clock, signal, progress } = this.context;
+    const file = await this.progressFile(record, [...targets.values()]);
+    const expected = record.vbuckets.reduce((all, vbucket) => all + vbucket.documents, 0);
+    let [done, deletions] = [0, 0];
+    let notedMs = clock.monotonicMs();
+    let vb = this.request.resumes ? file.read() : 0;
+    try {
+      for (; vb < vbucketCount; vb++) {
+        signal.throwIfAborted();
+        for (const frame of documents.newest(vb)) {
+          const to = destinations.collections.get(frame.collectionId);
+          if (to === undefined) continue;
+          await (targets.get(to.bucket) as TargetBucket).write(vb, frame, to.id);
+          if (frame.kind === FrameKind.mutation) done++;
+          else deletions++;
+        }
+        if (clock.monotonicMs() - notedMs < progressMs) continue;
+        for (const target of targets.values()) await target.drain();
+        file.write(vb + 1);
+        progress({ bucket: record.name, documents: done, expected });
+        notedMs = clock.monotonicMs();
+      }
+      for (const target of targets.values()) await target.drain();
+      if (this.request.awaitsDisk) for (const target of targets.values()) await target.untilPersisted();
+    } catch (error) {
+      throw interrupted(error as Error, record.name, vb);
+    }
+    file.remove();
+    const skipped = [...targets.values()].reduce((all, target) => all + target.skipped, 0);
+    return { bucket: record.name, targets: [...targets.keys()], documents: done, deletions, skipped };
+  }
+
+  private async progressFile(
+    { name }: BucketRecord,
+    targets: readonly TargetBucket[],
+  ): Promise<ProgressFile> {
+    const { repository, chain } = this.source;
+    const { map, isForced } = this.request;
+    return new ProgressFile(repository.path, {
+      backup: (chain[0] as Manifest).id,
+      bucket: name,
+      targets: await Promise.all(targets.map(async (target) => `${target.uuid}:${await target.histories()}`)),
+      options: JSON.stringify([map, isForced, this.context.node.access.host, this.context.node.access.port]),
+    });
+  }
+
+  /** Makes the indexes that are missing; resolves with their number. */
+  async indexes(records: readonly BucketRecord[]): Promise<number> {
+    let made = 0;
+    for (const { name, indexes } of records) {
+      if (indexes.length === 0) continue;
+      if (!this.source.map.isEmpty) {
+        this.notes.push(
+          `${indexes.length} indexes of bucket "${name}" were left out: their definitions name buckets, which --map changes`,
+        );
+        continue;
+      }
+      const present = new Set((await this.context.node.indexes(name)).map(({ definition }) => definition));
+      for (const { name: index, definition } of indexes) {
+        if (present.has(definition)) continue;
+        const problem = await this.context.node.runStatement(definition);
+        if (problem === null) made++;
+        else this.notes.push(`index "${index}" of bucket "${name}" was not created: ${problem}`);
+      }
+    }
+    return made;
+  }
+}
+
+function interrupted(error: Error, bucket: string, vb: number): Error {
+  const far = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;
+  return new ArchiveError(`${error.message} (${far}; --resume goes on)`, { cause: error });
+}

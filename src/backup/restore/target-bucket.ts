@@ -1,0 +1,233 @@
+// A bucket that a restore writes to: connections to all its nodes, and a bounded number of writes in flight.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { BucketClient } from '#client/bucket-client.ts';
+import { isTransient, StatusError, statusName } from '#client/data-port-error.ts';
+import type { Clock } from '#ports/clock.ts';
+import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
+import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { type Frame, FrameKind } from '../format/frame.ts';
+import { vbucketCount } from '../format/manifest.ts';
+import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
+
+const inFlightMax = 1_024;
+const bytesInFlightMax = 8 << 20;
+/** Estimate for the header and extras of a request. */
+const headBytes = 100;
+const openMs = 30_000;
+/** A write that the bucket cannot take for this time ends the restore. */
+const stuckMs = 20_000;
+const persistedPollMs = 10;
+const retryMs = 20;
+
+/** Options of *_WITH_META. */
+const Option = { acceptsLastWrite: 0x02, skipsResolution: 0x08, isExpiration: 0x10 } as const;
+
+export interface TargetOptions {
+  node: BackupNode;
+  clock: Clock;
+  bucket: NodeBucket;
+  /** The versions of the backup replace newer ones. */
+  isForced: boolean;
+  signal: AbortSignal;
+}
+
+export class TargetBucket {
+  /** Versions that conflict resolution refused: the bucket has them, or newer ones. */
+  skipped = 0;
+  written = 0;
+  private readonly options: TargetOptions;
+  private readonly clients: readonly BucketClient[];
+  private readonly byVbucket: readonly BucketClient[];
+  private readonly flagsOfRequest: number;
+  private inFlight = 0;
+  private bytes = 0;
+  private room: Deferred<void> | null = null;
+  private failed: Error | null = null;
+
+  private constructor(options: TargetOptions, clients: readonly BucketClient[], byVbucket: BucketClient[]) {
+    this.options = options;
+    this.clients = clients;
+    this.byVbucket = byVbucket;
+    const isLastWrite = options.bucket.settings['conflictResolutionType'] === 'lww';
+    this.flagsOfRequest =
+      (isLastWrite ? Option.acceptsLastWrite : 0) | (options.isForced ? Option.skipsResolution : 0);
+  }
+
+  /** Waits for the data service to open a new bucket. */
+  static async open(options: TargetOptions): Promise<TargetBucket> {
+    const { clock, signal } = options;
+    const deadline = clock.monotonicMs() + openMs;
+    for (;;) {
+      try {
+        return await TargetBucket.connect(options);
+      } catch (error) {
+        const isEarly =
+          error instanceof ArchiveError || (error instanceof StatusError && isOpening(error.status));
+        if (!isEarly || clock.monotonicMs() >= deadline) throw error;
+        await clock.sleep(retryMs, signal);
+      }
+    }
+  }
+
+  private static async connect(options: TargetOptions): Promise<TargetBucket> {
+    const routes = await options.node.routes(options.bucket.name);
+    const byVbucket = new Array<BucketClient>(vbucketCount);
+    const clients: BucketClient[] = [];
+    try {
+      for (const route of routes) {
+        const client = await BucketClient.open(route.options);
+        clients.push(client);
+        for (const vb of route.vbuckets) byVbucket[vb] = client;
+      }
+    } catch (error) {
+      for (const client of clients) client.close();
+      throw error;
+    }
+    return new TargetBucket(options, clients, byVbucket);
+  }
+
+  get name(): string {
+    return this.options.bucket.name;
+  }
+
+  get uuid(): string {
+    return this.options.bucket.uuid;
+  }
+
+  /** Compares equal as long as no vbucket lost changes. */
+  async histories(): Promise<string> {
+    return (await Promise.all(this.clients.map((client) => client.histories()))).join('\n');
+  }
+
+  /** Sends a version; resolves when there is room for the next one. @throws ArchiveError after a write that failed */
+  async write(vb: number, frame: Frame, collectionId: number): Promise<void> {
+    if (this.failed !== null) throw this.failed;
+    const request = this.requestOf(vb, frame, collectionId);
+    this.inFlight++;
+    this.bytes += bytesOf(request);
+    this.send(vb, request, 0);
+    if (this.inFlight < inFlightMax && this.bytes < bytesInFlightMax) return;
+    this.room = deferred();
+    await this.room.promise;
+  }
+
+  /** Resolves when all writes are acknowledged. */
+  async drain(): Promise<void> {
+    while (this.inFlight > 0 && this.failed === null) {
+      this.room = deferred();
+      await this.room.promise;
+    }
+    if (this.failed !== null) throw this.failed;
+  }
+
+  /** Resolves when all that was written is on disk. */
+  async untilPersisted(): Promise<void> {
+    if (this.options.bucket.settings['bucketType'] === 'ephemeral') return;
+    const written = await Promise.all(this.clients.map((client) => client.highSeqnos()));
+    while (!(await this.arePersisted(written)))
+      await this.options.clock.sleep(persistedPollMs, this.options.signal);
+  }
+
+  private async arePersisted(written: readonly Float64Array[]): Promise<boolean> {
+    for (const [index, client] of this.clients.entries()) {
+      const figures = await client.stats('vbucket-seqno');
+      const seqnos = written[index] as Float64Array;
+      const lacks = (seqno: number, vb: number): boolean =>
+        Number(figures.get(`vb_${vb}:last_persisted_seqno`) ?? seqno) < seqno;
+      if (seqnos.some(lacks)) return false;
+    }
+    return true;
+  }
+
+  close(): void {
+    this.fail(new Error('the restore ended'));
+    for (const client of this.clients) client.close();
+  }
+
+  private requestOf(vb: number, frame: Frame, collectionId: number): RequestParts {
+    const { isDeletion, kind, key, value } = frame;
+    const extras = Buffer.alloc(28);
+    extras.writeUInt32BE(frame.flags, 0);
+    extras.writeUInt32BE(isDeletion ? 0 : frame.expiry, 4);
+    extras.writeBigUInt64BE(BigInt(frame.rev), 8);
+    extras.writeUInt32BE(frame.casHi, 16);
+    extras.writeUInt32BE(frame.casLo, 20);
+    extras.writeUInt32BE(this.flagsOfRequest | (kind === FrameKind.expiration ? Option.isExpiration : 0), 24);
+    const named = Buffer.allocUnsafe(collectionIdBytes(collectionId) + key.length);
+    key.copy(named, writeCollectionId(named, 0, collectionId));
+    const opcode = isDeletion ? DeleteWithMeta.opcode : SetWithMeta.opcode;
+    return { opcode, vb, extras, key: named, value, datatype: frame.datatype };
+  }
+
+  /** `sinceMs`: when the bucket refused it first, 0: it did not. */
+  private send(vb: number, request: RequestParts, sinceMs: number): void {
+    const { connection } = this.byVbucket[vb] as BucketClient;
+    connection.send(request, (reply) => {
+      if (reply === null) this.fail(new ArchiveError(`the connection to bucket "${this.name}" was lost`));
+      else this.replied(vb, request, reply.vb, sinceMs);
+      return true;
+    });
+  }
+
+  /** The field `vb` of a reply is its status. */
+  private replied(vb: number, request: RequestParts, status: number, sinceMs: number): void {
+    if (status === Status.success) this.written++;
+    else if (status === Status.keyExists) this.skipped++;
+    else if (this.mayRetry(status, sinceMs)) {
+      this.retry(vb, request, sinceMs);
+      return;
+    } else {
+      this.fail(new ArchiveError(this.problemOf(status)));
+      return;
+    }
+    this.inFlight--;
+    this.bytes -= bytesOf(request);
+    if (this.inFlight <= inFlightMax / 2 && this.bytes <= bytesInFlightMax / 2) this.release();
+  }
+
+  private mayRetry(status: number, sinceMs: number): boolean {
+    // A collection that was just created may not be known yet.
+    const isShort = isTransient(status) || status === Status.unknownCollection;
+    if (status === Status.notMyVbucket || !isShort || this.failed !== null) return false;
+    const limitMs = status === Status.unknownCollection ? openMs / 3 : stuckMs;
+    return sinceMs === 0 || this.options.clock.monotonicMs() - sinceMs < limitMs;
+  }
+
+  private retry(vb: number, request: RequestParts, sinceMs: number): void {
+    const { clock } = this.options;
+    const firstMs = sinceMs === 0 ? clock.monotonicMs() : sinceMs;
+    clock.after(retryMs, () => {
+      if (this.failed === null) this.send(vb, request, firstMs);
+    });
+  }
+
+  private problemOf(status: number): string {
+    const start = `bucket "${this.name}" refused a document`;
+    if (status === Status.notMyVbucket)
+      return `${start}: vbuckets move between nodes; repeat the restore after the rebalance`;
+    if (status === Status.noAccess) return `${start}: the user may not write metadata (role data_backup)`;
+    if (status === Status.unknownCollection) return `${start}: its collection was dropped meanwhile`;
+    if (status === Status.outOfMemory || status === Status.temporaryFailure)
+      return `${start} for ${stuckMs / 1_000} s: it has no memory left; raise its quota`;
+    return `${start}: status ${statusName(status)}`;
+  }
+
+  private fail(reason: Error): void {
+    this.failed ??= reason;
+    this.release();
+  }
+
+  private release(): void {
+    this.room?.resolve();
+    this.room = null;
+  }
+}
+
+const isOpening = (status: number): boolean =>
+  status === Status.noBucket || status === Status.noAccess || isTransient(status);
+
+const bytesOf = ({ key, value }: RequestParts): number =>
+  headBytes + (key?.length ?? 0) + (value?.length ?? 0);

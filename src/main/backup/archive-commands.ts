@@ -1,0 +1,145 @@
+// `divan backup list|info|verify|examine|export FOLDER`: what an archive contains. They read files only.
+import { once } from 'node:events';
+import { findBackup, type Repository } from '#backup/archive/repository.adapter.ts';
+import { ArchiveError } from '#backup/format/archive-error.ts';
+import type { Manifest } from '#backup/format/manifest.ts';
+import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
+import { exportLines } from '#backup/inspect/export.ts';
+import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
+import { type VerifiedBucket, verifyBackup } from '#backup/inspect/verify.ts';
+import { chosenBackup } from '#backup/restore/run-restore.adapter.ts';
+import { type ArchiveOptions, archiveOptions, examineOptions } from '../backup-options.ts';
+import type { OptionSpecs } from '../options.ts';
+import { columns, counted, interruptible, oneFolder, print, sizeText, splitWords } from './command-line.ts';
+
+interface Verb {
+  readonly doc: string;
+  readonly options: OptionSpecs;
+  /** Returns what is printed. */
+  run(args: readonly string[]): Promise<string> | string;
+}
+
+export const archiveVerbs: Readonly<Record<string, Verb>> = {
+  list: { doc: 'the backups of a folder', options: archiveOptions, run: list },
+  info: { doc: 'buckets, sizes and counts of one backup', options: archiveOptions, run: info },
+  verify: {
+    doc: 'reads all of one backup and compares it with its hashes',
+    options: archiveOptions,
+    run: verify,
+  },
+  examine: { doc: 'the versions of one document in all backups', options: examineOptions, run: examineKey },
+  export: {
+    doc: 'the documents of a backup as JSON lines, on standard output',
+    options: archiveOptions,
+    run: exportAll,
+  },
+};
+
+export async function runArchiveCommand(verb: string, args: readonly string[]): Promise<void> {
+  const text = await (archiveVerbs[verb] as Verb).run(args);
+  if (text !== '') print(text);
+}
+
+function list(args: readonly string[]): string {
+  const { words, options } = splitWords(args, archiveOptions);
+  const { repository } = findBackup(oneFolder(words, null));
+  const backups = summaries(repository);
+  if (options.json) return JSON.stringify(backups);
+  if (backups.length === 0) return 'no backups';
+  return columns([['backup', 'type', 'documents', 'deletions', 'size'], ...backups.map(listRow)]);
+}
+
+function listRow({ name, type, buckets }: BackupSummary): string[] {
+  const sum = (field: 'documents' | 'deletions' | 'bytes'): number =>
+    buckets.reduce((all, bucket) => all + bucket[field], 0);
+  return [name, type, String(sum('documents')), String(sum('deletions')), sizeText(sum('bytes'))];
+}
+
+interface Chosen {
+  readonly repository: Repository;
+  /** The newest first. */
+  readonly chain: readonly Manifest[];
+  readonly manifest: Manifest;
+}
+
+/** The one backup that the command is about, restricted to the buckets that are named. */
+function chosen(words: readonly string[], options: ArchiveOptions): Chosen {
+  const { repository, name } = findBackup(oneFolder(words, null));
+  const chain = repository.chain(chosenBackup(repository, name ?? options.backup));
+  const manifest = chain[0] as Manifest;
+  const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
+  if (missing !== undefined)
+    throw new ArchiveError(`--bucket: backup ${manifest.name} has no bucket "${missing}"`);
+  return { repository, chain, manifest };
+}
+
+const isWanted = ({ bucket }: ArchiveOptions, name: string): boolean =>
+  bucket.length === 0 || bucket.includes(name);
+
+function info(args: readonly string[]): string {
+  const { words, options } = splitWords(args, archiveOptions);
+  const { chain, manifest } = chosen(words, options);
+  const summary = summaryOf(manifest);
+  const buckets = summary.buckets.filter(({ name }) => isWanted(options, name));
+  const continues = chain.slice(1).map(({ name }) => name);
+  if (options.json) return JSON.stringify({ ...summary, buckets, continues, source: manifest.source });
+  const header = ['bucket', 'documents', 'deletions', 'collections', 'indexes', 'size'];
+  const rows = buckets.map((bucket) => [
+    ...[bucket.name, bucket.documents, bucket.deletions, bucket.collections, bucket.indexes].map(String),
+    sizeText(bucket.bytes),
+  ]);
+  return [
+    `${summary.type} backup ${summary.name}, from ${summary.startedAt} to ${summary.endedAt}`,
+    ...(continues.length === 0 ? [] : [`continues ${continues.join(', ')}`]),
+    columns([header, ...rows]),
+  ].join('\n');
+}
+
+async function verify(args: readonly string[]): Promise<string> {
+  const { words, options } = splitWords(args, archiveOptions);
+  const { repository, chain } = chosen(words, options);
+  // What the backup continues is part of what a restore of it reads.
+  const backups = await interruptible(async (signal) =>
+    chain.map((manifest) => {
+      const check = { isWanted: (name: string) => isWanted(options, name), signal };
+      return { backup: manifest.name, buckets: verifyBackup(repository, manifest, check) };
+    }),
+  );
+  if (options.json) return JSON.stringify(backups);
+  return backups
+    .flatMap(({ backup, buckets }) => buckets.map((bucket) => soundText(backup, bucket)))
+    .join('\n');
+}
+
+function soundText(backup: string, bucket: VerifiedBucket): string {
+  const { name, documents, deletions, bytes, collections } = bucket;
+  const parts = Object.entries(collections).map(([path, count]) => `\n    ${path}: ${count}`);
+  const counts = `${counted(documents, 'document')}, ${counted(deletions, 'deletion')}`;
+  return `${backup} ${name}: ${counts}, ${sizeText(bytes)}: sound${parts.join('')}`;
+}
+
+function examineKey(args: readonly string[]): string {
+  const { words, options } = splitWords(args, examineOptions);
+  const { repository } = findBackup(oneFolder(words, null));
+  const versions = [...examine(repository, options)];
+  if (options.json) return JSON.stringify(versions);
+  if (versions.length === 0) return 'no backup has this document';
+  return versions.map(versionText).join('\n');
+}
+
+function versionText({ backup, deleted, value, metadata }: ExaminedVersion): string {
+  const { cas, revseqno, expiry } = metadata;
+  const what = deleted ? 'deleted' : JSON.stringify(value);
+  return `${backup}  cas ${cas}, revision ${revseqno}${expiry === 0 ? '' : `, expiry ${expiry}`}: ${what}`;
+}
+
+async function exportAll(args: readonly string[]): Promise<string> {
+  const { words, options } = splitWords(args, archiveOptions);
+  const { repository, chain, manifest } = chosen(words, options);
+  // The reader of a pipe may end before all lines are written.
+  process.stdout.on('error', () => process.exit(0));
+  for (const record of manifest.buckets.filter(({ name }) => isWanted(options, name)))
+    for (const text of exportLines(repository, chain, record))
+      if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+  return '';
+}

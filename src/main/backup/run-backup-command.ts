@@ -1,0 +1,89 @@
+// `divan backup [FOLDER]`: backs up a node; `divan backup list|info|verify|examine|export FOLDER` reads archives.
+import { type BackupResult, runBackup } from '#backup/capture/run-backup.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
+import { backupOptions } from '../backup-options.ts';
+import {
+  counted,
+  interruptible,
+  nodeOf,
+  oneFolder,
+  ProgressLine,
+  print,
+  sizeText,
+  splitWords,
+} from './command-line.ts';
+
+const folderDefault = './divan-backup';
+
+export async function runBackupCommand(args: readonly string[]): Promise<void> {
+  const { archiveVerbs, runArchiveCommand } = await import('./archive-commands.ts');
+  const verb = args[0];
+  if (verb !== undefined && Object.hasOwn(archiveVerbs, verb)) return runArchiveCommand(verb, args.slice(1));
+  const { words, options } = splitWords(args, backupOptions);
+  const folder = oneFolder(words, folderDefault);
+  const line = new ProgressLine();
+  const startedMs = realClock.monotonicMs();
+  const request = { folder, buckets: options.bucket, isFull: options.full, purges: options.purge };
+  const node = nodeOf(options);
+  try {
+    const result = await interruptible((signal) =>
+      runBackup(request, {
+        ...{ node, clock: realClock, random: realRandom, signal },
+        progress: ({ bucket, documents, expected }) =>
+          line.show(`${bucket}: ${documents}${expected === null ? '' : ` of about ${expected}`} documents`),
+      }),
+    );
+    line.end();
+    const seconds = (realClock.monotonicMs() - startedMs) / 1_000;
+    print(options.json ? JSON.stringify(asJson(result, folder)) : asText(result, folder, seconds));
+  } finally {
+    line.end();
+  }
+}
+
+function asJson({ manifest, isResumed, left }: BackupResult, folder: string): unknown {
+  const { name, type, startedAt, endedAt } = manifest;
+  const buckets = manifest.buckets.map((bucket) => ({
+    name: bucket.name,
+    bytes: bucket.bytes,
+    ...countsOf(bucket),
+  }));
+  return {
+    folder,
+    backup: name,
+    type,
+    resumed: isResumed,
+    startedAt,
+    endedAt,
+    buckets,
+    bucketsLeftOut: left,
+  };
+}
+
+function asText({ manifest, isResumed, left }: BackupResult, folder: string, seconds: number): string {
+  const lines = manifest.buckets.map((bucket) => {
+    const { documents, deletions } = countsOf(bucket);
+    return `${bucket.name}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}, ${sizeText(bucket.bytes)}`;
+  });
+  for (const name of left)
+    lines.push(`${name}: left out; a bucket of type cache keeps nothing that could be backed up`);
+  const resumed = isResumed ? ', which was interrupted before,' : '';
+  lines.push(
+    `${manifest.type} backup ${manifest.name}${resumed} in ${folder}: complete after ${seconds.toFixed(1)} s`,
+  );
+  return lines.join('\n');
+}
+
+/** What the backup itself has, without those that it continues. */
+export function countsOf({ vbuckets }: BackupResult['manifest']['buckets'][number]): {
+  documents: number;
+  deletions: number;
+} {
+  const counts = { documents: 0, deletions: 0 };
+  for (const { documents, deletions } of vbuckets) {
+    counts.documents += documents;
+    counts.deletions += deletions;
+  }
+  return counts;
+}

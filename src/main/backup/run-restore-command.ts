@@ -1,0 +1,62 @@
+// `divan restore FOLDER`: writes the documents of a backup into a node.
+import { type RestoreResult, runRestore } from '#backup/restore/run-restore.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { restoreOptions } from '../backup-options.ts';
+import { UsageError } from '../options.ts';
+import {
+  counted,
+  interruptible,
+  nodeOf,
+  oneFolder,
+  ProgressLine,
+  print,
+  splitWords,
+} from './command-line.ts';
+
+export async function runRestoreCommand(args: readonly string[]): Promise<void> {
+  const { words, options } = splitWords(args, restoreOptions);
+  const folder = oneFolder(words, null);
+  if (options.replace && options.resume)
+    throw new UsageError('--replace and --resume are given; --resume goes on without another flush');
+  const node = nodeOf(options);
+  const line = new ProgressLine();
+  const startedMs = realClock.monotonicMs();
+  const request = {
+    folder,
+    backup: options.backup,
+    buckets: options.bucket,
+    map: options.map,
+    replaces: options.replace,
+    isForced: options.force,
+    createsBuckets: options['create-buckets'],
+    withIndexes: options.indexes,
+    resumes: options.resume,
+    awaitsDisk: false,
+  };
+  try {
+    const result = await interruptible((signal) =>
+      runRestore(request, {
+        ...{ node, clock: realClock, signal },
+        progress: ({ bucket, documents, expected }) =>
+          line.show(`${bucket}: ${documents} of about ${expected} documents`),
+      }),
+    );
+    line.end();
+    print(
+      options.json ? JSON.stringify(result) : asText(result, (realClock.monotonicMs() - startedMs) / 1_000),
+    );
+  } finally {
+    line.end();
+  }
+}
+
+function asText({ backup, buckets, indexes, notes }: RestoreResult, seconds: number): string {
+  const lines = buckets.map(({ bucket, targets, documents, deletions, skipped }) => {
+    const to = targets.length === 1 && targets[0] === bucket ? '' : ` to ${targets.join(', ')}`;
+    const left = skipped === 0 ? '' : `; ${skipped} of them skipped, since the bucket has them or newer ones`;
+    return `${bucket}${to}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}${left}`;
+  });
+  if (indexes > 0) lines.push(`${counted(indexes, 'index').replace('indexs', 'indexes')} created`);
+  lines.push(...notes, `backup ${backup}: restored in ${seconds.toFixed(1)} s`);
+  return lines.join('\n');
+}
