@@ -6,6 +6,8 @@ import { commands } from '#wire/commands/index.ts';
 import type { Command } from '#wire/define-command.ts';
 import { catalogue, constantFields } from '../src/cluster/settings/catalogue.ts';
 import { type Effect, missingFeatures, type Setting } from '../src/cluster/settings/setting.ts';
+import { archiveVerbs } from '../src/main/backup/archive-commands.ts';
+import { backupOptions, restoreOptions } from '../src/main/backup-options.ts';
 import { cloudOptions } from '../src/main/cloud-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { operatorCommands } from '../src/main/operator/commands.ts';
@@ -56,6 +58,14 @@ function commandLine(): string {
     ...optionTable(resetPasswordOptions),
     '\n`divan query [STATEMENT]`: runs SQL++ statements of the command line, of `--file`, of a pipe or of a prompt ([guide](../guides/query.md)).\n',
     ...optionTable(queryOptions),
+    '\n`divan backup [FOLDER]`: saves the documents of a running node in a folder, by default `./divan-backup` ([guide](../guides/backup.md)).\n',
+    ...optionTable(backupOptions),
+    '\n`divan restore FOLDER`: writes a backup into a running node.\n',
+    ...optionTable(restoreOptions),
+    '\nCommands that read archives; `FOLDER` is that of all backups, or of one:\n',
+    '| command | what it does | options |',
+    '|---|---|---|',
+    ...Object.entries(archiveVerbs).map(archiveRow),
     '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
     '\nTokens, users and clouds are managed by commands on the same database, whether the cloud runs or not; `--help` after each lists its',
@@ -86,6 +96,11 @@ const optionTable = (options: OptionSpecs): string[] => [
     return `| \`${usage}\`${note} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
   }),
 ];
+
+function archiveRow([verb, { doc, options }]: [string, (typeof archiveVerbs)[string]]): string {
+  const flags = Object.keys(options).map((name) => `\`--${name}\``);
+  return `| \`divan backup ${verb} FOLDER\` | ${doc} | ${flags.join(', ')} |`;
+}
 
 function operatorRow({ usage, doc, options }: (typeof operatorCommands)[number]): string {
   const common = ['data-dir', 'database', 'key-file', 'json'];

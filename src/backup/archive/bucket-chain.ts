@@ -1,7 +1,7 @@
 // A bucket in a backup and in those that it continues: reads the newest version of each document.
 import { ArchiveError } from '../format/archive-error.ts';
 import type { Frame } from '../format/frame.ts';
-import type { BucketRecord, Manifest, VbucketRecord } from '../format/manifest.ts';
+import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
 import type { DataReader } from './data-file.adapter.ts';
 import type { Repository } from './repository.adapter.ts';
 import { documentsBackwards } from './vbucket-blocks.ts';
@@ -23,7 +23,7 @@ export class BucketChain implements Disposable {
   }
 
   /** `manifests` are the backup and those before it, the newest first. @throws ArchiveError */
-  static open(repository: Repository, manifests: readonly Manifest[], bucket: string): BucketChain {
+  static open(repository: Repository, manifests: readonly BackupManifest[], bucket: string): BucketChain {
     const links: Link[] = [];
     try {
       for (const manifest of manifests) {
@@ -44,10 +44,10 @@ export class BucketChain implements Disposable {
   }
 
   /** The parts of a vbucket, the newest first, down to the one that has everything. @throws ArchiveError when one is missing */
-  *parts(vb: number): Generator<{ name: string; data: DataReader; vbucket: VbucketRecord }> {
+  *parts(vb: number): Generator<{ name: string; data: DataReader; vbucket: CapturedVbucket }> {
     let from: number | null = null;
     for (const { name, record, data } of this.links) {
-      const vbucket = record.vbuckets[vb] as VbucketRecord;
+      const vbucket = record.vbuckets[vb] as CapturedVbucket;
       if (from !== null && vbucket.to !== from)
         throw new ArchiveError(
           `backup ${name}: vbucket ${vb} ends at seqno ${vbucket.to}; the next backup begins at ${from}`,

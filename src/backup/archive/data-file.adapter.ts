@@ -11,7 +11,7 @@ import {
   sealBlock,
   unpackBlock,
 } from '../format/block.ts';
-import { formatVersion } from '../format/manifest.ts';
+import { archiveVersion } from '../format/manifest.ts';
 
 const magic = 'DIVANBAK';
 export const fileHeaderBytes = 32;
@@ -19,7 +19,7 @@ export const fileHeaderBytes = 32;
 const fileHeader = ({ backup, bucket }: BlockOwner): Buffer => {
   const header = Buffer.alloc(fileHeaderBytes);
   header.write(magic, 'latin1');
-  header.writeUInt32BE(formatVersion, 8);
+  header.writeUInt32BE(archiveVersion, 8);
   header.writeUInt32BE(bucket, 12);
   backup.copy(header, 16);
   return header;

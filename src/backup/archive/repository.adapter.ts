@@ -20,8 +20,8 @@ import type { Clock } from '#ports/clock.ts';
 import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { ArchiveError } from '../format/archive-error.ts';
-import { backupNamePattern, type Manifest, parseManifest } from '../format/manifest.ts';
-import { field, type Shape, ShapeError } from '../format/shape.ts';
+import { type BackupManifest, backupNamePattern, parseManifest } from '../format/manifest.ts';
+import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 import { DataReader } from './data-file.adapter.ts';
 
 const repositoryFile = 'repository.json';
@@ -38,19 +38,19 @@ export interface Partial {
   readonly id: string;
   readonly name: string;
   readonly startedAt: string;
-  readonly after: Manifest['after'];
+  readonly after: BackupManifest['after'];
   /** In the order of their data files. */
   readonly buckets: readonly { readonly name: string; readonly uuid: string }[];
 }
 
-const partialShape: Shape = field.object({
-  id: field.text(/^[0-9a-f]{32}$/),
-  name: field.text(backupNamePattern),
-  startedAt: field.text(/^.{1,40}$/),
-  after: field.nullable(
-    field.object({ name: field.text(backupNamePattern), id: field.text(/^[0-9a-f]{32}$/) }),
+const partialShape: Shape = jsonField.object({
+  id: jsonField.text(/^[0-9a-f]{32}$/),
+  name: jsonField.text(backupNamePattern),
+  startedAt: jsonField.text(/^.{1,40}$/),
+  after: jsonField.nullable(
+    jsonField.object({ name: jsonField.text(backupNamePattern), id: jsonField.text(/^[0-9a-f]{32}$/) }),
   ),
-  buckets: field.list(100, field.object({ name: field.text(/./), uuid: field.text(/./) })),
+  buckets: jsonField.list(100, jsonField.object({ name: jsonField.text(/./), uuid: jsonField.text(/./) })),
 });
 
 export class Repository {
@@ -119,7 +119,7 @@ export class Repository {
   }
 
   /** @throws ArchiveError when the manifest is missing, changed, or of another repository */
-  manifest(name: string): Manifest {
+  manifest(name: string): BackupManifest {
     const path = join(this.path, name, manifestFile);
     if (!existsSync(path))
       throw new ArchiveError(`${dirname(path)} is no complete backup: it has no ${manifestFile}`);
@@ -136,13 +136,13 @@ export class Repository {
   }
 
   /** The backup and those that it continues, the newest first. @throws ArchiveError when one of them is gone */
-  chain(name: string): Manifest[] {
+  chain(name: string): BackupManifest[] {
     const found = [this.manifest(name)];
     for (let after = found[0]?.after ?? null; after !== null; ) {
       const before = this.manifest(after.name);
-      if (before.id !== after.id || before.name >= (found.at(-1) as Manifest).name)
+      if (before.id !== after.id || before.name >= (found.at(-1) as BackupManifest).name)
         throw new ArchiveError(
-          `${this.path}: backup ${(found.at(-1) as Manifest).name} does not continue ${after.name}`,
+          `${this.path}: backup ${(found.at(-1) as BackupManifest).name} does not continue ${after.name}`,
         );
       found.push(before);
       after = before.after;
@@ -150,7 +150,7 @@ export class Repository {
     return found;
   }
 
-  data({ id, name }: Pick<Manifest, 'id' | 'name'>, bucket: number): DataReader {
+  data({ id, name }: Pick<BackupManifest, 'id' | 'name'>, bucket: number): DataReader {
     return new DataReader(this.dataPath(name, bucket), { backup: Buffer.from(id, 'hex'), bucket });
   }
 
@@ -190,7 +190,7 @@ export class Repository {
   }
 
   /** Completes a backup whose data files are synced. */
-  finish(manifest: Manifest): void {
+  finish(manifest: BackupManifest): void {
     const folder = join(this.path, manifest.name);
     const text = `${JSON.stringify(manifest)}\n`;
     const hash = createHash('sha256').update(text).digest('hex');

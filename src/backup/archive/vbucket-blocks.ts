@@ -1,14 +1,14 @@
 // The blocks of one vbucket in a data file, from the last one, which the manifest names, to the first.
 import { ArchiveError } from '../format/archive-error.ts';
 import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
-import type { VbucketRecord } from '../format/manifest.ts';
+import type { CapturedVbucket } from '../format/manifest.ts';
 import type { DataReader, ReadBlock } from './data-file.adapter.ts';
 
 /** Checks that each block belongs to the vbucket and that none is missing. */
-export function* blocksBackwards(
+function* blocksBackwards(
   data: DataReader,
   vb: number,
-  { last, blocks }: Pick<VbucketRecord, 'last' | 'blocks'>,
+  { last, blocks }: Pick<CapturedVbucket, 'last' | 'blocks'>,
 ): Generator<ReadBlock> {
   let at = last;
   let left = blocks;
@@ -25,7 +25,7 @@ export function* blocksBackwards(
 }
 
 /** Calls `take` for each document, the newest first; the frame is valid during the call. */
-export function* documentsBackwards(data: DataReader, vb: number, record: VbucketRecord): Generator<Frame> {
+export function* documentsBackwards(data: DataReader, vb: number, record: CapturedVbucket): Generator<Frame> {
   const frame = new Frame();
   let seqno = record.to + 1;
   for (const block of blocksBackwards(data, vb, record)) {

@@ -10,7 +10,7 @@ import { Datatype } from '#wire/status.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
-import { type VbucketRecord, vbucketCount } from '../format/manifest.ts';
+import { type CapturedVbucket, vbucketCount } from '../format/manifest.ts';
 import type { DataRoute } from '../node/backup-node.ts';
 import { VbucketCapture } from './vbucket-capture.ts';
 
@@ -22,9 +22,9 @@ export interface BucketCaptureOptions {
   routes: readonly DataRoute[];
   writer: DataWriter;
   /** The vbuckets of the backup that this one continues, null for a full one. */
-  previous: readonly VbucketRecord[] | null;
+  previous: readonly CapturedVbucket[] | null;
   /** The vbuckets that an interrupted attempt completed. */
-  done: ReadonlyMap<number, VbucketRecord>;
+  done: ReadonlyMap<number, CapturedVbucket>;
   connectionName: string;
   signal: AbortSignal;
   progress(documents: number): void;
@@ -37,7 +37,7 @@ const kinds = {
 } as const;
 
 /** Resolves with the records of all vbuckets. The blocks are in the file, but not synced. @throws ArchiveError */
-export async function captureBucket(options: BucketCaptureOptions): Promise<VbucketRecord[]> {
+export async function captureBucket(options: BucketCaptureOptions): Promise<CapturedVbucket[]> {
   const nodes = await Promise.all(options.routes.map((route) => NodeCapture.open(route, options)));
   try {
     await Promise.all(nodes.map((node) => node.readEnds()));
@@ -47,12 +47,12 @@ export async function captureBucket(options: BucketCaptureOptions): Promise<Vbuc
     for (const node of nodes) node.close();
   }
   const records = new Map(nodes.flatMap((node) => [...node.records]));
-  return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as VbucketRecord);
+  return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as CapturedVbucket);
 }
 
 /** The part of a bucket that one node serves. */
 class NodeCapture implements ChangeHandler {
-  readonly records = new Map<number, VbucketRecord>();
+  readonly records = new Map<number, CapturedVbucket>();
   private readonly route: DataRoute;
   private readonly options: BucketCaptureOptions;
   private readonly client: BucketClient;
@@ -246,7 +246,7 @@ class NodeCapture implements ChangeHandler {
 }
 
 /** The node still has the history up to the end of the record. */
-function isPartOf({ uuid, to }: VbucketRecord, log: readonly FailoverEntry[]): boolean {
+function isPartOf({ uuid, to }: CapturedVbucket, log: readonly FailoverEntry[]): boolean {
   const at = log.findIndex((entry) => entry.uuid.toString() === uuid);
   if (at < 0) return false;
   // The history ended where the newer one began.

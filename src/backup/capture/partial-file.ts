@@ -3,15 +3,15 @@ import type { DataReader } from '../archive/data-file.adapter.ts';
 import { fileHeaderBytes, nextOffset } from '../archive/data-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { Frame, FrameKind, frameOffsets } from '../format/frame.ts';
-import { type VbucketRecord, vbucketRecord } from '../format/manifest.ts';
+import { type CapturedVbucket, vbucketRecord } from '../format/manifest.ts';
 
 export interface PartialFile {
-  readonly vbuckets: ReadonlyMap<number, VbucketRecord>;
+  readonly vbuckets: ReadonlyMap<number, CapturedVbucket>;
   readonly bytes: number;
 }
 
 export function readPartialFile(data: DataReader): PartialFile {
-  const vbuckets = new Map<number, VbucketRecord>();
+  const vbuckets = new Map<number, CapturedVbucket>();
   let at = fileHeaderBytes;
   while (at < data.bytes) {
     const found = blockAt(data, at);
@@ -26,7 +26,7 @@ export function readPartialFile(data: DataReader): PartialFile {
 function blockAt(
   data: DataReader,
   at: number,
-): { vb: number; record: VbucketRecord | null; next: number } | null {
+): { vb: number; record: CapturedVbucket | null; next: number } | null {
   try {
     const block = data.block(at);
     const { header } = block;

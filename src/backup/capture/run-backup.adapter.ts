@@ -6,11 +6,11 @@ import { DataWriter } from '../archive/data-file.adapter.ts';
 import { type Partial, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import {
+  archiveVersion,
+  type BackupManifest,
   type BucketRecord,
+  type CapturedVbucket,
   formatName,
-  formatVersion,
-  type Manifest,
-  type VbucketRecord,
 } from '../format/manifest.ts';
 import { type BackupNode, type NodeBucket, typesWithoutStreams } from '../node/backup-node.ts';
 import { captureBucket } from './bucket-capture.ts';
@@ -42,11 +42,13 @@ export interface BackupProgress {
 }
 
 export interface BackupResult {
-  readonly manifest: Manifest;
+  readonly manifest: BackupManifest;
   /** It was begun by an earlier task. */
   readonly isResumed: boolean;
   /** Buckets of types without change streams. */
   readonly left: readonly string[];
+  /** The user may not read the definitions of indexes: they are not in the backup. */
+  readonly lacksIndexes: boolean;
 }
 
 /** @throws ArchiveError with the reason; what was captured then is a partial backup, which the next call completes */
@@ -59,7 +61,7 @@ export async function runBackup(request: BackupRequest, context: BackupContext):
     const begun = beginning(repository, request, context, chosen.buckets);
     const task = new BackupTask(repository, begun, context);
     const manifest = await task.run(chosen.buckets, source);
-    return { manifest, isResumed: begun.isResumed, left: chosen.left };
+    return { manifest, isResumed: begun.isResumed, left: chosen.left, lacksIndexes: task.lacksIndexes };
   } finally {
     lock.release();
   }
@@ -86,7 +88,7 @@ async function chosenBuckets(
 
 interface Beginning {
   partial: Partial;
-  before: Manifest | null;
+  before: BackupManifest | null;
   isResumed: boolean;
 }
 
@@ -130,9 +132,10 @@ function resumption(
 }
 
 class BackupTask {
+  lacksIndexes = false;
   private readonly repository: Repository;
   private readonly partial: Partial;
-  private readonly before: Manifest | null;
+  private readonly before: BackupManifest | null;
   private readonly context: BackupContext;
 
   constructor(repository: Repository, { partial, before }: Beginning, context: BackupContext) {
@@ -142,13 +145,13 @@ class BackupTask {
     this.context = context;
   }
 
-  async run(buckets: readonly NodeBucket[], source: Manifest['source']): Promise<Manifest> {
+  async run(buckets: readonly NodeBucket[], source: BackupManifest['source']): Promise<BackupManifest> {
     const { partial, repository } = this;
     const records: BucketRecord[] = [];
     for (const [index, bucket] of buckets.entries()) records.push(await this.bucket(bucket, index));
-    const manifest: Manifest = {
+    const manifest: BackupManifest = {
       format: formatName,
-      version: formatVersion,
+      version: archiveVersion,
       id: partial.id,
       repository: repository.id,
       name: partial.name,
@@ -186,6 +189,7 @@ class BackupTask {
       // Names of the end: frames of a collection that is gone by now are not restored.
       const scopes = await node.scopes(name);
       const indexes = await node.indexes(name);
+      this.lacksIndexes ||= indexes === null;
       await this.checkUnchanged(bucket);
       writer.sync();
       return {
@@ -194,7 +198,7 @@ class BackupTask {
         bytes: writer.bytes,
         settings: bucket.settings,
         ...scopes,
-        indexes,
+        indexes: indexes ?? [],
         vbuckets,
       };
     } catch (error) {
@@ -204,7 +208,7 @@ class BackupTask {
     }
   }
 
-  private open(index: number): { writer: DataWriter; done: ReadonlyMap<number, VbucketRecord> } {
+  private open(index: number): { writer: DataWriter; done: ReadonlyMap<number, CapturedVbucket> } {
     const { repository, partial } = this;
     const path = repository.dataPath(partial.name, index);
     const owner = { backup: Buffer.from(partial.id, 'hex'), bucket: index };

@@ -4,10 +4,10 @@ import type { FailoverEntry } from '#client/change-connection.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { blockBytes } from '../format/block.ts';
 import { type FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
-import type { VbucketRecord } from '../format/manifest.ts';
+import type { CapturedVbucket } from '../format/manifest.ts';
 
 /** The last frame of a vbucket: all that its record in the manifest needs. */
-export type EndRecord = Omit<VbucketRecord, 'last'>;
+export type EndRecord = Omit<CapturedVbucket, 'last'>;
 
 export class VbucketCapture {
   readonly vb: number;
@@ -64,7 +64,7 @@ export class VbucketCapture {
   }
 
   /** Writes the rest. A vbucket without changes has no block. */
-  finish(): VbucketRecord {
+  finish(): CapturedVbucket {
     const { seqno, log, from } = this;
     const history = log.map(({ uuid, seqno: at }) => [uuid.toString(), at] as const);
     const end = { uuid: history[0]?.[0] ?? '0', history, from, to: seqno };

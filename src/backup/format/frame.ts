@@ -9,7 +9,7 @@ export const frameHeaderBytes = 44;
 /** The longest key of a document. */
 export const keyBytesMax = 250;
 /** A body of 20 MiB, its attributes and their lengths. */
-export const valueBytesMax = 22 << 20;
+export const frameValueBytesMax = 22 << 20;
 
 export const FrameKind = {
   mutation: 0,
@@ -150,7 +150,7 @@ function endOfFrame(block: Buffer, at: number): number {
   const [kind, datatype] = [block[at + 6] as number, block[at + 7] as number];
   if (kind > kindMax || (datatype & ~knownDatatypes) !== 0)
     throw new ArchiveError(`a frame has the unknown kind ${kind} or datatype ${datatype}`);
-  if (keyBytes > keyBytesMax || valueBytes > valueBytesMax)
+  if (keyBytes > keyBytesMax || valueBytes > frameValueBytesMax)
     throw new ArchiveError(`a frame has a key of ${keyBytes} bytes and a value of ${valueBytes} bytes`);
   const end = at + frameHeaderBytes + keyBytes + valueBytes;
   if (end > block.length) throw new ArchiveError('a frame is cut off');

@@ -1,10 +1,10 @@
 // The manifest of a backup: what it contains, where, and up to which seqno. Written last; a folder without it is a partial backup.
 
 import { ArchiveError } from './archive-error.ts';
-import { field, type Shape, ShapeError } from './shape.ts';
+import { jsonField, type Shape, ShapeError } from './shape.ts';
 
 export const formatName = 'divan-backup';
-export const formatVersion = 1;
+export const archiveVersion = 1;
 export const vbucketCount = 1024;
 const bucketsMax = 100;
 const collectionsMax = 10_000;
@@ -12,7 +12,7 @@ const indexesMax = 100_000;
 const historyMax = 100;
 
 /** A vbucket in a backup. */
-export interface VbucketRecord {
+export interface CapturedVbucket {
   /** The history that `to` belongs to; decimal digits. */
   readonly uuid: string;
   /** Newest first: uuid and the seqno at which that history began. */
@@ -52,10 +52,10 @@ export interface BucketRecord {
   readonly scopes: readonly string[];
   readonly collections: readonly CollectionRecord[];
   readonly indexes: readonly IndexRecord[];
-  readonly vbuckets: readonly VbucketRecord[];
+  readonly vbuckets: readonly CapturedVbucket[];
 }
 
-export interface Manifest {
+export interface BackupManifest {
   readonly format: string;
   readonly version: number;
   /** 32 hexadecimal digits. */
@@ -75,65 +75,67 @@ const idPattern = /^[0-9a-f]{32}$/;
 export const backupNamePattern = /^\d{4}-\d\d-\d\dT\d\d_\d\d_\d\d\.\d{3}Z(-\d{1,3})?$/;
 const digits = /^\d{1,20}$/;
 
-const history: Shape = field.list(historyMax, field.pair(field.text(digits), field.count));
-const vbucket: Shape = field.object({
-  uuid: field.text(digits),
+const history: Shape = jsonField.list(historyMax, jsonField.pair(jsonField.text(digits), jsonField.count));
+const vbucket: Shape = jsonField.object({
+  uuid: jsonField.text(digits),
   history,
-  from: field.count,
-  to: field.count,
-  last: field.count,
-  blocks: field.count,
-  documents: field.count,
-  deletions: field.count,
+  from: jsonField.count,
+  to: jsonField.count,
+  last: jsonField.count,
+  blocks: jsonField.count,
+  documents: jsonField.count,
+  deletions: jsonField.count,
 });
-const bucket: Shape = field.object({
-  name: field.text(/^[\w.%-]{1,100}$/),
-  uuid: field.text(/^[\w-]{1,64}$/),
-  bytes: field.count,
-  settings: field.record(field.scalar),
-  scopes: field.list(collectionsMax, field.text(/^[\w%-]{1,251}$/)),
-  collections: field.list(
+const bucket: Shape = jsonField.object({
+  name: jsonField.text(/^[\w.%-]{1,100}$/),
+  uuid: jsonField.text(/^[\w-]{1,64}$/),
+  bytes: jsonField.count,
+  settings: jsonField.record(jsonField.scalar),
+  scopes: jsonField.list(collectionsMax, jsonField.text(/^[\w%-]{1,251}$/)),
+  collections: jsonField.list(
     collectionsMax,
-    field.object({
-      id: field.count,
-      scope: field.text(/^[\w%-]{1,251}$/),
-      name: field.text(/^[\w%-]{1,251}$/),
-      maxTtl: field.count,
+    jsonField.object({
+      id: jsonField.count,
+      scope: jsonField.text(/^[\w%-]{1,251}$/),
+      name: jsonField.text(/^[\w%-]{1,251}$/),
+      maxTtl: jsonField.count,
     }),
   ),
-  indexes: field.list(
+  indexes: jsonField.list(
     indexesMax,
-    field.object({ name: field.text(/^.{1,1000}$/s), definition: field.text(/^.{1,100000}$/s) }),
+    jsonField.object({ name: jsonField.text(/^.{1,1000}$/s), definition: jsonField.text(/^.{1,100000}$/s) }),
   ),
-  vbuckets: field.list(vbucketCount, vbucket, vbucketCount),
+  vbuckets: jsonField.list(vbucketCount, vbucket, vbucketCount),
 });
-const manifest: Shape = field.object({
-  format: field.text(/^divan-backup$/),
-  version: field.count,
-  id: field.text(idPattern),
-  repository: field.text(idPattern),
-  name: field.text(backupNamePattern),
-  type: field.text(/^(full|incremental)$/),
-  after: field.nullable(field.object({ name: field.text(backupNamePattern), id: field.text(idPattern) })),
-  startedAt: field.text(/^.{1,40}$/),
-  endedAt: field.text(/^.{1,40}$/),
-  source: field.object({ cluster: field.text(/^.{0,100}$/), version: field.text(/^.{0,100}$/) }),
-  buckets: field.list(bucketsMax, bucket),
+const manifest: Shape = jsonField.object({
+  format: jsonField.text(/^divan-backup$/),
+  version: jsonField.count,
+  id: jsonField.text(idPattern),
+  repository: jsonField.text(idPattern),
+  name: jsonField.text(backupNamePattern),
+  type: jsonField.text(/^(full|incremental)$/),
+  after: jsonField.nullable(
+    jsonField.object({ name: jsonField.text(backupNamePattern), id: jsonField.text(idPattern) }),
+  ),
+  startedAt: jsonField.text(/^.{1,40}$/),
+  endedAt: jsonField.text(/^.{1,40}$/),
+  source: jsonField.object({ cluster: jsonField.text(/^.{0,100}$/), version: jsonField.text(/^.{0,100}$/) }),
+  buckets: jsonField.list(bucketsMax, bucket),
 });
 
 /** @throws ArchiveError that names the field */
-export function parseManifest(text: string, path: string): Manifest {
+export function parseManifest(text: string, path: string): BackupManifest {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
     throw new ArchiveError(`${path} is not JSON: ${(error as Error).message}`);
   }
-  const { format, version } = (json ?? {}) as Partial<Manifest>;
+  const { format, version } = (json ?? {}) as Partial<BackupManifest>;
   if (format !== formatName) throw new ArchiveError(`${path} is not the manifest of a backup`);
-  if (version !== formatVersion)
+  if (version !== archiveVersion)
     throw new ArchiveError(
-      `${path} has format version ${String(version)}; this release reads version ${formatVersion}`,
+      `${path} has format version ${String(version)}; this release reads version ${archiveVersion}`,
     );
   try {
     manifest(json, '');
@@ -141,14 +143,14 @@ export function parseManifest(text: string, path: string): Manifest {
     if (error instanceof ShapeError) throw new ArchiveError(`${path}: ${error.message}`);
     throw error;
   }
-  return checked(json as Manifest, path);
+  return checked(json as BackupManifest, path);
 }
 
 /** @throws ArchiveError for what is not the record of a vbucket */
-export function vbucketRecord(json: unknown): VbucketRecord {
+export function vbucketRecord(json: unknown): CapturedVbucket {
   try {
     vbucket(json, 'vbucket');
-    return json as VbucketRecord;
+    return json as CapturedVbucket;
   } catch (error) {
     if (error instanceof ShapeError) throw new ArchiveError(error.message);
     throw error;
@@ -156,7 +158,7 @@ export function vbucketRecord(json: unknown): VbucketRecord {
 }
 
 /** Checks what the fields say together. */
-function checked(read: Manifest, path: string): Manifest {
+function checked(read: BackupManifest, path: string): BackupManifest {
   if ((read.type === 'incremental') !== (read.after !== null))
     throw new ArchiveError(`${path}: after: only an incremental backup names the one before it`);
   for (const { name, bytes, vbuckets } of read.buckets)

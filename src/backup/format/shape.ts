@@ -13,7 +13,7 @@ const at = (place: string, name: string | number): string =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const field = {
+export const jsonField = {
   text:
     (pattern: RegExp): Shape =>
     (value, place) => {

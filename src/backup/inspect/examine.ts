@@ -4,7 +4,7 @@ import { bodyStart } from '#wire/xattr-section.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { documentsBackwards } from '../archive/vbucket-blocks.ts';
 import type { Frame } from '../format/frame.ts';
-import type { Manifest, VbucketRecord } from '../format/manifest.ts';
+import type { BackupManifest, CapturedVbucket } from '../format/manifest.ts';
 
 export interface ExaminedVersion {
   readonly backup: string;
@@ -37,7 +37,11 @@ export function* examine(repository: Repository, wanted: ExaminedKey): Generator
   }
 }
 
-function versionIn(repository: Repository, manifest: Manifest, wanted: ExaminedKey): ExaminedVersion | null {
+function versionIn(
+  repository: Repository,
+  manifest: BackupManifest,
+  wanted: ExaminedKey,
+): ExaminedVersion | null {
   const index = manifest.buckets.findIndex(({ name }) => name === wanted.bucket);
   const record = manifest.buckets[index];
   const collection = record?.collections.find(
@@ -47,7 +51,7 @@ function versionIn(repository: Repository, manifest: Manifest, wanted: ExaminedK
   const key = Buffer.from(wanted.key);
   const vb = vbucketOf(key);
   using data = repository.data(manifest, index);
-  for (const frame of documentsBackwards(data, vb, record.vbuckets[vb] as VbucketRecord))
+  for (const frame of documentsBackwards(data, vb, record.vbuckets[vb] as CapturedVbucket))
     if (frame.collectionId === collection.id && frame.key.equals(key)) return versionOf(manifest.name, frame);
   return null;
 }

@@ -2,13 +2,13 @@
 import { BucketChain } from '../archive/bucket-chain.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
-import { type BucketRecord, type Manifest, vbucketCount } from '../format/manifest.ts';
+import { type BackupManifest, type BucketRecord, vbucketCount } from '../format/manifest.ts';
 import { bodyOf, isJsonFrame } from './examine.ts';
 
 /** With the backups that this one continues; deletions are left out. */
 export function* exportLines(
   repository: Repository,
-  chain: readonly Manifest[],
+  chain: readonly BackupManifest[],
   record: BucketRecord,
 ): Generator<string> {
   using documents = BucketChain.open(repository, chain, record.name);

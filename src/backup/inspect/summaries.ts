@@ -1,6 +1,6 @@
 // What a repository holds, from its manifests alone.
 import type { Repository } from '../archive/repository.adapter.ts';
-import type { BucketRecord, Manifest } from '../format/manifest.ts';
+import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 
 export interface BucketSummary {
   readonly name: string;
@@ -30,7 +30,14 @@ export function summaries(repository: Repository): BackupSummary[] {
   return [...complete, ...partial];
 }
 
-export const summaryOf = ({ name, type, after, startedAt, endedAt, buckets }: Manifest): BackupSummary => ({
+export const summaryOf = ({
+  name,
+  type,
+  after,
+  startedAt,
+  endedAt,
+  buckets,
+}: BackupManifest): BackupSummary => ({
   ...{ name, type, startedAt, endedAt },
   after: after?.name ?? null,
   buckets: buckets.map(bucketSummary),

@@ -5,7 +5,7 @@ import type { Repository } from '../archive/repository.adapter.ts';
 import { documentsBackwards } from '../archive/vbucket-blocks.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameKind } from '../format/frame.ts';
-import type { BucketRecord, Manifest, VbucketRecord } from '../format/manifest.ts';
+import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
 
 export interface VerifiedBucket {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface VerifiedBucket {
 /** @throws ArchiveError that names the first damage */
 export function verifyBackup(
   repository: Repository,
-  manifest: Manifest,
+  manifest: BackupManifest,
   { isWanted, signal }: { isWanted(bucket: string): boolean; signal: AbortSignal },
 ): VerifiedBucket[] {
   const verified: VerifiedBucket[] = [];
@@ -50,7 +50,7 @@ function verifyBucket(data: DataReader, record: BucketRecord, signal: AbortSigna
 function verifyVbucket(
   data: DataReader,
   vb: number,
-  vbucket: VbucketRecord,
+  vbucket: CapturedVbucket,
   byId: Map<number, number>,
 ): { documents: number; deletions: number } {
   const found = { documents: 0, deletions: 0 };

@@ -85,9 +85,10 @@ export class BackupNode {
     };
   }
 
-  /** Empty without the index service. */
-  async indexes(bucket: string): Promise<IndexRecord[]> {
+  /** Empty without the index service; null if the user may not read definitions. */
+  async indexes(bucket: string): Promise<IndexRecord[] | null> {
     const answer = await this.ask('GET', '/indexStatus');
+    if (answer.status === 403) return null;
     if (answer.status === 404) return [];
     const { indexes = [] } = this.json('GET', '/indexStatus', answer) as { indexes?: RawIndex[] };
     return indexes

@@ -2,7 +2,7 @@
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
-import type { Keyspace, NameMap } from './name-map.ts';
+import type { MappedName, NameMap } from './name-map.ts';
 
 /** Where the documents of one bucket of the backup go. */
 export interface Destinations {
@@ -88,7 +88,7 @@ async function flush({ name, settings }: NodeBucket, { node, emptied }: Definiti
 
 async function prepareCollections(
   bucket: string,
-  wanted: readonly (Keyspace & { maxTtl: number })[],
+  wanted: readonly (MappedName & { maxTtl: number })[],
   node: BackupNode,
 ): Promise<void> {
   const present = await node.scopes(bucket);
@@ -105,4 +105,4 @@ async function prepareCollections(
   }
 }
 
-const pathOf = ({ bucket, scope, collection }: Keyspace): string => `${bucket}.${scope}.${collection}`;
+const pathOf = ({ bucket, scope, collection }: MappedName): string => `${bucket}.${scope}.${collection}`;

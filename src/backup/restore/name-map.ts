@@ -2,7 +2,7 @@
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 
-export interface Keyspace {
+export interface MappedName {
   readonly bucket: string;
   readonly scope: string;
   readonly collection: string;
@@ -31,7 +31,7 @@ export class NameMap {
   }
 
   /** The most precise rule decides. */
-  targetOf({ bucket, scope, collection }: Keyspace): Keyspace {
+  targetOf({ bucket, scope, collection }: MappedName): MappedName {
     const names = [bucket, scope, collection];
     for (const depth of [3, 2, 1]) {
       const wanted = names.slice(0, depth).join('.');

@@ -4,7 +4,7 @@ import { BucketChain } from '../archive/bucket-chain.ts';
 import { findBackup, type Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameKind } from '../format/frame.ts';
-import { type BucketRecord, type Manifest, vbucketCount } from '../format/manifest.ts';
+import { type BackupManifest, type BucketRecord, vbucketCount } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
 import { NameMap } from './name-map.ts';
@@ -60,7 +60,7 @@ const progressMs = 1_000;
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
   const { repository, name } = findBackup(request.folder);
   const chain = repository.chain(chosenBackup(repository, name ?? request.backup));
-  const newest = chain[0] as Manifest;
+  const newest = chain[0] as BackupManifest;
   const records = chosenBuckets(newest, request.buckets);
   const restore = new Restore(request, context, {
     repository,
@@ -86,7 +86,7 @@ export function chosenBackup(repository: Repository, name: string | undefined): 
   return newest;
 }
 
-function chosenBuckets({ name, buckets }: Manifest, wanted: readonly string[]): BucketRecord[] {
+function chosenBuckets({ name, buckets }: BackupManifest, wanted: readonly string[]): BucketRecord[] {
   const missing = wanted.find((one) => !buckets.some((bucket) => bucket.name === one));
   if (missing !== undefined)
     throw new ArchiveError(
@@ -98,7 +98,7 @@ function chosenBuckets({ name, buckets }: Manifest, wanted: readonly string[]): 
 interface Source {
   readonly repository: Repository;
   /** The newest first. */
-  readonly chain: readonly Manifest[];
+  readonly chain: readonly BackupManifest[];
   readonly map: NameMap;
 }
 
@@ -181,7 +181,7 @@ class Restore {
     const { repository, chain } = this.source;
     const { map, isForced } = this.request;
     return new ProgressFile(repository.path, {
-      backup: (chain[0] as Manifest).id,
+      backup: (chain[0] as BackupManifest).id,
       bucket: name,
       targets: await Promise.all(targets.map(async (target) => `${target.uuid}:${await target.histories()}`)),
       options: JSON.stringify([map, isForced, this.context.node.access.host, this.context.node.access.port]),
@@ -199,7 +199,8 @@ class Restore {
         );
         continue;
       }
-      const present = new Set((await this.context.node.indexes(name)).map(({ definition }) => definition));
+      const known = (await this.context.node.indexes(name)) ?? [];
+      const present = new Set(known.map(({ definition }) => definition));
       for (const { name: index, definition } of indexes) {
         if (present.has(definition)) continue;
         const problem = await this.context.node.runStatement(definition);

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { findBackup, type Repository } from '#backup/archive/repository.adapter.ts';
 import { ArchiveError } from '#backup/format/archive-error.ts';
-import type { Manifest } from '#backup/format/manifest.ts';
+import type { BackupManifest } from '#backup/format/manifest.ts';
 import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
 import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
@@ -58,15 +58,15 @@ function listRow({ name, type, buckets }: BackupSummary): string[] {
 interface Chosen {
   readonly repository: Repository;
   /** The newest first. */
-  readonly chain: readonly Manifest[];
-  readonly manifest: Manifest;
+  readonly chain: readonly BackupManifest[];
+  readonly manifest: BackupManifest;
 }
 
 /** The one backup that the command is about, restricted to the buckets that are named. */
 function chosen(words: readonly string[], options: ArchiveOptions): Chosen {
   const { repository, name } = findBackup(oneFolder(words, null));
   const chain = repository.chain(chosenBackup(repository, name ?? options.backup));
-  const manifest = chain[0] as Manifest;
+  const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
   if (missing !== undefined)
     throw new ArchiveError(`--bucket: backup ${manifest.name} has no bucket "${missing}"`);

@@ -42,12 +42,12 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
   }
 }
 
-function asJson({ manifest, isResumed, left }: BackupResult, folder: string): unknown {
+function asJson({ manifest, isResumed, left, lacksIndexes }: BackupResult, folder: string): unknown {
   const { name, type, startedAt, endedAt } = manifest;
   const buckets = manifest.buckets.map((bucket) => ({
     name: bucket.name,
     bytes: bucket.bytes,
-    ...countsOf(bucket),
+    ...capturedCounts(bucket),
   }));
   return {
     folder,
@@ -58,16 +58,22 @@ function asJson({ manifest, isResumed, left }: BackupResult, folder: string): un
     endedAt,
     buckets,
     bucketsLeftOut: left,
+    indexesLeftOut: lacksIndexes,
   };
 }
 
-function asText({ manifest, isResumed, left }: BackupResult, folder: string, seconds: number): string {
+function asText(
+  { manifest, isResumed, left, lacksIndexes }: BackupResult,
+  folder: string,
+  seconds: number,
+): string {
   const lines = manifest.buckets.map((bucket) => {
-    const { documents, deletions } = countsOf(bucket);
+    const { documents, deletions } = capturedCounts(bucket);
     return `${bucket.name}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}, ${sizeText(bucket.bytes)}`;
   });
   for (const name of left)
     lines.push(`${name}: left out; a bucket of type cache keeps nothing that could be backed up`);
+  if (lacksIndexes) lines.push('indexes: left out; the user may not read their definitions');
   const resumed = isResumed ? ', which was interrupted before,' : '';
   lines.push(
     `${manifest.type} backup ${manifest.name}${resumed} in ${folder}: complete after ${seconds.toFixed(1)} s`,
@@ -76,7 +82,7 @@ function asText({ manifest, isResumed, left }: BackupResult, folder: string, sec
 }
 
 /** What the backup itself has, without those that it continues. */
-export function countsOf({ vbuckets }: BackupResult['manifest']['buckets'][number]): {
+function capturedCounts({ vbuckets }: BackupResult['manifest']['buckets'][number]): {
   documents: number;
   deletions: number;
 } {

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aManifest } from '../../../test/support/a-manifest.ts';
+import { aSeed, randomJson } from '../../../test/support/random.ts';
+import { ArchiveError } from './archive-error.ts';
+import { type BackupManifest, parseManifest } from './manifest.ts';
+
+const parse = (manifest: unknown): BackupManifest => parseManifest(JSON.stringify(manifest), 'manifest.json');
+
+test('reads what was written', () => {
+  assert.deepEqual(parse(aManifest()), aManifest());
+});
+
+test('refuses other versions, other files and contradictions, and names the place', () => {
+  const vbucket = (changes: object) => {
+    const manifest = structuredClone(aManifest()) as unknown as { buckets: { vbuckets: object[] }[] };
+    Object.assign(manifest.buckets[0]?.vbuckets[3] as object, changes);
+    return manifest;
+  };
+  const cases: [unknown, RegExp][] = [
+    [{ ...aManifest(), version: 2 }, /has format version 2; this release reads version 1/],
+    [{ ...aManifest(), format: 'tar' }, /is not the manifest of a backup/],
+    [[], /is not the manifest/],
+    [null, /is not the manifest/],
+    [{ ...aManifest(), id: '../x' }, /id: must be a text that matches/],
+    [{ ...aManifest(), name: '..' }, /name: must be/],
+    [{ ...aManifest(), name: 'a\0b' }, /name: must be/],
+    [{ ...aManifest(), type: 'incremental' }, /after: only an incremental backup/],
+    [{ ...aManifest(), buckets: Array(101).fill({}) }, /buckets: must be a list of 0 to 100/],
+    [vbucket({ to: -1 }), /buckets.0.vbuckets.3.to: must be an integer of 0 or more/],
+    [vbucket({ to: 1e300 }), /buckets.0.vbuckets.3.to/],
+    [vbucket({ from: 9, to: 8 }), /buckets.b.vbuckets.3 contradicts itself/],
+    [vbucket({ last: 1e12, blocks: 1 }), /vbuckets.3 contradicts itself/],
+    [vbucket({ blocks: 2 ** 50 }), /vbuckets.3 contradicts itself/],
+    [vbucket({ uuid: 'x' }), /vbuckets.3.uuid/],
+  ];
+  for (const [manifest, expected] of cases)
+    assert.throws(
+      () => parse(manifest),
+      (error: Error) => error instanceof ArchiveError && expected.test(error.message),
+      String(expected),
+    );
+  assert.throws(() => parseManifest('{"format":', 'm'), /m is not JSON/);
+});
+
+test('random values in place of fields are refused or leave a manifest of the same form', (t) => {
+  const random = aSeed(t);
+  const text = JSON.stringify(aManifest());
+  for (let round = 0; round < 500; round++) {
+    const manifest = JSON.parse(text) as Record<string, unknown>;
+    let at: Record<string, unknown> = manifest;
+    for (;;) {
+      const names = Object.keys(at);
+      const name = names[random(names.length)] as string;
+      const inner = at[name];
+      if (typeof inner !== 'object' || inner === null || Object.keys(inner).length === 0 || random(4) === 0) {
+        at[name] = randomJson(random, 3);
+        break;
+      }
+      at = inner as Record<string, unknown>;
+    }
+    try {
+      assert.ok(parse(manifest).buckets.every(({ vbuckets }) => vbuckets.length === 1024));
+    } catch (error) {
+      assert.ok(error instanceof ArchiveError, String(error));
+    }
+  }
+});

@@ -1,0 +1,143 @@
+// Random histories, backed up at random moments and restored into an empty node: every document must be as it was, and nothing else there.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { type BackupRequest, runBackup } from '#backup/capture/run-backup.adapter.ts';
+import type { BackupNode } from '#backup/node/backup-node.ts';
+import { type RestoreRequest, runRestore } from '#backup/restore/run-restore.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
+import { BackupHistory } from '../support/backup-history.ts';
+import {
+  type BucketState,
+  backupNode,
+  differences,
+  type SeenVersion,
+  stateOf,
+} from '../support/bucket-state.ts';
+import { NodeProcess } from '../support/node-process.ts';
+import { aSeed, randomFrom } from '../support/random.ts';
+
+const signal = new AbortController().signal;
+
+describe('backups of random histories', () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-'));
+  let source: NodeProcess;
+  let target: NodeProcess;
+
+  before(async () => {
+    source = await NodeProcess.start();
+    target = await NodeProcess.start();
+  });
+  after(async () => {
+    await source?.[Symbol.asyncDispose]();
+    await target?.[Symbol.asyncDispose]();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  const backup = (node: BackupNode, folder: string, rest: Partial<BackupRequest> = {}) =>
+    runBackup(
+      { folder, buckets: ['b'], isFull: false, purges: false, ...rest },
+      { node, clock: realClock, random: realRandom, signal, progress: () => {} },
+    );
+
+  const restore = (node: BackupNode, folder: string, rest: Partial<RestoreRequest> = {}) =>
+    runRestore(
+      {
+        ...{ folder, buckets: [], map: [], replaces: false, isForced: false },
+        ...{ createsBuckets: true, withIndexes: true, resumes: false, awaitsDisk: false },
+        ...rest,
+      },
+      { node, clock: realClock, signal, progress: () => {} },
+    );
+
+  async function makeBucket(node: NodeProcess, conflictResolutionType: string): Promise<BackupNode> {
+    const access = backupNode(node);
+    await node.request('/pools/default/buckets/b', 'DELETE');
+    await access.createBucket('b', {
+      ...{ ramQuotaMB: 100, replicaNumber: 0, conflictResolutionType, flushEnabled: 1 },
+    });
+    await access.createScope('b', 'shop');
+    return access;
+  }
+
+  for (const conflictResolution of ['seqno', 'lww'])
+    it(`restores the state of each backup, with ${conflictResolution} conflict resolution`, async (t: TestContext) => {
+      const random = aSeed(t);
+      const from = await makeBucket(source, conflictResolution);
+      const to = backupNode(target);
+      const folder = join(scratch, conflictResolution);
+      const history = await BackupHistory.start(random, from, 'b');
+      const states = new Map<string, BucketState>();
+      for (let round = 0; round < 4; round++) {
+        await history.step(300);
+        // A backup while documents are written, whose state nobody knows exactly; the next one continues it.
+        if (random(2) === 0) await Promise.all([history.step(300), backup(from, folder)]);
+        const { manifest } = await backup(from, folder, { isFull: random(4) === 0 });
+        states.set(manifest.name, await stateOf(from, 'b'));
+        t.diagnostic(`${manifest.name} ${manifest.type} ${states.get(manifest.name)?.size}`);
+      }
+      history.close();
+      for (const [name, state] of states) {
+        await target.request('/pools/default/buckets/b', 'DELETE');
+        await restore(to, folder, { backup: name });
+        assert.deepEqual(differences(state, await stateOf(to, 'b')).slice(0, 5), [], `backup ${name}`);
+      }
+      const size = [...states.values()].at(-1)?.size;
+      const again = await restore(to, folder);
+      assert.equal(again.buckets[0]?.skipped, size, 'a second restore changes nothing');
+      const [first] = states.keys();
+      const last = [...states.keys()].at(-1) as string;
+      // The bucket has the last state; a flush and the first one must leave nothing of it.
+      await restore(to, folder, { backup: first, replaces: true });
+      assert.deepEqual(differences(states.get(first as string) as BucketState, await stateOf(to, 'b')), []);
+      await restore(to, folder, { backup: last, isForced: true });
+      const forced = await stateOf(to, 'b');
+      for (const [key, version] of states.get(last) as BucketState)
+        assert.deepEqual(forced.get(key), version, `${key} after a forced restore`);
+    });
+});
+
+it('the checker refuses restores that are wrong in any way', () => {
+  const random = randomFrom(1);
+  const version = (): SeenVersion => ({
+    ...{
+      kind: 'mutation' as const,
+      cas: BigInt(random(1e9)),
+      rev: random(9) + 1,
+      flags: random(9),
+      expiry: 0,
+    },
+    ...{ isJson: true, xattrs: '', body: '{}' },
+  });
+  const expected: BucketState = new Map(
+    Array.from({ length: 9 }, (_, n) => [`_default._default/${n}`, version()]),
+  );
+  const key = '_default._default/3';
+  const changed = (part: Partial<SeenVersion>) => (state: BucketState) =>
+    void state.set(key, { ...(state.get(key) as SeenVersion), ...part });
+  const faults: Record<string, (state: BucketState) => void> = {
+    'a document is missing': (state) => void state.delete(key),
+    'a document is additional': (state) => void state.set('shop.c0/x', version()),
+    'it is in another collection': (state) => {
+      state.set('shop.c0/3', state.get(key) as SeenVersion);
+      state.delete(key);
+    },
+    'another value': changed({ body: '{"a":1}' }),
+    'another CAS': changed({ cas: 1n }),
+    'another revision': changed({ rev: 77 }),
+    'other flags': changed({ flags: 77 }),
+    'another expiry': changed({ expiry: 77 }),
+    'other attributes': changed({ xattrs: 'x' }),
+    'another datatype': changed({ isJson: false }),
+    'a deletion instead': changed({ kind: 'deletion' }),
+  };
+  assert.deepEqual(differences(expected, new Map(expected)), []);
+  for (const [name, fault] of Object.entries(faults)) {
+    const found = new Map(expected);
+    fault(found);
+    assert.notDeepEqual(differences(expected, found), [], name);
+  }
+});
