@@ -6,7 +6,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { aDefinition } from '../../../test/support/simple-index-language.ts';
 import { IndexProgress } from '../shared/index-progress.ts';
 import type { KeyInterval } from '../spans/intervals.ts';
-import type { StoredRow } from '../store/index-store.ts';
+import type { Page, StoredRow } from '../store/index-store.ts';
 import { IndexScans } from './index-scans.ts';
 
 test('a damaged key ends a scan and a count with an error to retry, and the index is built again', async () => {
@@ -53,3 +53,57 @@ test('a damaged key ends a scan and a count with an error to retry, and the inde
   assert.equal(closed, 2);
   scans.close();
 });
+
+test('a scan has all rows of its intervals once, in order, for every number of rows and limit', async () => {
+  const index = aDefinition(['`n`']);
+  const found = { report: { state: 'online', generation: 1 }, progress: new IndexProgress() };
+  for (const count of [0, 1, 63, 64, 65, 1_300]) {
+    const stored = Array.from({ length: count }, (_, at): StoredRow => ({ key: keyOf(at), id: `d${at}` }));
+    const pages: Page[] = [];
+    const reader = {
+      page: (interval: KeyInterval, page: Page) => {
+        pages.push(page);
+        return pageOf(stored, interval, page);
+      },
+      refresh: () => {},
+      close: () => {},
+    };
+    const scans = new IndexScans({
+      catalogue: { find: () => found, of: () => [], onChange: () => ({ stop: () => {} }) } as never,
+      readers: { open: () => reader as never },
+      clock: new ManualClock(),
+      directions: () => [{ isDescending: false }],
+      damaged: (_, reason) => assert.fail(reason),
+    });
+    for (const limit of [1, 64, 65, Number.POSITIVE_INFINITY])
+      for (const isDistinct of [false, true])
+        for (const isReverse of [false, true]) {
+          pages.length = 0;
+          const scan: IndexScan = {
+            ...{ index, spans: [], keys: [], isReverse, isDistinct, offset: 0, limit },
+            ...{ consistency: { kind: 'not_bounded' }, waitMs: 0, signal: new AbortController().signal },
+          };
+          const ids: string[] = [];
+          for await (const rows of scans.scan(scan)) ids.push(...rows.map(({ id }) => id));
+          const wanted = stored.map(({ id }) => id);
+          if (isReverse) wanted.reverse();
+          assert.deepEqual(ids, wanted.slice(0, limit), `${count} rows, limit ${limit}`);
+          // Only the first page may be read outside of the snapshot, and only if the answer has no other.
+          assert.ok(pages.slice(1).every(({ isOnly }) => !isOnly));
+          if (pages.length > 1) assert.equal(pages[1]?.after, null);
+        }
+    scans.close();
+  }
+});
+
+const keyOf = (at: number): Buffer => Buffer.from([5, at >> 8, at & 0xff]);
+
+function pageOf(
+  stored: readonly StoredRow[],
+  _: KeyInterval,
+  { after, isReverse, limit }: Page,
+): StoredRow[] {
+  const rows = isReverse ? stored.toReversed() : [...stored];
+  const from = after === null ? 0 : rows.findIndex(({ id }) => id === after.id) + 1;
+  return rows.slice(from, from + limit);
+}

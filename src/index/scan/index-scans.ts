@@ -1,6 +1,7 @@
 // Scans index files in the thread that runs the query. Rows are read in pages; all pages of a scan see one snapshot of the index,
 // unless it takes very long.
 import type { Clock } from '#ports/clock.ts';
+import { SharedTimers } from '#ports/shared-timers.ts';
 import type {
   IndexDefinition,
   Indexes,
@@ -48,10 +49,12 @@ export class IndexScans implements Indexes {
   private readonly options: IndexScansOptions;
   private readonly pool: ReaderPool;
   private readonly changes: { stop(): void };
+  private readonly timers: SharedTimers;
 
   constructor(options: IndexScansOptions) {
     const { catalogue } = options;
     this.options = options;
+    this.timers = new SharedTimers(options.clock);
     this.pool = new ReaderPool(options.readers);
     this.changes = catalogue.onChange(() =>
       this.pool.keepOnly((id, generation) => catalogue.find(id)?.report?.generation === generation),
@@ -64,16 +67,22 @@ export class IndexScans implements Indexes {
 
   async *scan(scan: IndexScan): AsyncGenerator<readonly IndexRow[]> {
     const { clock, directions } = this.options;
-    const progress = await this.ready(scan);
+    const progress = this.progressNow(scan) ?? (await this.ready(scan));
     const startedMs = clock.monotonicMs();
     const rows = new ScanRows(scan, new RowDecoder(scan.keys, directionsOf(scan.index, directions)));
     const intervals = this.intervalsOf(scan);
     if (scan.isReverse) intervals.reverse();
     const { reader, generation } = this.open(scan.index);
-    const snapshotAge = this.limitSnapshotAge(reader);
+    let snapshotAge: { end(): void } | null = null;
     let isBroken = false;
     try {
       const view = withChanges(reader, scan.index, scan.changed);
+      const whole = view === reader ? onePage(reader, intervals, scan, rows) : null;
+      if (whole !== null) {
+        if (whole.length > 0) yield whole;
+        return;
+      }
+      snapshotAge = this.limitSnapshotAge(reader);
       for (const interval of intervals) {
         if (rows.isDone) break;
         yield* this.interval(view, interval, scan, rows);
@@ -82,7 +91,7 @@ export class IndexScans implements Indexes {
       isBroken = true;
       throw this.readFailure(scan.index, error);
     } finally {
-      snapshotAge.end();
+      snapshotAge?.end();
       if (isBroken) reader.close();
       else this.pool.putBack(scan.index.id, generation, reader);
       const micros = (clock.monotonicMs() - startedMs) * 1_000;
@@ -92,7 +101,7 @@ export class IndexScans implements Indexes {
 
   async count(scan: ScanBasis): Promise<number> {
     const { clock } = this.options;
-    const progress = await this.ready(scan);
+    const progress = this.progressNow(scan) ?? (await this.ready(scan));
     const startedMs = clock.monotonicMs();
     const intervals = this.intervalsOf(scan);
     const { reader, generation } = this.open(scan.index);
@@ -143,17 +152,24 @@ export class IndexScans implements Indexes {
 
   /** Refreshes the snapshot of a scan by a timer, also while no client reads its rows. */
   private limitSnapshotAge(reader: IndexReader): { end(): void } {
-    const { clock } = this.options;
     const refresh = (): void => {
       reader.refresh();
-      timer = clock.after(snapshotMsMax, refresh);
+      timer = this.timers.after(snapshotMsMax, refresh);
     };
-    let timer = clock.after(snapshotMsMax, refresh);
+    let timer = this.timers.after(snapshotMsMax, refresh);
     return { end: () => timer.cancel() };
   }
 
   private intervalsOf({ index, spans }: ScanBasis): KeyInterval[] {
     return intervalsOf(spans, directionsOf(index, this.options.directions));
+  }
+
+  /** The progress of an index whose scan need not wait, else undefined. */
+  private progressNow({ index, consistency, signal }: ScanBasis): IndexProgress | undefined {
+    signal.throwIfAborted();
+    if (consistency.kind !== 'not_bounded') return undefined;
+    const { report, progress } = this.entryOf(index);
+    return report?.state === 'online' ? progress : undefined;
   }
 
   /** Resolves when the scan may begin. */
@@ -227,6 +243,11 @@ class ScanRows {
     return this.isFiltered ? Number.POSITIVE_INFINITY : Math.max(1, this.toSkip + this.toAnswer);
   }
 
+  /** Whether so many rows of an interval are all that the scan returns. */
+  isComplete(rows: number, { accepts }: KeyInterval): boolean {
+    return accepts === null && rows >= this.left;
+  }
+
   take(page: readonly StoredRow[], { accepts }: KeyInterval): IndexRow[] {
     const rows: IndexRow[] = [];
     for (const { key, id } of page) {
@@ -257,6 +278,22 @@ const withChanges = (
   changed: Changed | undefined,
 ): IndexReader =>
   changed === undefined || changed.size === 0 ? reader : new ChangedRowsReader(reader, index, changed);
+
+/**
+ * The rows of an interval with few rows, read without a transaction: to begin and end one takes longer than the page. null: there may
+ * be more, which must be read from the start in one snapshot.
+ */
+function onePage(
+  reader: IndexReader,
+  [interval, ...further]: readonly KeyInterval[],
+  scan: IndexScan,
+  rows: ScanRows,
+): IndexRow[] | null {
+  if (interval === undefined || further.length > 0) return null;
+  const limit = Math.min(pageRows.first, rows.left);
+  const page = reader.page(interval, { after: null, isReverse: scan.isReverse, limit, isOnly: true });
+  return page.length < limit || rows.isComplete(limit, interval) ? rows.take(page, interval) : null;
+}
 
 function distinctCount(reader: IndexReader, intervals: readonly KeyInterval[]): number {
   if (intervals.length <= countedIntervalsMax) return reader.countDistinct(intervals);

@@ -6,6 +6,9 @@ import { KeyWriter } from '../keys/key-writer.ts';
 
 /** Bounds of a query may be longer than any key of the index: they are truncated to this length, far above that of keys. */
 const boundBytesMax = 64 << 20;
+/** The size of most bounds: a character takes at most three bytes, or two where it is escaped. */
+const usualBoundBytes = 4 << 10;
+const usualCharacters = 1 << 10;
 
 /** The direction of a key's components, by position. */
 export type KeyDirections = readonly { readonly isDescending: boolean }[];
@@ -51,7 +54,12 @@ export function successor(bytes: Buffer): Buffer | null {
 function intervalOf(span: Span, directions: KeyDirections): SpanInterval {
   let prefix = Buffer.alloc(0);
   for (const [position, { low, high }] of span.ranges.entries()) {
-    const range = componentRange(low, high, directions[position]?.isDescending ?? false);
+    const isDescending = directions[position]?.isDescending ?? false;
+    if (isOnlyValue(low, high)) {
+      prefix = Buffer.concat([prefix, encoded(low, isDescending)]);
+      continue;
+    }
+    const range = componentRange(low, high, isDescending);
     const single = singleValue(low, high, range);
     if (single === null) {
       const filters = filtersFrom(span, position + 1, directions);
@@ -78,6 +86,13 @@ function filtersFrom(span: Span, from: number, directions: KeyDirections): Map<n
   return filters;
 }
 
+/** Whether both bounds are the same scalar: the component need not be encoded twice to see it. */
+const isOnlyValue = (low: Bound | undefined, high: Bound | undefined): low is Bound =>
+  low?.inclusive === true &&
+  high?.inclusive === true &&
+  (typeof low.value === 'number' || typeof low.value === 'string') &&
+  Object.is(low.value, high.value);
+
 /** The component's bytes if the bounds admit only one value. */
 function singleValue(
   low: Bound | undefined,
@@ -103,9 +118,15 @@ function componentRange(
   };
 }
 
+/** Encodes all bounds whose size is usual; its buffer grows only to that. */
+const boundWriter = new KeyWriter(usualBoundBytes);
+
 function encoded(bound: Bound, isDescending: boolean): Buffer {
-  const writer = new KeyWriter(boundBytesMax);
-  writer.write(bound.value, isDescending);
+  const { value } = bound;
+  const isUsual = typeof value === 'number' || (typeof value === 'string' && value.length < usualCharacters);
+  const writer = isUsual ? boundWriter : new KeyWriter(boundBytesMax);
+  writer.truncate();
+  writer.write(value, isDescending);
   return writer.copy();
 }
 

@@ -18,6 +18,8 @@ const countPageRows = 1_024;
 export class SqliteIndexReader implements IndexReader {
   private readonly db: DatabaseSync;
   private readonly statements = new Map<string, StatementSync>();
+  /** The statements of pages, by their shape. */
+  private readonly pages = new Map<number, StatementSync>();
   private isReading = false;
 
   constructor(path: string) {
@@ -26,36 +28,31 @@ export class SqliteIndexReader implements IndexReader {
     this.db.exec(`pragma cache_size = -${readerCacheKib}; pragma temp_store = file`);
   }
 
-  page({ start, end }: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
-    this.begin();
-    const conditions: string[] = [];
+  page({ start, end }: KeyInterval, { after, isReverse, limit, isOnly = false }: Page): StoredRow[] {
+    if (!isOnly) this.begin();
     const values: SQLInputValue[] = [];
-    const where = (condition: string, ...bound: SQLInputValue[]): void => {
-      conditions.push(condition);
-      values.push(...bound);
-    };
-    const isPastStart = after !== null && !isReverse;
-    if (after !== null) where(`(k, id) ${isReverse ? '<' : '>'} (?, cast(? as blob))`, after.key, after.id);
-    if (start.length > 0 && !isPastStart) where('k >= ?', start);
-    if (end !== null && (after === null || !isReverse)) where('k < ?', end);
-    const order = isReverse ? 'order by k desc, id desc' : 'order by k, id';
-    const part = `from entry${whereText(conditions)} ${order} ${limitText}`;
+    const hasStart = start.length > 0 && (after === null || isReverse);
+    const hasEnd = end !== null && (after === null || !isReverse);
+    if (after !== null) values.push(after.key, after.id);
+    if (hasStart) values.push(start);
+    if (hasEnd) values.push(end);
     values.push(limit);
-    return limit < packedFrom ? this.rowByRow(part, values) : this.packed(part, values);
+    const isPacked = limit >= packedFrom;
+    const statement = this.pageStatement({ isAfter: after !== null, hasStart, hasEnd, isReverse, isPacked });
+    if (isPacked) return unpacked(statement.get(...values) as unknown as PackedIndexRows);
+    const rows = statement.all(...values) as unknown as [Uint8Array, string][];
+    return rows.map(([k, id]) => ({ key: Buffer.from(k.buffer, k.byteOffset, k.length), id }));
   }
 
-  private rowByRow(part: string, values: readonly SQLInputValue[]): StoredRow[] {
-    const rows = this.statement(`select k, cast(id as text) ${part}`).all(...values);
-    return (rows as unknown as [Uint8Array, string][]).map(([k, id]) => ({
-      key: Buffer.from(k.buffer, k.byteOffset, k.length),
-      id,
-    }));
-  }
-
-  private packed(part: string, values: readonly SQLInputValue[]): StoredRow[] {
-    const text = `select ${packedColumns} from (select k, id ${part})`;
-    const row = this.statement(text).get(...values) as unknown as PackedIndexRows;
-    return unpacked(row);
+  private pageStatement(shape: PageShape): StatementSync {
+    const { isAfter, hasStart, hasEnd, isReverse, isPacked } = shape;
+    const bits = [isAfter, hasStart, hasEnd, isReverse, isPacked];
+    const number = bits.reduce((sum, bit) => 2 * sum + Number(bit), 0);
+    const known = this.pages.get(number);
+    if (known !== undefined) return known;
+    const statement = this.statement(pageText(shape));
+    this.pages.set(number, statement);
+    return statement;
   }
 
   count(interval: KeyInterval): number {
@@ -120,6 +117,27 @@ export class SqliteIndexReader implements IndexReader {
     }
     return statement;
   }
+}
+
+interface PageShape {
+  readonly isAfter: boolean;
+  readonly hasStart: boolean;
+  readonly hasEnd: boolean;
+  readonly isReverse: boolean;
+  readonly isPacked: boolean;
+}
+
+function pageText({ isAfter, hasStart, hasEnd, isReverse, isPacked }: PageShape): string {
+  const conditions = [
+    ...(isAfter ? [`(k, id) ${isReverse ? '<' : '>'} (?, cast(? as blob))`] : []),
+    ...(hasStart ? ['k >= ?'] : []),
+    ...(hasEnd ? ['k < ?'] : []),
+  ];
+  const order = isReverse ? 'order by k desc, id desc' : 'order by k, id';
+  const part = `from entry${whereText(conditions)} ${order} ${limitText}`;
+  return isPacked
+    ? `select ${packedColumns} from (select k, id ${part})`
+    : `select k, cast(id as text) ${part}`;
 }
 
 function withinOf({ start, end }: KeyInterval): [string, SQLInputValue[]] {

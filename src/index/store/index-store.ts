@@ -85,6 +85,8 @@ export interface Page {
   readonly after: StoredRow | null;
   readonly isReverse: boolean;
   readonly limit: number;
+  /** The caller reads no other page of the same snapshot. */
+  readonly isOnly?: boolean;
 }
 
 export interface IndexReaders {
