@@ -12,6 +12,7 @@ import { Admission } from '../state/admission.ts';
 import { CompletedRequests } from '../state/completed-requests.ts';
 import { Counters } from '../state/counters.ts';
 import type { QueryParts, QueryServiceDeps } from '../state/parts.ts';
+import { PlanCache } from '../state/plan-cache.ts';
 import { PreparedCache } from '../state/prepared-cache.ts';
 import { SignedPlans } from '../state/signed-plans.ts';
 import { TimeSlices } from '../state/time-slices.ts';
@@ -25,6 +26,7 @@ export class QueryService implements QueryParts {
   readonly active = new ActiveRequests();
   readonly completed = new CompletedRequests();
   readonly prepared = new PreparedCache();
+  readonly plans = new PlanCache();
   readonly counters = new Counters();
   readonly signedPlans: SignedPlans;
   readonly admission: Admission;

@@ -23,6 +23,8 @@ export interface Chosen {
 
 const statementBytesMax = 1 << 20;
 
+type ValuesForPlan = Pick<PrepareContext, 'positional' | 'named' | 'consulted'>;
+
 export class StatementChoice {
   private readonly service: QueryParts;
   private readonly engine: Engine;
@@ -45,7 +47,7 @@ export class StatementChoice {
       throw sqlError(1040, `statement: it is longer than ${statementBytesMax} bytes`);
     const isAutomatic = request.autoPrepare ?? service.deps.settings.autoPrepare;
     if (isAutomatic) return { ...this.automatic(text), shownName: null };
-    const prepared = this.prepare(text, true);
+    const prepared = this.adHoc(text);
     if (prepared.execute !== undefined) {
       const { name, using } = prepared.execute;
       if (isKvStatement(name))
@@ -57,7 +59,7 @@ export class StatementChoice {
 
   /** Prepares a statement of the service, by default with this request's query context. */
   prepareText(text: string, queryContext?: string): Prepared {
-    return this.prepare(text, false, queryContext);
+    return this.prepare(text, null, queryContext);
   }
 
   /** The statement of this name, replanned if definitions have changed. */
@@ -67,7 +69,7 @@ export class StatementChoice {
     const entry = service.prepared.find(name, queryContextText) ?? this.fromPlan(name) ?? this.fromName(name);
     if (entry === undefined) throw sqlError(4040, name);
     if (entry.revision !== service.planRevision) {
-      entry.prepared = this.prepare(entry.prepared.text, false, entry.queryContext);
+      entry.prepared = this.prepare(entry.prepared.text, null, entry.queryContext);
       entry.revision = service.planRevision;
     }
     return { prepared: entry.prepared, entry };
@@ -92,7 +94,7 @@ export class StatementChoice {
     const { service, request } = this;
     const name = createHash('sha1').update(text).digest('hex');
     if (service.prepared.find(name, request.queryContextText) !== undefined) return this.byName(name);
-    const prepared = this.prepare(text, false);
+    const prepared = this.prepare(text, null);
     const isCacheable = ['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE'].includes(prepared.kind);
     if (!isCacheable) return { prepared, entry: null };
     const entry = { name, queryContext: request.queryContextText, text, encodedPlan: '', prepared };
@@ -108,7 +110,7 @@ export class StatementChoice {
     if (plan.name !== name) throw sqlError(4090, name, plan.name);
     if (plan.queryContext !== this.request.queryContextText)
       throw sqlError(4091, this.request.queryContextText, plan.queryContext);
-    const prepared = this.prepare(plan.text, false);
+    const prepared = this.prepare(plan.text, null);
     return this.add({ ...plan, encodedPlan, prepared });
   }
 
@@ -116,7 +118,7 @@ export class StatementChoice {
   private fromName(name: string): PreparedEntry | undefined {
     const named = statementOfName(name);
     if (named === null || named.queryContext !== this.request.queryContextText) return undefined;
-    const prepared = this.prepare(named.text, false);
+    const prepared = this.prepare(named.text, null);
     const encodedPlan = this.service.signedPlans.sign({ name, ...named });
     return this.add({ name, ...named, encodedPlan, prepared });
   }
@@ -143,16 +145,33 @@ export class StatementChoice {
     return entry;
   }
 
-  /** Values of parameters make plans more exact; cached plans cannot use them. */
-  private prepare(text: string, withValues: boolean, context?: string): Prepared {
+  /** The statement of this request. Its plan is cached, except in a transaction, whose data the plan would keep in memory. */
+  private adHoc(text: string): Prepared {
+    const { request, service, sequentialScans } = this;
+    const { positional, named, queryContextText: queryContext, transaction } = request;
+    const parameters = { positional, named };
+    if (transaction.id !== null || transaction.isImplicit) return this.prepare(text, parameters);
+    const basis = { text, queryContext, sequentialScans };
+    return service.plans.planOf(basis, service.planRevision, parameters, (consulted) =>
+      this.prepare(text, { ...parameters, consulted }),
+    );
+  }
+
+  private get sequentialScans(): boolean {
+    const { settings } = this.service.deps;
+    return settings.sequentialScans && !hasBit(this.request.featureControls, noSequentialScans);
+  }
+
+  /** `values` of parameters make plans more exact; those of prepared statements cannot use them. */
+  private prepare(text: string, values: ValuesForPlan | null, context?: string): Prepared {
     const { request, datastore, service, engine } = this;
     const queryContext = context === undefined ? request.queryContext : parseQueryContext(context);
-    const { functions, settings } = service.deps;
+    const { functions } = service.deps;
     const prepareContext: PrepareContext = {
       datastore,
-      sequentialScans: settings.sequentialScans && !hasBit(request.featureControls, noSequentialScans),
+      sequentialScans: this.sequentialScans,
       ...(queryContext !== null && { queryContext }),
-      ...(withValues && { positional: request.positional, named: request.named }),
+      ...values,
       userFunctions: functions.lookupFor(queryContext),
     };
     return engine.prepare(text, prepareContext);

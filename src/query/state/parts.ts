@@ -20,6 +20,7 @@ import type { Admission } from './admission.ts';
 import type { CompletedRequests } from './completed-requests.ts';
 import type { Counters } from './counters.ts';
 import type { Engine } from './engine-port.ts';
+import type { PlanCache } from './plan-cache.ts';
 import type { PreparedCache } from './prepared-cache.ts';
 import type { ServiceSettings } from './settings.ts';
 import type { SignedPlans } from './signed-plans.ts';
@@ -75,6 +76,7 @@ export interface QueryParts {
   readonly active: ActiveRequests;
   readonly completed: CompletedRequests;
   readonly prepared: PreparedCache;
+  readonly plans: PlanCache;
   readonly transactions: Transactions;
   readonly counters: Counters;
   readonly signedPlans: SignedPlans;

@@ -41,6 +41,8 @@ export interface PrepareContext {
   /** Known values of parameters make spans and plans exact; absent for a prepared statement. */
   readonly positional?: readonly Value[];
   readonly named?: ReadonlyMap<string, Value>;
+  /** Called with each parameter whose value the plan may depend on: a name without `$`, or a position from 1. */
+  readonly consulted?: (parameter: string | number) => void;
   /** User-defined functions (CREATE FUNCTION). */
   readonly userFunctions?: UserFunctions;
   readonly isInTransaction?: boolean;

@@ -36,10 +36,12 @@ export function planningOf(text: string, context: PrepareContext): StatementPlan
 export function constantOf(expression: Expression, context: PrepareContext): { value: Value } | undefined {
   if (expression.kind === 'named parameter') {
     const { named } = context;
+    context.consulted?.(expression.name);
     return named?.has(expression.name) ? { value: named.get(expression.name) } : undefined;
   }
   if (expression.kind === 'positional parameter') {
     const { positional } = context;
+    context.consulted?.(expression.position);
     const at = expression.position - 1;
     return positional && at < positional.length ? { value: positional[at] } : undefined;
   }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Prepared } from '#sqlpp/run/engine.ts';
+import { PlanCache } from './plan-cache.ts';
+
+/** Asks for plans of texts; the planner looks at the parameters in `consults`. */
+function planner(consults: readonly (string | number)[] = [], kind: Prepared['kind'] = 'SELECT') {
+  const cache = new PlanCache();
+  let made = 0;
+  /** Returns how often the statement was planned for it. */
+  const ask = (
+    text: string,
+    { revision = 1, context = '', scans = true, named = {}, args = [] as number[] } = {},
+  ) => {
+    const before = made;
+    cache.planOf(
+      { text, queryContext: context, sequentialScans: scans },
+      revision,
+      { named: new Map(Object.entries(named)), positional: args },
+      (consulted) => {
+        made++;
+        for (const parameter of consults) consulted(parameter);
+        return { kind } as Prepared;
+      },
+    );
+    return made - before;
+  };
+  return { cache, ask };
+}
+
+test('a plan is kept from the second time on', () => {
+  const { ask, cache } = planner();
+  assert.deepEqual([ask('a'), ask('a'), ask('a'), ask('a')], [1, 1, 0, 0]);
+  assert.equal(cache.size, 1);
+});
+
+test('other definitions, context or settings need another plan', () => {
+  const { ask } = planner();
+  for (let round = 0; round < 3; round++) ask('a');
+  assert.equal(ask('a', { context: 'default:b.s' }), 1);
+  assert.equal(ask('a', { scans: false }), 1);
+  assert.equal(ask('a'), 0);
+  assert.equal(ask('a', { revision: 2 }), 1);
+});
+
+test('a plan holds for the values that the planner looked at, and for any others', () => {
+  const { ask } = planner(['p', 2]);
+  const values = { named: { p: 'x%', other: 1 }, args: [1, 2] };
+  for (let round = 0; round < 3; round++) ask('a', values);
+  assert.equal(ask('a', { named: { p: 'x%', other: 5 }, args: [7, 2, 9] }), 0);
+  assert.equal(ask('a', { ...values, named: { p: '%x' } }), 1);
+  assert.equal(ask('a', values), 1);
+  assert.equal(ask('a', { ...values, args: [1, 3] }), 1);
+  assert.equal(ask('a', { ...values, args: [1] }), 1);
+  assert.equal(ask('a', { ...values, named: {} }), 1);
+});
+
+test('the plans, their texts and values are limited, and only statements on documents have one', () => {
+  const { ask, cache } = planner(['p']);
+  const last = 'x'.repeat(10);
+  for (let at = 0; at < 600; at++) for (let round = 0; round < 2; round++) ask(`${last} ${at}`);
+  assert.equal(cache.size, 256);
+  assert.equal(ask(`${last} 599`), 0);
+  assert.equal(ask(`${last} 0`), 1);
+  const long = 'x'.repeat(5_000);
+  for (let round = 0; round < 3; round++) assert.equal(ask(long), 1);
+  for (let round = 0; round < 3; round++) assert.equal(ask('b', { named: { p: long } }), 1);
+  const other = planner([], 'EXPLAIN');
+  for (let round = 0; round < 3; round++) assert.equal(other.ask('a'), 1);
+});

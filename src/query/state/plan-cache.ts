@@ -1,0 +1,108 @@
+// Plans of statements that clients send again and again without preparing them. A plan is kept from the second time on that its text is
+// sent: statements with their values in the text never repeat. It holds while no keyspace, function or index has changed, for
+// requests with equal values of the parameters that the planner looked at.
+import type { PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
+import { jsonText } from '#sqlpp/values/json-text.ts';
+import type { Value } from '#sqlpp/values/value.ts';
+
+/** Limits of the plans, and of texts seen once. */
+const plansMax = 256;
+const seenMax = 256;
+/** The limit of a statement's text; a plan takes a multiple of it. */
+const textMax = 4 << 10;
+/** The limit of a value's text that a plan depends on. */
+const valueMax = 256;
+
+type Parameters = Pick<PrepareContext, 'positional' | 'named'>;
+
+interface Plan {
+  readonly prepared: Prepared;
+  /** The values that the planner looked at, as JSON text; null: the request had none. */
+  readonly consulted: ReadonlyMap<string | number, string | null>;
+}
+
+/** What a plan depends on besides definitions and values. */
+export interface PlanBasis {
+  readonly text: string;
+  readonly queryContext: string;
+  readonly sequentialScans: boolean;
+}
+
+const cachedKinds: ReadonlySet<string> = new Set(['SELECT', 'INSERT', 'UPSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
+export class PlanCache {
+  private revision = -1;
+  /** Least recently used first. */
+  private readonly plans = new Map<string, Plan>();
+  private readonly seen = new Set<string>();
+
+  get size(): number {
+    return this.plans.size;
+  }
+
+  /** The cached plan, or the one that `prepare` makes; it must report the parameters whose values it looks at. */
+  planOf(
+    basis: PlanBasis,
+    revision: number,
+    parameters: Parameters,
+    prepare: (consulted: (parameter: string | number) => void) => Prepared,
+  ): Prepared {
+    if (revision !== this.revision) this.forgetAll(revision);
+    const { text, queryContext, sequentialScans } = basis;
+    if (text.length > textMax) return prepare(() => {});
+    const key = `${Number(sequentialScans)}${queryContext}\0${text}`;
+    const plan = this.plans.get(key);
+    if (plan !== undefined && isFor(plan, parameters)) {
+      this.plans.delete(key);
+      this.plans.set(key, plan);
+      return plan.prepared;
+    }
+    const consulted = new Set<string | number>();
+    const prepared = prepare((parameter) => consulted.add(parameter));
+    if (cachedKinds.has(prepared.kind)) this.note(key, prepared, valuesOf(consulted, parameters));
+    return prepared;
+  }
+
+  private note(key: string, prepared: Prepared, consulted: Plan['consulted'] | null): void {
+    if (consulted === null) return;
+    if (!this.plans.has(key) && !this.seen.has(key)) {
+      if (this.seen.size >= seenMax) this.seen.clear();
+      this.seen.add(key);
+      return;
+    }
+    this.seen.delete(key);
+    this.plans.set(key, { prepared, consulted });
+    for (const oldest of this.plans.keys()) {
+      if (this.plans.size <= plansMax) return;
+      this.plans.delete(oldest);
+    }
+  }
+
+  private forgetAll(revision: number): void {
+    this.revision = revision;
+    this.plans.clear();
+  }
+}
+
+function isFor({ consulted }: Plan, parameters: Parameters): boolean {
+  for (const [parameter, text] of consulted) if (textOf(parameter, parameters) !== text) return false;
+  return true;
+}
+
+/** null: one of the values is too large to compare. */
+function valuesOf(consulted: ReadonlySet<string | number>, parameters: Parameters): Plan['consulted'] | null {
+  const values = new Map<string | number, string | null>();
+  for (const parameter of consulted) {
+    const text = textOf(parameter, parameters);
+    if (text !== null && text.length > valueMax) return null;
+    values.set(parameter, text);
+  }
+  return values;
+}
+
+function textOf(parameter: string | number, { positional = [], named }: Parameters): string | null {
+  const isThere = typeof parameter === 'string' ? named?.has(parameter) : parameter <= positional.length;
+  if (!isThere) return null;
+  const value: Value = typeof parameter === 'string' ? named?.get(parameter) : positional[parameter - 1];
+  return value === undefined ? '' : jsonText(value);
+}
