@@ -21,6 +21,10 @@ export function requestFunction(name: string, node: NodeDescription, users: read
       return [...users];
     case 'curl':
       throw sqlError(16003, 'CURL(): statements of this node read nothing from other servers');
+    case 'search':
+    case 'search_meta':
+    case 'search_score':
+      throw sqlError(16003, `${name.toUpperCase()}(): this node has no search service`);
     default:
       return null;
   }

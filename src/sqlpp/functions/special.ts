@@ -51,4 +51,7 @@ export const specials = new Declarations('meta')
     nulls: 'missing',
     synonyms: ['infervalue', 'infer'],
   })
-  .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, volatile);
+  .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, volatile)
+  .add('search', 'keyspace, query [, options]', 'Refused: a node has no search service.', elsewhere, volatile)
+  .add('search_meta', '[alias]', 'Refused: a node has no search service.', elsewhere, volatile)
+  .add('search_score', '[alias]', 'Refused: a node has no search service.', elsewhere, volatile);

@@ -1,5 +1,6 @@
 // Resolves and plans INSERT, UPSERT, UPDATE, DELETE.
 import { sqlError } from '../errors/sql-error.ts';
+import { formatExpression } from '../text/format.ts';
 import type { Delete, Insert, SetTerm, Target, UnsetTerm, Update, UpdateFor } from '../tree/change.ts';
 import type { Expression, IndexRef, Projection } from '../tree/query.ts';
 import { accessTo } from './access.ts';
@@ -25,7 +26,7 @@ import type { Planning } from './planning.ts';
 import { membersOf } from './resolve-expression.ts';
 import { addSource } from './resolve-from.ts';
 import { projectionTerms } from './resolve-select.ts';
-import type { Resolving } from './resolving.ts';
+import { near, type Resolving } from './resolving.ts';
 import { Scope } from './scope.ts';
 import { usesOfExpressions } from './uses.ts';
 
@@ -212,12 +213,33 @@ function variable(name: string, slot: number): Expression {
 function pathTerm(resolver: Resolving, term: UnsetTerm, bound: BoundFor, source: Source): UnsetPlan {
   if (term.meta) {
     return {
-      path: { rootSlot: source.metaSlot as number, steps: namesOf(resolver, term.path, bound.scope) },
+      path: { rootSlot: source.metaSlot as number, steps: metaSteps(resolver, term, bound.scope, source) },
       isMeta: true,
       for: bound.for,
     };
   }
   return { path: pathOf(resolver.expression(term.path, bound.scope)), isMeta: false, for: bound.for };
+}
+
+/** Of metadata, a statement sets `expiration` and single attributes: `xattrs.name`. */
+function metaSteps(resolver: Resolving, term: UnsetTerm, scope: Scope, source: Source): PathStep[] {
+  const steps = namesOf(resolver, term.path, scope);
+  const [first, attribute] = steps.map((step) =>
+    step.kind === 'name' && step.name.kind === 'constant' ? step.name.value : undefined,
+  );
+  const isSet = 'value' in term;
+  if (first === 'expiration' && steps.length === 1 && isSet) return steps;
+  if (first === 'xattrs' && steps.length === 2 && typeof attribute === 'string') {
+    // Read, because an attribute that a document lacks cannot be removed.
+    if (!isSet) source.xattrs.add(attribute);
+    return steps;
+  }
+  const clause = isSet ? 'SET' : 'UNSET';
+  const path = `${formatExpression(term.path)}${near(resolver.text, term.path.at)}`;
+  throw sqlError(
+    3000,
+    `${clause} clause has invalid path ${path}: of META(), ${isSet ? 'expiration and xattrs.name are' : 'xattrs.name is'} changed`,
+  );
 }
 
 /** `META(d).a.b`: a path of plain names. */

@@ -22,6 +22,18 @@ export interface Assigned {
   readonly meta: Readonly<Record<string, Value>>;
 }
 
+/** Metadata begins empty; an attribute that is removed stays as a member without a value. */
+function assignMeta(meta: ValueObject, [first, name]: readonly string[], value: Value): void {
+  if (first === undefined) return;
+  if (name === undefined) {
+    (meta as Record<string, Value>)[first] = value;
+    return;
+  }
+  const members = (meta[first] ?? newObject()) as Record<string, Value>;
+  members[name] = value;
+  (meta as Record<string, Value>)[first] = members;
+}
+
 export type Assign = (run: Run, row: Row, slot: number) => Assigned;
 
 type Change = (run: Run, row: Row, copy: Row) => void;
@@ -43,7 +55,7 @@ export function compileChanges(compiler: BlockCompiler, changes: DocumentChanges
 
 function compileSet(compiler: BlockCompiler, term: SetPlan): Change {
   const value = compiler.code(term.value);
-  const write = compilePath(compiler, term.path);
+  const write = term.isMeta ? compileMetaPath(compiler, term.path) : compilePath(compiler, term.path);
   const set = (run: Run, row: Row, copy: Row): void => {
     const next = run.resolve(value.run(row, run.evaluation));
     write(run, row, copy, mutableCopy(next));
@@ -52,7 +64,7 @@ function compileSet(compiler: BlockCompiler, term: SetPlan): Change {
 }
 
 function compileUnset(compiler: BlockCompiler, term: UnsetPlan): Change {
-  const write = compilePath(compiler, term.path);
+  const write = term.isMeta ? compileMetaPath(compiler, term.path) : compilePath(compiler, term.path);
   const unset = (run: Run, row: Row, copy: Row): void => write(run, row, copy, undefined);
   return term.for ? compileFor(compiler, term.for, unset) : unset;
 }
@@ -124,6 +136,14 @@ function compilePath(compiler: BlockCompiler, path: PathPlan): Write {
     let at: Value = copy[path.rootSlot];
     for (const step of steps.slice(0, -1)) at = memberAt(at, run.resolve(step.code.run(row, run.evaluation)));
     assign(at, run.resolve(last.code.run(row, run.evaluation)), value);
+  };
+}
+
+function compileMetaPath(compiler: BlockCompiler, path: PathPlan): Write {
+  const steps = path.steps.map((step) => compiler.code(stepCode(step)));
+  return (run, row, copy, value) => {
+    const names = steps.map((step) => String(run.resolve(step.run(row, run.evaluation))));
+    assignMeta(copy[path.rootSlot] as ValueObject, names, value);
   };
 }
 

@@ -8,6 +8,7 @@ import { staticValue } from '../text/static-value.ts';
 import type { AlterIndex, BuildIndexes, CreateIndex, DropIndex } from '../tree/definition.ts';
 import type { Expression, KeyTerm } from '../tree/query.ts';
 import type { PlainStatement } from '../tree/statement.ts';
+import { resolveDeep } from '../values/json-parse.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
 import { commandOf } from './command-of.ts';
 import type {
@@ -26,8 +27,18 @@ type Definition = Exclude<
   { kind: 'select' | 'insert' | 'upsert' | 'update' | 'delete' | 'merge' | 'infer' }
 >;
 
-export function definitionStatement(tree: Definition, text: string, context: PrepareContext): Prepared {
+/** Prepares a SELECT of the expression's value. */
+type PrepareValue = (expression: Expression) => Prepared;
+
+export function definitionStatement(
+  tree: Definition,
+  text: string,
+  context: PrepareContext,
+  prepareValue: PrepareValue,
+): Prepared {
   const resolver = new Resolver(text, context.datastore, context.queryContext);
+  if ('using' in tree && tree.using !== undefined && tree.using !== 'gsi')
+    throw sqlError(16003, `USING ${tree.using.toUpperCase()}: indexes of this node are those of USING GSI`);
   switch (tree.kind) {
     case 'create index':
       return indexStatement(
@@ -40,7 +51,7 @@ export function definitionStatement(tree: Definition, text: string, context: Pre
     case 'alter index':
       return indexStatement(resolver, 'ALTER_INDEX', alterIndex(resolver, tree));
     case 'build indexes':
-      return indexStatement(resolver, 'BUILD_INDEX', buildIndexes(resolver, tree));
+      return buildIndexes(resolver, tree, prepareValue);
     default: {
       const { command, privileges } = commandOf(resolver, tree);
       return commandStatement(text, command, privileges);
@@ -230,19 +241,49 @@ function alterIndex(resolver: Resolver, tree: AlterIndex): Action {
   };
 }
 
-function buildIndexes(resolver: Resolver, tree: BuildIndexes): Action {
+function buildIndexes(resolver: Resolver, tree: BuildIndexes, prepareValue: PrepareValue): Prepared {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
-  const names = tree.names.flatMap(namesOf);
-  return async (context) => {
-    await context.datastore.indexAdmin.build(keyspace, names, context.signal);
+  const names = tree.names.map((name) => nameOf(name, prepareValue));
+  const statement = indexStatement(resolver, 'BUILD_INDEX', async (context) => {
+    const built: string[] = [];
+    for (const { namesIn } of names) built.push(...(await namesIn(context)));
+    await context.datastore.indexAdmin.build(keyspace, built, context.signal);
     return [];
+  });
+  return {
+    ...statement,
+    privileges: [...statement.privileges, ...names.flatMap(({ prepared }) => prepared?.privileges ?? [])],
+    parameters: names.flatMap(({ prepared }) => prepared?.parameters ?? []),
   };
 }
 
-/** A bare name, a string, or an array of strings. */
-function namesOf(node: Expression): string[] {
-  if (node.kind === 'identifier') return [node.name];
-  const value = staticValue(node)?.value;
+interface NamesToBuild {
+  /** Of names that the run finds: those of a subquery or a parameter. */
+  readonly prepared?: Prepared;
+  namesIn(context: ExecuteContext): Promise<string[]>;
+}
+
+/** A bare name, a string, an array of strings, or an expression with one of these as its value. */
+function nameOf(node: Expression, prepareValue: PrepareValue): NamesToBuild {
+  if (node.kind === 'identifier') return { namesIn: async () => [node.name] };
+  const known = staticValue(node);
+  if (known) {
+    const names = namesIn(known.value, node);
+    return { namesIn: async () => names };
+  }
+  const prepared = prepareValue(node);
+  return {
+    prepared,
+    namesIn: async (context) => {
+      const names: string[] = [];
+      for await (const rows of prepared.program.run(prepared, context).rows)
+        for (const row of rows) names.push(...namesIn(resolveDeep(row), node));
+      return names;
+    },
+  };
+}
+
+function namesIn(value: Value, node: Expression): string[] {
   const list = Array.isArray(value) ? (value as Value[]) : [value];
   return list.map((name) => {
     if (typeof name !== 'string') throw sqlError(5410, formatExpression(node));

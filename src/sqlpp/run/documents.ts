@@ -1,5 +1,6 @@
 // Documents in rows: the body unparsed, the key, and META() where the query reads it.
 import type { StoredDocument } from '../datastore/documents.ts';
+import { valueAt } from '../values/json-scan.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from '../values/value.ts';
 
 export function bodyOf({ bytes, isJson }: StoredDocument): Value {
@@ -24,7 +25,7 @@ export function metaOf(document: StoredDocument): Value {
   meta['type'] = document.isJson ? 'json' : 'base64';
   if (document.xattrs) {
     const xattrs = newObject();
-    for (const [name, bytes] of document.xattrs) setMember(xattrs, name, new RawJson(bytes, 0, bytes.length));
+    for (const [name, bytes] of document.xattrs) setMember(xattrs, name, valueAt(bytes, 0, bytes.length));
     meta['xattrs'] = xattrs;
   }
   return meta;

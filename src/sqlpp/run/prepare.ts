@@ -8,6 +8,7 @@ import type { LogicalSelect } from '../plan/logical.ts';
 import type { QueryPlan } from '../plan/operators.ts';
 import { Resolver } from '../plan/resolver.ts';
 import { signatureOf, signatureOfSelect } from '../plan/signature.ts';
+import { formatExpression } from '../text/format.ts';
 import { parseStatement } from '../text/parser.ts';
 import type { Delete, Insert, Merge, Update } from '../tree/change.ts';
 import type { Expression, Select } from '../tree/query.ts';
@@ -57,7 +58,9 @@ function prepareTree(tree: StatementTree, text: string, context: PrepareContext)
         prepareTree(inner, innerText, innerContext),
       );
     default:
-      return definitionStatement(tree, text, context);
+      return definitionStatement(tree, text, context, (expression) =>
+        prepareStatement(`SELECT RAW ${formatExpression(expression)}`, context),
+      );
   }
 }
 

@@ -58,7 +58,7 @@ export function updateOf(
       bytes: documentBytes(document),
       cas: casOf(row[source.metaSlot as number]),
       expiration: expirationOf(run, meta),
-      ...xattrsOf(meta),
+      ...xattrsOf(meta, row[source.metaSlot as number]),
     },
   };
 }
@@ -69,14 +69,20 @@ function expirationOf(run: Run, meta: Readonly<Record<string, Value>>): number |
   return run.context.preserveExpiry ? 'keep' : 0;
 }
 
-function xattrsOf(meta: Readonly<Record<string, Value>>): {
-  xattrs?: ReadonlyMap<string, Uint8Array | null>;
-} {
-  const { xattrs } = meta;
+/** The attributes to write, and as null those to remove that the document has. */
+function xattrsOf(
+  { xattrs }: Readonly<Record<string, Value>>,
+  before: Value,
+): { xattrs?: ReadonlyMap<string, Uint8Array | null> } {
   if (typeof xattrs !== 'object' || xattrs === null || Array.isArray(xattrs)) return {};
-  const members = Object.entries(xattrs as ValueObject);
+  const present = ((before as ValueObject | undefined)?.['xattrs'] ?? {}) as ValueObject;
+  const members = Object.entries(xattrs as ValueObject).filter(
+    ([name, value]) => value !== undefined || present[name] !== undefined,
+  );
   return {
-    xattrs: new Map(members.map(([name, value]) => [name, value === null ? null : documentBytes(value)])),
+    xattrs: new Map(
+      members.map(([name, value]) => [name, value === undefined ? null : documentBytes(value)]),
+    ),
   };
 }
 

@@ -4,6 +4,7 @@ import { type Keyspace, keyspaceText } from '../datastore/keyspace.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '../errors/sql-error.ts';
 import type { Source } from '../plan/block.ts';
 import type { LogicalProjection } from '../plan/logical.ts';
+import { valueAt } from '../values/json-scan.ts';
 import { jsonText } from '../values/json-text.ts';
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
@@ -129,7 +130,16 @@ function writtenMeta(write: DocumentWrite, cas: bigint, before: Value): Value {
   meta['type'] ??= 'json';
   if (write.expiration !== 'keep') meta['expiration'] = write.expiration;
   meta['expiration'] ??= 0;
+  if (write.xattrs) meta['xattrs'] = writtenXattrs(write.xattrs, meta['xattrs']);
   return meta;
+}
+
+function writtenXattrs(written: NonNullable<DocumentWrite['xattrs']>, before: Value): Value {
+  const xattrs = newObject();
+  if (typeof before === 'object' && before !== null) Object.assign(xattrs, before);
+  for (const [name, bytes] of written)
+    xattrs[name] = bytes === null ? undefined : valueAt(bytes, 0, bytes.length);
+  return xattrs;
 }
 
 /** Records a failed row; the statement continues up to the request's error limit. */
@@ -150,7 +160,7 @@ export function documentBytes(value: Value): Uint8Array {
 export function writeOptions(
   run: Run,
   options: Value,
-): { expiration: number | undefined; xattrs: ReadonlyMap<string, Uint8Array | null> | undefined } {
+): { expiration: number | undefined; xattrs: ReadonlyMap<string, Uint8Array> | undefined } {
   const object = run.resolve(options);
   if (typeof object !== 'object' || object === null || Array.isArray(object))
     return { expiration: undefined, xattrs: undefined };
@@ -175,8 +185,6 @@ export function absoluteExpiration(run: Run, seconds: number): number {
   return whole <= relativeMax ? Math.floor(run.context.clockMs() / 1000) + whole : whole;
 }
 
-function xattrBytes(members: ValueObject): ReadonlyMap<string, Uint8Array | null> {
-  return new Map(
-    Object.entries(members).map(([name, value]) => [name, value === null ? null : documentBytes(value)]),
-  );
+function xattrBytes(members: ValueObject): ReadonlyMap<string, Uint8Array> {
+  return new Map(Object.entries(members).map(([name, value]) => [name, documentBytes(value)]));
 }
