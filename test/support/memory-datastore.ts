@@ -51,7 +51,7 @@ export class MemoryDatastore implements Datastore {
       yield [{ id: 'dual', value: null }];
     },
     remove: async () => {
-      throw sqlError(11004, 'remove');
+      throw sqlError(11003, 'remove');
     },
   };
 

@@ -66,7 +66,9 @@ export class StatementChoice {
   byName(name: string): { prepared: Prepared; entry: PreparedEntry } {
     const { service, request } = this;
     const { queryContextText } = request;
-    const entry = service.prepared.find(name, queryContextText) ?? this.fromPlan(name) ?? this.fromName(name);
+    const known = service.prepared.find(name, queryContextText);
+    if (known) this.checkPlan(known);
+    const entry = known ?? this.fromPlan(name) ?? this.fromName(name);
     if (entry === undefined) throw sqlError(4040, name);
     if (entry.revision !== service.planRevision) {
       entry.prepared = this.prepare(entry.prepared.text, null, entry.queryContext);
@@ -83,6 +85,7 @@ export class StatementChoice {
       command.name ??
       nameOfStatement({ text: command.prepared.text, queryContext }) ??
       service.deps.random.uuid();
+    if (isKvStatement(name)) throw sqlError(4092, name);
     const present = service.prepared.find(name, queryContext);
     if (present !== undefined && !command.isForced && present.prepared.text !== command.prepared.text)
       throw sqlError(4060, `${name}: it is the name of another statement; use PREPARE FORCE to replace that`);
@@ -99,6 +102,14 @@ export class StatementChoice {
     if (!isCacheable) return { prepared, entry: null };
     const entry = { name, queryContext: request.queryContextText, text, encodedPlan: '', prepared };
     return { prepared, entry: this.add(entry, true) };
+  }
+
+  /** @throws SqlError 4080 for the plan of another statement of this name */
+  private checkPlan({ name, encodedPlan: own, prepared }: PreparedEntry): void {
+    const { encodedPlan } = this.request;
+    if (encodedPlan === null || encodedPlan === '' || encodedPlan === own) return;
+    const plan = this.service.signedPlans.verify(encodedPlan);
+    if (plan?.name === name && plan.text !== prepared.text) throw sqlError(4080, name);
   }
 
   /** From the request's encoded plan, if this service signed it. */

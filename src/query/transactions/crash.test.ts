@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Collection } from 'couchbase';
 import type { StoreReply, StoreRequest } from '#client/bucket-client.ts';
+import { DataPortError } from '#client/data-port-error.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -17,18 +18,20 @@ import type { StagedKind } from './staged-change.ts';
 import { Transaction } from './transaction.ts';
 import { type DataLimits, TransactionData } from './transaction-data.ts';
 import { TransactionDocuments } from './transaction-documents.ts';
-import { commit, othersOf } from './transaction-end.ts';
+import { commit, type EndingParts, othersOf, rollback } from './transaction-end.ts';
 
 /** Sends a number of requests and half of the next one, then fails. */
 class BreakingData extends TransactionData {
   private left: number;
   private readonly sendsHalf: boolean;
+  private readonly failure: Error;
   sent = 0;
 
-  constructor(parts: Parts, left: number, sendsHalf: boolean) {
+  constructor(parts: Parts, left: number, sendsHalf: boolean, failure = new Error('the process ended')) {
     super(parts.clients, parts.keyspaces, realClock);
     this.left = left;
     this.sendsHalf = sendsHalf;
+    this.failure = failure;
   }
 
   override async store(
@@ -40,7 +43,7 @@ class BreakingData extends TransactionData {
     if (this.left-- > 0) return await super.store(keyspace, requests, limits);
     if (this.left === -1 && this.sendsHalf && requests.length > 1)
       await super.store(keyspace, requests.slice(0, Math.ceil(requests.length / 2)), limits);
-    throw new Error('the process ended');
+    throw this.failure;
   }
 }
 
@@ -86,6 +89,30 @@ describe('a commit that crashes', () => {
       for (const name of names)
         await attempt.replace(await attempt.get(collection, `${name} replaced`), { v: 3 });
     });
+  });
+
+  test('reports a failed commit, an ambiguous one, and one that is committed but not applied', async () => {
+    const codes = new Set<number | undefined>();
+    const all = await run(parts, collection, 'whole', 1_000, false);
+    for (let left = 0; left < all; left++) {
+      await prepareDocuments(collection, `code ${left}`);
+      const data = new BreakingData(parts, left, false, new DataPortError('the connection ended'));
+      const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
+      await change(data, transaction, parts.keyspace, `code ${left}`);
+      await commit(transaction, partsOver(data)).then(
+        () => assert.fail('the connection ended'),
+        (error: { code?: number }) => codes.add(error.code),
+      );
+    }
+    assert.deepEqual([...codes], [17007, 17019, 17018]);
+  });
+
+  test('reports a rollback that did not reach the data service', async () => {
+    const recordLocation = { ...parts.keyspace.name, id: '_txn:atr-0-#14' };
+    const start = { ...startOf(), recordLocation, isRecorded: true };
+    const transaction = new Transaction(start, realClock);
+    const data = new BreakingData(parts, 0, false, new DataPortError('the connection ended'));
+    await assert.rejects(rollback(transaction, partsOver(data)), { code: 17008 });
   });
 
   test('reads as committed, and a transaction that writes its documents cleans it up', async () => {
@@ -154,16 +181,23 @@ async function run(
   left: number,
   sendsHalf: boolean,
 ): Promise<number> {
-  for (const id of ['replaced', 'removed', 'replaced too', 'removed too'])
-    await collection.upsert(`${name} ${id}`, { v: 1 });
+  await prepareDocuments(collection, name);
   const data = new BreakingData({ clients, keyspaces, keyspace }, left, sendsHalf);
   const transaction = new Transaction(startOf(), { ...realClock, monotonicMs: () => 0 });
   await change(data, transaction, keyspace, name);
-  const lost = { began: () => {}, ended: () => {} };
-  const committing = commit(transaction, { data, clock: realClock, random: realRandom, lost });
-  await committing.catch(() => {});
+  await commit(transaction, partsOver(data)).catch(() => {});
   return data.sent;
 }
+
+async function prepareDocuments(collection: Collection, name: string): Promise<void> {
+  for (const id of ['replaced', 'removed', 'replaced too', 'removed too'])
+    await collection.upsert(`${name} ${id}`, { v: 1 });
+}
+
+const partsOver = (data: TransactionData): EndingParts => ({
+  ...{ data, clock: realClock, random: realRandom },
+  lost: { began: () => {}, ended: () => {} },
+});
 
 const startOf = () => ({
   id: realRandom.uuid(),

@@ -52,7 +52,6 @@ const statuses: Readonly<Record<number, number>> = {
   1080: 200,
   1120: 406,
   1180: 503,
-  1181: 503,
   1182: 503,
   1191: 429,
   1192: 429,
@@ -61,7 +60,6 @@ const statuses: Readonly<Record<number, number>> = {
   4000: 404,
   4040: 404,
   4300: 409,
-  5370: 422,
   10000: 401,
   13014: 401,
 };

@@ -143,13 +143,13 @@ class Compiler implements Compiling {
       case 'flatten keys':
         throw sqlError(3283, formatExpression(node), '');
       default:
-        throw sqlError(5002, `an expression of kind ${node.kind} cannot be evaluated here`);
+        throw new Error(`an expression of kind ${node.kind} cannot be evaluated here`);
     }
   }
 
   private variable(name: string): Evaluate {
     const variable = this.variables.get(name);
-    if (variable === undefined) throw sqlError(5002, `the name ${name} was not resolved`);
+    if (variable === undefined) throw new Error(`the name ${name} was not resolved`);
     return () => variable.value;
   }
 

@@ -1,5 +1,4 @@
 // ANY, EVERY and comprehensions. Several bindings iterate in parallel, up to the end of the shortest.
-import { sqlError } from '../errors/sql-error.ts';
 import { itemsOfValue } from '../functions/array-star.ts';
 import type { EvaluationContext } from '../functions/context.ts';
 import type { Comprehension, Quantified, RangeBinding } from '../tree/query.ts';
@@ -129,7 +128,7 @@ export function compileComprehension(node: Comprehension, compiler: Compiling): 
     case 'first':
       return firstOf(ranges, value, isWanted);
     case 'object':
-      if (node.name === undefined) throw sqlError(5002, 'OBJECT without a name');
+      if (node.name === undefined) throw new Error('OBJECT without a name');
       return objectOf(ranges, ranges.inner.compileParsed(node.name), value, isWanted);
   }
 }

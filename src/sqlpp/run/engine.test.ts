@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contextOf, prepareOn, query, runPrepared } from '../../../test/support/engine-run.ts';
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import type { Keyspace } from '../datastore/keyspace.ts';
 import { jsonText } from '../values/json-text.ts';
 
 function aStore(): MemoryDatastore {
@@ -255,4 +256,25 @@ test('window functions larger than their share of memory continue in files, with
     for (const row of batch) rows.push(JSON.parse(jsonText(row)));
   assert.ok(files > 0, 'nothing was spilled');
   assert.deepEqual(sorted(rows), whole);
+});
+
+test('a document that changes between the read and the write of a statement is not overwritten', async () => {
+  const datastore = aStore();
+  const keyspace = datastore.find({
+    namespace: 'default',
+    bucket: 't',
+    scope: '_default',
+    collection: '_default',
+  }) as Keyspace;
+  const { read } = datastore.documents;
+  datastore.documents.read = async (...parameters) => {
+    const found = await read(...parameters);
+    datastore.put(keyspace, 't1', { a: 'of another writer' });
+    return found;
+  };
+  const errors: Error[] = [];
+  await query(datastore, 'UPDATE t USE KEYS "t1" SET a = 5', { errors });
+  const [{ code, reason }] = errors as unknown as [{ code: number; reason: { code: number } }];
+  assert.deepEqual([code, reason.code], [12009, 12033]);
+  await answers('SELECT RAW a FROM t USE KEYS "t1"', ['of another writer'], datastore);
 });

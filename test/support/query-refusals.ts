@@ -1,0 +1,186 @@
+// For each code of the query service's errors: a statement that provokes it, or the test that does.
+import type { ErrorCode } from '#sqlpp/errors/catalogue.ts';
+
+export interface Provoking {
+  /** Left out: a request of its parameters only. */
+  readonly statement?: string;
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** By a user who may only read `shop`. */
+  readonly asReader?: true;
+}
+
+/** A test that makes the situation, which is more than one request, and compares the number. */
+export interface ElsewhereProvoked {
+  readonly test: string;
+}
+
+export type Provocation = string | Provoking | ElsewhereProvoked;
+
+const requests: ElsewhereProvoked = { test: 'src/query/request/request.test.ts' };
+const service: ElsewhereProvoked = { test: 'src/query/service/query-service.test.ts' };
+const here: ElsewhereProvoked = { test: 'test/acceptance/query-errors.test.ts' };
+const interfaces: ElsewhereProvoked = { test: 'test/acceptance/query-interface.test.ts' };
+const transactions: ElsewhereProvoked = { test: 'test/acceptance/query-transactions.test.ts' };
+const crashes: ElsewhereProvoked = { test: 'src/query/transactions/crash.test.ts' };
+
+const vectors = (entry: unknown) => ({
+  statement: 'SELECT 1',
+  parameters: { scan_consistency: 'at_plus', scan_vectors: { shop: { '1': entry } } },
+});
+const many = 'ARRAY_RANGE(0, 10000)';
+
+/** They run in a bucket `shop` with documents `k` and `k2`, an index `ia` of `a`, and an empty collection `shop.s.c`. */
+export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
+  1000: { statement: 'DELETE FROM shop', parameters: { readonly: true } },
+  1010: requests,
+  1020: { statement: 'SELECT 1', parameters: { compression: 'ZIP' } },
+  1030: { statement: 'SELECT 1', parameters: { scan_consistency: 'soon' } },
+  1040: { statement: 'SELECT 1', parameters: { timeout: 'soon' } },
+  1050: { statement: 'SELECT 1', parameters: { scan_consistency: 'at_plus' } },
+  1060: { statement: 'SELECT 1', parameters: { prepared: 'p1' } },
+  1065: { statement: 'SELECT 1', parameters: { use_replica: 'on' } },
+  1070: { statement: 'SELECT 1', parameters: { args: {} } },
+  1080: {
+    statement: `SELECT COUNT(*) FROM ${many} a, ${many} b, ${many} c`,
+    parameters: { timeout: '50ms' },
+  },
+  1110: { statement: 'SELECT 1', parameters: { client_context_id: 'a"b' } },
+  1120: requests,
+  1140: vectors([1]),
+  1150: vectors([-1, '2']),
+  1155: vectors([1, 2]),
+  1180: service,
+  1182: service,
+  1191: here,
+  1192: here,
+  1193: here,
+  1194: here,
+  1195: {
+    statement: 'INSERT INTO shop (KEY, VALUE) VALUES ("k", 1), ("k", 2), ("k", 3)',
+    parameters: { error_limit: 2 },
+  },
+  2031: service,
+  2032: service,
+  3000: 'SELECT',
+  3080: 'SELECT a FROM shop x JOIN shop y ON x.a = y.a',
+  3081: 'SELECT l FROM shop AS d LET l = 1, l = 2',
+  3100: 'SELECT 1 AS a, 2 AS a',
+  3110: 'SELECT x.a FROM shop x JOIN shop y USE HASH(BUILD) ON KEYS x.k',
+  3120: 'SELECT x.a FROM shop x JOIN shop y USE KEYS "a" ON KEYS x.k',
+  3130: 'SELECT x.a FROM shop x JOIN shop y USE INDEX (ia) ON KEYS x.k',
+  3150: 'MERGE INTO shop t USING [1] s ON KEY "x" WHEN NOT MATCHED THEN INSERT (KEY "a", VALUE {})',
+  3160: 'MERGE INTO shop t USING [1] s ON t.a = s WHEN NOT MATCHED THEN INSERT {"a": 1}',
+  3180: 'MERGE INTO shop t USE INDEX (ia) USING [1] s ON KEY "x" WHEN MATCHED THEN UPDATE SET t.x = 1',
+  3190: 'MERGE INTO shop t USING shop s USE HASH(BUILD) ON KEY "x" WHEN MATCHED THEN UPDATE SET t.x = 1',
+  3200: 'SELECT x.a FROM shop x JOIN shop y ON x.a = y.a JOIN shop z ON KEYS x.k',
+  3220: 'SELECT RANK() OVER () FROM shop',
+  3250: 'ADVISE INSERT INTO shop VALUES ("a", {})',
+  3255: 'SELECT 1 WHERE ADVISOR("SELECT 1") IS NOT NULL',
+  3256: 'SELECT ADVISOR("SELECT 1") FROM shop',
+  3280: 'CREATE INDEX i1 ON shop(1)',
+  3281: 'CREATE INDEX i1 ON shop(a, b INCLUDE MISSING)',
+  3282: 'CREATE INDEX i1 ON shop(DISTINCT ARRAY FLATTEN_KEYS(v.a, v.b) FOR v IN l END DESC)',
+  3283: 'CREATE INDEX i1 ON shop(FLATTEN_KEYS(a, b))',
+  3290: 'SELECT 1 FROM shop x USE NL',
+  4000: 'SELECT SUM(COUNT(a)) FROM shop GROUP BY b',
+  4010: 'SELECT 1 FROM [1]',
+  4020: 'SELECT 1 FROM shop JOIN shop ON 1 = 1',
+  4025: 'SELECT 1 FROM shop x LEFT JOIN shop y ON KEY y.a FOR z',
+  4040: 'EXECUTE nosuch',
+  4050: 'EXECUTE 5',
+  4060: 'PREPARE p1 AS SELECT 2',
+  4070: { parameters: { prepared: 'unknown', encoded_plan: 'garbage' } },
+  4080: here,
+  4090: service,
+  4091: here,
+  4092: 'PREPARE `__get` AS SELECT 1',
+  4110: { statement: 'SELECT 1 FROM $x AS a USE KEYS "k"', parameters: { $x: [1] } },
+  4210: 'SELECT a FROM shop GROUP BY b',
+  4300: 'CREATE INDEX ia ON shop(a)',
+  4310: 'SELECT META().id FROM shop x JOIN shop y ON x.a = y.a',
+  5000: 'CREATE INDEX r ON shop(a) WITH {"num_replica": 2}',
+  5003: { statement: 'EXECUTE __get', parameters: { args: ['b..c', 'k'] } },
+  5010: 'SELECT $1',
+  5011: 'SELECT ABORT("no stock")',
+  5015: { test: 'src/query/host/scratch-files.test.ts' },
+  5030: 'SELECT 1 LIMIT "x"',
+  5035: 'SELECT REPEAT("x", 5000000000)',
+  5050: 'INSERT INTO shop (KEY k, VALUE v) SELECT {} AS v',
+  5060: 'INSERT INTO shop (KEY k, VALUE v) SELECT "new" AS k',
+  5070: 'INSERT INTO shop VALUES (1, {})',
+  5071: 'INSERT INTO shop VALUES ("new", {}, 1)',
+  5072: 'UPSERT INTO shop (KEY k, VALUE v) SELECT {} AS v',
+  5075: 'UPSERT INTO shop (KEY k, VALUE v) SELECT "new" AS k',
+  5078: 'UPSERT INTO shop VALUES (1, {})',
+  5079: 'UPSERT INTO shop VALUES ("new", {}, 1)',
+  5190: {
+    statement: 'SELECT 1 FROM shop x JOIN shop.s.c y ON x.a = y.a',
+    parameters: { scan_consistency: 'at_plus', scan_vector: { '1': [1, '2'] } },
+  },
+  5210: 'GRANT query_select ON shop TO nobody',
+  5270: 'GRANT nosuch TO reader',
+  5320: 'MERGE INTO shop t USING ["k", "k"] s ON KEY s WHEN MATCHED THEN UPDATE SET t.x = 1',
+  5330: 'MERGE INTO shop t USING [1, 2] s ON KEY "same" WHEN NOT MATCHED THEN INSERT {"a": s}',
+  5340: {
+    statement: 'SELECT SUM(a) OVER (ORDER BY a ROWS BETWEEN $x PRECEDING AND CURRENT ROW) FROM shop',
+    parameters: { $x: 'x' },
+  },
+  5410: 'BUILD INDEX ON shop(1)',
+  5500: { statement: `SELECT ARRAY_AGG([a, b]) FROM ${many} a, ${many} b`, parameters: { memory_quota: 1 } },
+  7000: 'INFER shop WITH {"nosuch": 1}',
+  7001: 'INFER shop WITH {"sample_size": "x"}',
+  7009: 'INFER system:dual',
+  7014: 'INFER shop.s.c',
+  10000: { statement: 'SELECT 1', parameters: { creds: [{ user: 'nobody', pass: 'x' }] } },
+  10100: 'CREATE FUNCTION f1() LANGUAGE GOLANG AS "f" AT "l"',
+  10101: 'DROP FUNCTION nosuch',
+  10102: 'CREATE FUNCTION twice(x) { x }',
+  10103: 'CREATE FUNCTION default:nosuch.s.f() { 1 }',
+  10104: 'SELECT twice()',
+  10108: 'CREATE FUNCTION f1() LANGUAGE JAVASCRIPT AS "f" AT "l"',
+  10109: 'SELECT endless(1)',
+  10200: { statement: 'SELECT 1 FROM $x AS a USE KEYS "k"', parameters: { $x: 'shop.s' } },
+  10201: { statement: 'SELECT 1', parameters: { query_context: 'shop' } },
+  10500: 'SELECT ADVISOR({"action": "get", "session": "x"})',
+  10501: 'SELECT ADVISOR({"action": "x"})',
+  10502: 'SELECT ADVISOR({"session": "x"})',
+  10503: 'SELECT ADVISOR({"x": 1})',
+  11000: { test: 'src/query/catalog/request-catalog.test.ts' },
+  11002: 'SELECT 1 FROM system:nosuch',
+  11003: 'DELETE FROM system:dual',
+  12002: 'SELECT 1 FROM nosuch:shop',
+  12003: 'SELECT 1 FROM nosuch',
+  12008: { test: 'src/query/data/wire-documents.test.ts' },
+  12009: 'INSERT INTO shop (KEY, VALUE) VALUES ("k", 1)',
+  12015: { test: 'test/acceptance/indexes.test.ts' },
+  12016: 'DROP INDEX shop.nosuch',
+  12020: 'SELECT 1 FROM nosuch.s.c',
+  12021: 'SELECT 1 FROM shop.nosuch.c',
+  12025: 'CREATE SCOPE shop.s',
+  12026: 'DROP SCOPE shop.nosuch',
+  12027: 'CREATE COLLECTION shop.s.c',
+  12028: 'DROP COLLECTION shop.s.nosuch',
+  12029: here,
+  12030: here,
+  12033: { test: 'src/sqlpp/run/engine.test.ts' },
+  13014: { statement: 'DELETE FROM shop', asReader: true },
+  16003: 'SELECT CURL("http://127.0.0.1")',
+  17002: 'COMMIT',
+  17004: { statement: 'COMMIT', parameters: { txid: 'unknown' } },
+  17005: interfaces,
+  17006: { statement: 'BEGIN WORK', parameters: { atrcollection: 'shop.x' } },
+  17007: transactions,
+  17008: crashes,
+  17009: interfaces,
+  17010: transactions,
+  17011: here,
+  17012: interfaces,
+  17014: interfaces,
+  17015: here,
+  17016: transactions,
+  17018: crashes,
+  17019: crashes,
+  17020: here,
+  17021: here,
+  17099: here,
+};
