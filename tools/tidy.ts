@@ -23,6 +23,8 @@ const allowed: Record<string, readonly string[]> = {
   cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics', 'client'],
   // Clients of a node's ports.
   client: ['base', 'ports', 'wire'],
+  // The library for tests, a client of the node that it starts.
+  testing: ['base', 'ports', 'wire', 'client'],
   cloud: ['base', 'ports', 'contract', 'auth', 'client'],
   main: [
     'base',

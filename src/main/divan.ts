@@ -1,12 +1,14 @@
 // Entry of the `divan` command: runs the sub-command, prints help, and reports a wrong command line in one line.
+import { nearest } from '#base/nearest.ts';
 import { backupOptions, restoreOptions } from './backup-options.ts';
 import { cloudOptions } from './cloud-options.ts';
 import { nodeOptions } from './node-options.ts';
-import { describeOptions, nearest, type OptionSpecs, parseOptions, UsageError } from './options.ts';
+import { describeOptions, type OptionSpecs, parseOptions, UsageError } from './options.ts';
 import { queryOptions } from './query-options.ts';
 import { release } from './release.ts';
 import { resetPasswordOptions } from './reset-password-options.ts';
 import { Shutdown } from './signals.ts';
+import { followParent } from './throw-away.ts';
 import { upOptions } from './up-options.ts';
 
 interface Command {
@@ -94,7 +96,10 @@ async function node(args: readonly string[]): Promise<void> {
   const options = parseOptions(nodeOptions, args, process.env);
   const shutdown = Shutdown.onSignals();
   // A node beside another one stops with it.
-  if (process.channel !== undefined) process.on('disconnect', () => shutdown.request());
+  if (process.channel !== undefined) {
+    process.on('disconnect', () => shutdown.request());
+    followParent();
+  }
   const { runNode } = await import('./run-node.ts');
   await runNode(options, { makePassword: false, shutdown });
 }

@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,10 +42,10 @@ before(() => {
   }
 });
 
-test('the package contains only JavaScript, and packing leaves none in the checkout', () => {
+test('the package contains only JavaScript and the types of divan/testing, and packing leaves none in the checkout', () => {
   const files = readdirSync(installed, { recursive: true }).map(String);
   assert.deepEqual(
-    files.filter((name) => name.endsWith('.ts')),
+    files.filter((name) => name.endsWith('.ts') && !/^dist\/testing\/[\w-]+\.d\.ts$/.test(name)),
     [],
   );
   assert.ok(!existsSync(join(checkout, 'dist')));
@@ -68,6 +69,39 @@ test('the package starts a node that an SDK can use and that serves its web page
   await collection.upsert('a', { b: 1 });
   assert.deepEqual((await collection.get('a')).content, { b: 1 });
   await cluster.close();
+});
+
+test('divan/testing of the package starts a node, from a module and from CommonJS', () => {
+  const use =
+    'startNode({ buckets: ["b"] }).then(async (node) => { console.log(node.addresses.rest); await node.stop(); });';
+  const forms = {
+    'use.mjs': `import { startNode } from 'divan/testing'; ${use}`,
+    'use.cjs': `const { startNode } = require('divan/testing'); ${use}`,
+  };
+  for (const [name, text] of Object.entries(forms)) {
+    writeFileSync(join(scratch, name), text);
+    const printed = execFileSync(process.execPath, [name], { cwd: scratch, encoding: 'utf8' });
+    assert.match(printed, /^http:\/\/127\.0\.0\.1:\d+\n$/);
+  }
+});
+
+test('a consumer of divan/testing gets its types', () => {
+  const lines = [
+    `import { startNode, type TestNode } from 'divan/testing';`,
+    `const node: TestNode = await startNode({ buckets: ['a', { name: 'b', ramQuotaMB: 100 }] });`,
+    `const text: string = node.connectionString;`,
+    `// @ts-expect-error an unknown option`,
+    `await startNode({ bukets: [] });`,
+    `// @ts-expect-error it is a text`,
+    `const wrong: number = node.username;`,
+    `export { text, wrong };`,
+  ];
+  writeFileSync(join(scratch, 'consumer.mts'), lines.join('\n'));
+  const compiler = join(checkout, 'node_modules/typescript/bin/tsc');
+  const options =
+    '--noEmit --strict --target es2022 --module nodenext --lib es2022,esnext.disposable --types';
+  const run = [compiler, ...options.split(' '), '', 'consumer.mts'];
+  execFileSync(process.execPath, run, { cwd: scratch, stdio: 'inherit' });
 });
 
 test('the package runs the cloud, which starts nodes from the package', async () => {

@@ -1,6 +1,7 @@
 // The operator's commands: `divan cloud token|user|cloud <verb>`. They open the database themselves, so the cloud need not run.
 import { resolve } from 'node:path';
 import type { z } from 'zod';
+import { nearest } from '#base/nearest.ts';
 import { isProjectRole, roles } from '#cloud/access/caller.ts';
 import { findSubject } from '#cloud/access/subjects.ts';
 import { TokenStore } from '#cloud/access/tokens.store.ts';
@@ -15,7 +16,6 @@ import {
   choice,
   describeOptions,
   kinds,
-  nearest,
   type OptionKind,
   type OptionSpecs,
   type OptionValues,

@@ -1,0 +1,22 @@
+// A throw-away node (`divan/testing`): its parent names the folder to delete when the process ends, also after the parent was killed.
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, resolve } from 'node:path';
+import { throwAwayPrefix } from '#base/throw-away.ts';
+
+/** The folder in a message from the parent process, or null: a folder directly within that of temporary files. */
+export function throwAwayFolder(message: unknown, temporary = tmpdir()): string | null {
+  const { throwAway } = (message ?? {}) as { throwAway?: unknown };
+  if (typeof throwAway !== 'string') return null;
+  const isOurs =
+    basename(throwAway).startsWith(throwAwayPrefix) && resolve(dirname(throwAway)) === resolve(temporary);
+  return isOurs ? throwAway : null;
+}
+
+/** Deletes the folder at the end of this process if the parent asks for it. */
+export function followParent(): void {
+  process.on('message', (message) => {
+    const folder = throwAwayFolder(message);
+    if (folder !== null) process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  });
+}

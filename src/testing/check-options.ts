@@ -1,0 +1,66 @@
+// Checks what startNode() was called with; what a node checks itself, such as names of buckets, is left to it.
+import { nearest } from '#base/nearest.ts';
+import type { PortOptions, StartNodeOptions } from './types.ts';
+
+/** The option of `divan node` for each port. */
+export const portFlags: Readonly<Record<keyof PortOptions, string>> = {
+  rest: 'rest-port',
+  restTls: 'rest-tls-port',
+  kv: 'kv-port',
+  kvTls: 'kv-tls-port',
+  query: 'query-port',
+  queryTls: 'query-tls-port',
+  index: 'index-port',
+  indexTls: 'index-tls-port',
+};
+
+type Check = (value: unknown) => string | null;
+
+const isText: Check = (value) => (typeof value === 'string' ? null : `a text is needed, not ${shown(value)}`);
+const isList: Check = (value) => (Array.isArray(value) ? null : `a list is needed, not ${shown(value)}`);
+const isCount: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) > 0
+    ? null
+    : `a whole number above 0 is needed, not ${shown(value)}`;
+
+const checks: Readonly<Record<keyof StartNodeOptions, Check>> = {
+  username: isText,
+  password: isText,
+  buckets: isList,
+  users: isList,
+  statements: isList,
+  services: isList,
+  memoryQuotaMB: isCount,
+  edition: isText,
+  host: isText,
+  ports: (value) => (isRecord(value) ? null : `an object is needed, not ${shown(value)}`),
+  startMs: isCount,
+};
+
+/** @throws TypeError that names the option, and what it would have to be */
+export function checkOptions(options: StartNodeOptions): void {
+  if (!isRecord(options)) throw new TypeError(`startNode: an object is needed, not ${shown(options)}`);
+  checkNames(options, Object.keys(checks), '');
+  for (const [name, value] of Object.entries(options)) {
+    const problem = value === undefined ? null : checks[name as keyof StartNodeOptions](value);
+    if (problem !== null) throw new TypeError(`startNode: ${name}: ${problem}`);
+  }
+  const { ports = {} } = options;
+  checkNames(ports, Object.keys(portFlags), 'ports.');
+  for (const [name, port] of Object.entries(ports))
+    if (!Number.isInteger(port) || port < 0 || port > 65_535)
+      throw new TypeError(`startNode: ports.${name}: a port from 0 to 65535 is needed, not ${shown(port)}`);
+}
+
+function checkNames(given: object, known: readonly string[], within: string): void {
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const near = nearest(unknown, known);
+  const hint = near === null ? `there are ${known.join(', ')}` : `did you mean ${within}${near}?`;
+  throw new TypeError(`startNode: unknown option ${within}${unknown}; ${hint}`);
+}
+
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const shown = (value: unknown): string => JSON.stringify(value) ?? String(value);

@@ -1,0 +1,143 @@
+// The child process of a throw-away node: its command line, its channel and its folder. It ends when the channel closes, and so with this
+// process, however that ends; until it has ended, its folder is its own to delete.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { throwAwayPrefix } from '#base/throw-away.ts';
+import { realClock } from '#ports/clock.ts';
+import type { TestNodeAddresses } from './types.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
+const stopMs = 30_000;
+/** As much of the error output is kept. */
+const outputMax = 10_000;
+/** Settings of this process that would slow a node down or stop it. */
+const ownVariables = new Set(['NODE_OPTIONS', 'NODE_V8_COVERAGE', 'NODE_TEST_CONTEXT', 'NODE_CHANNEL_FD']);
+
+export interface NodeChildOptions {
+  /** Options of `divan node`. */
+  flags: readonly string[];
+  /** Options by environment: every user of the machine can read arguments. */
+  secrets: Readonly<Record<string, string>>;
+  /** The content of the init file. */
+  plan: object;
+  startMs: number;
+}
+
+export class NodeChild {
+  readonly addresses: TestNodeAddresses;
+  private readonly child: ChildProcess;
+  private readonly folder: string;
+
+  private constructor(child: ChildProcess, folder: string, addresses: TestNodeAddresses) {
+    this.child = child;
+    this.folder = folder;
+    this.addresses = addresses;
+  }
+
+  /** @throws Error with the node's message if it does not become ready; then no process is left */
+  static async start(options: NodeChildOptions): Promise<NodeChild> {
+    const folder = mkdtempSync(join(tmpdir(), throwAwayPrefix));
+    try {
+      const child = launch(folder, options);
+      const addresses = await whenReady(child, options.startMs);
+      letEnd(child);
+      return new NodeChild(child, folder, addresses);
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.child.pid as number;
+  }
+
+  get hasEnded(): boolean {
+    return ended(this.child);
+  }
+
+  async stop(): Promise<void> {
+    await endOf(this.child);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+function launch(folder: string, { flags, secrets, plan }: NodeChildOptions): ChildProcess {
+  const init = join(folder, 'init.json');
+  writeFileSync(init, JSON.stringify(plan), { mode: 0o600 });
+  const folders = ['--data-dir', join(folder, 'data'), '--init', init];
+  const child = spawn(process.execPath, [launcher, 'node', ...folders, ...flags], {
+    // A signal to the group of this process, such as Ctrl-C, must not end it before the tests that use it.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...inherited(), ...secrets },
+  });
+  child.send({ throwAway: folder }, () => {}); // fails if it has ended: the error is its output
+  return child;
+}
+
+function inherited(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('DIVAN_') && !ownVariables.has(name),
+  );
+  return Object.fromEntries(kept);
+}
+
+async function whenReady(child: ChildProcess, startMs: number): Promise<TestNodeAddresses> {
+  let printed = '';
+  child.stderr?.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-outputMax)));
+  const { promise, resolve, reject } = Promise.withResolvers<TestNodeAddresses>();
+  child.once('message', (message) => resolve((message as { node: TestNodeAddresses }).node));
+  child.once('error', reject);
+  // After `close` all of its output has been read.
+  child.once('close', () => reject(new Error(problemIn(printed))));
+  const late = realClock.after(startMs, () =>
+    reject(new Error(`startNode: startMs: the node was not ready in ${startMs} ms. ${printed}`.trim())),
+  );
+  try {
+    return await promise;
+  } catch (error) {
+    child.kill('SIGKILL');
+    if (child.pid !== undefined && !ended(child)) await once(child, 'exit');
+    throw error;
+  } finally {
+    late.cancel();
+  }
+}
+
+/** The node does not keep this process from ending. */
+function letEnd(child: ChildProcess): void {
+  child.unref();
+  child.channel?.unref();
+  (child.stderr as { unref?(): void } | null)?.unref?.();
+}
+
+const ended = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (ended(child)) return;
+  child.ref();
+  const exit = once(child, 'exit');
+  if (child.connected) child.disconnect();
+  const late = realClock.after(stopMs, () => child.kill('SIGKILL'));
+  await exit;
+  late.cancel();
+}
+
+/** The node's own message, with the options of startNode() in place of those of the command. */
+function problemIn(printed: string): string {
+  const lines = printed.split('\n').filter((line) => line !== '' && !line.startsWith('See divan '));
+  const text = lines.map((line) => line.replace(/^divan: /, '')).join('\n');
+  return `startNode: ${asOptions(text) || 'the node ended during its start'}`;
+}
+
+const asOptions = (text: string): string =>
+  text
+    .replace(/--init: \S*init\.json: /g, '')
+    .replace('--memory-quota', 'memoryQuotaMB')
+    .replace(/--(\w+)(-tls)?-port\b/g, (_, name: string, tls?: string) => `ports.${name}${tls ? 'Tls' : ''}`)
+    .replace(/--(username|password|services|edition|host)\b/g, '$1');

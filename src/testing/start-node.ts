@@ -1,0 +1,74 @@
+// startNode(): a throw-away node with what the caller asks for.
+import { checkOptions, portFlags } from './check-options.ts';
+import { NodeChild } from './node-child.host.ts';
+import type { PortOptions, StartNodeOptions, TestBucketOptions, TestNode } from './types.ts';
+
+const defaults = { username: 'Administrator', password: 'password', startMs: 30_000 };
+/** Ports that no option of startNode() sets. */
+const otherPorts = ['capi', 'capi-tls', 'dist', 'dist-tls', 'replication'];
+
+export async function startNode(options: StartNodeOptions = {}): Promise<TestNode> {
+  checkOptions(options);
+  const { username, password, startMs } = { ...defaults, ...options };
+  const child = await NodeChild.start({
+    flags: flagsOf(options),
+    secrets: { DIVAN_USERNAME: username, DIVAN_PASSWORD: password },
+    plan: planOf(options),
+    startMs,
+  });
+  return new StartedNode(child, { username, password });
+}
+
+class StartedNode implements TestNode {
+  readonly username: string;
+  readonly password: string;
+  private readonly child: NodeChild;
+
+  constructor(child: NodeChild, { username, password }: { username: string; password: string }) {
+    this.child = child;
+    this.username = username;
+    this.password = password;
+  }
+
+  get pid(): number {
+    return this.child.pid;
+  }
+
+  get addresses() {
+    return this.child.addresses;
+  }
+
+  get connectionString(): string {
+    return this.addresses.kv.replace(/^(couchbase:\/\/)?/, 'couchbase://');
+  }
+
+  stop(): Promise<void> {
+    return this.child.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+function flagsOf(options: StartNodeOptions): string[] {
+  const { edition, host, memoryQuotaMB, ports = {}, services } = options;
+  const flags = Object.entries(portFlags).map(
+    ([name, flag]) => `--${flag}=${ports[name as keyof PortOptions] ?? 0}`,
+  );
+  for (const name of otherPorts) flags.push(`--${name}-port=0`);
+  if (services !== undefined) flags.push(`--services=${services.join(',')}`);
+  if (memoryQuotaMB !== undefined) flags.push(`--memory-quota=${memoryQuotaMB}`);
+  if (edition !== undefined) flags.push(`--edition=${edition}`);
+  if (host !== undefined) flags.push(`--host=${host}`);
+  return flags;
+}
+
+const planOf = ({ buckets = [], users = [], statements = [] }: StartNodeOptions) => ({
+  buckets: buckets.map(asBucket),
+  users,
+  statements,
+});
+
+const asBucket = (bucket: string | TestBucketOptions): TestBucketOptions =>
+  typeof bucket === 'string' ? { name: bucket } : bucket;

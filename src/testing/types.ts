@@ -1,0 +1,110 @@
+// The types of `divan/testing`. This file imports nothing: its declarations are part of the package, and the rest of the sources is not.
+
+export type TestService = 'kv' | 'index' | 'n1ql';
+
+export interface CollectionOptions {
+  name: string;
+  /** Seconds after which its documents expire; 0 or absent: never. */
+  maxTTL?: number;
+}
+
+export interface ScopeOptions {
+  name: string;
+  /** A collection without further options may be given as its name. */
+  collections?: readonly (string | CollectionOptions)[];
+}
+
+export interface DocumentOptions {
+  key: string;
+  /** Any JSON. */
+  value: unknown;
+  /** Default: `_default`, as for the collection. */
+  scope?: string;
+  collection?: string;
+  /** Seconds until it expires; above 2592000 the Unix time at which it does. */
+  expiry?: number;
+}
+
+export interface TestBucketOptions {
+  name: string;
+  /** Default: `couchbase`. */
+  type?: 'couchbase' | 'membase' | 'native' | 'ephemeral' | 'memcached' | 'cache';
+  /** Default: 100. */
+  ramQuotaMB?: number;
+  /** Default: 0. */
+  replicaNumber?: number;
+  /** Further parameters of bucket creation, as the REST API takes them. */
+  parameters?: Readonly<Record<string, string | number | boolean>>;
+  scopes?: readonly ScopeOptions[];
+  documents?: readonly DocumentOptions[];
+}
+
+export interface UserOptions {
+  name: string;
+  password: string;
+  displayName?: string;
+  /** As the REST API takes them: `data_reader[travel]`. */
+  roles?: readonly string[];
+}
+
+/** Each is 0, a free port, by default. */
+export interface PortOptions {
+  rest?: number;
+  restTls?: number;
+  kv?: number;
+  kvTls?: number;
+  query?: number;
+  queryTls?: number;
+  index?: number;
+  indexTls?: number;
+}
+
+export interface StartNodeOptions {
+  /** The administrator; default `Administrator`. */
+  username?: string;
+  /** At least six characters; default `password`. */
+  password?: string;
+  /** A bucket without further options may be given as its name. */
+  buckets?: readonly (string | TestBucketOptions)[];
+  users?: readonly UserOptions[];
+  /** SQL++ statements that run in order after everything else was created, such as CREATE INDEX. */
+  statements?: readonly string[];
+  /** Default: all three. `kv` is required, and `n1ql` for statements. */
+  services?: readonly TestService[];
+  /** Memory of the data service. */
+  memoryQuotaMB?: number;
+  edition?: 'enterprise' | 'community';
+  /** An address of this machine; default 127.0.0.1. */
+  host?: string;
+  ports?: PortOptions;
+  /** Time in which the node must be ready, in milliseconds; default 30,000. */
+  startMs?: number;
+}
+
+/** The addresses of a node, as clients take them. */
+export interface TestNodeAddresses {
+  rest: string;
+  restTls: string;
+  kv: string;
+  kvTls: string;
+  capi: string;
+  capiTls: string;
+  /** Absent without the service. */
+  query?: string;
+  queryTls?: string;
+  index?: string;
+  indexTls?: string;
+}
+
+/** A node that runs in a child process with a data folder of its own. Both end with this process, however it ends. */
+export interface TestNode {
+  readonly pid: number;
+  /** For `connect` of an SDK: `couchbase://127.0.0.1:PORT`. */
+  readonly connectionString: string;
+  readonly username: string;
+  readonly password: string;
+  readonly addresses: TestNodeAddresses;
+  /** Resolves when the process has ended and its data folder is deleted. */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
