@@ -19,6 +19,8 @@ const allowed: Record<string, readonly string[]> = {
   index: ['base', 'ports', 'contract', 'wire', 'client', 'auth', 'http', 'metrics', 'sqlpp'],
   // Backup and restore of a node through its data ports and REST API, as any client: it works against another node and against clusters.
   backup: ['base', 'ports', 'wire', 'client'],
+  // Replication to other clusters: a client of the data ports of both.
+  xdcr: ['base', 'ports', 'wire', 'client'],
   kv: ['base', 'ports', 'wire', 'auth'],
   cluster: ['base', 'ports', 'contract', 'wire', 'replog', 'auth', 'http', 'metrics', 'client'],
   // Clients of a node's ports.
@@ -40,6 +42,7 @@ const allowed: Record<string, readonly string[]> = {
     'sqlpp',
     'query',
     'index',
+    'xdcr',
     'client',
     'backup',
     'cloud',
@@ -157,7 +160,7 @@ function checkImports(file: string, text: string): void {
     if (doors.some((door) => door.from.test(file) && door.to.test(path))) continue;
     if (
       path.endsWith('.contract.ts') &&
-      (from === 'cloud' || (from === 'cluster' && ['query', 'index'].includes(to)))
+      (from === 'cloud' || (from === 'cluster' && ['query', 'index', 'xdcr'].includes(to)))
     )
       continue;
     problems.push(`${file}: ${from} may not import ${to} (${path})`);

@@ -73,6 +73,8 @@ export interface ChangeConnectionOptions {
   withDeletedXattrs?: boolean;
   /** Keys and metadata only. */
   withoutValues?: boolean;
+  /** Values are delivered as they were sent, possibly compressed. */
+  keepsCompressed?: boolean;
   handler: ChangeHandler;
 }
 
@@ -227,7 +229,7 @@ export class ChangeConnection {
     const { handler } = this.options;
     const { buffer, extrasStart, opcode, vb } = frame;
     if (opcode === Message.mutation || opcode === Message.deletion || opcode === Message.expiration) {
-      this.current.fill(frame);
+      this.current.fill(frame, this.options.keepsCompressed);
       handler.change(this.current);
     } else if (opcode === Message.snapshotMarker)
       handler.snapshot(vb, readSeqno(buffer, extrasStart), readSeqno(buffer, extrasStart + 8));

@@ -31,6 +31,8 @@ export interface ChangesFollower {
 
 export interface ChangeFollowerOptions extends Omit<ChangeConnectionOptions, 'handler'> {
   vbuckets: readonly number[];
+  /** Where streams end; absent: never. */
+  until?: 'latest';
   handler: FollowerHandler;
   clock: Clock;
 }
@@ -134,9 +136,10 @@ export class ChangeFollower implements ChangesFollower {
 
   /** Resolves when the stream has started or cannot start. */
   private async request(connection: ChangeConnection, vb: number): Promise<void> {
-    const { clock, handler } = this.options;
+    const { clock, handler, until } = this.options;
     while (!this.isStopped) {
-      const reply = await connection.request(vb, { from: handler.positionOf(vb) });
+      const from = handler.positionOf(vb);
+      const reply = await connection.request(vb, until === undefined ? { from } : { from, until });
       if (reply.kind === 'open') return;
       if (reply.kind === 'rollback') await handler.rollback(vb, reply.seqno);
       else if (reply.status === Status.unknownCollection || reply.status === Status.unknownScope)

@@ -31,7 +31,9 @@ export class Change {
   /** Expiry in seconds since 1970 (0: never); for deletions, their time. */
   expiry = 0;
   isJson = false;
-  /** Inflated: extended attributes (with the length in front), then the body. */
+  /** Bits of the value as it was sent. */
+  datatype = 0;
+  /** Extended attributes (with the length in front), then the body; inflated, unless the connection keeps values compressed. */
   buffer: Buffer = Buffer.alloc(0);
   xattrsStart = 0;
   /** The end of the extended attributes. */
@@ -66,7 +68,8 @@ export class Change {
     return this.buffer.subarray(this.bodyStart, this.end);
   }
 
-  fill(frame: Frame): void {
+  /** With `keepsCompressed` the value stays as it was sent, and `bodyStart` has no meaning. */
+  fill(frame: Frame, keepsCompressed = false): void {
     const { buffer, extrasStart: at } = frame;
     this.frame = frame;
     this.kind = kinds[frame.opcode] as ChangeKind;
@@ -80,11 +83,22 @@ export class Change {
     const hasTime = frame.keyStart - at >= 20;
     this.flags = isMutation ? readU32(buffer, at + 16) : 0;
     this.expiry = isMutation ? readU32(buffer, at + 20) : hasTime ? readU32(buffer, at + 16) : 0;
-    this.fillValue(frame);
+    if (keepsCompressed) this.keepValue(frame);
+    else this.fillValue(frame);
+  }
+
+  private keepValue({ buffer, valueStart, end, datatype }: Frame): void {
+    this.datatype = datatype;
+    this.isJson = (datatype & Datatype.json) !== 0;
+    this.buffer = buffer;
+    this.xattrsStart = valueStart;
+    this.bodyStart = valueStart;
+    this.end = end;
   }
 
   private fillValue(frame: Frame): void {
     const { datatype } = frame;
+    this.datatype = datatype;
     this.isJson = (datatype & Datatype.json) !== 0;
     this.buffer = frame.buffer;
     this.xattrsStart = frame.valueStart;

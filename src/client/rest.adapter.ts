@@ -1,5 +1,5 @@
 // A simple client of a node's REST API for first-start set-up, the readiness check and the cloud.
-import { http } from '#ports/node-http.ts';
+import { http, https } from '#ports/node-http.ts';
 
 export interface RestReply {
   status: number;
@@ -13,6 +13,8 @@ export interface RestTarget {
   password?: string;
   /** The local address to connect from, if the node's allowlist admits only that. */
   localAddress?: string | undefined;
+  /** Present: the port uses TLS, with a certificate that this authority (PEM) issued. */
+  authority?: string | undefined;
   /** Idle timeout of the connection. */
   timeoutMs?: number | undefined;
   /** The largest body of an answer. */
@@ -37,13 +39,14 @@ export function rest(
   const { type, body } = encoded(content);
   const { promise, resolve, reject } = Promise.withResolvers<RestReply>();
   const timeoutMs = target.timeoutMs ?? timeoutMsDefault;
-  const outgoing = http.request({
+  const outgoing = (target.authority === undefined ? http : https).request({
     host: target.host,
     port: target.port,
     method,
     path,
     timeout: timeoutMs,
     agent: false,
+    ...(target.authority !== undefined && { ca: target.authority, minVersion: 'TLSv1.2' as const }),
     ...(target.localAddress !== undefined && { localAddress: target.localAddress }),
     headers: {
       ...(target.username !== undefined && { authorization: basic(target.username, target.password ?? '') }),

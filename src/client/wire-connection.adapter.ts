@@ -1,16 +1,17 @@
 // One connection to a data port: sends and receives frames, with many requests in flight. Replies are matched by opaque and may come in
 // any order; requests from the server (change streams, NOOP) go to `onMessage`. It does not interpret commands.
-import { connect, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { nodeDataProtocol, nodeIdIn } from '#base/node-uri.ts';
-import { writeU32 } from '#wire/bytes.ts';
 import { Hello, SaslAuth, SelectBucket } from '#wire/commands/session.ts';
-import { emptyFrame, type Frame, FrameResult, headerBytes, Magic } from '#wire/frame.ts';
+import { emptyFrame, type Frame, FrameResult, Magic } from '#wire/frame.ts';
 import { FrameReader } from '#wire/frame-reader.ts';
 import { Output, type RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
 import { DataPortError, StatusError } from './data-port-error.ts';
+import { logInByScram } from './scram.ts';
+import { putRequest } from './write-request.ts';
 
 export interface WireAddress {
   host: string;
@@ -21,6 +22,8 @@ export interface WireAddress {
   timeoutMs: number;
   /** Time to connect; omitted: `timeoutMs`. */
   connectMs?: number;
+  /** A data port with TLS of a server outside of this cluster. */
+  tls?: ServerTls;
   /** Another node of the cluster, at its port for replication: certificates of both sides take the place of an account. */
   node?: NodeIdentification;
 }
@@ -29,6 +32,11 @@ export interface NodeIdentification {
   /** The id that its certificate must name. */
   readonly id: string;
   readonly tls: InterNodeTls;
+}
+
+/** PEM: the authorities of which one must have issued the server's certificate; absent: those of the machine. */
+export interface ServerTls {
+  readonly authority?: string;
 }
 
 /** PEM: this node's certificate for other nodes, its key, and the authority of the cluster's nodes. */
@@ -53,6 +61,8 @@ export interface RequestSender {
 export interface WireAccount {
   username: string;
   password: string;
+  /** Log in without sending the password: for servers of others without TLS. */
+  scram?: boolean;
 }
 
 export interface BucketSession {
@@ -79,7 +89,6 @@ const frameBytesMax = 64 << 20;
 const receiveBytes = 64 << 10;
 const inFlightMax = 16_384;
 const agent = Buffer.from('{"a":"divan"}');
-const nothing = Buffer.alloc(0);
 
 export class WireConnection implements RequestSender {
   /** Receives requests from the server as offsets that are valid during the call. */
@@ -104,8 +113,7 @@ export class WireConnection implements RequestSender {
   private constructor(address: WireAddress) {
     const { host, port, timeoutMs, connectMs = timeoutMs } = address;
     this.closed = this.end.promise;
-    this.socket =
-      address.node === undefined ? this.openPlain(address) : this.openToNode(address, address.node);
+    this.socket = this.openSocket(address);
     this.socket.on('error', (error) => this.fail(new DataPortError(error.message, { cause: error })));
     this.socket.on('close', () => this.fail(new DataPortError('the data port closed the connection')));
     this.socket.setTimeout(connectMs, () => {
@@ -120,9 +128,8 @@ export class WireConnection implements RequestSender {
   static async open(address: WireAddress): Promise<WireConnection> {
     const connection = new WireConnection(address);
     const connected = deferred<void>();
-    connection.socket.once(address.node === undefined ? 'connect' : 'secureConnect', () =>
-      connected.resolve(),
-    );
+    const isPlain = address.node === undefined && address.tls === undefined;
+    connection.socket.once(isPlain ? 'connect' : 'secureConnect', () => connected.resolve());
     const failed = await Promise.race([connected.promise, connection.closed]);
     if (failed !== undefined) throw failed;
     connection.isOpen = true;
@@ -147,6 +154,23 @@ export class WireConnection implements RequestSender {
       connection.close();
       throw error;
     }
+  }
+
+  private openSocket(address: WireAddress): Socket {
+    if (address.node !== undefined) return this.openToNode(address, address.node);
+    return address.tls === undefined ? this.openPlain(address) : this.openToServer(address, address.tls);
+  }
+
+  private openToServer({ host, port, localAddress }: WireAddress, { authority }: ServerTls): Socket {
+    const socket = connectTls({
+      ...{ host, port, minVersion: 'TLSv1.2', rejectUnauthorized: true },
+      ...(isIP(host) === 0 && { servername: host }),
+      ...(authority !== undefined && { ca: authority }),
+      ...(localAddress !== undefined && { localAddress }),
+    });
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => this.receive(chunk, chunk.length));
+    return socket;
   }
 
   private openPlain({ host, port, localAddress }: WireAddress): Socket {
@@ -209,7 +233,12 @@ export class WireConnection implements RequestSender {
     return granted;
   }
 
-  async authenticate({ username, password }: WireAccount): Promise<void> {
+  async authenticate(account: WireAccount): Promise<void> {
+    const { username, password } = account;
+    if (account.scram) {
+      await logInByScram(this, account);
+      return;
+    }
     const value = Buffer.from(`\0${username}\0${password}`);
     await this.expect({ opcode: SaslAuth.opcode, key: Buffer.from('PLAIN'), value });
   }
@@ -272,7 +301,7 @@ export class WireConnection implements RequestSender {
   }
 
   private write(message: RequestParts, opaque: number): void {
-    writeRequest(this.output, message, opaque);
+    putRequest(this.output, message, opaque);
     if (this.isFlushDue) return;
     this.isFlushDue = true;
     process.nextTick(() => this.flush());
@@ -345,30 +374,3 @@ export function replyOf(frame: Frame): WireReply {
 }
 
 export const casOf = ({ casHi, casLo }: Frame): bigint => (BigInt(casHi) << 32n) | BigInt(casLo);
-
-function writeRequest(output: Output, parts: RequestParts, opaque: number): void {
-  const { framing = nothing, extras = nothing, key = nothing, value = nothing } = parts;
-  const bodyBytes = framing.length + extras.length + key.length + value.length;
-  const at = output.reserve(headerBytes + bodyBytes);
-  const { buffer } = output;
-  const isFramed = framing.length > 0;
-  buffer[at] = parts.magic ?? (isFramed ? Magic.altRequest : Magic.request);
-  buffer[at + 1] = parts.opcode;
-  buffer[at + 2] = isFramed ? framing.length : key.length >> 8;
-  buffer[at + 3] = key.length;
-  buffer[at + 4] = extras.length;
-  buffer[at + 5] = parts.datatype ?? 0;
-  const vb = parts.vb ?? 0;
-  buffer[at + 6] = vb >> 8;
-  buffer[at + 7] = vb;
-  writeU32(buffer, at + 8, bodyBytes);
-  writeU32(buffer, at + 12, opaque);
-  writeU32(buffer, at + 16, parts.casHi ?? 0);
-  writeU32(buffer, at + 20, parts.casLo ?? 0);
-  let to = at + headerBytes;
-  for (const part of [framing, extras, key, value]) {
-    buffer.set(part, to);
-    to += part.length;
-  }
-  output.end = to;
-}

@@ -32,6 +32,7 @@ import { passwordPolicySetting } from './password-policy/password-policy.routes.
 import { securityParts } from './security/security.feature.ts';
 import { targetsOf } from './users/role-targets.ts';
 import { createUsers } from './users/users.feature.ts';
+import { Xdcr } from './xdcr/xdcr.feature.ts';
 
 export type Features = ReturnType<typeof createFeatures>;
 
@@ -151,6 +152,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     indexAdmin,
   });
   const functions = new FunctionsService({ ...options, view });
+  const xdcr = new Xdcr({ ...options, view, encryptionLevel: () => security.service.encryptionLevel });
   return {
     view,
     policy,
@@ -180,6 +182,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     indexes,
     indexNodes,
     functions,
+    xdcr,
     logCollection: new LogCollection({ ...options, files: options.bundleFiles }),
     compactor: new AutoCompactor({ ...options, view, data, timeOfDay: localTimeOfDay }),
     metrics: managerMetrics({

@@ -7,6 +7,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
+import type { XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import type { AgentDeps } from './agent/agent.ts';
 import type { Mailer } from './alerts/mailer.ts';
 import type { AuditFile } from './audit/audit-file.ts';
@@ -27,6 +28,7 @@ import type { System } from './nodes/system.ts';
 import type { NodeNet } from './peers/inter-node.ts';
 import type { HostEnvironment } from './provisioning/node-setup.service.ts';
 import type { QueryAddress } from './query-settings/query-proxy.routes.ts';
+import type { CallTarget } from './xdcr/target-cluster.ts';
 
 /** The ports to everything outside the process. */
 export interface MachinePorts {
@@ -38,6 +40,8 @@ export interface MachinePorts {
   issue: Issue;
   /** Calls nodes that are not of this cluster. */
   callRemote: CallRemote;
+  /** Calls the REST API of another cluster, to which this one replicates. */
+  callTarget: CallTarget;
   /** Why a port of a host cannot be reached from here; null if it can. */
   portProblem: (host: string, port: number) => Promise<string | null>;
   /** Sends mail; trusts these authorities in addition to those of the machine. */
@@ -68,6 +72,8 @@ export interface ClusterManagerOptions extends MachinePorts {
   queryPort?: QueryAddress;
   /** The index service, if the node runs one. */
   indexes?: IndexServiceAdmin;
+  /** Replication to other clusters. Absent: references and replications are stored, and nothing is sent. */
+  xdcr?: XdcrAdmin;
   kdf: Kdf;
   /** Joining and leaving clusters. Absent: this node does neither. */
   membership?: NodeMembership;

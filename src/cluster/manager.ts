@@ -228,6 +228,7 @@ function lifecycle(
     features.functions,
     features.auditSettings,
     features.nodeCertificates,
+    features.xdcr,
   ];
   return {
     async open() {
@@ -244,6 +245,7 @@ function lifecycle(
       await ownEntry.start(ports);
       data.start();
       features.indexes.follow();
+      features.xdcr.follow();
       features.orchestration.start();
       events.start(features.product);
       compactor.start();

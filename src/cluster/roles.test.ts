@@ -192,6 +192,7 @@ const table: [RegExp, readonly Who[]][] = [
   [/^cluster\.xdcr\.(remote_clusters|settings)!write$/, ['full', 'cluster', 'xdcr', 'backup']],
   [/^cluster\.bucket\[.*\]\.xdcr!read$/, everyone.filter((who) => who !== 'eventing')],
   [/^cluster\.bucket\[.*\]\.xdcr!write$/, ['full', 'cluster', 'xdcr', 'backup']],
+  [/^cluster\.bucket\[.*\]\.xdcr!execute$/, ['full', 'cluster', 'bucket', 'xdcr', 'backup']],
 ];
 
 /** Permissions that are not in the table: roles of the data service decide about documents and views. */

@@ -69,6 +69,7 @@ import { querySettingsRoutes } from './query-settings/query-settings.routes.ts';
 import type { SecurityService } from './security/security.service.ts';
 import { serverGroupRoutes } from './server-groups/server-groups.routes.ts';
 import { ServerGroupsService } from './server-groups/server-groups.service.ts';
+import type { Xdcr } from './xdcr/xdcr.feature.ts';
 import { xdcrRoutes } from './xdcr/xdcr.routes.ts';
 
 export interface ClusterParts
@@ -94,6 +95,7 @@ export interface ClusterParts
   alertList: AlertList;
   logCollection: LogCollection;
   certificates: Certificates;
+  xdcr: Xdcr;
   administrators: Administrators;
   memoryBytes: () => number;
   dataPort: DataPortAccess;
@@ -114,6 +116,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
   const buckets = new BucketsService({
     ...parts,
     data: dataOfAllNodes,
+    isReplicated: (name) => parts.xdcr.isSource(name),
     store: new BucketsStore(parts.store),
     maps: new BucketMaps(parts.store, parts.identity.nodeId),
     disk: () => parts.system.disk(),
@@ -166,7 +169,7 @@ export function clusterRoutes(parts: ClusterParts): BoundRoute[] {
     ...failoverRoutes(
       new FailoverService({ ...parts, cluster: new ClusterStore(parts.store, parts.identity.nodeId) }),
     ),
-    ...xdcrRoutes(),
+    ...xdcrRoutes(parts.xdcr),
     ...absentRoutes(),
   ];
 }

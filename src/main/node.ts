@@ -204,6 +204,7 @@ export class Node {
       dataPort: () => this.services.access(),
       queryPort: () => this.queryAddress(),
       indexes: this.services.index,
+      xdcr: this.services.xdcr,
       kdf: realKdf,
       secrets,
       clock: realClock,

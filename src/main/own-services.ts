@@ -9,6 +9,7 @@ import { operatorEntry } from '#ports/client-gate.ts';
 import { realClock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
+import { XdcrHost } from '#xdcr/host/xdcr-host.ts';
 import { clusterLayoutOf } from './cluster-layout.ts';
 import { makeOwnAccount, type OwnAccount } from './own-account.ts';
 
@@ -27,6 +28,7 @@ export const indexFolder = 'index';
 
 export class OwnServices {
   readonly index: IndexHost;
+  readonly xdcr: XdcrHost;
   private readonly options: OwnServicesOptions;
   private readonly port: Deferred<number> = deferred();
   private readonly loopback = realRandom.bytes(3);
@@ -39,6 +41,11 @@ export class OwnServices {
       data: async () => ({ folder: join(options.dataFolder, indexFolder), ...(await this.access()) }),
       clock: realClock,
       log: options.log.child('index'),
+    });
+    this.xdcr = new XdcrHost({
+      data: () => this.access(),
+      clock: realClock,
+      log: options.log.child('xdcr'),
     });
   }
 
@@ -66,6 +73,7 @@ export class OwnServices {
   followCluster(desired: KvDesired): void {
     this.cluster = clusterLayoutOf(desired);
     this.index.followCluster(this.cluster);
+    this.xdcr.followCluster(this.cluster);
   }
 
   /** The address and account with which a service connects to the data port. */
@@ -82,6 +90,7 @@ export class OwnServices {
   }
 
   async stop(): Promise<void> {
+    await this.xdcr.stop();
     await this.index.stop();
   }
 

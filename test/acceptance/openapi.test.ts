@@ -103,8 +103,6 @@ test('requests of Schemathesis get declared responses', {
       'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance',
       '--exclude-path-regex',
       'tream|/bs/|ensureManifest|[tT]estEmail|LogsCollection|settings/(analytics|saslauthdAuth)',
-      '--exclude-tag',
-      'several_nodes',
       ...leftOut.flatMap((id) => ['--exclude-operation-id', id]),
       '--phases',
       'examples,coverage,fuzzing',

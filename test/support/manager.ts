@@ -35,6 +35,7 @@ import { createClusterManager } from '../../src/cluster/manager.ts';
 import type { System } from '../../src/cluster/nodes/system.ts';
 import type { NodeNet } from '../../src/cluster/peers/inter-node.ts';
 import type { QueryAddress } from '../../src/cluster/query-settings/query-proxy.routes.ts';
+import type { CallTarget } from '../../src/cluster/xdcr/target-cluster.ts';
 import { aCluster, ownNodeId } from './cluster.ts';
 import { aBucketReport, aKvReport } from './kv-reports.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -160,6 +161,7 @@ export interface ManagerOptions {
   dataPort?: DataPortAccess;
   /** Default: there is no other node. */
   callRemote?: CallRemote;
+  callTarget?: CallTarget;
   nodeId?: string;
   membership?: NodeMembership;
   /** Default: every port of another node can be reached. */
@@ -232,6 +234,7 @@ export async function aManager(options: ManagerOptions = {}) {
     passphrases: noPassphrases,
     issue: options.issue ?? (async () => issuedCertificates),
     journal: options.journal ?? (() => new MemoryJournal()),
+    callTarget: options.callTarget ?? (async () => assert.fail('no other cluster is called')),
     callRemote: options.callRemote ?? (async () => assert.fail('no other node is called')),
     portProblem: async () => options.portProblem ?? null,
     ...(options.membership && { membership: options.membership }),

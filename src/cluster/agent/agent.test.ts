@@ -71,6 +71,7 @@ function anAgentOn(cluster: Awaited<ReturnType<typeof memoryCluster>>, kv: FakeK
     log: silentLog,
   });
   const buckets = new BucketsService({
+    isReplicated: () => false,
     ...cluster,
     data: agent,
     store: new BucketsStore(cluster.store),

@@ -13,6 +13,7 @@ const gib = 1024 ** 3;
 async function aService(options: { memoryQuotaMb?: number; edition?: Edition; wireNames?: Vocabulary } = {}) {
   const cluster = await memoryCluster(options.memoryQuotaMb ?? 1024);
   const service = new BucketsService({
+    isReplicated: () => false,
     ...cluster,
     store: new BucketsStore(cluster.store),
     maps: new BucketMaps(cluster.store, ownNodeId),

@@ -46,6 +46,8 @@ export interface BucketsDeps {
   edition: Edition;
   /** Vocabulary of buckets created without an explicit type. */
   wireNames: Vocabulary;
+  /** Whether documents of the bucket are replicated to another cluster. */
+  isReplicated: (name: string) => boolean;
 }
 
 /** The result of a validation. */
@@ -148,7 +150,8 @@ export class BucketsService {
   }
 
   async flush(name: string): Promise<void> {
-    const { data, store } = this.#deps;
+    const { data, store, isReplicated } = this.#deps;
+    if (isReplicated(name)) throw bucketRefusals.flushReplicated();
     const emptied = (bucket: StoredBucket): StoredBucket => {
       if (!bucket.flushEnabled) throw bucketRefusals.flushDisabled();
       return { ...bucket, incarnation: bucket.incarnation + 1 };

@@ -3,6 +3,7 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
+import { rest } from '#client/rest.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { SmtpMailer } from '../alerts/smtp.adapter.ts';
@@ -39,6 +40,7 @@ export function machinePorts(options: {
     passphrases: new RealPassphraseSources(join(dataFolder, 'scripts')),
     issue: issueInProcess,
     callRemote: (call) => callRemote({ ...call, localAddress }),
+    callTarget: rest,
     portProblem,
     directoryServer: (trusted) => new LdapServer({ trusted }),
     bundleFiles: new FolderBundles(dataFolder),

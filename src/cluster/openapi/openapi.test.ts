@@ -6,6 +6,7 @@ import type { JsonSchema } from '#contract/json-schema.ts';
 import type { RouteDefinition } from '#contract/route.ts';
 import { misfits } from '../../../test/support/json-schema.ts';
 import { aManager, type ManagerOptions } from '../../../test/support/manager.ts';
+import { aTarget, targetUuid } from '../../../test/support/xdcr-target.ts';
 import type { OpenApiDocument } from './openapi.ts';
 
 type Node = Awaited<ReturnType<typeof aManager>>;
@@ -14,7 +15,7 @@ const lastWriteWins = { conflictResolutionType: 'lww' };
 
 /** A node with one object of each kind whose answers differ. */
 async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
-  const node = await aManager(options);
+  const node = await aManager({ callTarget: aTarget({}), ...options });
   const created = [
     { name: 'b', ramQuotaMB: 100, flushEnabled: 1, ...(options.edition !== 'community' && lastWriteWins) },
     { name: 'e', ramQuotaMB: 100, bucketType: 'ephemeral' },
@@ -41,6 +42,16 @@ async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
   await node.request('/pools/default/settings/memcached/node/self', { form: { verbosity: 1 } });
   await node.request('/pools/default/buckets/b/scopes', { form: { name: 's' } });
   await node.request('/pools/default/buckets/b/scopes/s/collections', { form: { name: 'c', maxTTL: 5 } });
+  const reference = { name: 'there', hostname: 'far', username: 'u', password: 'pw' };
+  await node.request('/pools/default/remoteClusters', { form: reference });
+  const replication = {
+    fromBucket: 'o',
+    toCluster: 'there',
+    toBucket: 'taken',
+    replicationType: 'continuous',
+  };
+  const made = await node.request('/controller/createReplication', { form: replication });
+  assert.equal(made.status, 200, made.text);
   return node;
 }
 
@@ -54,6 +65,7 @@ const parameterValues: Record<string, string[]> = {
   stat: ['ops'],
   part: ['data', 'tlsMinVersion'],
   key: ['supportedCipherSuites'],
+  replication: [encodeURIComponent(`${targetUuid}/o/taken`)],
 };
 
 function urlsOf({ id, path }: RouteDefinition): string[] {

@@ -127,6 +127,10 @@ function stablePool(
         startURI: `/controller/startLogsCollection?uuid=${cluster.uuid}`,
         cancelURI: `/controller/cancelLogsCollection?uuid=${cluster.uuid}`,
       },
+      replication: {
+        createURI: `/controller/createReplication?uuid=${cluster.uuid}`,
+        validateURI: '/controller/createReplication?just_validate=1',
+      },
     },
     rebalanceStatus: cluster.balance === undefined ? 'none' : 'running',
     rebalanceProgressUri: '/pools/default/rebalanceProgress',
@@ -136,6 +140,10 @@ function stablePool(
     }),
     nodeStatusesUri: '/nodeStatuses',
     nodeServicesUri: `/pools/default/nodeServices?v=${version}`,
+    remoteClusters: {
+      uri: `/pools/default/remoteClusters?uuid=${cluster.uuid}`,
+      validateURI: '/pools/default/remoteClusters?just_validate=1',
+    },
     tasks: { uri: `/pools/default/tasks?v=${version}` },
     trustedCAsURI: `/pools/default/trustedCAs?v=${version}`,
     checkPermissionsURI: `/pools/default/checkPermissions?v=${version}`,

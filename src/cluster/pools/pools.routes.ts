@@ -38,6 +38,7 @@ export interface PoolRoutesDeps {
   alertList: AlertList;
   alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
   logCollection: Pick<LogCollection, 'state'>;
+  xdcr: { tasks(): Record<string, unknown>[] };
   orchestration: { readonly orchestrator: string | null };
   /** Sentences for `alerts` in addition to those of the buckets. */
   warnings: () => readonly string[];
@@ -144,11 +145,11 @@ function bootstrapRoutes({ view, data }: PoolRoutesDeps): BoundRoute[] {
   ];
 }
 
-function taskRoutes({ view, data, logCollection }: PoolRoutesDeps): BoundRoute[] {
+function taskRoutes({ view, data, logCollection, xdcr }: PoolRoutesDeps): BoundRoute[] {
   return [
     bind(contract.GetTasks, async ({ query }) => {
       await data.refresh();
-      return reply.json(tasks(view, data, query, logCollection.state));
+      return reply.json(tasks(view, data, query, logCollection.state, xdcr.tasks()));
     }),
     bind(contract.GetRebalanceProgress, () => reply.json(progressAnswer(view))),
   ];

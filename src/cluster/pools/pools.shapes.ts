@@ -34,6 +34,7 @@ const stable = {
   buckets: object(each(string, 'uri', 'terseBucketsBase', 'terseStreamingBucketsBase')),
   bucketNames: array(object({ bucketName: string, uuid: string })),
   controllers: record(shape.any),
+  remoteClusters: object({ uri: string, validateURI: string }),
   rebalanceStatus: oneOf('none', 'running'),
   ...each(string, 'rebalanceProgressUri', 'nodeStatusesUri', 'nodeServicesUri', 'trustedCAsURI'),
   ...each(string, 'stopRebalanceUri', 'checkPermissionsURI', 'clusterName', 'clusterEncryptionLevel'),

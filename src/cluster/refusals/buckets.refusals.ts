@@ -33,6 +33,12 @@ export const bucketRefusals = defineRefusals('buckets', {
     when: 'The name is that of a bucket whose files are being deleted.',
   },
   flushDisabled: { as: 'bare', text: 'Flush is disabled for the bucket', published: true },
+  flushReplicated: {
+    status: 503,
+    as: 'bare',
+    text: 'Cannot flush buckets with outgoing XDCR',
+    published: true,
+  },
   flushFailed: {
     status: 500,
     as: 'bare',

@@ -37,14 +37,4 @@ export const nodeRefusals = defineRefusals('nodes', {
   },
   invalidRebalanceTimeout: { as: 'bare', field: 'rebalanceStatusTimeout', text: 'invalid' },
   absent: { status: 501, as: 'text', text: '{reason}', when: 'A feature that this version does not have.' },
-  severalNodesBare: {
-    status: 501,
-    as: 'bare',
-    text: '{what} is not available in this version.',
-  },
-  severalNodesFields: {
-    status: 501,
-    as: 'fields',
-    text: '{what} is not available in this version.',
-  },
 });

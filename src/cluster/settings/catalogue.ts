@@ -6,6 +6,7 @@ import { ldapParameters } from './ldap-parameters.ts';
 import { logParameters } from './log-parameters.ts';
 import { securitySettings } from './security-settings.ts';
 import type { SettingGroup } from './setting.ts';
+import { xdcrParameters } from './xdcr-parameters.ts';
 
 export const catalogue: readonly SettingGroup[] = [
   bucketParameters,
@@ -14,6 +15,7 @@ export const catalogue: readonly SettingGroup[] = [
   ...ldapParameters,
   ...auditParameters,
   ...logParameters,
+  ...xdcrParameters,
 ];
 
 /** Fields that published clients look for and that are constants here, with their meaning. */

@@ -1,60 +1,219 @@
-// Calls about replication between clusters (XDCR), which this version does not have. It refuses each by name, for callers with the
-// permission, to distinguish it from a misspelled path.
+// Routes of replication between clusters: references, replications and their settings.
 import { shape } from '#contract/json-schema.ts';
-import { type Answer, defineRoute, type Method } from '#contract/route.ts';
+import { type Access, defineRoute } from '#contract/route.ts';
+import { fixedSettings, integerRules, shownDataPathSettings, switches } from './replication-settings.ts';
+import type { StoredReference, StoredReplication } from './xdcr-state.ts';
 
-/** The published form of refusals of a family of calls. */
-export type Wording = 'bare' | 'fields';
+const permission = (name: string): Access => ({ kind: 'permission', permission: `cluster.${name}` });
+const readReferences = permission('xdcr.remote_clusters!read');
+const writeReferences = permission('xdcr.remote_clusters!write');
+/** The handler checks the permission for the source bucket. */
+const readReplications = permission('bucket[.].xdcr!read');
+const writeReplications = permission('bucket[.].xdcr!write');
+const executeReplications = permission('bucket[.].xdcr!execute');
 
-interface Family {
-  readonly what: string;
-  readonly wording: Wording;
-}
+const referenceShape = shape.named(
+  'RemoteCluster',
+  shape.object(
+    {
+      ...shape.each(shape.string, 'uuid', 'name', 'uri', 'validateURI', 'hostname', 'username', 'secureType'),
+      deleted: shape.boolean,
+    },
+    {
+      ...shape.each(shape.string, 'encryptionType', 'certificate', 'network_type'),
+      demandEncryption: shape.boolean,
+    },
+  ),
+);
 
-const xdcrReferences: Family = { what: 'Replication between clusters', wording: 'bare' };
-const xdcr: Family = { what: 'Replication between clusters', wording: 'fields' };
+const fixedShapes = Object.fromEntries(
+  Object.entries(fixedSettings).map(([name, value]) => [
+    name,
+    typeof value === 'object' ? shape.object({}) : shape.oneOf(value as string | boolean),
+  ]),
+);
+const settingsShape = {
+  ...shape.each(shape.integer, ...Object.keys(integerRules)),
+  ...shape.each(shape.boolean, ...switches),
+  compressionType: shape.oneOf('Auto', 'None'),
+  ...fixedShapes,
+};
+const defaultsAnswer = shape.named('ReplicationDefaults', shape.object(settingsShape));
+const settingsAnswer = shape.named(
+  'ReplicationSettings',
+  shape.object({ ...settingsShape, pauseRequested: shape.boolean }),
+);
+const replicationShape = shape.named(
+  'Replication',
+  shape.object({
+    ...shape.each(shape.string, 'id', 'source', 'target'),
+    ...shape.each(shape.boolean, 'continuous', 'pauseRequested'),
+    ...settingsShape,
+    type: shape.oneOf('xdc-xmem'),
+  }),
+);
+const nothingDone = shape.array(shape.any);
 
-const referencesRead = 'cluster.xdcr.remote_clusters!read';
-const referencesWrite = 'cluster.xdcr.remote_clusters!write';
-const replicationsRead = 'cluster.bucket[.].xdcr!read';
-const replicationsWrite = 'cluster.bucket[.].xdcr!write';
+export const ListReferences = defineRoute({
+  id: 'xdcr.references',
+  method: 'GET',
+  path: '/pools/default/remoteClusters',
+  access: readReferences,
+  answer: { json: shape.array(referenceShape) },
+  doc: 'References to other clusters; passwords are never shown.',
+});
 
-const calls: readonly (readonly [Family, Method, string, string])[] = [
-  [xdcrReferences, 'GET', '/pools/default/remoteClusters', referencesRead],
-  [xdcrReferences, 'POST', '/pools/default/remoteClusters', referencesWrite],
-  [xdcrReferences, 'POST', '/pools/default/remoteClusters/:name', referencesWrite],
-  [xdcrReferences, 'DELETE', '/pools/default/remoteClusters/:name', referencesWrite],
-  [xdcr, 'POST', '/controller/createReplication', replicationsWrite],
-  [xdcr, 'POST', '/controller/cancelXDCR/:replication', replicationsWrite],
-  [xdcr, 'DELETE', '/controller/cancelXDCR/:replication', replicationsWrite],
-  [xdcr, 'GET', '/pools/default/replications', replicationsRead],
-  [xdcr, 'GET', '/settings/replications', 'cluster.xdcr.settings!read'],
-  [xdcr, 'POST', '/settings/replications', 'cluster.xdcr.settings!write'],
-  [xdcr, 'GET', '/settings/replications/:replication', replicationsRead],
-  [xdcr, 'POST', '/settings/replications/:replication', replicationsWrite],
+export const CreateReference = defineRoute({
+  id: 'xdcr.create_reference',
+  method: 'POST',
+  path: '/pools/default/remoteClusters',
+  access: writeReferences,
+  bodyKind: 'form',
+  justValidate: 'own',
+  answer: { json: shape.either(referenceShape, nothingDone) },
+  doc: 'Stores a reference to another cluster, after that cluster accepted the credentials.',
+});
+
+export const EditReference = defineRoute({
+  id: 'xdcr.edit_reference',
+  method: 'POST',
+  path: '/pools/default/remoteClusters/:name',
+  access: writeReferences,
+  bodyKind: 'form',
+  justValidate: 'own',
+  answer: { json: shape.either(referenceShape, nothingDone) },
+  doc: 'Replaces a reference; all fields are sent again, and the cluster must be the same one.',
+});
+
+export const DeleteReference = defineRoute({
+  id: 'xdcr.delete_reference',
+  method: 'DELETE',
+  path: '/pools/default/remoteClusters/:name',
+  access: writeReferences,
+  answer: { json: shape.oneOf('ok') },
+  doc: 'Deletes a reference that no replication uses, with the checkpoints of replications to that cluster.',
+});
+
+export const CreateReplication = defineRoute({
+  id: 'xdcr.create_replication',
+  method: 'POST',
+  path: '/controller/createReplication',
+  access: writeReplications,
+  bodyKind: 'form',
+  justValidate: 'own',
+  answer: { json: shape.object({ id: shape.string }) },
+  doc: 'Starts the continuous replication of a bucket to a bucket of another cluster; collections replicate to those of the same names.',
+});
+
+const cancel = { access: writeReplications, answer: { json: nothingDone } } as const;
+const cancelDoc = 'Deletes a replication; created anew between the same buckets, it continues where it was.';
+
+/** The second path is misspelled, as published clients send it. */
+export const cancellations = [
+  defineRoute({
+    ...cancel,
+    id: 'xdcr.cancel',
+    method: 'DELETE',
+    path: '/controller/cancelXDCR/:replication',
+    doc: cancelDoc,
+  }),
+  defineRoute({
+    ...cancel,
+    id: 'xdcr.cancel_post',
+    method: 'POST',
+    path: '/controller/cancelXDCR/:replication',
+    doc: cancelDoc,
+  }),
+  defineRoute({
+    ...cancel,
+    id: 'xdcr.cancel_misspelled',
+    method: 'DELETE',
+    path: '/controller/cancelXCDR/:replication',
+    doc: cancelDoc,
+  }),
+  defineRoute({
+    ...cancel,
+    id: 'xdcr.cancel_misspelled_post',
+    method: 'POST',
+    path: '/controller/cancelXCDR/:replication',
+    doc: cancelDoc,
+  }),
 ];
 
-const status = 501;
-const reason = shape.object({ _: shape.string });
-const answers: Record<Wording, Answer> = {
-  bare: { status, json: reason },
-  fields: { status, json: shape.object({ errors: reason }) },
-};
+export const ListReplications = defineRoute({
+  id: 'xdcr.replications',
+  method: 'GET',
+  path: '/pools/default/replications',
+  access: readReplications,
+  answer: { json: shape.array(replicationShape) },
+  doc: 'The replications of the buckets that the caller may see.',
+});
 
-/** Each call with the feature that it needs. */
-export const refusedCalls = calls.map(([{ what, wording }, method, path, permission]) => ({
-  what,
-  wording,
-  route: defineRoute({
-    // Ids are published in the OpenAPI document: this one is older than clusters of several nodes.
-    id: `several_nodes.${method.toLowerCase()}${path.replace(/[/:]+/g, '.')}`,
-    method,
-    path,
-    access: { kind: 'permission', permission },
-    answer: answers[wording],
-    doc: `Refused with ${status}: ${what} is not available in this version.`,
-  }),
-}));
+export const GetDefaults = defineRoute({
+  id: 'xdcr.defaults',
+  method: 'GET',
+  path: '/settings/replications',
+  access: permission('xdcr.settings!read'),
+  answer: { json: defaultsAnswer },
+  doc: 'The settings of replications that are created later.',
+});
 
-/** Exported for the reference page, which lists the routes of a contract. */
-export const refusedRoutes = refusedCalls.map(({ route }) => route);
+export const ChangeDefaults = defineRoute({
+  id: 'xdcr.change_defaults',
+  method: 'POST',
+  path: '/settings/replications',
+  access: permission('xdcr.settings!write'),
+  bodyKind: 'form',
+  justValidate: 'own',
+  answer: { json: shape.either(defaultsAnswer, nothingDone) },
+  doc: 'Changes the settings of replications that are created later.',
+});
+
+export const GetReplicationSettings = defineRoute({
+  id: 'xdcr.settings',
+  method: 'GET',
+  path: '/settings/replications/:replication',
+  access: readReplications,
+  answer: { json: settingsAnswer },
+  doc: 'The settings of a replication.',
+});
+
+export const ChangeReplicationSettings = defineRoute({
+  id: 'xdcr.change_settings',
+  method: 'POST',
+  path: '/settings/replications/:replication',
+  access: executeReplications,
+  bodyKind: 'form',
+  justValidate: 'own',
+  answer: { json: shape.either(settingsAnswer, nothingDone) },
+  doc: 'Changes settings of a replication, or pauses (`pauseRequested=true`) and resumes it. Settings other than that need the permission `write`.',
+});
+
+export function shownReference(reference: StoredReference) {
+  const { name, uuid, hostname, username, secureType, certificate, isExternal } = reference;
+  const uri = `/pools/default/remoteClusters/${encodeURIComponent(name)}`;
+  return {
+    ...{ uuid, name, uri, validateURI: `${uri}?just_validate=1`, hostname, username, secureType },
+    deleted: false,
+    ...(secureType !== 'none' && { demandEncryption: true, encryptionType: secureType, certificate }),
+    ...(isExternal && { network_type: 'external' }),
+  };
+}
+
+export function shownReplication(replication: StoredReplication) {
+  const { id, fromBucket, clusterUuid, toBucket, settings, pauseRequested } = replication;
+  return {
+    ...shownDataPathSettings(settings),
+    ...{ id, source: fromBucket, target: targetUri(clusterUuid, toBucket), pauseRequested },
+    continuous: true,
+    type: 'xdc-xmem',
+  };
+}
+
+export const shownReplicationSettings = ({ settings, pauseRequested }: StoredReplication) => ({
+  ...shownDataPathSettings(settings),
+  pauseRequested,
+});
+
+export const targetUri = (clusterUuid: string, bucket: string): string =>
+  `/remoteClusters/${clusterUuid}/buckets/${bucket}`;

@@ -1,16 +1,121 @@
-import type { AppError } from '#contract/errors.ts';
-import { type BoundRoute, bind } from '#contract/route.ts';
-import { nodeRefusals } from '../refusals/nodes.refusals.ts';
-import { refusedCalls, type Wording } from './xdcr.contract.ts';
+// Handlers of replication between clusters.
+import { generalRefusals } from '#contract/general.refusals.ts';
+import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
+import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
+import { readReference } from './reference-form.ts';
+import type { ReferencesService } from './references.service.ts';
+import { booleanOf, shownDataPathSettings } from './replication-settings.ts';
+import type { ReplicationsService } from './replications.service.ts';
+import * as contract from './xdcr.contract.ts';
+import type { StoredReplication } from './xdcr-state.ts';
 
-const refusalIn: Record<Wording, (parameters: { what: string }) => AppError> = {
-  bare: nodeRefusals.severalNodesBare,
-  fields: nodeRefusals.severalNodesFields,
-};
+export interface XdcrRoutesDeps {
+  readonly references: ReferencesService;
+  readonly replications: ReplicationsService;
+}
 
-export const xdcrRoutes = (): BoundRoute[] =>
-  refusedCalls.map(({ route, what, wording }) =>
-    bind(route, () => {
-      throw refusalIn[wording]({ what });
+type Right = 'read' | 'write' | 'execute';
+
+export const xdcrRoutes = (deps: XdcrRoutesDeps): BoundRoute[] => [
+  ...referenceRoutes(deps),
+  ...replicationRoutes(deps),
+  ...settingsRoutes(deps),
+];
+
+const isTrial = (query: Form): boolean => booleanOf(query['just_validate'] ?? '') ?? false;
+
+function referenceRoutes({ references }: XdcrRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.ListReferences, () => reply.json(references.list().map(contract.shownReference))),
+    bind(contract.CreateReference, async ({ body, query }) => {
+      const created = await references.create(readReference(body), isTrial(query));
+      return reply.json(isTrial(query) ? [] : contract.shownReference(created));
     }),
-  );
+    bind(contract.EditReference, async ({ params, body, query }) => {
+      const edited = await references.edit(params['name'] as string, readReference(body), isTrial(query));
+      return reply.json(isTrial(query) ? [] : contract.shownReference(edited));
+    }),
+    bind(contract.DeleteReference, async ({ params }) => {
+      await references.remove(params['name'] as string);
+      return reply.json('ok');
+    }),
+  ];
+}
+
+function replicationRoutes({ replications }: XdcrRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.CreateReplication, async ({ body, query }, context) => {
+      const allow = (bucket: string) => requireRights(context, bucket, ['write']);
+      return reply.json({ id: await replications.create(body, isTrial(query), allow) });
+    }),
+    ...contract.cancellations.map((route) =>
+      bind(route, async ({ params }, context) => {
+        const found = named(replications, params);
+        if (found === undefined) throw xdcrRefusals.unknownReplication();
+        requireRights(context, found.fromBucket, ['write']);
+        await replications.remove(found.id);
+        return reply.json([]);
+      }),
+    ),
+    bind(contract.ListReplications, (_, context) => {
+      const visible = replications.list().filter(({ fromBucket }) => may(context, fromBucket, 'read'));
+      return reply.json(visible.map(contract.shownReplication));
+    }),
+  ];
+}
+
+function settingsRoutes({ replications }: XdcrRoutesDeps): BoundRoute[] {
+  return [
+    bind(contract.GetDefaults, () => reply.json(shownDataPathSettings(replications.defaults()))),
+    bind(contract.ChangeDefaults, async ({ body, query }) => {
+      const changed = await replications.changeDefaults(body, isTrial(query));
+      return reply.json(isTrial(query) ? [] : shownDataPathSettings(changed));
+    }),
+    bind(contract.GetReplicationSettings, ({ params }, context) => {
+      const found = named(replications, params);
+      if (found === undefined) throw xdcrRefusals.unknownReplication();
+      requireRights(context, found.fromBucket, ['read']);
+      return reply.json(contract.shownReplicationSettings(found));
+    }),
+    bind(contract.ChangeReplicationSettings, async ({ params, body, query }, context) => {
+      const found = named(replications, params);
+      if (found === undefined) throw xdcrRefusals.unknownReplication();
+      requireRights(context, found.fromBucket, rightsToChange(body));
+      const changed = await replications.change(found.id, body, isTrial(query));
+      return reply.json(isTrial(query) ? [] : contract.shownReplicationSettings(changed));
+    }),
+  ];
+}
+
+/** Pausing is a right of its own. */
+function rightsToChange(form: Form): Right[] {
+  const isPause = form['pauseRequested'] !== undefined;
+  const hasOthers = Object.keys(form).some((name) => name !== 'pauseRequested');
+  if (!isPause) return ['write'];
+  return hasOthers ? ['execute', 'write'] : ['execute'];
+}
+
+/** Some clients encode the id twice. */
+function named(replications: ReplicationsService, params: Params): StoredReplication | undefined {
+  const id = params['replication'] as string;
+  return replications.find(id) ?? replications.find(decoded(id));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const permissionOf = (bucket: string, right: Right): string => `cluster.bucket[${bucket}].xdcr!${right}`;
+
+const may = (context: Context, bucket: string, right: Right): boolean =>
+  context.may(permissionOf(bucket, right));
+
+function requireRights(context: Context, bucket: string, rights: readonly Right[]): void {
+  const lacking = rights.filter((right) => !may(context, bucket, right));
+  if (lacking.length > 0)
+    throw generalRefusals.forbidden(lacking.map((right) => permissionOf(bucket, right)));
+}

@@ -1,0 +1,65 @@
+// Login by SCRAM-SHA512 (RFC 5802): the server never receives the password, and proves that it knows its verifier.
+import { createHash, createHmac, pbkdf2, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { realRandom } from '#ports/random.ts';
+import { SaslAuth, SaslStep } from '#wire/commands/session.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import { DataPortError, StatusError } from './data-port-error.ts';
+
+const mechanism = Buffer.from('SCRAM-SHA512');
+const hash = 'sha512';
+const keyBytes = 64;
+const nonceBytes = 18;
+/** A server that asks for more would occupy this process. */
+const iterationsMax = 1_000_000;
+const derive = promisify(pbkdf2);
+
+interface Asked {
+  request(request: RequestParts): Promise<{ status: number; value: Buffer }>;
+}
+
+/**
+ * @throws StatusError when the server refuses the account
+ * @throws DataPortError when it does not follow the protocol, or does not know the account's verifier
+ */
+export async function logInByScram(
+  connection: Asked,
+  { username, password }: { username: string; password: string },
+): Promise<void> {
+  const nonce = realRandom.bytes(nonceBytes).toString('base64');
+  const first = `n=${escaped(username)},r=${nonce}`;
+  const challenge = await ask(connection, SaslAuth.opcode, `n,,${first}`, Status.authContinue);
+  const { salt, iterations, serverNonce } = readChallenge(challenge, nonce);
+  const salted = await derive(password, salt, iterations, keyBytes, hash);
+  const withoutProof = `c=biws,r=${serverNonce}`;
+  const message = `${first},${challenge},${withoutProof}`;
+  const clientKey = hmac(salted, 'Client Key');
+  const signature = hmac(createHash(hash).update(clientKey).digest(), message);
+  const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] as number)));
+  const final = `${withoutProof},p=${proof.toString('base64')}`;
+  const answer = await ask(connection, SaslStep.opcode, final, Status.success);
+  const expected = hmac(hmac(salted, 'Server Key'), message);
+  const verifier = Buffer.from(/^v=([^,]+)/.exec(answer)?.[1] ?? '', 'base64');
+  if (verifier.length !== expected.length || !timingSafeEqual(verifier, expected))
+    throw new DataPortError('the data port did not prove that it knows the account');
+}
+
+async function ask(connection: Asked, opcode: number, text: string, expected: number): Promise<string> {
+  const reply = await connection.request({ opcode, key: mechanism, value: Buffer.from(text) });
+  if (reply.status !== expected) throw new StatusError(opcode, reply.status);
+  return reply.value.toString();
+}
+
+function readChallenge(text: string, nonce: string) {
+  const [, serverNonce = '', salt = '', count = ''] = /^r=([^,]+),s=([^,]+),i=(\d{1,7})/.exec(text) ?? [];
+  const iterations = Number(count);
+  if (!serverNonce.startsWith(nonce) || iterations === 0 || iterations > iterationsMax)
+    throw new DataPortError('the data port sent a wrong SCRAM challenge');
+  return { serverNonce, salt: Buffer.from(salt, 'base64'), iterations };
+}
+
+/** In names, `=` and `,` have codes. */
+const escaped = (name: string): string => name.replaceAll('=', '=3D').replaceAll(',', '=2C');
+
+const hmac = (key: Buffer, text: string): Buffer => createHmac(hash, key).update(text).digest();

@@ -1,0 +1,121 @@
+// Parameters of replication between clusters.
+import { fixedSettings, integerRules, refusedSettings, switches } from '../xdcr/replication-settings.ts';
+import { type SettingGroup, setting } from './setting.ts';
+
+const integerNotes: Record<keyof typeof integerRules, string> = {
+  checkpointInterval:
+    'seconds between checkpoints: after a restart at most what follows the last one is sent again',
+  workerBatchSize: 'documents that one connection to the target has in flight',
+  docBatchSizeKb: 'KiB that one connection to the target has in flight',
+  failureRestartInterval: 'seconds before the replication connects again after a failure',
+  optimisticReplicationThreshold:
+    'bytes; for larger documents the target is asked for its version first, and what would lose is not sent',
+  sourceNozzlePerNode: 'connections with change streams to the source bucket',
+  targetNozzlePerNode: 'connections to each node of the target',
+  statsInterval: 'milliseconds between reports of figures',
+  networkUsageLimit: 'MiB per second that each node sends; 0: no limit',
+};
+const switchNotes: Record<(typeof switches)[number], string> = {
+  filterBypassExpiry: 'documents arrive without an expiry',
+  filterDeletion: 'deletions are left out',
+  filterExpiration: 'expirations are left out',
+  filterBypassUncommittedTxn:
+    'documents that a transaction has staged are left out; otherwise they arrive without what is staged',
+  filterBinary: 'documents that are not JSON are left out',
+};
+
+const settings = [
+  ...Object.entries(integerRules).map(([name, rule]) =>
+    setting(
+      name,
+      `${rule.default}`,
+      `${rule.min}–${rule.max}`,
+      'live',
+      'effective',
+      integerNotes[name as keyof typeof integerRules],
+    ),
+  ),
+  ...switches.map((name) =>
+    setting(name, '`false`', '`true`, `false`', 'live', 'effective', switchNotes[name]),
+  ),
+  setting(
+    'compressionType',
+    '`Auto`',
+    '`Auto`, `None`',
+    'live',
+    'effective',
+    '`Auto`: values are compressed where that makes them smaller; `None`: they are sent as the source stores them',
+  ),
+  ...Object.entries(fixedSettings).map(([name, value]) =>
+    setting(name, `\`${JSON.stringify(value)}\``, 'only the default', 'live', 'fixed'),
+  ),
+  ...refusedSettings.map((name) => setting(name, 'none', 'nothing: it is refused', 'live', 'fixed')),
+];
+
+export const xdcrParameters: readonly SettingGroup[] = [
+  {
+    title: 'References to other clusters',
+    routes: ['xdcr.create_reference', 'xdcr.edit_reference'],
+    settings: [
+      setting('name', 'required', 'letters, digits, `.`, `-`, `_`; an IP address', 'live', 'effective'),
+      setting('hostname', 'required', 'a host and the port of its REST API (8091)', 'live', 'effective'),
+      setting('username', 'required', 'a user of the other cluster', 'live', 'effective'),
+      setting('password', 'required', 'any', 'live', 'effective', 'stored encrypted, never shown'),
+      setting(
+        'secureType',
+        '`none`',
+        '`none`, `full`',
+        'live',
+        'effective',
+        '`full`: all connections use TLS',
+      ),
+      setting(
+        'demandEncryption',
+        '0',
+        'an integer',
+        'live',
+        'effective',
+        'anything but 0 means `full`; `secureType` has precedence',
+      ),
+      setting('encryptionType', '`full`', '`full`', 'live', 'fixed'),
+      setting(
+        'certificate',
+        'none; required with `full`',
+        'PEM of the authority of the other cluster',
+        'live',
+        'effective',
+      ),
+      setting(
+        'network_type',
+        '`default`',
+        '`default`, `external`',
+        'live',
+        'effective',
+        '`external`: documents are sent to the alternate addresses of the nodes',
+      ),
+      ...['clientCertificate', 'clientKey', 'stage'].map((name) =>
+        setting(name, 'none', 'nothing', 'live', 'fixed'),
+      ),
+    ],
+  },
+  {
+    title: 'Replications to other clusters',
+    routes: ['xdcr.create_replication', 'xdcr.change_settings', 'xdcr.change_defaults'],
+    settings: [
+      setting('fromBucket', 'required', 'a bucket', 'creation only', 'effective'),
+      setting('toCluster', 'required', 'the name of a reference', 'creation only', 'effective'),
+      setting('toBucket', 'required', 'a bucket of that cluster', 'creation only', 'effective'),
+      setting('replicationType', 'required', '`continuous`', 'creation only', 'fixed'),
+      setting(
+        'pauseRequested',
+        '`false`',
+        '`true`, `false`',
+        'live',
+        'effective',
+        'a paused replication continues where it stopped',
+      ),
+      setting('network_type', 'none', 'nothing: the reference has it', 'creation only', 'fixed'),
+      ...settings,
+    ],
+  },
+];

@@ -1,0 +1,37 @@
+// Keys `ckpt/<replication>/<shard>`: checkpoints of replications to other clusters. They outlive the replication, so that one which is
+// created anew between the same buckets continues.
+import { createHash } from 'node:crypto';
+import { type ConfigStore, update } from '#replog/config-store.ts';
+import type { CheckpointStore, ShardCheckpoint } from '#xdcr/xdcr.contract.ts';
+
+const checkpointPrefix = 'ckpt/';
+
+export class CheckpointsStore implements CheckpointStore {
+  readonly #store: ConfigStore;
+
+  constructor(store: ConfigStore) {
+    this.#store = store;
+  }
+
+  async load(replication: string): Promise<ShardCheckpoint[]> {
+    const entries = await this.#store.list<ShardCheckpoint>(`${keyOf(replication)}/`);
+    return entries.map(({ value }) => value);
+  }
+
+  async save(replication: string, checkpoint: ShardCheckpoint): Promise<void> {
+    await update(this.#store, `${keyOf(replication)}/${checkpoint.shard}`, checkpoint, () => checkpoint);
+  }
+
+  /** Removes those of all replications to a cluster. */
+  async forgetCluster(uuid: string): Promise<void> {
+    for (const { key, revision } of await this.#store.list(`${checkpointPrefix}${uuid}/`))
+      await this.#store.delete(key, revision);
+  }
+}
+
+/** Names of buckets have characters that keys cannot have. */
+function keyOf(replication: string): string {
+  const [cluster = ''] = replication.split('/');
+  const buckets = createHash('sha256').update(replication).digest('hex').slice(0, 32);
+  return `${checkpointPrefix}${cluster}/${buckets}`;
+}

@@ -1,0 +1,101 @@
+// References to other clusters. A reference is stored only after its cluster answered with its uuid.
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { WatchedSetting } from '../config/watched-setting.ts';
+import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
+import type { ReferenceForm } from './reference-form.ts';
+import { type CallTarget, type FoundCluster, findCluster, TargetProblem } from './target-cluster.ts';
+import { limits, passwordPurpose, type StoredReference, type XdcrState } from './xdcr-state.ts';
+
+export interface ReferencesDeps {
+  readonly state: WatchedSetting<XdcrState>;
+  readonly secrets: SecretBox;
+  readonly callTarget: CallTarget;
+  readonly encryptionLevel: () => string | null;
+  /** Removes the checkpoints of replications to this cluster. */
+  readonly forgetCheckpoints: (clusterUuid: string) => Promise<void>;
+}
+
+export class ReferencesService {
+  readonly #deps: ReferencesDeps;
+
+  constructor(deps: ReferencesDeps) {
+    this.#deps = deps;
+  }
+
+  list(): readonly StoredReference[] {
+    return this.#deps.state.value.references;
+  }
+
+  find(name: string): StoredReference | undefined {
+    return this.list().find((one) => one.name === name);
+  }
+
+  passwordOf({ sealedPassword }: StoredReference): string {
+    return this.#deps.secrets.open(passwordPurpose, sealedPassword);
+  }
+
+  /** With `isTrial` nothing is stored. */
+  async create(form: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
+    const found = await this.#found(form);
+    const reference = this.#stored(form, found);
+    const add = (state: XdcrState): XdcrState => {
+      if (state.references.some(({ name }) => name === form.name)) throw xdcrRefusals.duplicateName();
+      const same = state.references.find(({ uuid }) => uuid === found.uuid);
+      if (same !== undefined) throw xdcrRefusals.duplicateCluster({ name: same.name });
+      if (state.references.length >= limits.references)
+        throw xdcrRefusals.tooManyReferences({ count: limits.references });
+      return { ...state, references: [...state.references, reference] };
+    };
+    await this.#change(add, isTrial);
+    return reference;
+  }
+
+  async edit(name: string, form: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
+    if (this.find(name) === undefined) throw xdcrRefusals.unknownReference({ name });
+    const found = await this.#found(form);
+    const reference = this.#stored(form, found);
+    const replace = (state: XdcrState): XdcrState => {
+      const before = state.references.find((one) => one.name === name);
+      if (before === undefined) throw xdcrRefusals.unknownReference({ name });
+      if (before.uuid !== found.uuid)
+        throw xdcrRefusals.otherCluster({ found: found.uuid, known: before.uuid });
+      if (form.name !== name && state.references.some((one) => one.name === form.name))
+        throw xdcrRefusals.duplicateName();
+      return { ...state, references: state.references.map((one) => (one === before ? reference : one)) };
+    };
+    await this.#change(replace, isTrial);
+    return reference;
+  }
+
+  async remove(name: string): Promise<void> {
+    const known = this.find(name);
+    if (known === undefined) throw xdcrRefusals.unknownReference({ name });
+    await this.#change((state) => {
+      const using = state.replications.filter(({ clusterUuid }) => clusterUuid === known.uuid);
+      if (using.length > 0)
+        throw xdcrRefusals.referenceInUse({ name, ids: using.map(({ id }) => id).join(' ') });
+      return { ...state, references: state.references.filter((one) => one.name !== name) };
+    }, false);
+    await this.#deps.forgetCheckpoints(known.uuid);
+  }
+
+  async #found(form: ReferenceForm): Promise<FoundCluster> {
+    if (form.secureType !== 'full' && this.#deps.encryptionLevel() === 'strict')
+      throw xdcrRefusals.mustBeEncrypted();
+    try {
+      return await findCluster(this.#deps.callTarget, form);
+    } catch (error) {
+      if (error instanceof TargetProblem) throw xdcrRefusals.unreachable({ problem: error.message });
+      throw error;
+    }
+  }
+
+  #stored({ password, ...form }: ReferenceForm, { uuid, nodes }: FoundCluster): StoredReference {
+    return { ...form, uuid, nodes, sealedPassword: this.#deps.secrets.seal(passwordPurpose, password) };
+  }
+
+  async #change(change: (state: XdcrState) => XdcrState, isTrial: boolean): Promise<void> {
+    if (isTrial) change(this.#deps.state.value);
+    else await this.#deps.state.change(change);
+  }
+}

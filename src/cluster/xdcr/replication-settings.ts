@@ -1,0 +1,170 @@
+// Settings of a replication: their ranges, their defaults, and how forms change them. Published settings that do not act in this version
+// are refused, except with the value that describes what happens anyway.
+import type { DataPathSettings } from '#xdcr/xdcr.contract.ts';
+
+export type ReplicationSettings = DataPathSettings;
+type Name = keyof ReplicationSettings;
+
+interface IntegerRule {
+  readonly min: number;
+  readonly max: number;
+  readonly default: number;
+}
+
+const integer = (min: number, max: number, fallback: number): IntegerRule => ({
+  min,
+  max,
+  default: fallback,
+});
+
+export const integerRules = {
+  checkpointInterval: integer(60, 14_400, 600),
+  workerBatchSize: integer(10, 10_000, 500),
+  docBatchSizeKb: integer(10, 10_000, 2048),
+  failureRestartInterval: integer(1, 300, 10),
+  optimisticReplicationThreshold: integer(0, 20_971_520, 256),
+  sourceNozzlePerNode: integer(1, 100, 2),
+  targetNozzlePerNode: integer(1, 100, 2),
+  statsInterval: integer(200, 600_000, 1000),
+  networkUsageLimit: integer(0, 1_000_000, 0),
+} as const satisfies Partial<Record<Name, IntegerRule>>;
+
+export const switches = [
+  'filterBypassExpiry',
+  'filterDeletion',
+  'filterExpiration',
+  'filterBypassUncommittedTxn',
+  'filterBinary',
+] as const satisfies readonly Name[];
+
+const compressionTypes = ['Auto', 'None'] as const;
+
+/** Published settings without an effect, with their only value; null: none is accepted. */
+export const fixedSettings = {
+  type: 'xmem',
+  priority: 'High',
+  logLevel: 'Info',
+  filterExpression: '',
+  collectionsExplicitMapping: false,
+  collectionsMigrationMode: false,
+  collectionsMirroringMode: false,
+  colMappingRules: {},
+} as const;
+export const refusedSettings = [
+  'desiredLatency',
+  'collectionsOSOMode',
+  'preReplicateVBMasterCheck',
+  'ckptSvcCacheEnabled',
+  'retryOnRemoteAuthErr',
+  'retryOnRemoteAuthErrMaxWaitSec',
+  'retryOnErrExceptAuthErrMaxWaitSec',
+  'replicateCkptIntervalMin',
+  'hlvPruningWindowSec',
+  'jsFunctionTimeoutMs',
+  'mergeFunctionMapping',
+  'mobile',
+  'conflictLogging',
+  'filterDeletionsWithExpression',
+  'filterExpirationsWithExpression',
+  'forwardLocalOnly',
+  'goMaxProcs',
+  'goGC',
+] as const;
+
+export const defaultReplicationSettings: ReplicationSettings = {
+  ...(Object.fromEntries(Object.entries(integerRules).map(([name, rule]) => [name, rule.default])) as Record<
+    keyof typeof integerRules,
+    number
+  >),
+  filterBypassExpiry: false,
+  filterDeletion: false,
+  filterExpiration: false,
+  filterBypassUncommittedTxn: false,
+  filterBinary: false,
+  compressionType: 'Auto',
+};
+
+type Form = Readonly<Record<string, string>>;
+
+export interface SettingsForm {
+  readonly changes: Partial<ReplicationSettings>;
+  /** Wrong fields with their texts. */
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+export function readSettings(form: Form): SettingsForm {
+  const changes: Record<string, unknown> = {};
+  const problems: Record<string, string> = {};
+  const take = (name: string, read: (text: string) => Outcome) => {
+    const text = form[name];
+    if (text === undefined) return;
+    const outcome = read(text);
+    if ('problem' in outcome) problems[name] = outcome.problem;
+    else changes[name] = outcome.value;
+  };
+  for (const [name, rule] of Object.entries(integerRules)) take(name, (text) => readInteger(text, rule));
+  for (const name of switches) take(name, readSwitch);
+  take('compressionType', readCompression);
+  for (const name of Object.keys(fixedSettings)) {
+    const problem = fixedProblem(name as keyof typeof fixedSettings, form[name]);
+    if (problem !== null) problems[name] = problem;
+  }
+  for (const name of refusedSettings)
+    if (form[name] !== undefined)
+      problems[name] = 'This setting is not available in this version; leave it out';
+  return { changes: changes as Partial<ReplicationSettings>, problems };
+}
+
+type Outcome = { readonly value: unknown } | { readonly problem: string };
+
+function readInteger(text: string, { min, max }: IntegerRule): Outcome {
+  const problem = `The value must be an integer between ${min} and ${max}`;
+  if (!/^[+-]?\d{1,15}$/.test(text.trim())) return { problem: 'The value must be an integer' };
+  const value = Number(text);
+  return value >= min && value <= max ? { value } : { problem };
+}
+
+const booleans: Readonly<Record<string, boolean>> = {
+  ...Object.fromEntries(['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true])),
+  ...Object.fromEntries(['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false])),
+};
+
+export const booleanOf = (text: string): boolean | undefined =>
+  Object.hasOwn(booleans, text) ? booleans[text] : undefined;
+
+function readSwitch(text: string): Outcome {
+  const value = booleanOf(text);
+  return value === undefined ? { problem: 'The value must be a boolean' } : { value };
+}
+
+function readCompression(text: string): Outcome {
+  const value = compressionTypes.find((one) => one.toLowerCase() === text.toLowerCase());
+  if (value !== undefined) return { value };
+  return { problem: 'Unable to translate user input to internal compression Type' };
+}
+
+function fixedProblem(name: keyof typeof fixedSettings, text: string | undefined): string | null {
+  if (text === undefined) return null;
+  const only = fixedSettings[name];
+  if (typeof only === 'boolean') {
+    const value = booleanOf(text);
+    if (value === undefined) return 'The value must be a boolean';
+    return value === only ? null : `This is not available in this version; the only value is ${only}`;
+  }
+  if (name === 'type') {
+    if (text === 'capi') return 'CAPI replication mode is now deprecated';
+    return text === only ? null : 'type is invalid';
+  }
+  if (name === 'colMappingRules') {
+    const isNone = /^\s*(\{\s*\})?\s*$/.test(text);
+    return isNone
+      ? null
+      : 'Mapping rules are not available in this version: collections of the same names replicate';
+  }
+  if (name === 'filterExpression')
+    return text.trim() === '' ? null : 'Filter expressions are not available in this version';
+  return text === only ? null : `The only value in this version is ${only}`;
+}
+
+/** As the settings calls show them. */
+export const shownDataPathSettings = (settings: ReplicationSettings) => ({ ...settings, ...fixedSettings });

@@ -1,0 +1,165 @@
+// Calls of the REST API of another cluster: whether it can be reached with a reference, which cluster it is, and what its buckets are.
+import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
+
+export type CallTarget = (
+  target: RestTarget,
+  method: string,
+  path: string,
+) => Promise<Pick<RestReply, 'status' | 'body'>>;
+
+export interface TargetAccount {
+  readonly hostname: string;
+  readonly username: string;
+  readonly password: string;
+  /** PEM; empty: no encryption. */
+  readonly certificate: string;
+}
+
+export interface FoundCluster {
+  readonly uuid: string;
+  /** `host:port` of the REST ports of its nodes, with TLS if the reference demands it; the one that answered is the first. */
+  readonly nodes: readonly string[];
+}
+
+export interface FoundBucket {
+  readonly uuid: string;
+  readonly type: string;
+  readonly conflictResolution: string;
+  readonly vbuckets: number;
+}
+
+/** Why the target cannot be used, in the published words. */
+export class TargetProblem extends Error {
+  override readonly name = 'TargetProblem';
+}
+
+const timeoutMs = 10_000;
+const answerBytesMax = 8 << 20;
+const vbucketCount = 1024;
+
+/** @throws TargetProblem */
+export async function findCluster(call: CallTarget, account: TargetAccount): Promise<FoundCluster> {
+  const hostname = account.certificate === '' ? account.hostname : await tlsAddress(call, account);
+  const at = { ...account, hostname };
+  const pools = await read<{ uuid?: unknown; pools?: readonly unknown[] }>(call, at, '/pools');
+  if (pools.pools?.length === 0) throw new TargetProblem('Remote node is not initialized.');
+  const { uuid } = pools;
+  if (typeof uuid !== 'string' || !/^[0-9a-fA-F-]{1,64}$/.test(uuid))
+    throw new TargetProblem('Could not get uuid of remote cluster. Remote cluster may be invalid.');
+  const { nodesExt = [] } = await read<{ nodesExt?: readonly ExtendedNode[] }>(
+    call,
+    at,
+    '/pools/default/nodeServices',
+  );
+  return { uuid, nodes: nodeAddresses(nodesExt, hostname, account.certificate !== '') };
+}
+
+/** Null: there is no such bucket. @throws TargetProblem */
+export async function findBucket(
+  call: CallTarget,
+  account: TargetAccount,
+  bucket: string,
+): Promise<FoundBucket | null> {
+  const path = `/pools/default/buckets/${encodeURIComponent(bucket)}`;
+  const found = await read<BucketRecord | null>(call, account, path, true);
+  if (found === null) return null;
+  return {
+    uuid: found.uuid,
+    type: found.bucketType,
+    conflictResolution: found.conflictResolutionType ?? 'seqno',
+    vbuckets: found.vBucketServerMap?.vBucketMap.length || (found.numVBuckets ?? vbucketCount),
+  };
+}
+
+interface ExtendedNode {
+  readonly hostname?: string;
+  readonly services: { readonly mgmt?: number; readonly mgmtSSL?: number };
+}
+
+interface BucketRecord {
+  readonly uuid: string;
+  readonly bucketType: string;
+  readonly conflictResolutionType?: string;
+  readonly numVBuckets?: number;
+  readonly vBucketServerMap?: { readonly vBucketMap: readonly unknown[] };
+}
+
+function nodeAddresses(nodes: readonly ExtendedNode[], first: string, hasTls: boolean): string[] {
+  const own = first.slice(0, first.lastIndexOf(':'));
+  const found = nodes.flatMap(({ hostname, services }) => {
+    const port = hasTls ? services.mgmtSSL : services.mgmt;
+    const host = hostname === undefined ? own : hostname.includes(':') ? `[${hostname}]` : hostname;
+    return port === undefined ? [] : [`${host}:${port}`];
+  });
+  return [...new Set([first, ...found])];
+}
+
+/** The address of the TLS port: the given one if it speaks TLS, else the one that the plain port names. */
+async function tlsAddress(call: CallTarget, account: TargetAccount): Promise<string> {
+  const { host, port } = split(account.hostname);
+  const target = { host, port, authority: account.certificate, timeoutMs };
+  try {
+    await call(target, 'GET', '/nodes/self/xdcrSSLPorts');
+    return account.hostname;
+  } catch (error) {
+    if (!noTlsCodes.includes(codeOf(error))) throw problemOf(error, host, port);
+  }
+  const plain = await call({ host, port, timeoutMs }, 'GET', '/nodes/self/xdcrSSLPorts').catch((error) => {
+    throw problemOf(error, host, port);
+  });
+  const secure = (parsed(plain.body) as { httpsMgmt?: unknown } | null)?.httpsMgmt;
+  if (typeof secure !== 'number')
+    throw new TargetProblem('Could not get ssl ports. Remote cluster may not support encryption.');
+  return `${account.hostname.slice(0, account.hostname.lastIndexOf(':'))}:${secure}`;
+}
+
+async function read<T>(call: CallTarget, account: TargetAccount, path: string, mayMiss = false): Promise<T> {
+  const { host, port } = split(account.hostname);
+  const { username, password, certificate } = account;
+  const target = { host, port, username, password, timeoutMs, answerBytesMax };
+  const withTls = certificate === '' ? target : { ...target, authority: certificate };
+  const answer = await call(withTls, 'GET', path).catch((error) => {
+    throw problemOf(error, host, port);
+  });
+  if (mayMiss && answer.status === 404) return null as T;
+  if (answer.status === 401 || answer.status === 403)
+    throw new TargetProblem(
+      `Authentication failed. Verify username and password. Got HTTP status ${answer.status} from REST call get to ${account.hostname}${path}. Body was: []`,
+    );
+  const value = answer.status === 200 ? parsed(answer.body) : null;
+  if (value === null)
+    throw new TargetProblem('Could not get cluster info from remote cluster. Remote cluster may be invalid.');
+  return value as T;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+const noTlsCodes = ['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO'];
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
+
+function problemOf(error: unknown, host: string, port: number): TargetProblem {
+  const code = codeOf(error);
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new TargetProblem(
+      `Failed to resolve address for "${host}". The hostname may be incorrect or not resolvable.`,
+    );
+  const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO/.test(code);
+  if (isCertificate || noTlsCodes.includes(code))
+    return new TargetProblem(
+      `The certificate of "${host}" on port ${port} is not accepted: ${(error as Error).message}`,
+    );
+  return new TargetProblem(
+    `Could not connect to "${host}" on port ${port}. This could be due to an incorrect host/port combination or a firewall in place between the servers.`,
+  );
+}
+
+function split(hostname: string): { host: string; port: number } {
+  const at = hostname.lastIndexOf(':');
+  return { host: hostname.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(hostname.slice(at + 1)) };
+}

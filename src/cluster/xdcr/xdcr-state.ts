@@ -1,0 +1,42 @@
+// Setting `xdcr`: references to other clusters, replications to them, and the defaults of new replications.
+import type { ReplicationSettings } from './replication-settings.ts';
+
+export type SecureType = 'none' | 'full';
+
+export interface StoredReference {
+  readonly name: string;
+  /** Of the target cluster, as it said. */
+  readonly uuid: string;
+  /** As the administrator gave it. */
+  readonly hostname: string;
+  readonly username: string;
+  readonly sealedPassword: string;
+  readonly secureType: SecureType;
+  /** PEM; empty without encryption. */
+  readonly certificate: string;
+  readonly isExternal: boolean;
+  /** `host:port` of the REST ports of its nodes when they were last seen. */
+  readonly nodes: readonly string[];
+}
+
+export interface StoredReplication {
+  readonly id: string;
+  /** Uuid of the target cluster, which finds the reference: names may change. */
+  readonly clusterUuid: string;
+  readonly fromBucket: string;
+  readonly fromBucketUuid: string;
+  readonly toBucket: string;
+  readonly settings: ReplicationSettings;
+  readonly pauseRequested: boolean;
+}
+
+export interface XdcrState {
+  readonly references: readonly StoredReference[];
+  readonly replications: readonly StoredReplication[];
+  readonly defaults: Partial<ReplicationSettings>;
+}
+
+export const xdcrSetting = 'xdcr';
+export const noXdcr: XdcrState = { references: [], replications: [], defaults: {} };
+export const passwordPurpose = 'xdcr/password';
+export const limits = { references: 100, replications: 100 } as const;

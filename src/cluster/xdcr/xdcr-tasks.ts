@@ -1,0 +1,36 @@
+// A replication in the list of background tasks.
+import type { ReplicationReport } from '#xdcr/xdcr.contract.ts';
+import { targetUri } from './xdcr.contract.ts';
+import type { StoredReplication } from './xdcr-state.ts';
+
+const refreshSeconds = 10;
+
+/** Without a report the replication has not been started yet. */
+export function replicationTask(replication: StoredReplication, report: ReplicationReport | undefined) {
+  const { id, fromBucket, clusterUuid, toBucket, settings, pauseRequested } = replication;
+  const encoded = encodeURIComponent(id);
+  const count = (name: string): number => Math.round(report?.figures[name] ?? 0);
+  return {
+    type: 'xdcr',
+    recommendedRefreshPeriod: refreshSeconds,
+    cancelURI: `/controller/cancelXDCR/${encoded}`,
+    settingsURI: `/settings/replications/${encoded}`,
+    status: pauseRequested ? 'paused' : report === undefined ? 'notRunning' : 'running',
+    replicationType: 'xmem',
+    continuous: true,
+    ...{ id, source: fromBucket, target: targetUri(clusterUuid, toBucket), pauseRequested },
+    filterExpression: '',
+    filterDeletion: settings.filterDeletion,
+    filterExpiration: settings.filterExpiration,
+    filterBypassExpiry: settings.filterBypassExpiry,
+    filterBinary: settings.filterBinary,
+    changesLeft: count('changes_left'),
+    docsChecked: count('docs_checked'),
+    docsWritten: count('docs_written'),
+    maxVBReps: pauseRequested ? 0 : null,
+    errors: (report?.errors ?? []).map(({ timeMs, text }) => `${shownTime(timeMs)} ${text}`),
+  };
+}
+
+const shownTime = (timeMs: number): string =>
+  new Date(timeMs).toISOString().replace('T', ' ').replace(/\..*$/, '');

@@ -1,0 +1,109 @@
+// Replication between clusters as a part of the manager: its services, and the wanted state that the data path follows.
+import type { SecretBox } from '#auth/secret-box.ts';
+import type { ConfigStore } from '#replog/config-store.ts';
+import type { TargetAccess, WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
+import type { ClusterView } from '../config/cluster-view.ts';
+import { WatchedSetting } from '../config/watched-setting.ts';
+import { CheckpointsStore } from './checkpoints.store.ts';
+import { ReferencesService } from './references.service.ts';
+import { ReplicationsService } from './replications.service.ts';
+import type { CallTarget } from './target-cluster.ts';
+import {
+  noXdcr,
+  type StoredReference,
+  type StoredReplication,
+  type XdcrState,
+  xdcrSetting,
+} from './xdcr-state.ts';
+import { replicationTask } from './xdcr-tasks.ts';
+
+export interface XdcrDeps {
+  readonly store: ConfigStore;
+  readonly view: ClusterView;
+  readonly secrets: SecretBox;
+  readonly callTarget: CallTarget;
+  readonly xdcr?: XdcrAdmin | undefined;
+  readonly encryptionLevel: () => string | null;
+}
+
+const noDataPath: XdcrAdmin = { useCheckpoints: () => {}, apply: () => {}, reports: () => [] };
+
+export class Xdcr {
+  readonly references: ReferencesService;
+  readonly replications: ReplicationsService;
+  readonly #deps: XdcrDeps;
+  readonly #state: WatchedSetting<XdcrState>;
+  readonly #admin: XdcrAdmin;
+  #following: { stop(): void }[] = [];
+  #sent = '';
+
+  constructor(deps: XdcrDeps) {
+    this.#deps = deps;
+    this.#admin = deps.xdcr ?? noDataPath;
+    this.#state = new WatchedSetting(deps.store, xdcrSetting, noXdcr);
+    const checkpoints = new CheckpointsStore(deps.store);
+    this.#admin.useCheckpoints(checkpoints);
+    this.references = new ReferencesService({
+      ...deps,
+      state: this.#state,
+      forgetCheckpoints: (uuid) => checkpoints.forgetCluster(uuid),
+    });
+    this.replications = new ReplicationsService({ ...deps, state: this.#state, references: this.references });
+  }
+
+  async start(): Promise<void> {
+    await this.#state.start();
+  }
+
+  /** From here the data path follows the configuration. */
+  follow(): void {
+    const apply = () => this.#apply();
+    this.#following = [this.#state.onChange(apply), this.#deps.view.onChange(apply)];
+    apply();
+  }
+
+  stop(): void {
+    for (const one of this.#following.splice(0)) one.stop();
+    this.#state.stop();
+  }
+
+  /** Whether documents of the bucket are replicated to another cluster. */
+  isSource(bucket: string): boolean {
+    return this.replications.list().some(({ fromBucket }) => fromBucket === bucket);
+  }
+
+  tasks(): Record<string, unknown>[] {
+    const reports = new Map(this.#admin.reports().map((report) => [report.id, report]));
+    return this.replications.list().map((one) => replicationTask(one, reports.get(one.id)));
+  }
+
+  #apply(): void {
+    const wanted = this.replications.list().flatMap((one) => this.#wanted(one) ?? []);
+    const text = JSON.stringify(wanted);
+    if (text === this.#sent) return;
+    this.#sent = text;
+    this.#admin.apply(wanted);
+  }
+
+  #wanted(replication: StoredReplication): WantedReplication | null {
+    const { id, clusterUuid, fromBucket, fromBucketUuid, toBucket, settings, pauseRequested } = replication;
+    const reference = this.references.list().find(({ uuid }) => uuid === clusterUuid);
+    const bucket = this.#deps.view.liveBucket(fromBucket);
+    if (reference === undefined || bucket === undefined) return null;
+    return {
+      id,
+      source: { bucket: fromBucket, uuid: fromBucketUuid },
+      target: { bucket: toBucket, access: this.#accessTo(reference) },
+      conflictResolution: bucket.conflictResolutionType,
+      settings,
+      isPaused: pauseRequested,
+    };
+  }
+
+  #accessTo(reference: StoredReference): TargetAccess {
+    const { nodes, username, certificate, isExternal } = reference;
+    const password = this.references.passwordOf(reference);
+    const authority = certificate === '' ? {} : { authority: certificate };
+    return { hosts: nodes, username, password, isExternal, ...authority };
+  }
+}

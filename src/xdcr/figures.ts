@@ -1,0 +1,36 @@
+// What one replication counts, under the published names.
+
+export class ReplicationCounts {
+  readonly counts: Record<string, number> = {};
+  private readonly latencies = new Map<string, number[]>();
+
+  add(name: string, count = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + count;
+  }
+
+  get(name: string): number {
+    return this.counts[name] ?? 0;
+  }
+
+  /** Notes a time, of which the mean of the last ones is shown. */
+  time(name: string, ms: number): void {
+    const times = this.latencies.get(name) ?? [];
+    times.push(ms);
+    if (times.length > timesMax) times.shift();
+    this.latencies.set(name, times);
+  }
+
+  means(): Record<string, number> {
+    const mean = (times: readonly number[]) => times.reduce((sum, ms) => sum + ms, 0) / times.length;
+    return Object.fromEntries([...this.latencies].map(([name, times]) => [name, mean(times)]));
+  }
+
+  forgetTimes(): void {
+    this.latencies.clear();
+  }
+}
+
+const timesMax = 100;
+
+/** Names of the published counters by the kind of change. */
+export const kindNames = { mutation: 'set', deletion: 'deletion', expiration: 'expiry' } as const;

@@ -1,0 +1,37 @@
+// Messages between the main thread and the XDCR thread.
+import type { ClusterLayout } from '#client/cluster-routes.ts';
+import type { LogLevel } from '#ports/log.ts';
+import type { SourceAccess } from '../run/pipeline.ts';
+import type { ReplicationReport, ShardCheckpoint, WantedReplication } from '../xdcr.contract.ts';
+
+/** The worker data of the thread. */
+export type XdcrThreadData = SourceAccess;
+
+export type XdcrThreadCall =
+  | { readonly kind: 'apply'; readonly wanted: readonly WantedReplication[] }
+  | { readonly kind: 'cluster'; readonly state: ClusterLayout | null }
+  /** The answer to `load` or `save`. */
+  | {
+      readonly kind: 'checkpoints';
+      readonly id: number;
+      readonly found: readonly ShardCheckpoint[];
+      readonly failure: string | null;
+    }
+  | { readonly kind: 'stop' };
+
+export type XdcrThreadMessage =
+  | { readonly kind: 'report'; readonly replications: readonly ReplicationReport[] }
+  | { readonly kind: 'load'; readonly id: number; readonly replication: string }
+  | {
+      readonly kind: 'save';
+      readonly id: number;
+      readonly replication: string;
+      readonly checkpoint: ShardCheckpoint;
+    }
+  | { readonly kind: 'stopped' }
+  | {
+      readonly kind: 'log';
+      readonly level: Exclude<LogLevel, 'silent'>;
+      readonly event: string;
+      readonly fields: Record<string, unknown>;
+    };

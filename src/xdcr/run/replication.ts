@@ -1,0 +1,285 @@
+// One replication: connects source and target, keeps checkpoints, and starts again after a failure, from the last state that the target
+// was seen to hold.
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
+import { ReplicationCounts } from '../figures.ts';
+import type { Outgoing } from '../target/outgoing.ts';
+import { TargetLink } from '../target/target-link.ts';
+import type { TargetMap } from '../target/target-map.ts';
+import type {
+  CheckpointStore,
+  ReplicationError,
+  ReplicationReport,
+  TargetAccess,
+  WantedReplication,
+} from '../xdcr.contract.ts';
+import { Checkpoints, stillHolds } from './checkpoints.ts';
+import { OutboundPipeline, type SourceAccess } from './pipeline.ts';
+
+export interface ReplicationDeps {
+  readonly source: SourceAccess;
+  readonly readMap: (access: TargetAccess, bucket: string) => Promise<TargetMap>;
+  readonly checkpoints: CheckpointStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The vbuckets of the source bucket that are active on this node. */
+  readonly vbuckets: () => readonly number[];
+}
+
+const errorsMax = 10;
+/** How often the state of the target is noted: after a failure at most that much is sent again. */
+const markMs = 10_000;
+/** How often the target is asked for collections that it lacked. */
+const collectionsMs = 5_000;
+const stopLimitMs = 5_000;
+
+export class RunningReplication {
+  wanted: WantedReplication;
+  private readonly deps: ReplicationDeps;
+  private readonly figures = new ReplicationCounts();
+  private readonly checkpoints: Checkpoints;
+  private readonly errors: ReplicationError[] = [];
+  private stopping = new AbortController();
+  private running: Promise<void> | null = null;
+  private pipeline: OutboundPipeline | null = null;
+  private link: TargetLink | null = null;
+  private broken: Deferred<Error> = deferred();
+  private marking: Promise<void> | null = null;
+  private last = { timeMs: 0, written: 0, received: 0, optimistic: 0, bytes: 0, checked: 0 };
+
+  constructor(wanted: WantedReplication, deps: ReplicationDeps) {
+    this.wanted = wanted;
+    this.deps = deps;
+    this.checkpoints = new Checkpoints({
+      replication: wanted.id,
+      sourceBucketUuid: wanted.source.uuid,
+      store: deps.checkpoints,
+    });
+  }
+
+  start(): void {
+    if (this.running !== null || this.wanted.isPaused) return;
+    this.stopping = new AbortController();
+    this.running = this.run(this.stopping.signal);
+  }
+
+  /** Stores a checkpoint if the target answers. */
+  async stop(): Promise<void> {
+    const { clock } = this.deps;
+    if (this.running === null) return;
+    const limit = clock.after(stopLimitMs, () => this.stopping.abort(new Error('the replication stops')));
+    if (this.pipeline !== null) await this.checkpoint().catch(() => {}); // reported by `checkpoint`
+    limit.cancel();
+    this.stopping.abort(new Error('the replication stops'));
+    this.broken.resolve(new Error('the replication stops'));
+    await this.running;
+    this.running = null;
+  }
+
+  /** Takes over new settings, from where it is. */
+  async change(wanted: WantedReplication): Promise<void> {
+    await this.stop();
+    this.wanted = wanted;
+    this.start();
+  }
+
+  async report(): Promise<ReplicationReport> {
+    const { pipeline, link } = this;
+    const states =
+      pipeline === null ? { changes_left: this.figures.get('changes_left') } : await this.states(pipeline);
+    const queued = link?.queued ?? { items: 0, bytes: 0 };
+    return {
+      id: this.wanted.id,
+      isConnected: pipeline !== null,
+      figures: {
+        ...this.figures.counts,
+        ...states,
+        docs_checked: this.checkpoints.covered,
+        docs_rep_queue: queued.items,
+        size_rep_queue: queued.bytes,
+        ...this.rates(),
+        ...this.figures.means(),
+      },
+      errors: this.errors,
+    };
+  }
+
+  private async states(pipeline: OutboundPipeline): Promise<Record<string, number>> {
+    const own = this.deps.vbuckets();
+    const processed = own.reduce((sum, vb) => sum + (pipeline.progress[vb]?.seqno ?? 0), 0);
+    const highs = await pipeline.highSeqnos().catch(() => null);
+    if (highs === null) return { docs_processed: processed };
+    const high = own.reduce((sum, vb) => sum + (highs[vb] ?? 0), 0);
+    const left = Math.max(0, high - processed);
+    this.figures.counts['changes_left'] = left;
+    return { docs_processed: processed, changes_left: left };
+  }
+
+  /** Differences since the last report, per second. */
+  private rates(): Record<string, number> {
+    const timeMs = this.deps.clock.monotonicMs();
+    const now = {
+      timeMs,
+      written: this.figures.get('docs_written'),
+      received: this.figures.get('docs_received_from_dcp'),
+      optimistic: this.figures.get('docs_opt_repd'),
+      bytes: this.figures.get('data_replicated'),
+      checked: this.checkpoints.covered,
+    };
+    const { last } = this;
+    this.last = now;
+    const seconds = (timeMs - last.timeMs) / 1000;
+    const rate = (name: Exclude<keyof typeof now, 'timeMs'>) =>
+      last.timeMs === 0 ? 0 : Math.max(0, now[name] - last[name]) / seconds;
+    return {
+      rate_replicated: rate('written'),
+      rate_received_from_dcp: rate('received'),
+      rate_doc_opt_repd: rate('optimistic'),
+      rate_doc_checks: rate('checked'),
+      bandwidth_usage: rate('bytes'),
+    };
+  }
+
+  private async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.deps;
+    while (!signal.aborted) {
+      const reason = await this.attempt(signal).catch((error: Error) => error);
+      if (signal.aborted) return;
+      this.note(reason.message);
+      log.warn('xdcr.interrupted', { replication: this.wanted.id, reason: reason.message });
+      const pauseMs = this.wanted.settings.failureRestartInterval * 1000;
+      await clock.sleep(pauseMs, signal).catch(() => {}); // stopped: the loop sees it
+    }
+  }
+
+  /** Resolves with the reason why it ended. */
+  private async attempt(signal: AbortSignal): Promise<Error> {
+    this.broken = deferred();
+    const failed = (reason: Error) => this.broken.resolve(reason);
+    const vbuckets = this.deps.vbuckets();
+    let pipeline: OutboundPipeline | null = null;
+    let link: TargetLink | null = null;
+    const periodic = new AbortController();
+    try {
+      link = await this.connect(failed, (outgoing) => pipeline?.collectionLost(outgoing));
+      signal.throwIfAborted();
+      await this.checkpoints.load(link.map.bucketUuid);
+      await this.forgetWhatTheTargetLost(link, vbuckets);
+      pipeline = new OutboundPipeline({
+        ...this.deps,
+        ...{ wanted: this.wanted, vbuckets, failed, figures: this.figures },
+        startOf: (vb) => this.checkpoints.get(vb)?.source,
+        skipped: this.checkpoints.skipped,
+        skippedChanged: () => this.checkpoints.touchAll(),
+      });
+      await pipeline.start(link);
+      signal.throwIfAborted();
+      this.pipeline = pipeline;
+      this.link = link;
+      this.repeat(periodic.signal);
+      return await this.broken.promise;
+    } finally {
+      this.pipeline = null;
+      this.link = null;
+      periodic.abort(new Error('the replication is interrupted'));
+      this.figures.forgetTimes();
+      link?.close();
+      await pipeline?.stop();
+      await this.marking?.catch(() => {}); // reported where it was started
+    }
+  }
+
+  private connect(
+    failed: (reason: Error) => void,
+    collectionLost: (outgoing: Outgoing) => void,
+  ): Promise<TargetLink> {
+    const { wanted, deps, figures } = this;
+    const { bucket, access } = wanted.target;
+    return TargetLink.open({
+      ...{ access, bucket, figures, failed, collectionLost },
+      rule: wanted.conflictResolution,
+      settings: wanted.settings,
+      clock: deps.clock,
+      readMap: () => deps.readMap(access, bucket),
+    });
+  }
+
+  /** After a crash without its last writes, a flush or a new bucket at the target, its vbuckets are replicated from the start. */
+  private async forgetWhatTheTargetLost(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
+    const marked = vbuckets.filter((vb) => this.checkpoints.get(vb) !== undefined);
+    if (marked.length === 0) return;
+    const positions = await link.positions(marked);
+    for (const vb of marked) {
+      const mark = this.checkpoints.get(vb);
+      const position = positions.get(vb);
+      if (mark !== undefined && (position === undefined || !stillHolds(mark, position)))
+        this.checkpoints.forget(vb);
+    }
+  }
+
+  private repeat(signal: AbortSignal): void {
+    const { settings } = this.wanted;
+    this.every(markMs, signal, () => this.mark());
+    this.every(settings.checkpointInterval * 1000, signal, () => this.checkpoint());
+    this.every(collectionsMs, signal, async () => this.pipeline?.retrySkipped());
+  }
+
+  private every(intervalMs: number, signal: AbortSignal, work: () => Promise<unknown>): void {
+    const again = async (): Promise<void> => {
+      while (!signal.aborted) {
+        await this.deps.clock.sleep(intervalMs, signal);
+        await work();
+      }
+    };
+    again().catch((error: Error) => {
+      if (!signal.aborted) this.broken.resolve(error);
+    });
+  }
+
+  private async checkpoint(): Promise<void> {
+    const startedMs = this.deps.clock.monotonicMs();
+    try {
+      await this.mark();
+      await this.checkpoints.save();
+      this.figures.add('num_checkpoints');
+      this.figures.time('time_committing', this.deps.clock.monotonicMs() - startedMs);
+    } catch (error) {
+      this.figures.add('num_failedckpts');
+      this.note(`a checkpoint failed: ${(error as Error).message}`);
+    }
+  }
+
+  /** Notes what is replicated, with what the target has: its seqnos are read after ours, so that they include all of it. */
+  private mark(): Promise<void> {
+    this.marking ??= this.markNow().finally(() => {
+      this.marking = null;
+    });
+    return this.marking;
+  }
+
+  private async markNow(): Promise<void> {
+    const { pipeline, link } = this;
+    if (pipeline === null || link === null) return;
+    const moved = [];
+    for (const vb of this.deps.vbuckets()) {
+      const source = pipeline.progress[vb]?.position();
+      if (source !== undefined && source.seqno > 0 && source.seqno !== this.checkpoints.get(vb)?.source.seqno)
+        moved.push({ vb, source });
+    }
+    if (moved.length === 0) return;
+    const positions = await link.positions(moved.map(({ vb }) => vb));
+    if (this.pipeline !== pipeline) return;
+    for (const { vb, source } of moved) {
+      const position = positions.get(vb);
+      const uuid = position?.log[0]?.uuid;
+      if (uuid !== undefined)
+        this.checkpoints.set(vb, { source, target: { uuid, seqno: position?.high ?? 0 } });
+    }
+  }
+
+  private note(text: string): void {
+    this.errors.unshift({ timeMs: this.deps.clock.wallMs(), text });
+    this.errors.length = Math.min(this.errors.length, errorsMax);
+  }
+}

@@ -1,0 +1,94 @@
+// All replications of this node: starts, changes and stops them so that they are as wanted.
+import type { ClusterLayout } from '#client/cluster-routes.ts';
+import { vbucketCount } from '#client/document-key.ts';
+import type { ReplicationReport, WantedReplication } from '../xdcr.contract.ts';
+import { type ReplicationDeps, RunningReplication } from './replication.ts';
+
+export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets'>;
+
+interface Running {
+  readonly replication: RunningReplication;
+  /** What it was started with, as text. */
+  state: string;
+}
+
+export class XdcrService {
+  private readonly deps: XdcrServiceDeps;
+  private readonly byId = new Map<string, Running>();
+  private wanted: readonly WantedReplication[] = [];
+  private layout: ClusterLayout | null = null;
+  private work: Promise<void> = Promise.resolve();
+
+  constructor(deps: XdcrServiceDeps) {
+    this.deps = deps;
+  }
+
+  apply(wanted: readonly WantedReplication[]): void {
+    this.wanted = wanted;
+    this.followWanted();
+  }
+
+  /** Null: this node has all vbuckets. */
+  followCluster(layout: ClusterLayout | null): void {
+    this.layout = layout;
+    this.followWanted();
+  }
+
+  /** The shortest interval of reports that a replication asks for. */
+  get reportMs(): number {
+    return Math.min(10_000, ...this.wanted.map(({ settings }) => settings.statsInterval));
+  }
+
+  report(): Promise<ReplicationReport[]> {
+    return Promise.all([...this.byId.values()].map(({ replication }) => replication.report()));
+  }
+
+  async stop(): Promise<void> {
+    this.wanted = [];
+    this.followWanted();
+    await this.work;
+  }
+
+  /** One change at a time, always to the newest wanted state. */
+  private followWanted(): void {
+    this.work = this.work.then(() => this.followNow());
+  }
+
+  private async followNow(): Promise<void> {
+    const wanted = new Map(this.wanted.map((one) => [one.id, one]));
+    const ending = [...this.byId].filter(([id, { replication }]) => {
+      const next = wanted.get(id);
+      return next === undefined || next.source.uuid !== replication.wanted.source.uuid;
+    });
+    await Promise.all(
+      ending.map(async ([id, { replication }]) => {
+        this.byId.delete(id);
+        await replication.stop();
+      }),
+    );
+    await Promise.all([...wanted.values()].map((one) => this.follow(one)));
+  }
+
+  private async follow(wanted: WantedReplication): Promise<void> {
+    const state = JSON.stringify([wanted, this.vbuckets(wanted.source.bucket)]);
+    const known = this.byId.get(wanted.id);
+    if (known?.state === state) return;
+    if (known !== undefined) {
+      known.state = state;
+      await known.replication.change(wanted);
+      return;
+    }
+    const vbuckets = () => this.vbuckets(wanted.source.bucket);
+    const replication = new RunningReplication(wanted, { ...this.deps, vbuckets });
+    this.byId.set(wanted.id, { replication, state });
+    replication.start();
+  }
+
+  /** Those that are active on this node: the other nodes replicate theirs. */
+  private vbuckets(bucket: string): number[] {
+    const all = Array.from({ length: vbucketCount }, (_, vb) => vb);
+    const shards = this.layout?.actives[bucket] ?? [];
+    if (this.layout === null || shards.length === 0) return all;
+    return all.filter((vb) => shards[vb % shards.length] === this.layout?.self);
+  }
+}

@@ -1,0 +1,44 @@
+// Reads the short configuration of a bucket of the target from the first of its nodes that answers.
+import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
+import type { TargetAccess } from '../xdcr.contract.ts';
+import { type TargetMap, type TerseBucket, targetMapOf } from './target-map.ts';
+
+export type CallRest = (target: RestTarget, method: string, path: string) => Promise<RestReply>;
+
+const timeoutMs = 10_000;
+
+/** @throws Error that says why no node answered, or that the bucket does not exist */
+export async function readTargetMap(
+  call: CallRest,
+  access: TargetAccess,
+  bucket: string,
+): Promise<TargetMap> {
+  let failure = new Error('the target has no nodes');
+  for (const address of access.hosts) {
+    const { host, port } = splitAddress(address);
+    try {
+      const { username, password, authority } = access;
+      const target = { host, port, username, password, authority, timeoutMs };
+      const answer = await call(target, 'GET', `/pools/default/b/${encodeURIComponent(bucket)}`);
+      if (answer.status !== 200) throw new Error(reasonOf(answer.status, bucket));
+      const map = targetMapOf(JSON.parse(answer.body) as TerseBucket, host, access);
+      if (map.actives.length === 0) throw new Error(`the target does not serve bucket ${bucket} yet`);
+      return map;
+    } catch (error) {
+      failure = new Error(`${address}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  throw failure;
+}
+
+const reasonOf = (status: number, bucket: string): string => {
+  if (status === 404) return `the target has no bucket ${bucket}`;
+  if (status === 401) return 'the target refuses the credentials';
+  return `the target answered with status ${status}`;
+};
+
+/** `host:port` with brackets around IPv6 addresses. */
+function splitAddress(address: string): { host: string; port: number } {
+  const at = address.lastIndexOf(':');
+  return { host: address.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(address.slice(at + 1)) };
+}

@@ -1,0 +1,42 @@
+// Conflict resolution at the source: whether a version would win against the one that the target has. The target decides again when it
+// receives the version; this only saves sending what would lose.
+import { readU32 } from '#wire/bytes.ts';
+import type { Frame } from '#wire/frame.ts';
+import type { ConflictResolution } from '../xdcr.contract.ts';
+import type { Outgoing } from './outgoing.ts';
+
+export interface Meta {
+  isDeletion: boolean;
+  flags: number;
+  expiry: number;
+  rev: number;
+  casHi: number;
+  casLo: number;
+  hasXattrs: boolean;
+}
+
+const xattrBit = 4;
+
+/** The metadata in a reply to GET_META. */
+export function targetMeta({ buffer, extrasStart: at, keyStart, casHi, casLo }: Frame): Meta {
+  return {
+    isDeletion: readU32(buffer, at) !== 0,
+    flags: readU32(buffer, at + 4),
+    expiry: readU32(buffer, at + 8),
+    rev: readU32(buffer, at + 12) * 2 ** 32 + readU32(buffer, at + 16),
+    casHi,
+    casLo,
+    hasXattrs: keyStart - at > 20 && ((buffer[at + 20] as number) & xattrBit) !== 0,
+  };
+}
+
+export function wins(ours: Outgoing, theirs: Meta, rule: ConflictResolution): boolean {
+  const isDeletion = ours.kind !== 'mutation';
+  const cas = ours.casHi - theirs.casHi || ours.casLo - theirs.casLo;
+  const rev = ours.rev - theirs.rev;
+  const first = rule === 'lww' ? cas || rev : rev || cas;
+  if (first !== 0 || isDeletion) return first > 0;
+  const last = ours.expiry - theirs.expiry || ours.flags - theirs.flags;
+  if (last !== 0) return last > 0;
+  return (ours.datatype & xattrBit) !== 0 && !theirs.hasXattrs;
+}

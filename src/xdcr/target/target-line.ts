@@ -1,0 +1,176 @@
+// One connection to a node of the target: versions wait in a queue, and a bounded number of them is in flight.
+import { BucketClient } from '#client/bucket-client.ts';
+import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import type { Clock } from '#ports/clock.ts';
+import type { Frame } from '#wire/frame.ts';
+import { Status } from '#wire/status.ts';
+import { kindNames, type ReplicationCounts } from '../figures.ts';
+import type { ConflictResolution, DataPathSettings } from '../xdcr.contract.ts';
+import { metaRequest, type Outgoing, outgoingBytes, writeRequest } from './outgoing.ts';
+import { targetMeta, wins } from './resolution.ts';
+import type { SendLimit } from './send-limit.ts';
+
+export interface LineOptions {
+  readonly address: WireAddress;
+  readonly account: WireAccount;
+  readonly bucket: string;
+  readonly rule: ConflictResolution;
+  readonly settings: DataPathSettings;
+  readonly limit: SendLimit;
+  readonly figures: ReplicationCounts;
+  readonly clock: Clock;
+  /** The target refused a version with a status that is neither success nor a lost conflict. */
+  readonly refused: (outgoing: Outgoing, status: number) => void;
+  readonly failed: (reason: Error) => void;
+}
+
+const kib = 1024;
+
+export class TargetLine {
+  /** Resolves when the connection is open; a rejection is reported to `failed` as well. */
+  readonly ready: Promise<BucketClient>;
+  queuedBytes = 0;
+  private readonly options: LineOptions;
+  private readonly queue: Outgoing[] = [];
+  private next = 0;
+  private client: BucketClient | null = null;
+  private flying = 0;
+  private flyingBytes = 0;
+  private isWaiting = false;
+  private isClosed = false;
+
+  constructor(options: LineOptions) {
+    this.options = options;
+    this.ready = BucketClient.open(options);
+    this.ready.then(
+      (client) => this.opened(client),
+      (reason: Error) => this.fail(reason),
+    );
+  }
+
+  get queued(): number {
+    return this.queue.length - this.next;
+  }
+
+  send(outgoing: Outgoing): void {
+    this.queue.push(outgoing);
+    this.queuedBytes += outgoingBytes(outgoing);
+    this.pump();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.client?.close();
+  }
+
+  private opened(client: BucketClient): void {
+    if (this.isClosed) {
+      client.close();
+      return;
+    }
+    this.client = client;
+    this.pump();
+  }
+
+  private fail(reason: Error): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.options.failed(reason);
+  }
+
+  private pump(): void {
+    const { settings, limit, clock } = this.options;
+    const bytesMax = settings.docBatchSizeKb * kib;
+    while (this.client !== null && this.queued > 0 && !this.isWaiting && !this.isClosed) {
+      if (this.flying >= settings.workerBatchSize || this.flyingBytes >= bytesMax) return;
+      const waitMs = limit.waitMs;
+      if (waitMs > 0) {
+        this.isWaiting = true;
+        clock.after(waitMs, () => {
+          this.isWaiting = false;
+          this.pump();
+        });
+        return;
+      }
+      this.start(this.taken());
+    }
+  }
+
+  private taken(): Outgoing {
+    const outgoing = this.queue[this.next++] as Outgoing;
+    if (this.next === this.queue.length || this.next >= 1024) {
+      this.queue.splice(0, this.next);
+      this.next = 0;
+    }
+    this.queuedBytes -= outgoingBytes(outgoing);
+    return outgoing;
+  }
+
+  private start(outgoing: Outgoing): void {
+    const { settings, figures } = this.options;
+    this.flying++;
+    this.flyingBytes += outgoingBytes(outgoing);
+    if (outgoing.value.length >= settings.optimisticReplicationThreshold) {
+      this.askMeta(outgoing);
+      return;
+    }
+    if (outgoing.attempts === 0) figures.add('docs_opt_repd');
+    this.write(outgoing);
+  }
+
+  private askMeta(outgoing: Outgoing): void {
+    const { rule, figures, clock } = this.options;
+    const sentMs = clock.monotonicMs();
+    this.client?.connection.send(metaRequest(outgoing), (frame) => {
+      if (frame === null) return this.lost();
+      figures.time('wtavg_meta_latency', clock.monotonicMs() - sentMs);
+      const status = frame.vb;
+      if (status === Status.keyNotFound) this.write(outgoing);
+      else if (status !== Status.success) this.landed(outgoing, status);
+      else if (wins(outgoing, targetMeta(frame), rule)) this.write(outgoing);
+      else {
+        figures.add('docs_failed_cr_source');
+        figures.add(`${kindNames[outgoing.kind]}_failed_cr_source`);
+        this.landed(outgoing, Status.success);
+      }
+      return true;
+    });
+  }
+
+  private write(outgoing: Outgoing): void {
+    const { rule, limit, clock } = this.options;
+    const sentMs = clock.monotonicMs();
+    limit.sent(outgoingBytes(outgoing));
+    this.client?.connection.send(writeRequest(outgoing, rule), (frame) => {
+      if (frame === null) return this.lost();
+      this.written(outgoing, frame, clock.monotonicMs() - sentMs);
+      return true;
+    });
+  }
+
+  private written(outgoing: Outgoing, { vb: status }: Frame, tookMs: number): void {
+    const { figures } = this.options;
+    const hasLost = status === Status.keyExists || status === Status.keyNotFound;
+    if (status === Status.success || hasLost) {
+      figures.time('wtavg_docs_latency', tookMs);
+      figures.add('docs_written');
+      figures.add(`${kindNames[outgoing.kind]}_docs_written`);
+      figures.add('data_replicated', outgoing.value.length + outgoing.key.length);
+      if (hasLost) figures.add('docs_failed_cr_target');
+    }
+    this.landed(outgoing, hasLost ? Status.success : status);
+  }
+
+  private landed(outgoing: Outgoing, status: number): void {
+    this.flying--;
+    this.flyingBytes -= outgoingBytes(outgoing);
+    if (status === Status.success) outgoing.done();
+    else this.options.refused(outgoing, status);
+    this.pump();
+  }
+
+  private lost(): true {
+    this.fail(new Error(`the connection to ${this.options.address.host} ended`));
+    return true;
+  }
+}

@@ -1,0 +1,191 @@
+// The connections to the nodes that serve the target bucket. A version goes to the node that serves its vbucket; one that the target
+// cannot take now is sent again after a growing pause. What cannot be repaired here ends the link, and its owner opens another one.
+import { isTransient, statusName } from '#client/data-port-error.ts';
+import type { Clock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import type { ReplicationCounts } from '../figures.ts';
+import type { ConflictResolution, DataPathSettings, TargetAccess } from '../xdcr.contract.ts';
+import type { Outgoing } from './outgoing.ts';
+import { SendLimit } from './send-limit.ts';
+import { TargetLine } from './target-line.ts';
+import type { TargetMap } from './target-map.ts';
+
+export interface LinkOptions {
+  readonly access: TargetAccess;
+  readonly bucket: string;
+  readonly rule: ConflictResolution;
+  readonly settings: DataPathSettings;
+  readonly figures: ReplicationCounts;
+  readonly clock: Clock;
+  readonly readMap: () => Promise<TargetMap>;
+  /** The collection of this version is not at the target any more. */
+  readonly collectionLost: (outgoing: Outgoing) => void;
+  readonly failed: (reason: Error) => void;
+}
+
+const timeoutMs = 30_000;
+const connectMs = 5_000;
+const retryMs = { first: 10, most: 1_000 } as const;
+/** About half a minute; then the link ends, and its owner reports why. */
+const attemptsMax = 40;
+const bytesPerMegabyte = 1 << 20;
+
+/** Statuses that a later attempt may not get, besides those that every client repeats. */
+const repeated: ReadonlySet<number> = new Set([
+  Status.locked,
+  Status.noAccess,
+  Status.rateLimitedIngress,
+  Status.rateLimitedEgress,
+]);
+const guardrails: ReadonlySet<number> = new Set([0x36, 0x37, 0x38]);
+
+export interface TargetPosition {
+  /** The failover log, newest entry first. */
+  readonly log: readonly { uuid: bigint; seqno: number }[];
+  readonly high: number;
+}
+
+export class TargetLink {
+  map: TargetMap;
+  private readonly options: LinkOptions;
+  private readonly lines = new Map<string, TargetLine>();
+  private readonly limit: SendLimit;
+  private refreshing: Promise<void> | null = null;
+  private isClosed = false;
+
+  private constructor(options: LinkOptions, map: TargetMap) {
+    this.options = options;
+    this.map = map;
+    const nodes = Math.max(1, new Set(map.actives).size);
+    this.limit = new SendLimit(
+      (options.settings.networkUsageLimit * bytesPerMegabyte) / nodes,
+      options.clock,
+    );
+  }
+
+  /** @throws Error when the target, or a node of it, cannot be reached */
+  static async open(options: LinkOptions): Promise<TargetLink> {
+    const link = new TargetLink(options, await options.readMap());
+    try {
+      await Promise.all(link.nodes().map((node) => link.lineTo(node, 0).ready));
+      return link;
+    } catch (error) {
+      link.close();
+      throw error;
+    }
+  }
+
+  get queued(): { items: number; bytes: number } {
+    const lines = [...this.lines.values()];
+    return {
+      items: lines.reduce((sum, { queued }) => sum + queued, 0),
+      bytes: lines.reduce((sum, { queuedBytes }) => sum + queuedBytes, 0),
+    };
+  }
+
+  send(outgoing: Outgoing): void {
+    const node = this.map.actives[outgoing.vb] ?? -1;
+    if (this.isClosed) return;
+    if (node < 0) this.refused(outgoing, Status.notMyVbucket);
+    else this.lineTo(node, outgoing.vb % this.options.settings.targetNozzlePerNode).send(outgoing);
+  }
+
+  /** What the target has of these vbuckets. */
+  async positions(vbuckets: readonly number[]): Promise<Map<number, TargetPosition>> {
+    const found = new Map<number, TargetPosition>();
+    await Promise.all(
+      this.nodes().map(async (node) => {
+        const own = vbuckets.filter((vb) => this.map.actives[vb] === node);
+        const client = await this.lineTo(node, 0).ready;
+        const [logs, highs] = await Promise.all([client.failoverLogs(own), client.highSeqnos()]);
+        for (const [vb, log] of logs) found.set(vb, { log, high: highs[vb] ?? 0 });
+      }),
+    );
+    return found;
+  }
+
+  /** Scopes and collections of the target, as JSON text. */
+  async manifest(): Promise<string> {
+    const [node] = this.nodes();
+    if (node === undefined) throw new Error('no node of the target serves the bucket');
+    return (await this.lineTo(node, 0).ready).manifest();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    for (const line of this.lines.values()) line.close();
+    this.lines.clear();
+  }
+
+  private nodes(): number[] {
+    return [...new Set(this.map.actives)].filter((node) => node >= 0);
+  }
+
+  private lineTo(node: number, index: number): TargetLine {
+    const { host, port } = this.map.nodes[node] ?? { host: '', port: 0 };
+    const name = `${host}:${port} ${index}`;
+    const known = this.lines.get(name);
+    if (known !== undefined) return known;
+    const { access, failed } = this.options;
+    const { username, password, authority } = access;
+    const line = new TargetLine({
+      ...this.options,
+      address: { host, port, timeoutMs, connectMs, ...(authority !== undefined && { tls: { authority } }) },
+      account: { username, password, scram: authority === undefined },
+      limit: this.limit,
+      refused: (outgoing, status) => this.refused(outgoing, status),
+      failed: (reason) => {
+        if (!this.isClosed) failed(new Error(`${host}:${port}: ${reason.message}`, { cause: reason }));
+      },
+    });
+    this.lines.set(name, line);
+    return line;
+  }
+
+  private refused(outgoing: Outgoing, status: number): void {
+    if (this.isClosed) return;
+    this.count(status);
+    if (status === Status.unknownCollection) {
+      this.options.collectionLost(outgoing);
+      return;
+    }
+    const mayRepeat = isTransient(status) || repeated.has(status) || guardrails.has(status);
+    outgoing.attempts++;
+    if (!mayRepeat || outgoing.attempts > attemptsMax) {
+      this.options.failed(new Error(`the target refused a document with status ${statusName(status)}`));
+      return;
+    }
+    if (status === Status.notMyVbucket) this.refreshMap();
+    const delayMs = Math.min(retryMs.first * 2 ** Math.min(outgoing.attempts, 10), retryMs.most);
+    this.options.clock.after(delayMs, () => this.send(outgoing));
+  }
+
+  private count(status: number): void {
+    const { figures } = this.options;
+    if (status === Status.noAccess) figures.add('target_eaccess');
+    else if (status === Status.temporaryFailure || status === Status.outOfMemory)
+      figures.add('target_tmpfail');
+    else if (status === 0x36) figures.add('guardrail_resident_ratio');
+    else if (status === 0x37) figures.add('guardrail_data_size');
+    else if (status === 0x38) figures.add('guardrail_disk_space');
+    else if (!isTransient(status) && status !== Status.unknownCollection)
+      figures.add('target_unknown_status');
+  }
+
+  /** One reading at a time serves all versions that were refused meanwhile. */
+  private refreshMap(): void {
+    this.refreshing ??= this.options
+      .readMap()
+      .then(
+        (map) => {
+          this.map = map;
+        },
+        (reason: Error) => {
+          if (!this.isClosed) this.options.failed(reason);
+        },
+      )
+      .finally(() => {
+        this.refreshing = null;
+      });
+  }
+}

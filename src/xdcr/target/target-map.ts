@@ -1,0 +1,55 @@
+// Which node of the target serves which vbucket of a bucket, and where its data port is.
+import type { TargetAccess } from '../xdcr.contract.ts';
+
+export interface TargetNode {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface TargetMap {
+  readonly bucketUuid: string;
+  readonly nodes: readonly TargetNode[];
+  /** By vbucket the index of its node; -1: none at the moment. */
+  readonly actives: readonly number[];
+}
+
+interface ExtendedNode {
+  readonly hostname?: string;
+  readonly services: { readonly kv?: number; readonly kvSSL?: number };
+  readonly alternateAddresses?: {
+    readonly external?: {
+      readonly hostname: string;
+      readonly ports?: { readonly kv?: number; readonly kvSSL?: number };
+    };
+  };
+}
+
+/** The published short configuration of a bucket. */
+export interface TerseBucket {
+  readonly uuid: string;
+  readonly nodesExt: readonly ExtendedNode[];
+  readonly vBucketServerMap?: { readonly vBucketMap: readonly (readonly number[])[] };
+}
+
+/** `host` is that of the node which sent the configuration. */
+export function targetMapOf(
+  bucket: TerseBucket,
+  host: string,
+  access: Pick<TargetAccess, 'authority' | 'isExternal'>,
+): TargetMap {
+  const rows = bucket.vBucketServerMap?.vBucketMap ?? [];
+  const hasTls = access.authority !== undefined;
+  return {
+    bucketUuid: bucket.uuid,
+    nodes: bucket.nodesExt.map((node) => addressOf(node, host, hasTls, access.isExternal)),
+    actives: rows.map(([active = -1]) => active),
+  };
+}
+
+function addressOf(node: ExtendedNode, host: string, hasTls: boolean, isExternal: boolean): TargetNode {
+  const port = ({ kv = 0, kvSSL = 0 }: ExtendedNode['services']) => (hasTls ? kvSSL : kv);
+  const own = { host: node.hostname ?? host, port: port(node.services) };
+  const external = isExternal ? node.alternateAddresses?.external : undefined;
+  if (external === undefined) return own;
+  return { host: external.hostname, port: external.ports === undefined ? own.port : port(external.ports) };
+}

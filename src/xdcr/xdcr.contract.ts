@@ -1,0 +1,100 @@
+// The interface of replication between clusters, in plain data. The cluster manager stores references and replications and sends the
+// whole desired state; the XDCR thread reports figures and errors, and asks for checkpoints.
+
+export type ConflictResolution = 'seqno' | 'lww';
+
+/** How the nodes of another cluster are reached. */
+export interface TargetAccess {
+  /** `host:port` of the REST ports of its nodes, the configured one first. */
+  readonly hosts: readonly string[];
+  readonly username: string;
+  readonly password: string;
+  /** PEM of the authority of its certificates; present: all connections use TLS. */
+  readonly authority?: string;
+  /** Its nodes are reached at their alternate addresses. */
+  readonly isExternal: boolean;
+}
+
+/** Settings of a replication that its data path uses, under their published names. */
+export interface DataPathSettings {
+  readonly checkpointInterval: number;
+  readonly workerBatchSize: number;
+  readonly docBatchSizeKb: number;
+  readonly failureRestartInterval: number;
+  readonly optimisticReplicationThreshold: number;
+  readonly sourceNozzlePerNode: number;
+  readonly targetNozzlePerNode: number;
+  readonly statsInterval: number;
+  readonly networkUsageLimit: number;
+  readonly compressionType: 'Auto' | 'None';
+  readonly filterBypassExpiry: boolean;
+  readonly filterDeletion: boolean;
+  readonly filterExpiration: boolean;
+  readonly filterBypassUncommittedTxn: boolean;
+  readonly filterBinary: boolean;
+}
+
+export interface WantedReplication {
+  /** `<uuid of the target cluster>/<source bucket>/<target bucket>`. */
+  readonly id: string;
+  readonly source: { readonly bucket: string; readonly uuid: string };
+  readonly target: { readonly bucket: string; readonly access: TargetAccess };
+  readonly conflictResolution: ConflictResolution;
+  readonly settings: DataPathSettings;
+  readonly isPaused: boolean;
+}
+
+/** Up to where one vbucket is replicated, and what the target then had. Numbers of 64 bits are decimal texts. */
+export interface VbCheckpoint {
+  readonly vb: number;
+  readonly uuid: string;
+  readonly seqno: number;
+  readonly snapshotStart: number;
+  readonly snapshotEnd: number;
+  readonly targetUuid: string;
+  readonly targetSeqno: number;
+}
+
+/** Checkpoints of the vbuckets of one shard. */
+export interface ShardCheckpoint {
+  readonly shard: number;
+  /** They count only for these buckets. */
+  readonly sourceBucketUuid: string;
+  readonly targetBucketUuid: string;
+  readonly vbuckets: readonly VbCheckpoint[];
+  /** Ids of source collections with documents that were left out, because the target does not have the collection yet. */
+  readonly skipped: readonly number[];
+}
+
+/** Where checkpoints are kept. */
+export interface CheckpointStore {
+  load(replication: string): Promise<readonly ShardCheckpoint[]>;
+  save(replication: string, checkpoint: ShardCheckpoint): Promise<void>;
+}
+
+/** Counts since the start of the process, and states, by their published names. */
+export type ReplicationFigures = Readonly<Record<string, number>>;
+
+export interface ReplicationError {
+  readonly timeMs: number;
+  readonly text: string;
+}
+
+export interface ReplicationReport {
+  readonly id: string;
+  /** Whether change streams and connections to the target are open. */
+  readonly isConnected: boolean;
+  readonly figures: ReplicationFigures;
+  /** The newest first. */
+  readonly errors: readonly ReplicationError[];
+}
+
+/** The data path, as the cluster manager uses it. */
+export interface XdcrAdmin {
+  /** Where checkpoints are kept. Called once, before `apply`. */
+  useCheckpoints(store: CheckpointStore): void;
+  /** Sets the whole desired state. Returns at once. */
+  apply(wanted: readonly WantedReplication[]): void;
+  /** The last reports. */
+  reports(): readonly ReplicationReport[];
+}

@@ -1,0 +1,31 @@
+// The REST API of another cluster, as far as references and replications ask for it.
+import type { CallTarget } from '../../src/cluster/xdcr/target-cluster.ts';
+
+export const targetUuid = 'f'.repeat(32);
+export const bucketOf = (more: object = {}) => ({
+  uuid: 'b'.repeat(32),
+  bucketType: 'membase',
+  conflictResolutionType: 'seqno',
+  vBucketServerMap: { vBucketMap: Array.from({ length: 1024 }, () => [0]) },
+  ...more,
+});
+
+export interface Target {
+  uuid?: string;
+  password?: string;
+  bucket?: object | null;
+  fails?: NodeJS.ErrnoException;
+}
+
+/** A target that answers as a node does. */
+export const aTarget =
+  ({ uuid = targetUuid, password = 'pw', bucket = bucketOf(), fails }: Target): CallTarget =>
+  async (target, _method, path) => {
+    if (fails) throw fails;
+    if (target.password !== password) return { status: 401, body: '' };
+    const answer = (value: unknown) => ({ status: 200, body: JSON.stringify(value) });
+    if (path === '/pools') return answer({ uuid, pools: [{}] });
+    if (path === '/pools/default/nodeServices') return answer({ nodesExt: [{ services: { mgmt: 8091 } }] });
+    if (path === '/pools/default/buckets/taken' && bucket !== null) return answer(bucket);
+    return { status: 404, body: '' };
+  };

@@ -1,0 +1,136 @@
+// Two clusters of one node each, and what their buckets hold: every document and tombstone with its metadata, by collection name.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { BucketClient } from '#client/bucket-client.ts';
+import type { Change } from '#client/change.ts';
+import { ChangeConnection } from '#client/change-connection.ts';
+import { administrator, eventuallyWithin, type NodeProcess } from './node-process.ts';
+
+export const shown = async (response: Response): Promise<unknown> => {
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text) as unknown;
+};
+
+export const hostOf = (node: NodeProcess): string => new URL(node.ready.node.rest).host;
+
+/** The fields of a reference to a node. */
+export const referenceTo = (node: NodeProcess, more: Record<string, string> = {}) => ({
+  name: 'there',
+  hostname: hostOf(node),
+  ...administrator,
+  ...more,
+});
+
+/** Replicates a bucket of one node to one of the other; returns the id. */
+export async function replicate(
+  from: NodeProcess,
+  to: NodeProcess,
+  more: Record<string, string> = {},
+): Promise<string> {
+  await from.request('/pools/default/remoteClusters', 'POST', referenceTo(to)).then(shown);
+  return await createReplication(from, more);
+}
+
+export async function createReplication(
+  from: NodeProcess,
+  more: Record<string, string> = {},
+): Promise<string> {
+  const fields = {
+    ...{ fromBucket: 'b', toCluster: 'there', toBucket: 'b', replicationType: 'continuous' },
+    ...{ failureRestartInterval: '1', statsInterval: '200' },
+    ...more,
+  };
+  const created = await from.request('/controller/createReplication', 'POST', fields).then(shown);
+  return (created as { id: string }).id;
+}
+
+export interface XdcrTask {
+  id: string;
+  status: string;
+  cancelURI: string;
+  settingsURI: string;
+  changesLeft: number;
+  docsWritten: number;
+  docsChecked: number;
+  errors: string[];
+}
+
+export async function taskOf(node: NodeProcess): Promise<XdcrTask> {
+  const tasks = (await node.request('/pools/default/tasks').then(shown)) as (XdcrTask & { type: string })[];
+  return tasks.find(({ type }) => type === 'xdcr') as XdcrTask;
+}
+
+const addressOf = (node: NodeProcess) => {
+  const [hostname = '', port] = node.ready.node.kv.split(':');
+  return { host: hostname, port: Number(port), timeoutMs: 30_000 };
+};
+
+export const clientOf = (node: NodeProcess, bucket = 'b'): Promise<BucketClient> =>
+  BucketClient.open({ address: addressOf(node), account: administrator, bucket });
+
+/** Every document and tombstone: `scope.collection/key` → metadata and value, as text. */
+export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<string, string>> {
+  const client = await clientOf(node, bucket);
+  const names = new Map<number, string>();
+  const { scopes } = JSON.parse(await client.manifest()) as {
+    scopes: { name: string; collections: { name: string; uid: string }[] }[];
+  };
+  for (const scope of scopes)
+    for (const { name, uid } of scope.collections)
+      names.set(Number.parseInt(uid, 16), `${scope.name}.${name}`);
+  client.close();
+  const found = new Map<string, string>();
+  const ended = Promise.withResolvers<void>();
+  let open = 1024;
+  const connection = await ChangeConnection.open({
+    address: addressOf(node),
+    account: administrator,
+    bucket,
+    name: `compare ${randomUUID()}`,
+    withXattrs: true,
+    handler: {
+      change: (change) => found.set(`${names.get(change.collectionId)}/${change.key}`, textOf(change)),
+      ended: () => {
+        open--;
+        if (open === 0) ended.resolve();
+      },
+      ...{ opened() {}, snapshot() {}, advanced() {}, event() {}, drained() {} },
+    },
+  });
+  const from = { uuid: 0n, seqno: 0, snapshotStart: 0, snapshotEnd: 0 };
+  for (let vb = 0; vb < 1024; vb++) {
+    const reply = await connection.request(vb, { from, until: 'latest' });
+    assert.equal(reply.kind, 'open');
+  }
+  await ended.promise;
+  connection.close();
+  return found;
+}
+
+function textOf(change: Change): string {
+  const { kind, cas, rev, flags, isJson } = change;
+  const value = change.buffer.subarray(change.xattrsStart, change.end).toString('latin1');
+  const expiry = kind === 'mutation' ? change.expiry : 0;
+  return JSON.stringify({ kind, cas: String(cas), rev, flags, expiry, isJson, value });
+}
+
+/** Waits until both have the same, and returns it. */
+export async function whenEqual(
+  one: NodeProcess,
+  other: NodeProcess,
+  withinMs = 60_000,
+): Promise<Map<string, string>> {
+  return await eventuallyWithin(withinMs, async () => {
+    const [first, second] = [await contentOf(one), await contentOf(other)];
+    assert.deepEqual([first.size, differences(first, second)], [second.size, []]);
+    return first;
+  });
+}
+
+export function differences(one: Map<string, string>, other: Map<string, string>): unknown[] {
+  return [...one]
+    .filter(([key, text]) => other.get(key) !== text)
+    .slice(0, 3)
+    .map(([key, text]) => [key, text, other.get(key)]);
+}
