@@ -1,12 +1,17 @@
 // Replication between two clusters of real processes: what arrives is exactly what was sent.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
-import { eventually, NodeProcess } from '../support/node-process.ts';
+import { freePort } from '../support/free-port.ts';
+import { eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import {
   clientOf,
   contentOf,
   createReplication,
+  referenceTo,
   replicate,
   shown,
   taskOf,
@@ -42,6 +47,17 @@ async function store(node: NodeProcess, collection: string | null, requests: rea
   assert.deepEqual([...new Set(replies.map(({ status }) => status))], [0]);
 }
 
+const range = (from: number, to: number): StoreRequest[] =>
+  Array.from({ length: to - from }, (_, index) => aDocument(from + index));
+
+/** Versions that the bucket was sent by a replication, accepted or not. */
+async function metaWrites(node: NodeProcess): Promise<number> {
+  const client = await clientOf(node);
+  const figures = await client.stats('');
+  client.close();
+  return Number(figures.get('ep_num_ops_set_meta')) + Number(figures.get('ep_num_ops_set_meta_res_fail'));
+}
+
 test('20,000 documents of several collections arrive with all their metadata', { timeout }, async () => {
   await using source = await aNode();
   await using target = await aNode();
@@ -70,5 +86,136 @@ test('20,000 documents of several collections arrive with all their metadata', {
     assert.equal(task.docsWritten, 21_000);
   });
 });
-void contentOf;
-void createReplication;
+
+test('a replication that was paused, or deleted and created anew, goes on where it was', {
+  timeout,
+}, async () => {
+  await using source = await aNode();
+  await using target = await aNode();
+  await store(source, null, range(0, 2000));
+  const id = await replicate(source, target);
+  await whenEqual(source, target);
+  const settings = `/settings/replications/${encodeURIComponent(id)}`;
+  await source.request(settings, 'POST', { pauseRequested: 'true' }).then(shown);
+  await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));
+  await store(source, null, range(2000, 3000));
+  await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 1000));
+  assert.equal((await contentOf(target)).size, 2000);
+  await source.request(settings, 'POST', { pauseRequested: 'false' }).then(shown);
+  await whenEqual(source, target);
+  await source.request((await taskOf(source)).cancelURI, 'DELETE').then(shown);
+  await store(source, null, range(3000, 3500));
+  const before = await metaWrites(target);
+  await createReplication(source);
+  await whenEqual(source, target);
+  // All of it would be 3,500.
+  assert.equal((await metaWrites(target)) - before, 500);
+});
+
+test('nothing is lost when the source and the target are killed and started again', { timeout }, async () => {
+  const folders = [mkdtempSync(join(tmpdir(), 'divan-xdcr-')), mkdtempSync(join(tmpdir(), 'divan-xdcr-'))];
+  const [sourceDir, targetDir] = folders as [string, string];
+  try {
+    const ports = { rest: await freePort(), kv: await freePort() };
+    const start = (dataDir: string, more: object = {}) => NodeProcess.start({ args, dataDir, ...more });
+    let source = await start(sourceDir);
+    let target = await start(targetDir, { ports });
+    await store(source, null, range(0, 3000));
+    await replicate(source, target);
+    await target.stop('SIGKILL');
+    await store(source, null, range(3000, 6000));
+    target = await start(targetDir, { ports });
+    await whenEqual(source, target);
+    await store(
+      source,
+      null,
+      range(0, 6000).map((one) => ({ ...one, value: Buffer.from('{"v":2}') })),
+    );
+    await source.stop('SIGKILL');
+    source = await start(sourceDir);
+    await store(source, null, range(6000, 7000));
+    // What the source lost in the crash may be newer at the target.
+    await eventuallyWithin(60_000, async () => {
+      assert.equal((await taskOf(source)).changesLeft, 0);
+      assert.equal((await contentOf(target)).size, 7000);
+    });
+    await Promise.all([source.stop('SIGKILL'), target.stop('SIGKILL')]);
+  } finally {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+for (const type of ['seqno', 'lww'])
+  test(`both directions with conflicts end equal, resolved by ${type}`, { timeout }, async () => {
+    await using one = await NodeProcess.start();
+    await using other = await NodeProcess.start();
+    for (const node of [one, other]) {
+      const form = { name: 'b', ramQuotaMB: '100', conflictResolutionType: type };
+      assert.equal((await node.request('/pools/default/buckets', 'POST', form)).status, 202);
+      await eventually(async () => (await clientOf(node)).close());
+    }
+    await replicate(one, other);
+    await replicate(other, one);
+    for (let round = 0; round < 5; round++) {
+      const written = (name: string) =>
+        range(0, 600 + 100 * round).map((document) => ({
+          ...document,
+          value: Buffer.from(JSON.stringify({ name, round })),
+        }));
+      const removed = range(0, 600).filter((_, index) => index % 7 === round);
+      await Promise.all([
+        store(one, null, written('one')),
+        store(other, null, written('other')).then(() => store(other, null, written('again').slice(100, 300))),
+      ]);
+      const client = await clientOf(other);
+      await client.storeMany(
+        0,
+        removed.map((document) => ({ ...document, kind: 'remove' as const, value: Buffer.alloc(0) })),
+      );
+      client.close();
+    }
+    assert.equal((await whenEqual(one, other)).size, 1000);
+  });
+
+test('connections are encrypted on demand, with a user who may only receive replications', {
+  timeout,
+}, async () => {
+  await using source = await aNode();
+  await using target = await aNode();
+  const password = 'receive-only';
+  const user = { password, roles: 'replication_target[b]' };
+  const path = '/settings/rbac/users/local/receiver';
+  assert.equal((await target.request(path, 'PUT', user)).status, 200);
+  const certificate = await (await target.request('/pools/default/certificate')).text();
+  const wrong = await (await source.request('/pools/default/certificate')).text();
+  const refused = await source.request('/pools/default/remoteClusters', 'POST', {
+    ...referenceTo(target, { demandEncryption: '1', certificate: wrong }),
+  });
+  assert.match(await refused.text(), /certificate of .* is not accepted/);
+  await store(source, null, range(0, 1000));
+  await source
+    .request('/pools/default/remoteClusters', 'POST', {
+      ...referenceTo(target, { demandEncryption: '1', certificate, username: 'receiver', password }),
+    })
+    .then(shown);
+  await createReplication(source);
+  await whenEqual(source, target);
+  const changed = await target.request(path, 'PUT', { password: 'another-one', roles: 'ro_admin' });
+  assert.equal(changed.status, 200);
+  await store(source, null, range(1000, 1100));
+  await eventuallyWithin(60_000, async () => assert.notDeepEqual((await taskOf(source)).errors, []));
+});
+
+test('documents of a collection that the target lacks follow when it is created there', {
+  timeout,
+}, async () => {
+  await using source = await aNode();
+  await using target = await aNode();
+  await createCollections(source, ['one', 'two']);
+  await createCollections(target, ['one']);
+  for (const name of ['one', 'two']) await store(source, name, range(0, 1000));
+  await replicate(source, target);
+  await eventually(async () => assert.equal((await contentOf(target)).size, 1000));
+  await createCollections(target, ['two']);
+  assert.equal((await whenEqual(source, target)).size, 2000);
+});

@@ -15,7 +15,7 @@ export function replicationTask(replication: StoredReplication, report: Replicat
     recommendedRefreshPeriod: refreshSeconds,
     cancelURI: `/controller/cancelXDCR/${encoded}`,
     settingsURI: `/settings/replications/${encoded}`,
-    status: pauseRequested ? 'paused' : report === undefined ? 'notRunning' : 'running',
+    status: statusOf(pauseRequested, report),
     replicationType: 'xmem',
     continuous: true,
     ...{ id, source: fromBucket, target: targetUri(clusterUuid, toBucket), pauseRequested },
@@ -24,12 +24,20 @@ export function replicationTask(replication: StoredReplication, report: Replicat
     filterExpiration: settings.filterExpiration,
     filterBypassExpiry: settings.filterBypassExpiry,
     filterBinary: settings.filterBinary,
-    changesLeft: count('changes_left'),
-    docsChecked: count('docs_checked'),
-    docsWritten: count('docs_written'),
-    maxVBReps: pauseRequested ? 0 : null,
-    errors: (report?.errors ?? []).map(({ timeMs, text }) => `${shownTime(timeMs)} ${text}`),
+    ...(report !== undefined && {
+      changesLeft: count('changes_left'),
+      docsChecked: count('docs_checked'),
+      docsWritten: count('docs_written'),
+      maxVBReps: pauseRequested ? 0 : null,
+      errors: report.errors.map(({ timeMs, text }) => `${shownTime(timeMs)} ${text}`),
+    }),
   };
+}
+
+/** Paused once nothing is sent any more. */
+function statusOf(pauseRequested: boolean, report: ReplicationReport | undefined): string {
+  if (report === undefined) return 'notRunning';
+  return pauseRequested && !report.isConnected ? 'paused' : 'running';
 }
 
 const shownTime = (timeMs: number): string =>

@@ -245,7 +245,7 @@ test('changes settings of one replication, and defaults of later ones', async ()
   const [task] = (await request('/pools/default/tasks')).body.filter(
     ({ type }: { type: string }) => type === 'xdcr',
   );
-  assert.deepEqual([task.status, task.maxVBReps], ['paused', 0]);
+  assert.deepEqual([task.status, task.pauseRequested], ['notRunning', true]);
   assert.deepEqual((await post(`${path}?just_validate=1`, { pauseRequested: 'false' })).body, []);
   assert.equal((await request(path)).body.pauseRequested, true);
   const wrong = await post(path, { pauseRequested: 'x', statsInterval: '199' });

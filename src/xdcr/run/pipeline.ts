@@ -94,10 +94,10 @@ export class OutboundPipeline implements FollowerHandler {
     await Promise.all([...this.followers, ...(backfill ? [backfill] : [])].map((one) => one.stop()));
   }
 
-  /** The highest seqnos of the source. */
-  async highSeqnos(): Promise<Float64Array> {
-    if (this.client === null) throw new Error('the source is not connected');
-    return await this.client.highSeqnos();
+  /** Takes no more changes. */
+  close(): void {
+    this.isStopped = true;
+    this.setPaused(true);
   }
 
   /** Reads the collections of the target again, and begins to replicate those that it lacked. */
@@ -277,7 +277,7 @@ export class OutboundPipeline implements FollowerHandler {
     const isFull = this.underWay > underWayMax.versions || this.underWayBytes > underWayMax.bytes;
     const isHalf = this.underWay < underWayMax.versions / 2 && this.underWayBytes < underWayMax.bytes / 2;
     if (isFull && !this.isPaused) this.setPaused(true);
-    else if (isHalf && this.isPaused) this.setPaused(false);
+    else if (isHalf && this.isPaused && !this.isStopped) this.setPaused(false);
   }
 
   private setPaused(isPaused: boolean): void {

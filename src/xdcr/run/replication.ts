@@ -1,6 +1,7 @@
 // One replication: connects source and target, keeps checkpoints, and starts again after a failure, from the last state that the target
 // was seen to hold.
 import { type Deferred, deferred } from '#base/deferred.ts';
+import { BucketClient } from '#client/bucket-client.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { ReplicationCounts } from '../figures.ts';
@@ -46,6 +47,10 @@ export class RunningReplication {
   private link: TargetLink | null = null;
   private broken: Deferred<Error> = deferred();
   private marking: Promise<void> | null = null;
+  /** Of the reports, which are made while nothing is replicated as well. */
+  private sourceClient: BucketClient | null = null;
+  private lastLeft = 0;
+  private hasEnded = false;
   private last = { timeMs: 0, written: 0, received: 0, optimistic: 0, bytes: 0, checked: 0 };
 
   constructor(wanted: WantedReplication, deps: ReplicationDeps) {
@@ -69,12 +74,21 @@ export class RunningReplication {
     const { clock } = this.deps;
     if (this.running === null) return;
     const limit = clock.after(stopLimitMs, () => this.stopping.abort(new Error('the replication stops')));
+    // What is under way still arrives; nothing new is taken.
+    this.pipeline?.close();
     if (this.pipeline !== null) await this.checkpoint().catch(() => {}); // reported by `checkpoint`
     limit.cancel();
     this.stopping.abort(new Error('the replication stops'));
     this.broken.resolve(new Error('the replication stops'));
     await this.running;
     this.running = null;
+  }
+
+  /** Ends it for good. */
+  async end(): Promise<void> {
+    await this.stop();
+    this.hasEnded = true;
+    this.sourceClient?.close();
   }
 
   /** Takes over new settings, from where it is. */
@@ -85,16 +99,13 @@ export class RunningReplication {
   }
 
   async report(): Promise<ReplicationReport> {
-    const { pipeline, link } = this;
-    const states =
-      pipeline === null ? { changes_left: this.figures.get('changes_left') } : await this.states(pipeline);
-    const queued = link?.queued ?? { items: 0, bytes: 0 };
+    const queued = this.link?.queued ?? { items: 0, bytes: 0 };
     return {
       id: this.wanted.id,
-      isConnected: pipeline !== null,
+      isConnected: this.pipeline !== null,
       figures: {
         ...this.figures.counts,
-        ...states,
+        ...(await this.positions()),
         docs_checked: this.checkpoints.covered,
         docs_rep_queue: queued.items,
         size_rep_queue: queued.bytes,
@@ -105,15 +116,30 @@ export class RunningReplication {
     };
   }
 
-  private async states(pipeline: OutboundPipeline): Promise<Record<string, number>> {
+  /** How far it is, also while the target is away; before the first checkpoints are read everything counts as left. */
+  private async positions(): Promise<Record<string, number>> {
     const own = this.deps.vbuckets();
-    const processed = own.reduce((sum, vb) => sum + (pipeline.progress[vb]?.seqno ?? 0), 0);
-    const highs = await pipeline.highSeqnos().catch(() => null);
-    if (highs === null) return { docs_processed: processed };
+    const seqno = (vb: number) =>
+      this.pipeline?.progress[vb]?.seqno ?? this.checkpoints.get(vb)?.source.seqno ?? 0;
+    const processed = own.reduce((sum, vb) => sum + seqno(vb), 0);
+    const highs = await this.highSeqnos();
+    if (highs === null) return { docs_processed: processed, changes_left: this.lastLeft };
     const high = own.reduce((sum, vb) => sum + (highs[vb] ?? 0), 0);
-    const left = Math.max(0, high - processed);
-    this.figures.counts['changes_left'] = left;
-    return { docs_processed: processed, changes_left: left };
+    this.lastLeft = Math.max(0, high - processed);
+    return { docs_processed: processed, changes_left: this.lastLeft };
+  }
+
+  /** Null while the source does not answer. */
+  private async highSeqnos(): Promise<Float64Array | null> {
+    const { source } = this.deps;
+    try {
+      if (this.hasEnded) return null;
+      if (this.sourceClient === null || this.sourceClient.isClosed)
+        this.sourceClient = await BucketClient.open({ ...source, bucket: this.wanted.source.bucket });
+      return await this.sourceClient.highSeqnos();
+    } catch {
+      return null;
+    }
   }
 
   /** Differences since the last report, per second. */

@@ -63,7 +63,7 @@ export class XdcrService {
     await Promise.all(
       ending.map(async ([id, { replication }]) => {
         this.byId.delete(id);
-        await replication.stop();
+        await replication.end();
       }),
     );
     await Promise.all([...wanted.values()].map((one) => this.follow(one)));
