@@ -167,6 +167,20 @@ describe('TLS of a node', () => {
       assert.equal(await negotiated(restTls, { ...excluded, session }), 'refused'),
     );
   });
+
+  it('resumes sessions of the data port after changes of other things', async () => {
+    await using node = await NodeProcess.start();
+    const { kvTls } = node.ready.node;
+    const cipher = only('ECDHE-ECDSA-AES256-GCM-SHA384');
+    const socket = await dial(kvTls, cipher);
+    const session = socket.getSession() as Buffer;
+    socket.destroy();
+    const bucket = { name: 'b', ramQuotaMB: '100' };
+    assert.equal((await node.request('/pools/default/buckets', 'POST', bucket)).status, 202);
+    const resumed = await dial(kvTls, { ...cipher, session });
+    assert.ok(resumed.isSessionReused());
+    resumed.destroy();
+  });
 });
 
 /** Sends a NOOP; returns the magic byte of the answer. */

@@ -1,6 +1,7 @@
 // The data ports: accepts connections, limits their number, and applies the TLS certificate.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import { loopbackHosts } from '#base/loopback.ts';
 import { askForCertificates, type ClientCertificates, shownCertificate } from '#ports/client-certificate.ts';
 import type { ClientGate } from '#ports/client-gate.ts';
@@ -35,6 +36,7 @@ export class Listener {
   private plain: { host: string; port: number; servers: Server[] } | null = null;
   isPlainForThisMachineOnly = false;
   private tlsServer: TlsServer | null = null;
+  private tls: TlsSpec | null = null;
   private clients: ClientCertificates | undefined;
   private refusedCount = 0;
 
@@ -109,9 +111,10 @@ export class Listener {
     return await this.open(server, host, port);
   }
 
-  /** Sets the certificate for new connections. */
+  /** Sets the certificate for new connections. Sessions of an equal one can still be resumed. */
   useTls(spec: TlsSpec): void {
-    if (!this.tlsServer) return;
+    if (!this.tlsServer || isDeepStrictEqual(spec, this.tls)) return;
+    this.tls = spec;
     this.clients = spec.clients;
     this.tlsServer.setSecureContext(secureContextOptions(spec));
     askForCertificates(this.tlsServer, spec.clients);
