@@ -51,6 +51,8 @@ export class ReplicatedCluster implements NodeHost {
   readonly vbucketCount = vbucketCount;
   readonly shardCount = shardCount;
   promiseMs = 10_000;
+  /** No earlier process of a node has had the bucket. */
+  isBucketNew = false;
 
   constructor(random: Random, names: readonly string[], replicaNumber = 1) {
     this.random = random;
@@ -67,7 +69,7 @@ export class ReplicatedCluster implements NodeHost {
   /** Without a disk, its bucket is in memory alone. */
   async start(name: string, boot = `${name} 1`, disk?: MemoryDisk): Promise<ReplicatedNode> {
     const node = new ReplicatedNode(this, name, boot, disk);
-    await node.start();
+    await node.start(this.isBucketNew ? 'none' : 'process');
     return node;
   }
 }
@@ -141,11 +143,11 @@ export class ReplicatedNode {
     this.replication.follow({ self: { node: name, boot }, peers, tls: null, promiseMs: cluster.promiseMs });
   }
 
-  async start(): Promise<void> {
+  async start(earlier: 'none' | 'process' = 'process'): Promise<void> {
     this.tick();
     await this.bucket.start();
     const { bucket, cluster } = this;
-    this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {} });
+    this.#shards = this.replication.add({ uuid: 'b', incarnation: 1, bucket, changed: () => {}, earlier });
     this.#watch = await cluster.map.watch(this.name, (specs, revision) => {
       this.tick();
       if (this.receivesMap) void this.#shards?.follow(specs, revision);

@@ -62,6 +62,8 @@ export class BucketHost {
   private incarnation: number;
   /** The replication of the bucket in its present engine and incarnation; null without other nodes. */
   private shards: BucketReplication | null = null;
+  /** Which engine of the bucket may have made promises to other nodes. */
+  private earlier: 'none' | 'process' | 'engine';
 
   constructor(spec: BucketSpec, options: BucketHostOptions) {
     this.served = new ServedBucket(spec);
@@ -69,6 +71,8 @@ export class BucketHost {
     this.incarnation = spec.incarnation;
     this.options = options;
     this.bucket = this.makeBucket(spec);
+    // Only of files it is known that no earlier process had them.
+    this.earlier = spec.type === 'native' && spec.filesExisted === false ? 'none' : 'process';
     this.served.warmUp = () => this.bucket.warmUpReport;
   }
 
@@ -156,12 +160,14 @@ export class BucketHost {
   }
 
   private replicate(replication: Replication): BucketReplication {
-    const { bucket, incarnation, served } = this;
+    const { bucket, earlier, incarnation, served } = this;
+    this.earlier = 'engine';
     return replication.add({
       uuid: served.uuid,
       incarnation,
       bucket,
       changed: () => served.statesChanged(),
+      earlier,
     });
   }
 

@@ -14,7 +14,7 @@ import { CopyReports } from './copy-reports.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import type { CopyBatch, Empty, Got, Open, Opened, PeerMessage } from './frames.ts';
 import { ownState } from './own-state.ts';
-import { beatMs, type PeerConnections, promiseMsMax } from './peers.ts';
+import { beatMs, type PeerConnections } from './peers.ts';
 import { ShardDrops } from './shard-drops.ts';
 import { UnappliedBytes } from './unapplied-bytes.ts';
 
@@ -24,6 +24,8 @@ export interface BucketReplicationOptions {
   bucket: Bucket;
   self: SyncMember;
   peers: PeerConnections;
+  /** Until then, promises may be valid that were made for the bucket before this engine. */
+  promisedUntilMs: number;
   change: (change: MapChange) => Promise<MapOutcome>;
   /** Called when this node serves other shards than before. */
   changed: () => void;
@@ -43,8 +45,6 @@ interface Intake {
 
 export class BucketReplication {
   private readonly options: BucketReplicationOptions;
-  /** Until then, promises that an earlier process of this node made may be valid. */
-  private readonly promisedUntilMs: number;
   private specs: readonly ShardSpec[] = [];
   private revision = -1;
   private readonly actives = new Map<number, ActiveShard>();
@@ -68,7 +68,6 @@ export class BucketReplication {
 
   constructor(options: BucketReplicationOptions) {
     this.options = options;
-    this.promisedUntilMs = options.clock.monotonicMs() + promiseMsMax;
     this.timer = options.clock.after(beatMs, () => this.beat());
     this.drops = new ShardDrops(options);
     this.reports = new CopyReports({ ...options, rows: options.bucket.rows });
@@ -216,7 +215,7 @@ export class BucketReplication {
   }
 
   private confirmation(spec: ShardSpec, shard: number): ShardChange[] {
-    const { clock, peers, self } = this.options;
+    const { clock, peers, promisedUntilMs, self } = this.options;
     if (spec.state !== 'active' || spec.confirmed === self.boot) return [];
     const known = Math.max(spec.epoch, this.epochOf(shard));
     const epoch = spec.confirmed === undefined ? known : Math.max(known, spec.epoch + 1);
@@ -227,7 +226,7 @@ export class BucketReplication {
     // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
     const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
     const isFree = isAlone || spec.stopped !== undefined || !this.earlier.needsPromise(shard);
-    const untilMs = Math.max(this.promisedUntilMs, this.earlier.servesUntilMs(shard));
+    const untilMs = Math.max(promisedUntilMs, this.earlier.servesUntilMs(shard));
     return isFree || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
   }
 

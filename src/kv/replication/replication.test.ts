@@ -219,6 +219,28 @@ for (const promiseMs of [10_000, 4_000])
     for (const node of nodes) node.crash();
   });
 
+for (const isNew of [true, false])
+  test(`soon after its start a node ${isNew ? 'need not wait' : 'waits'} for promises of an earlier process in a ${isNew ? 'new' : 'known'} bucket`, async (t) => {
+    const names = ['a', 'b', 'c'];
+    const cluster = new Cluster(aSeed(t), names, 2);
+    const { clock, map } = cluster;
+    cluster.promiseMs = 4_000;
+    cluster.isBucketNew = isNew;
+    const nodes = await Promise.all(names.map((name) => cluster.start(name)));
+    await clock.run(2_000);
+    const [a, b] = nodes as [Node, Node];
+    assert.equal(activeOf(nodes, 0), a);
+    a.crash();
+    await map.nameActive(0, 'b');
+    await clock.run(6_500);
+    b.tick();
+    assert.equal(b.bucket.documents.isActive(0), isNew);
+    await clock.run(6_500);
+    b.tick();
+    assert.equal(b.bucket.documents.isActive(0), true);
+    for (const node of nodes) if (node !== a) node.crash();
+  });
+
 test('an active that keeps running is replaced once the promise to it ends, although its beats are answered', async (t) => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(aSeed(t), names, 2);

@@ -16,16 +16,21 @@ export interface ReplicationOptions {
   log: Log;
 }
 
-type BucketPart = Pick<BucketReplicationOptions, 'uuid' | 'incarnation' | 'bucket' | 'changed'>;
+interface BucketPart extends Pick<BucketReplicationOptions, 'uuid' | 'incarnation' | 'bucket' | 'changed'> {
+  /** Which engine of the bucket on this node may have made promises before: none, one of an earlier process, or one of this process. */
+  earlier: 'none' | 'process' | 'engine';
+}
 
 export class Replication {
   private readonly options: ReplicationOptions;
+  private readonly startedMs: number;
   private readonly peers: PeerConnections;
   private readonly buckets = new Map<string, BucketReplication>();
 
   constructor(options: ReplicationOptions) {
     this.options = options;
     const { clock, links, log, self, tick } = options;
+    this.startedMs = clock.monotonicMs();
     this.peers = new PeerConnections({
       self,
       clock,
@@ -49,12 +54,20 @@ export class Replication {
   }
 
   /** Begins to replicate a bucket; in place of an earlier engine of the same bucket. */
-  add(part: BucketPart): BucketReplication {
+  add({ earlier, ...part }: BucketPart): BucketReplication {
     this.remove(part.uuid);
+    const { peers } = this;
     const { change, clock, log, self, tick } = this.options;
-    const made = new BucketReplication({ ...part, self, change, clock, log, tick, peers: this.peers });
+    const promisedUntilMs = this.promisedBefore(earlier);
+    const made = new BucketReplication({ ...part, promisedUntilMs, self, change, clock, log, tick, peers });
     this.buckets.set(part.uuid, made);
     return made;
+  }
+
+  /** Until when promises that were made before may be valid. */
+  private promisedBefore(earlier: BucketPart['earlier']): number {
+    if (earlier === 'none') return -Infinity;
+    return promiseMsMax + (earlier === 'process' ? this.startedMs : this.options.clock.monotonicMs());
   }
 
   remove(uuid: string): void {
