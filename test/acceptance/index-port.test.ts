@@ -1,7 +1,8 @@
 // The index service's port, and how the cluster manager advertises it, on a real node.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { QueryClient } from '../support/query-client.ts';
 
 const auth = `Basic ${Buffer.from(`${administrator.username}:${administrator.password}`).toString('base64')}`;
 const read = (url: string, authorization = auth) => fetch(url, { headers: { authorization } });
@@ -28,6 +29,46 @@ test('a node with the index service advertises its port and answers there', asyn
     warnings: [],
   });
 });
+
+test('backup tools read the definitions of the indexes that they may list', async () => {
+  await using node = await NodeProcess.start({ args: ['--services', 'kv,index,n1ql', '--bucket', 'travel'] });
+  const { index = '', query = '' } = node.ready.node;
+  const queries = new QueryClient(query);
+  await queries.rows(
+    'CREATE INDEX tags ON travel(DISTINCT tags, age DESC) WHERE age > 1 WITH {"defer_build": true}',
+  );
+  await queries.rows('CREATE PRIMARY INDEX ON travel PARTITION BY HASH(META().id)');
+  const form = { password: 'password', roles: 'data_reader[travel]' };
+  await node.request('/settings/rbac/users/local/reader', 'PUT', form);
+  const reader = `Basic ${btoa('reader:password')}`;
+  const definitions = async (path: string, authorization = auth) => {
+    const found = (await (await read(`${index}${path}`, authorization)).json()) as Metadata & {
+      result?: { metadata: [Metadata] };
+    };
+    return found.result?.metadata[0].definitions ?? found.definitions;
+  };
+  const all = await definitions('/getIndexMetadata');
+  assert.deepEqual(all.map(({ name }) => name).sort(), ['#primary', 'tags']);
+  const [tags] = await definitions('/getLocalIndexMetadata?bucket=travel&index=tags');
+  const { secExprs, desc, where, deferred, isArrayDistinct, isPrimary, numPartitions } = tags ?? {};
+  assert.deepEqual(
+    { secExprs, desc, where, deferred, isArrayDistinct, isPrimary, numPartitions },
+    {
+      secExprs: ['(distinct (`tags`))', '`age`'],
+      desc: [false, true],
+      where: '(`age` > 1)',
+      deferred: true,
+      isArrayDistinct: true,
+      isPrimary: false,
+      numPartitions: 1,
+    },
+  );
+  await eventually(async () => assert.deepEqual(await definitions('/getIndexMetadata', reader), []));
+});
+
+interface Metadata {
+  definitions: Record<string, unknown>[];
+}
 
 test('a node without the index service reports no index port', async () => {
   await using node = await NodeProcess.start({ args: ['--services', 'kv', '--bucket', 'travel'] });

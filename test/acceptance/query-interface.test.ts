@@ -91,6 +91,11 @@ const administration: Readonly<Record<string, readonly string[]>> = {
   '/admin/active_requests': [],
   '/admin/completed_requests': [],
   '/admin/functions_cache': [],
+  '/admin/indexes/functions_cache': [],
+  '/admin/indexes/dictionary_cache': [],
+  '/admin/indexes/tasks_cache': [],
+  '/api/v1/backup': ['udfMagic', 'version', 'udfs'],
+  '/api/v1/bucket/shop/backup': ['udfMagic', 'version', 'udfs'],
   '/admin/dictionary_cache': [],
   '/admin/tasks_cache': [],
   '/admin/transactions': [],
@@ -102,6 +107,16 @@ const administration: Readonly<Record<string, readonly string[]>> = {
   '/admin/settings': ['completed-limit', 'prepared-limit', 'timeout', 'txtimeout'],
 };
 
+const indexPaths = [
+  '/getIndexStatus',
+  '/getIndexStatement',
+  '/getIndexMetadata',
+  '/getLocalIndexMetadata',
+  '/settings',
+  '/stats',
+  '/api/v1/stats',
+];
+
 test('each path of the administration answers administrators only', async () => {
   for (const [path, members] of Object.entries(administration)) {
     const url = `${node.process.ready.node.query}${path}`;
@@ -112,7 +127,7 @@ test('each path of the administration answers administrators only', async () => 
     const shown = Array.isArray(body) ? body[0] : body;
     for (const member of members) assert.ok(member in shown, `${path} has no ${member}`);
   }
-  for (const path of ['/getIndexStatus', '/getIndexStatement', '/settings', '/stats', '/api/v1/stats']) {
+  for (const path of indexPaths) {
     const url = `${node.process.ready.node.index}${path}`;
     assert.equal((await fetch(url)).status, 401, path);
     assert.equal((await fetch(url, { headers })).status, 200, path);

@@ -1,6 +1,7 @@
 // Handlers of the index service's port: states, statements and statistics of indexes.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
+import { indexMetadata } from '#index/rest/index-metadata.contract.ts';
 import { type ShownIndex, serviceIndexRecord } from '#index/rest/index-records.contract.ts';
 import * as contract from '#index/rest/index-service.contract.ts';
 import {
@@ -19,6 +20,10 @@ const mib = 1024 * 1024;
 export function indexServiceRoutes(parts: IndexRoutesParts): BoundRoute[] {
   const visible = async (selection: Selection, context: Context): Promise<ShownIndex[]> =>
     (await shownIndexes(parts)).filter((index) => isSelected(index, selection) && maySee(index, context));
+  const metadataOf = async (selection: Selection, context: Context) => {
+    const definitions = (await visible(selection, context)).map(({ definition }) => definition);
+    return indexMetadata(definitions, await shownNode(parts, context));
+  };
   return [
     bind(contract.GetIndexes, async ({ query }, context) => {
       const node = await shownNode(parts, context);
@@ -27,6 +32,13 @@ export function indexServiceRoutes(parts: IndexRoutesParts): BoundRoute[] {
     }),
     bind(contract.GetIndexStatements, async ({ query }, context) =>
       reply.json((await visible(query, context)).map(({ definition }) => definitionText(definition))),
+    ),
+    bind(contract.GetIndexMetadata, async ({ query }, context) => {
+      const metadata = [await metadataOf(query, context)];
+      return reply.json({ code: 'success', result: { metadata } });
+    }),
+    bind(contract.GetLocalIndexMetadata, async ({ query }, context) =>
+      reply.json(await metadataOf(query, context)),
     ),
     ...statisticsRoutes(parts),
     bind(contract.GetServiceSettings, async () => reply.json(await settingsOf(parts))),

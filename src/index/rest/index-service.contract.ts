@@ -2,6 +2,7 @@
 import { field, form } from '#contract/fields.ts';
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+import { indexMetadataShape } from './index-metadata.contract.ts';
 import { serviceIndexShape } from './index-records.contract.ts';
 
 /** The reply has only indexes of collections whose indexes the caller may list. */
@@ -36,6 +37,34 @@ export const GetIndexStatements = defineRoute({
   query: selection,
   answer: { json: shape.array(shape.string) },
   doc: 'The statements that create the indexes.',
+});
+
+const metadataDoc =
+  'The definitions of the indexes, filtered by bucket, scope, collection and name, for backup tools.';
+
+export const GetIndexMetadata = defineRoute({
+  id: 'index_service.metadata',
+  method: 'GET',
+  path: '/getIndexMetadata',
+  access: everyone,
+  query: selection,
+  answer: {
+    json: shape.object({
+      code: shape.string,
+      result: shape.object({ metadata: shape.array(indexMetadataShape) }),
+    }),
+  },
+  doc: metadataDoc,
+});
+
+export const GetLocalIndexMetadata = defineRoute({
+  id: 'index_service.local_metadata',
+  method: 'GET',
+  path: '/getLocalIndexMetadata',
+  access: everyone,
+  query: selection,
+  answer: { json: indexMetadataShape },
+  doc: metadataDoc,
 });
 
 const statisticsAnswer = { json: shape.record(shape.record(shape.any)) };

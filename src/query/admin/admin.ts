@@ -8,6 +8,7 @@ import { activeRow, completedRow, preparedRow } from '../catalog/request-rows.ts
 import { transactionRow } from '../catalog/transaction-rows.ts';
 import type { QueryParts } from '../state/parts.ts';
 import { changeSettings, shownSettings } from '../state/settings.ts';
+import { backUpFunctions, restoreFunctions } from './function-backup.ts';
 import { statistic, statistics } from './statistics.ts';
 import { vitals } from './vitals.ts';
 
@@ -15,6 +16,8 @@ export interface AdminRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
+  /** The part after `?`. */
+  readonly search?: string;
 }
 
 export interface AdminAnswer {
@@ -23,7 +26,13 @@ export interface AdminAnswer {
   readonly isText?: boolean;
 }
 
-type Route = (service: QueryParts, names: readonly string[], body: string, session: Session) => unknown;
+interface RouteInput {
+  readonly body: string;
+  readonly session: Session;
+  readonly parameters: URLSearchParams;
+}
+
+type Route = (service: QueryParts, names: readonly string[], input: RouteInput) => unknown;
 
 const notFound = Symbol('not found');
 
@@ -61,20 +70,48 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/indexes/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).id),
   'GET /admin/indexes/active_requests': ({ active }) => active.all().map(({ id }) => id),
   'GET /admin/indexes/completed_requests': ({ completed }) => completed.all().map((one) => one.active.id),
-  'GET /admin/indexes/functions': (service, _names, _body, session) =>
+  'GET /admin/indexes/functions': (service, _names, { session }) =>
     functionRows({ service, session }).map(({ id }) => id),
+  'GET /admin/indexes/functions_cache': () => [],
+  'GET /admin/indexes/dictionary_cache': () => [],
+  'GET /admin/indexes/tasks_cache': () => [],
   'GET /admin/indexes/transactions': ({ transactions }) => transactions.all().map(({ start }) => start.id),
   'GET /admin/functions_cache': () => [],
+  'GET /admin/functions_cache/*': () => notFound,
   'GET /admin/dictionary_cache': () => [],
+  'GET /admin/dictionary_cache/*': () => notFound,
   'GET /admin/tasks_cache': () => [],
+  'GET /admin/tasks_cache/*': () => notFound,
   'GET /admin/transactions': ({ transactions }) => transactions.all().map((one) => transactionRow(one).value),
   'GET /admin/transactions/*': ({ transactions }, [id]) => found(transactions.all().map(transactionRow), id),
   'DELETE /admin/transactions/*': ({ transactions }, [id = '']) => transactions.end(id) || notFound,
   'GET /admin/settings': ({ deps }) => shownSettings(deps.settings),
-  'POST /admin/settings': ({ deps }, _names, body, session) => {
+  'POST /admin/settings': ({ deps }, _names, { body, session }) => {
     if (!mayChangeSettings(session.callers)) throw sqlError(13014, settingsText);
     changeSettings(deps.settings, objectOf(body));
     return shownSettings(deps.settings);
+  },
+  'POST /admin/ssl_cert': (_service, _names, { session }) => {
+    if (!mayChangeSettings(session.callers)) throw sqlError(13014, settingsText);
+    throw sqlError(16003, certificateText);
+  },
+  'GET /admin/shutdown': () => {
+    throw sqlError(13014, shutdownText);
+  },
+  'POST /admin/shutdown': () => {
+    throw sqlError(13014, shutdownText);
+  },
+  'GET /api/v1/backup': (service, _names, { session, parameters }) =>
+    backUpFunctions(service, session, { bucket: null, parameters }),
+  'POST /api/v1/backup': async (service, _names, { body, session, parameters }) => {
+    await restoreFunctions(service, session, { bucket: null, parameters }, body);
+    return '';
+  },
+  'GET /api/v1/bucket/*/backup': (service, [bucket = ''], { session, parameters }) =>
+    backUpFunctions(service, session, { bucket, parameters }),
+  'POST /api/v1/bucket/*/backup': async (service, [bucket = ''], { body, session, parameters }) => {
+    await restoreFunctions(service, session, { bucket, parameters }, body);
+    return '';
   },
   'GET /admin/config': ({ deps }) => deps.node(),
   'GET /admin/clusters': (service) => [clusterOf(service)],
@@ -84,12 +121,17 @@ const routes: Readonly<Record<string, Route>> = {
     name === service.deps.node().name ? nodeOf(service) : notFound,
 };
 
+const certificateText =
+  'ssl_cert: the query ports use a new certificate as soon as it is loaded by POST /node/controller/reloadCertificate of the administration port';
+
+const shutdownText = 'The service is shut down with its node, by the cluster manager only.';
+
 const settingsText =
   'User does not have credentials to change settings of the service. Add role cluster_admin to allow it.';
 
 export async function answerAdmin(
   service: QueryParts,
-  { method, path, body }: AdminRequest,
+  { method, path, body, search = '' }: AdminRequest,
   origin: RequestOrigin,
 ): Promise<AdminAnswer> {
   if (path === '/admin/ping') return json(200, { status: 'OK' });
@@ -99,7 +141,8 @@ export async function answerAdmin(
   try {
     const session = await openSession(service.deps.authority, origin, []);
     if (!isHeld(session.callers, { action: 'catalog' })) throw sqlError(13014, catalogText);
-    const answer = route(service, names, body, session);
+    const parameters = new URLSearchParams(search);
+    const answer = await route(service, names, { body, session, parameters });
     return answer === notFound ? json(404, {}) : json(200, answer);
   } catch (error) {
     return json(statusOf(error), { errors: [errorEntry(error, false)] });

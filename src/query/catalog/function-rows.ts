@@ -15,7 +15,7 @@ export function functionRows({ service, session }: RowSource): PlainRow[] {
   return service.deps.functions.all().filter(isSeen).map(functionRow);
 }
 
-function functionRow({ scope, name, parameters, isVariadic, body }: FunctionDefinition): PlainRow {
+export function functionRow({ scope, name, parameters, isVariadic, body }: FunctionDefinition): PlainRow {
   const identity = { name, namespace: 'default', type: scope === null ? 'global' : 'scope', ...scope };
   const definition = {
     '#language': 'inline',

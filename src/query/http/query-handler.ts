@@ -44,7 +44,7 @@ export class QueryHandler {
     if (refusal !== null) return sendText(response, 403, refusal.message);
     if (path === '/query' || path === '/query/service')
       return await this.statement(request, response, search);
-    return await this.admin(request, response, path);
+    return await this.admin(request, response, path, search);
   }
 
   private async statement(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
@@ -65,12 +65,17 @@ export class QueryHandler {
     });
   }
 
-  private async admin(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  private async admin(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    search: string,
+  ): Promise<void> {
     const origin = this.known.of(request) ?? (await this.originOf(request));
     await this.bodies.with(request, adminBytesMax, async (body) => {
       if (body === null) return;
       if (typeof body === 'string') return refuseBody(response, body, adminBytesMax);
-      const adminRequest = { method: request.method ?? '', path, body: body.toString() };
+      const adminRequest = { method: request.method ?? '', path, body: body.toString(), search };
       const answer = await answerAdmin(this.service, adminRequest, origin);
       if (answer.status === 401) response.setHeader('www-authenticate', 'Basic realm="Divan"');
       sendText(response, answer.status, answer.text, answer.isText ? 'text/plain' : 'application/json');

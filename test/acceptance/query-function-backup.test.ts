@@ -1,0 +1,112 @@
+// Copies of user-defined functions over the administration paths of the query port, and paths that only answer a reason.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { administrator, eventually } from '../support/node-process.ts';
+import { type Account, QueryClient } from '../support/query-client.ts';
+import { RestartedNode } from '../support/restarted-node.ts';
+
+const node = new RestartedNode('shop');
+const rows = (statement: string, parameters = {}) => node.queries.rows(statement, parameters);
+const cataloguer = { username: 'cataloguer', password: 'password' };
+
+before(async () => {
+  await node.start();
+  for (const scope of ['s', 't', 'z']) await rows(`CREATE SCOPE shop.${scope}`);
+  await rows('CREATE FUNCTION twice(x) { x * 2 }');
+  await rows('CREATE FUNCTION most(...) { ARRAY_MAX(args) }');
+  await rows('CREATE FUNCTION default:shop.s.plus(x) { x + 1 }');
+  await rows('CREATE FUNCTION default:shop.t.plus(x) { x + 2 }');
+  const form = { password: 'password', roles: 'query_system_catalog' };
+  await node.process.request('/settings/rbac/users/local/cataloguer', 'PUT', form);
+  const as = new QueryClient(node.process.ready.node.query ?? '', cataloguer);
+  await eventually(async () => assert.equal(await as.code('SELECT 1'), 0));
+});
+after(() => node[Symbol.asyncDispose]());
+
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  { username, password }: Account = administrator,
+) {
+  const response = await fetch(`${node.process.ready.node.query}${path}`, {
+    method,
+    headers: { authorization: `Basic ${btoa(`${username}:${password}`)}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Copy & { errors?: [{ code: number; msg: string }] },
+  };
+}
+
+interface Copy {
+  udfMagic: string;
+  version: string;
+  udfs: { identity: { name: string; scope?: string } }[];
+}
+
+const names = ({ udfs }: Copy) =>
+  udfs.map(({ identity }) => `${identity.scope ?? ''} ${identity.name}`).sort();
+
+test('a copy of the global functions restores them', async () => {
+  const { body: copy } = await call('GET', '/api/v1/backup');
+  assert.deepEqual(names(copy), [' most', ' twice']);
+  await rows('DROP FUNCTION twice');
+  await rows('CREATE OR REPLACE FUNCTION most(...) { 0 }');
+  assert.equal((await call('POST', '/api/v1/backup', copy)).status, 200);
+  assert.deepEqual(await rows('SELECT RAW twice(4) + most(1, 3, 2)'), [11]);
+});
+
+test("a copy of a bucket's functions is restored into the same scopes, or into others", async () => {
+  const path = '/api/v1/bucket/shop/backup';
+  const { body: copy } = await call('GET', path);
+  assert.deepEqual(names(copy), ['s plus', 't plus']);
+  assert.deepEqual(names((await call('GET', `${path}?include=s`)).body), ['s plus']);
+  assert.deepEqual(names((await call('GET', `${path}?exclude=s`)).body), ['t plus']);
+  assert.equal((await call('POST', `${path}?include=s&remap=s:z`, copy)).status, 200);
+  assert.deepEqual(await rows('SELECT RAW default:shop.z.plus(1)'), [2]);
+  // Global functions of the copy are no part of the bucket.
+  assert.equal((await call('POST', path, (await call('GET', '/api/v1/backup')).body)).status, 200);
+});
+
+test('refuses what is no copy of functions, and callers who may not manage functions', async () => {
+  const { body: copy } = await call('GET', '/api/v1/backup');
+  const [first] = copy.udfs as unknown as [{ identity: object; definition: object }];
+  const wrong: readonly (readonly [unknown, number, RegExp])[] = [
+    [5, 1040, /body: it must be a JSON object/],
+    [{ ...copy, udfMagic: 'x' }, 1040, /udfMagic/],
+    [{ ...copy, version: '9' }, 1040, /version/],
+    [{ ...copy, udfs: [5] }, 1040, /udfs\[0\]/],
+    [{ ...copy, udfs: [{ ...first, identity: { type: 'global' } }] }, 1040, /name: it must be a text/],
+    [
+      { ...copy, udfs: [{ ...first, definition: { '#language': 'inline', text: 'a +' } }] },
+      3000,
+      /syntax error/,
+    ],
+    [{ ...copy, udfs: [{ ...first, definition: { '#language': 'javascript' } }] }, 10108, /disabled/],
+  ];
+  for (const [body, code, text] of wrong) {
+    const { body: answer } = await call('POST', '/api/v1/backup', body);
+    assert.equal(answer.errors?.[0]?.code, code, JSON.stringify(body));
+    assert.match(answer.errors?.[0]?.msg ?? '', text);
+  }
+  for (const path of ['/api/v1/backup', '/api/v1/bucket/shop/backup'])
+    for (const [method, body] of [['GET'], ['POST', copy]] as const) {
+      if (method === 'POST' && path.includes('bucket')) continue; // nothing of this copy is of the bucket
+      const { status, body: answer } = await call(method, path, body, cataloguer);
+      assert.deepEqual([status, answer.errors?.[0]?.code], [401, 13014], `${method} ${path}`);
+    }
+});
+
+test('paths for which a node has another way answer the reason', async () => {
+  const certificate = await call('POST', '/admin/ssl_cert');
+  assert.match(certificate.body.errors?.[0]?.msg ?? '', /reloadCertificate of the administration port/);
+  assert.equal((await call('POST', '/admin/ssl_cert', undefined, cataloguer)).status, 401);
+  for (const method of ['GET', 'POST']) {
+    const shutdown = await call(method, '/admin/shutdown');
+    assert.equal(shutdown.status, 401);
+    assert.match(shutdown.body.errors?.[0]?.msg ?? '', /by the cluster manager only/);
+  }
+  assert.deepEqual(await rows('SELECT RAW 1'), [1]);
+});
