@@ -93,6 +93,9 @@ export interface RebalanceOutcome {
   readonly outcome: 'completed' | 'stopped' | 'failed';
   readonly reason?: string;
   readonly endedMs: number;
+  readonly startedMs?: number;
+  /** Names of the nodes that it concerned, of which some have left since. */
+  readonly named?: Readonly<Record<'kept' | 'ejected' | 'failed', readonly string[]>>;
 }
 
 export interface ServiceQuotas {

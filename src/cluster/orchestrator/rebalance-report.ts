@@ -1,9 +1,16 @@
 // The running rebalance, and how the last one ended, as clients read them.
-import type { ClusterState, RebalanceKind } from '../config/cluster-state.ts';
+import type {
+  ClusterState,
+  RebalanceKind,
+  RebalanceOutcome,
+  RebalancePlan,
+} from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { type Progress, progressOf } from './shard-moves.ts';
 
 type Read = Pick<ClusterView, 'cluster' | 'liveBuckets' | 'map'>;
+
+export const reportPath = '/logs/rebalanceReport';
 
 const nameOf: Record<RebalanceKind, string> = {
   rebalance: 'Rebalance',
@@ -54,6 +61,7 @@ export function rebalanceTask(view: Read): Record<string, unknown> {
     return {
       ...common,
       ...(lastBalance && { statusId: lastBalance.id, subtype: lastBalance.kind }),
+      ...(lastBalance?.named && { lastReportURI: `${reportPath}?reportID=${lastBalance.id}` }),
       status: 'notRunning',
       ...failureOf(view.cluster),
     };
@@ -68,6 +76,45 @@ export function rebalanceTask(view: Read): Record<string, unknown> {
     perNode: Object.fromEntries(nodes),
     detailedProgress: {},
   };
+}
+
+/** What the report of an ended plan needs beside its outcome. */
+export function reportedPlan(
+  { nodes }: ClusterState,
+  plan: RebalancePlan,
+): Pick<RebalanceOutcome, 'startedMs' | 'named'> {
+  const named = (ids: readonly string[] = []): string[] =>
+    nodes.flatMap(({ uuid, otpNode }) => (ids.includes(uuid) ? [otpNode] : []));
+  const { ejected, failing, startedMs } = plan;
+  return { startedMs, named: { kept: named(plan.nodes), ejected: named(ejected), failed: named(failing) } };
+}
+
+/** The report of the plan that ended last; null: it is another one, or none has ended. */
+export function lastReport(
+  { cluster }: Pick<Read, 'cluster'>,
+  id: string | undefined,
+): Record<string, unknown> | null {
+  const { lastBalance: last } = cluster;
+  if (last?.named === undefined || (id !== undefined && id !== last.id)) return null;
+  const { endedMs, named, startedMs = endedMs } = last;
+  return {
+    rebalanceId: last.id,
+    operation: last.kind,
+    nodesInfo: { keep_nodes: named.kept, eject_nodes: named.ejected, failed_nodes: named.failed },
+    stageInfo: {},
+    startTime: new Date(startedMs).toISOString(),
+    completedTime: new Date(endedMs).toISOString(),
+    timeTaken: Math.max(0, endedMs - startedMs),
+    completionMessage: completionOf(last),
+  };
+}
+
+function completionOf({ kind, outcome, reason }: RebalanceOutcome): string {
+  const name = nameOf[kind];
+  if (outcome === 'completed') return `${name} completed successfully.`;
+  return outcome === 'stopped'
+    ? `${name} stopped by user.`
+    : `${name} failed: ${reason ?? 'no reason is known'}`;
 }
 
 function failureOf({ lastBalance }: ClusterState): { errorMessage?: string } {

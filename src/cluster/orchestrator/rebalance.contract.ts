@@ -1,6 +1,7 @@
 // Routes of rebalances.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+import { reportPath } from './rebalance-report.ts';
 
 const pools: Access = { kind: 'permission', permission: 'cluster.pools!write' };
 const settings = { json: shape.object({ rebalanceMovesPerNode: shape.integer }) };
@@ -40,6 +41,30 @@ export const SetRebalanceSettings = defineRoute({
   bodyKind: 'form',
   answer: settings,
   doc: 'Changes how many shards of a node a rebalance moves at once: `rebalanceMovesPerNode`, 1 to 64, 4 unless set.',
+});
+
+export const GetRebalanceReport = defineRoute({
+  id: 'rebalance.report',
+  method: 'GET',
+  path: reportPath,
+  access: { kind: 'permission', permission: 'cluster.admin.logs!read' },
+  answer: {
+    json: shape.object({
+      rebalanceId: shape.string,
+      operation: shape.oneOf('rebalance', 'gracefulFailover', 'failover'),
+      nodesInfo: shape.object({
+        keep_nodes: shape.array(shape.string),
+        eject_nodes: shape.array(shape.string),
+        failed_nodes: shape.array(shape.string),
+      }),
+      stageInfo: shape.any,
+      startTime: shape.string,
+      completedTime: shape.string,
+      timeTaken: shape.integer,
+      completionMessage: shape.string,
+    }),
+  },
+  doc: 'How the last rebalance or failover ended, with the nodes that it concerned and its duration in milliseconds. `reportID` may name it, as `lastReportURI` of its task does; reports of earlier ones are not kept.',
 });
 
 const retryShape = {

@@ -222,6 +222,25 @@ describe('the end of a rebalance', () => {
     t.after(() => manager.stop());
     const last = { id: 'plan', kind: 'gracefulFailover', outcome: 'failed', endedMs: 1 } as const;
     await change((now) => ({ ...now, lastBalance: last }));
+    const path = '/logs/rebalanceReport';
+    assert.equal((await request(path)).status, 404, 'one of an earlier version has no report');
+    const named = { kept: ['ns_1@cb.local'], ejected: [], failed: ['n_1@127.0.0.1'] };
+    await change((now) => ({
+      ...now,
+      lastBalance: { ...last, reason: 'No.', endedMs: 2_500, startedMs: 1_000, named },
+    }));
+    const report = {
+      rebalanceId: 'plan',
+      operation: 'gracefulFailover',
+      nodesInfo: { keep_nodes: named.kept, eject_nodes: [], failed_nodes: named.failed },
+      stageInfo: {},
+      startTime: '1970-01-01T00:00:01.000Z',
+      completedTime: '1970-01-01T00:00:02.500Z',
+      timeTaken: 1_500,
+      completionMessage: 'Graceful failover failed: No.',
+    };
+    assert.deepEqual((await request(path)).body, report);
+    assert.equal((await request(`${path}?reportID=other`)).status, 404);
     const errorMessage = 'Graceful failover failed. See logs for detailed reason. You can try again.';
     const progress = (await request('/pools/default/rebalanceProgress')).body;
     assert.deepEqual(progress, { status: 'none', errorMessage });
@@ -232,9 +251,11 @@ describe('the end of a rebalance', () => {
       masterRequestTimedOut: false,
       statusId: 'plan',
       subtype: 'gracefulFailover',
+      lastReportURI: `${path}?reportID=plan`,
       status: 'notRunning',
       errorMessage,
     });
+    assert.deepEqual((await request(task.lastReportURI)).body, report);
   });
 });
 

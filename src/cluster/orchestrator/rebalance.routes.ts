@@ -5,8 +5,10 @@ import type { ClusterView } from '../config/cluster-view.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 import { FormReader } from '../forms/form-reader.ts';
 import { internalDefaults, internalSetting } from '../internal-settings/internal-settings.ts';
+import { rebalanceRefusals } from '../refusals/rebalance.refusals.ts';
 import * as contract from './rebalance.contract.ts';
 import type { RebalanceService } from './rebalance.service.ts';
+import { lastReport } from './rebalance-report.ts';
 import { pendingRetry, retryDefaults, retrySetting } from './rebalance-retry.ts';
 
 export interface RebalanceRoutesDeps {
@@ -42,6 +44,11 @@ export function rebalanceRoutes(deps: RebalanceRoutesDeps): BoundRoute[] {
       reader.refuseIfInvalid();
       const changes = moves === undefined ? {} : { rebalanceMovesPerNode: moves };
       return shown(await settings.change(internalSetting, internalDefaults, changes));
+    }),
+    bind(contract.GetRebalanceReport, ({ query }) => {
+      const report = lastReport(deps.view, query['reportID']);
+      if (report === null) throw rebalanceRefusals.noReport();
+      return reply.json(report);
     }),
     ...retryRoutes(deps),
   ];

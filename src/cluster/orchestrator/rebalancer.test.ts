@@ -154,7 +154,8 @@ describe('the rebalancer', () => {
       nodes.map(({ uuid }) => uuid),
       ['b', 'c'],
     );
-    assert.deepEqual([left, lastBalance?.outcome], [['a'], 'completed']);
+    const named = { kept: ['ns_1@b', 'ns_1@c'], ejected: ['ns_1@a'], failed: [] };
+    assert.deepEqual([left, lastBalance?.outcome, lastBalance?.named], [['a'], 'completed', named]);
     assert.deepEqual(ended, [lastBalance]);
   });
 
@@ -181,13 +182,12 @@ describe('the rebalancer', () => {
       node.uuid === 'c' ? { ...node, newlyActive: true as const } : node,
     );
     const newly = async () => (await state()).nodes.flatMap((node) => (node.newlyActive ? [node.uuid] : []));
-    const all = { nodes: ['a', 'b', 'c'] };
     down.add('b');
-    await change({ nodes, balance: plan({ id: 'first', ...all }) });
+    await change({ nodes, balance: plan({ id: 'first', nodes: ['a', 'b', 'c'] }) });
     await untilEnded();
     assert.deepEqual([(await state()).lastBalance?.outcome, await newly()], ['failed', ['c']]);
     down.clear();
-    await change({ balance: plan({ id: 'second', ...all }) });
+    await change({ balance: plan({ id: 'second', nodes: ['a', 'b', 'c'] }) });
     await untilEnded();
     assert.deepEqual([(await state()).lastBalance?.outcome, await newly()], ['completed', []]);
   });

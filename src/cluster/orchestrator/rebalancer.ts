@@ -23,6 +23,7 @@ import { planMap } from '../topology/plan-map.ts';
 import { withCounter } from './counters.ts';
 import { failoverMap, withoutNodes } from './failover-map.ts';
 import { dataNodes, isDataNode } from './members.ts';
+import { reportedPlan } from './rebalance-report.ts';
 import { type RetrySettings, withRetry } from './rebalance-retry.ts';
 import { advance, endMoves, isComplete, startMoves, stopMoves } from './shard-moves.ts';
 
@@ -261,14 +262,15 @@ export class Rebalancer {
       ...(plan.stopping?.reason && { reason: plan.stopping.reason }),
     };
     let isEnded = false;
+    let reported = outcome;
     await update<ClusterState | null>(store, clusterKey, null, (cluster) => {
       assert(cluster, 'the cluster key is written at start');
       isEnded = cluster.balance?.id === plan.id && cluster.balance.term === term();
-      return isEnded
-        ? withRetry(withoutPlan(cluster, outcome), plan, outcome, this.#deps.retries())
-        : cluster;
+      if (!isEnded) return cluster;
+      reported = { ...outcome, ...reportedPlan(cluster, plan) };
+      return withRetry(withoutPlan(cluster, reported), plan, outcome, this.#deps.retries());
     });
-    if (isEnded) ended(outcome, plan);
+    if (isEnded) ended(reported, plan);
     return isEnded;
   }
 

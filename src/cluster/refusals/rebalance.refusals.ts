@@ -23,6 +23,11 @@ export const rebalanceRefusals = defineRefusals('rebalance', {
     sample: '{"noKVNodesLeft":1}',
     when: 'No node that stays runs the data service.',
   },
+  noReport: {
+    status: 404,
+    as: 'text',
+    text: 'There is no report of that rebalance: only that of the last one is kept. `lastReportURI` of the task names it.',
+  },
   founder: {
     as: 'text',
     text: 'The node {otpNode} has just become the one that stores the configuration. Try again.',
