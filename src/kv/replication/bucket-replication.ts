@@ -323,14 +323,15 @@ export class BucketReplication {
   private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
     const { epoch, shard, vb } = batch;
     const current = this.intakes.get(shard);
-    if (current?.node === node && current.epoch === epoch) {
+    const isOlder = this.refusesOlder(node, shard, epoch);
+    if (!isOlder && current?.node === node && current.epoch === epoch) {
       if (vb % this.specs.length !== shard || vb >= this.options.bucket.rows.count)
         throw new Error(`vbucket ${vb} is of another shard`);
       current.intake.take(batch, body, bytes);
       return;
     }
     this.unapplied.add(node, bytes);
-    if (!this.refusesOlder(node, shard, epoch)) this.say('failed', node, shard, epoch);
+    if (!isOlder) this.say('failed', node, shard, epoch);
   }
 
   private failed(shard: number, reason: string): void {

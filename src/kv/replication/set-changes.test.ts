@@ -82,6 +82,31 @@ test('the set falls below a majority only once the disk of the active has what w
   for (const node of [a, b]) node.crash();
 });
 
+for (const fails of [false, true])
+  test(`a last member that is promoted ${fails ? 'serves nothing without' : 'serves with'} a disk that has all of it`, async (t) => {
+    const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b']);
+    const { clock, map } = cluster;
+    let isBroken = false;
+    const sync = () => (isBroken ? Promise.reject(new Error('EIO')) : Promise.resolve());
+    const a = await cluster.start('a');
+    const b = await cluster.start('b', 'b 1', new MemoryDisk({ sync }));
+    await clock.run(14_000);
+    isBroken = fails;
+    assert.equal(a.store('k', 0, majority), Status.success);
+    const token = a.result.pending;
+    await clock.run(1_000);
+    assert.equal(a.resolved.get(token), Status.success, 'node b has it in memory');
+    a.crash();
+    // As an unsafe failover does.
+    await map.nameActive(0, 'b');
+    await map.place(0, [1]);
+    await clock.run(20_000);
+    assert.equal((await map.shards())[0]?.confirmed, 'b 1');
+    b.tick();
+    assert.equal(b.bucket.documents.isActive(0), !fails, 'what it shows must outlive its process');
+    b.crash();
+  });
+
 test('a new active serves nothing that one of its members lacks', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
   const { clock, links, map } = cluster;

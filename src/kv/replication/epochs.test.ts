@@ -1,0 +1,164 @@
+// What a node does with messages of an earlier epoch, and with reports that came before its own epoch.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '#ports/log.ts';
+import { Status } from '#wire/status.ts';
+import { BucketUnderTest } from '../../../test/support/a-bucket.ts';
+import type { ShardChange, ShardSpec } from '../admin.ts';
+import { CutWriter, stateOfVbucket } from '../data/cut.ts';
+import { DurabilityLevel } from '../data/documents.ts';
+import { BucketReplication } from './bucket-replication.ts';
+import type { CopyBatch, GotRow, Open, PeerMessage } from './frames.ts';
+import type { PeerConnections } from './peers.ts';
+
+const noBody = Buffer.alloc(0);
+const majority = { durability: DurabilityLevel.majority } as const;
+const self = { node: 'a', boot: 'a 1' };
+
+/** The replication of a bucket with one shard, and what it sends. */
+async function replicated(spec: ShardSpec) {
+  const b = await new BucketUnderTest({
+    vbucketCount: 1,
+    shards: [{ state: 'replica', epoch: 1, replicas: [] }],
+    rules: { quotaBytes: 2 ** 28, maxTtl: 0, durabilityMinLevel: DurabilityLevel.none, replicaNumber: 1 },
+  }).start();
+  const sent: PeerMessage[] = [];
+  /** The last feed that asked each node. */
+  const opens = new Map<string, number>();
+  const changes: ShardChange[] = [];
+  const peers: Partial<PeerConnections> = {
+    needsPromise: false,
+    send: (node, message) => {
+      sent.push(message);
+      if (message.kind === 'open') opens.set(node, message.feed);
+    },
+    bootOf: (node) => `${node} 1`,
+    mayFeed: () => true,
+    hasEnded: () => false,
+    answeredMs: () => b.clock.monotonicMs(),
+    servesUntilMs: () => Infinity,
+    promisedUntilMs: () => -Infinity,
+    neededPromise: () => false,
+  };
+  const replication = new BucketReplication({
+    ...{ uuid: 'b', incarnation: 1, bucket: b.bucket, self, log: silentLog, clock: b.clock },
+    peers: peers as PeerConnections,
+    change: (change) => {
+      changes.push(...change.changes);
+      return new Promise(() => {});
+    },
+    changed: () => {},
+    tick: () => {},
+    promisedUntilMs: -Infinity,
+  });
+  await replication.follow([spec], 1);
+  const received = (node: string, message: PeerMessage, body = noBody): void =>
+    replication.received(node, message, body, body.length);
+  return { b, sent, opens, changes, replication, received };
+}
+
+const open = (epoch: number): Open => ({
+  kind: 'open',
+  bucket: 'b',
+  shard: 0,
+  epoch,
+  incarnation: 1,
+  feed: 1,
+});
+const copyAt = (epoch: number): ShardSpec => ({ state: 'replica', epoch, replicas: ['a'], active: 'c' });
+
+const activeAt = (epoch: number, ...members: string[]): ShardSpec => ({
+  ...{ state: 'active', epoch, replicas: members, active: 'a', confirmed: 'a 1' },
+  inSync: [self, ...members.map((node) => ({ node, boot: `${node} 1` }))],
+});
+
+test('an active of an earlier epoch is refused with the later one', async () => {
+  const { sent, received, replication, b } = await replicated(copyAt(3));
+  received('c', open(2));
+  assert.deepEqual(
+    sent.map((message) => [message.kind, 'epoch' in message && message.epoch]),
+    [['refused', 3]],
+  );
+  received('c', open(3));
+  assert.equal(sent.at(-1)?.kind, 'opened');
+  replication.close();
+  await b.bucket.stop();
+});
+
+test('a batch of an earlier epoch changes nothing', async () => {
+  const { sent, received, replication, b } = await replicated(copyAt(2));
+  received('c', open(2));
+  // It hears of the next epoch while the earlier active still sends.
+  received('c', { kind: 'refused', bucket: 'b', shard: 0, epoch: 3, rows: [] });
+  const writer = new CutWriter();
+  writer.begin(0);
+  writer.finish(stateOfVbucket(0));
+  const batch: CopyBatch = {
+    ...{ kind: 'batch', bucket: 'b', shard: 0, epoch: 2, vb: 0 },
+    ...{ start: 1, to: 5, end: 5, live: true },
+  };
+  received('c', batch, Buffer.from(writer.takeAll()));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(b.bucket.rows.highSeqno[0], 0);
+  const last = sent.at(-1);
+  assert.deepEqual([last?.kind, last !== undefined && 'epoch' in last && last.epoch], ['refused', 3]);
+  replication.close();
+  await b.bucket.stop();
+});
+
+test('reports of an earlier epoch do not count: what they say may have been rolled back', async () => {
+  const { b, opens, received, replication } = await replicated(activeAt(2, 'c', 'd'));
+  const fed = (node: string, epoch: number): void =>
+    received(node, {
+      ...{ kind: 'opened', bucket: 'b', shard: 0, epoch, feed: opens.get(node) ?? 0 },
+      rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }],
+    });
+  const got = (node: string, epoch: number): void => {
+    const row: GotRow = { shard: 0, epoch, vb: 0, received: 10, persisted: 0, following: true };
+    received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
+  };
+  b.tick(200);
+  for (const node of ['c', 'd']) {
+    fed(node, 2);
+    got(node, 2);
+  }
+  await replication.follow([activeAt(3, 'c', 'd')], 2);
+  b.tick(200);
+  assert.equal(b.store('k', { vb: 0, ...majority }), Status.success);
+  const token = b.result.pending;
+  fed('d', 3);
+  got('d', 3);
+  assert.equal(b.resolved.get(token), undefined, 'node c reported in the earlier epoch only');
+  fed('c', 3);
+  got('c', 2);
+  assert.equal(b.resolved.get(token), undefined, 'a late report of the earlier epoch');
+  got('c', 3);
+  assert.equal(b.resolved.get(token), Status.success);
+  replication.close();
+  await b.bucket.stop();
+});
+
+test('a copy joins the set once it has what the active has committed', async () => {
+  const member = activeAt(2, 'd');
+  const { b, changes, opens, received, replication } = await replicated({ ...member, replicas: ['c', 'd'] });
+  const got = (node: string, seqno: number): void => {
+    const row: GotRow = { shard: 0, epoch: 2, vb: 0, received: seqno, persisted: 0, following: true };
+    received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
+  };
+  for (const node of ['c', 'd'])
+    received(node, {
+      ...{ kind: 'opened', bucket: 'b', shard: 0, epoch: 2, feed: opens.get(node) ?? 0 },
+      rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }],
+    });
+  assert.equal(b.store('k', { vb: 0, ...majority }), Status.success);
+  const token = b.result.pending;
+  got('d', 1);
+  assert.equal(b.resolved.get(token), Status.success);
+  b.tick(200);
+  assert.deepEqual(changes, [], 'it is at the end of its feed as it was opened, and lacks the write');
+  got('c', 1);
+  b.tick(200);
+  assert.deepEqual(changes, [{ shard: 0, epoch: 2, kind: 'join', member: { node: 'c', boot: 'c 1' } }]);
+  replication.close();
+  await b.bucket.stop();
+});
