@@ -6,8 +6,8 @@ import type { Log } from '#ports/log.ts';
 import type { BucketAutoCompaction, ClusterAutoCompaction, StoredBucket } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService, MeasuredBucket } from '../config/data-service.ts';
-import { Attempts } from './attempts.ts';
 import { type CompactionDecision, compactNow, type TimeOfDay } from './compact-when.ts';
+import { CompactionAttempts } from './compaction-attempts.ts';
 import { clusterCompaction, purgeBeforeSeconds } from './settings.ts';
 
 /** The agent collects figures every ten seconds; a running compaction is checked more often. */
@@ -30,14 +30,14 @@ type Rules = BucketAutoCompaction | ClusterAutoCompaction;
 
 export class AutoCompactor {
   readonly #deps: AutoCompactorDeps;
-  readonly #attempts: Attempts;
+  readonly #attempts: CompactionAttempts;
   readonly #purgedAtMs = new Map<string, number>();
   #timer: Timer | null = null;
   #stopped = false;
 
   constructor(deps: AutoCompactorDeps) {
     this.#deps = deps;
-    this.#attempts = new Attempts(deps.clock);
+    this.#attempts = new CompactionAttempts(deps.clock);
   }
 
   start(): void {

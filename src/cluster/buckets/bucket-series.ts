@@ -16,11 +16,11 @@ const zooms = {
 export type Zoom = keyof typeof zooms;
 export const isZoom = (text: string): text is Zoom => Object.hasOwn(zooms, text);
 
-/** The number of points in a chart of old consoles. */
+/** The number of points in a chart of older consoles. */
 const chartSamples = 60;
 /** Rates need earlier samples: a read begins so many steps and so much time before the first timestamp. */
-const runUpSteps = 2;
-const runUpMs = 30_000;
+const earlierSteps = 2;
+const earlierMs = 30_000;
 
 export interface SeriesChoice {
   zoom: Zoom;
@@ -64,7 +64,7 @@ export class BucketSeriesReader {
     const { timesMs, stepMs } = this.#timesOf(choice);
     const [firstMs = 0, lastMs = 0] = [timesMs[0], timesMs.at(-1)];
     if (timesMs.length === 0) return { timesMs, figures: {} };
-    const fromMs = firstMs - runUpSteps * stepMs - runUpMs;
+    const fromMs = firstMs - earlierSteps * stepMs - earlierMs;
     const series = [
       ...(await this.#select(named(bucketSources, bucket), fromMs, lastMs, choice.zoom)),
       ...(await this.#select(named(nodeSources), fromMs, lastMs, choice.zoom)),

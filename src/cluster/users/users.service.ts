@@ -199,7 +199,7 @@ export class UsersService {
         users: withEntry(state.users, { ...loginOf(login), ...rest, uuid, ...(limits && { limits }) }),
       };
     });
-    this.#remember(id, change.password);
+    this.#passwordSet(id, change.password);
   }
 
   readPassword(form: Form): string {
@@ -220,7 +220,7 @@ export class UsersService {
       if (!present) throw userRefusals.userNotFound();
       return { ...state, users: withEntry(state.users, { ...present, ...credentials }) };
     });
-    this.#remember(id, password);
+    this.#passwordSet(id, password);
   }
 
   async deleteUser(id: string): Promise<void> {
@@ -290,7 +290,7 @@ export class UsersService {
     return { id, password: stored, credentialId: hexId(random), passwordChangedMs: clock.wallMs() };
   }
 
-  #remember(id: string, password: string | null): void {
+  #passwordSet(id: string, password: string | null): void {
     const known = this.user(id);
     if (known && password !== null) this.#deps.passwordSet?.(id, known.credentialId, password);
   }

@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 
 export const pauseMs = { first: 60_000, longest: 3_600_000 };
 
-interface Try {
+interface Attempt {
   /** The settings it was started with; a change of them allows a retry at once. */
   rules: string;
   isRunning: boolean;
@@ -15,9 +15,9 @@ interface Try {
   notBeforeMs: number;
 }
 
-export class Attempts {
+export class CompactionAttempts {
   readonly #clock: Clock;
-  readonly #byBucket = new Map<string, Try>();
+  readonly #byBucket = new Map<string, Attempt>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
