@@ -6,7 +6,7 @@ import { administrator, NodeProcess } from '../test/support/node-process.ts';
 import { Postgres, postgresPrograms } from '../test/support/postgres.ts';
 import { accessOf, hotel, indexStatements, streamChanges, writeHotels } from './support/hotels.ts';
 import { QueryClient } from './support/query-client.ts';
-import { forgetPeak, peakMb, residentMb, serverMs } from './support/server-time.ts';
+import { peakMb, resetPeak, residentMb, serverMs } from './support/server-time.ts';
 
 interface Server {
   readonly name: string;
@@ -184,7 +184,7 @@ async function memory(node: NodeProcess, client: QueryClient, count: number) {
   ] as const) {
     await wait(2_000);
     const before = residentMb(node.pid);
-    forgetPeak(node.pid);
+    resetPeak(node.pid);
     await client.run({ statement });
     const more = peakMb(node.pid) - before;
     console.log(`${(5 * count).toLocaleString('en')} ${what}: at most ${more.toFixed(0)} MB more resident`);

@@ -20,10 +20,10 @@ export function processMs(pid: number): number {
 
 export const residentMb = (pid: number): number => statusMb(pid, 'VmRSS');
 
-/** The peak since `forgetPeak`. */
+/** The peak since `resetPeak`. */
 export const peakMb = (pid: number): number => statusMb(pid, 'VmHWM');
 
-export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
+export const resetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5');
 
 function statusMb(pid: number, name: string): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -37,7 +37,7 @@ export type VerifyExternal = (name: string, password: string) => Promise<boolean
 
 type Attempt = Parameters<Authority['authenticate']>[0];
 
-const rememberedMax = 1_000;
+const cachedDigestsMax = 1_000;
 
 export class Authenticator implements Authority {
   readonly anonymous: Caller = callerOf({ name: '', domain: 'anonymous' }, []);
@@ -46,8 +46,8 @@ export class Authenticator implements Authority {
   readonly #verifyExternal: VerifyExternal;
   readonly #admitsUnknown: () => boolean;
   readonly #throttle: LoginThrottle;
-  readonly #memoryKey: Buffer;
-  readonly #remembered = new Set<string>();
+  readonly #digestKey: Buffer;
+  readonly #cachedDigests = new Set<string>();
   readonly #hashingQueue = new HashingQueue();
   readonly #comparing = new Map<string, Promise<boolean>>();
   /** The digest of the credentials that may set the node up; null: any may. */
@@ -71,7 +71,7 @@ export class Authenticator implements Authority {
     this.#verifyExternal = options.verifyExternal ?? (async () => false);
     this.#admitsUnknown = options.admitsUnknown ?? (() => false);
     this.#throttle = new LoginThrottle(options.clock);
-    this.#memoryKey = options.random.bytes(32);
+    this.#digestKey = options.random.bytes(32);
   }
 
   provisioned(): boolean {
@@ -149,8 +149,8 @@ export class Authenticator implements Authority {
   }
 
   /** Caches a password that was just set, so that its first use needs no verification. */
-  remember(name: string, credentialId: string, password: string): void {
-    this.#addRemembered(this.#digest(name, credentialId, password));
+  cachePassword(name: string, credentialId: string, password: string): void {
+    this.#cacheDigest(this.#digest(name, credentialId, password));
   }
 
   async #isRight(known: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
@@ -163,7 +163,7 @@ export class Authenticator implements Authority {
       return false;
     }
     const digest = this.#digest(known.identity.name, known.credentialId, password);
-    if (this.#remembered.has(digest)) return true;
+    if (this.#cachedDigests.has(digest)) return true;
     const stored = known.password;
     // A starting client sends many requests at once: one hash serves all of them.
     const comparing =
@@ -171,19 +171,19 @@ export class Authenticator implements Authority {
       this.#hashingQueue.run(suspect, () => passwordMatches(stored, password, this.#kdf));
     this.#comparing.set(digest, comparing);
     const right = await comparing.finally(() => this.#comparing.delete(digest));
-    if (right) this.#addRemembered(digest);
+    if (right) this.#cacheDigest(digest);
     return right;
   }
 
   #digest(name: string, credentialId: string, password: string): string {
     const text = JSON.stringify([name, credentialId, password]);
-    return createHmac('sha256', this.#memoryKey).update(text).digest('base64');
+    return createHmac('sha256', this.#digestKey).update(text).digest('base64');
   }
 
-  #addRemembered(digest: string): void {
-    this.#remembered.add(digest);
-    if (this.#remembered.size > rememberedMax) {
-      this.#remembered.delete(this.#remembered.values().next().value as string);
+  #cacheDigest(digest: string): void {
+    this.#cachedDigests.add(digest);
+    if (this.#cachedDigests.size > cachedDigestsMax) {
+      this.#cachedDigests.delete(this.#cachedDigests.values().next().value as string);
     }
   }
 }

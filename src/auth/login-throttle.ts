@@ -8,7 +8,7 @@ const firstDelayMs = 100;
 const longestDelayMs = 2_000;
 /** Below the five seconds after which published clients report a timeout instead of a wrong password. */
 const longestWaitMs = 3_000;
-const forgetAfterMs = 15 * 60_000;
+const discardAfterMs = 15 * 60_000;
 /** Of sources, and of pairs of a source and a user. */
 const countedMax = 10_000;
 const suspectAfter = 5;
@@ -55,7 +55,7 @@ export class LoginThrottle {
     const now = this.#clock.monotonicMs();
     const known = this.#failures.get(key);
     const fresh =
-      known && now - known.lastMs < forgetAfterMs ? known : { count: 0, freeAtMs: now, lastMs: now };
+      known && now - known.lastMs < discardAfterMs ? known : { count: 0, freeAtMs: now, lastMs: now };
     const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(fresh.count, 10));
     const freeAtMs = Math.min(Math.max(now, fresh.freeAtMs) + step, now + longestWaitMs);
     // Deleted and set again, so that the map stays in order of the last failure.
@@ -66,7 +66,7 @@ export class LoginThrottle {
   }
 
   #isFresh(failures: Failures): boolean {
-    return this.#clock.monotonicMs() - failures.lastMs < forgetAfterMs;
+    return this.#clock.monotonicMs() - failures.lastMs < discardAfterMs;
   }
 }
 

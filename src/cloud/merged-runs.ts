@@ -23,10 +23,10 @@ export class MergedRuns {
     const current = work();
     const runs: Runs = { current, next: null };
     this.runs.set(key, runs);
-    const forget = (): void => {
+    const discard = (): void => {
       if (runs.next === null) this.runs.delete(key);
     };
-    current.then(forget, forget);
+    current.then(discard, discard);
     return current;
   }
 }

@@ -160,7 +160,7 @@ export class DataFolder {
   }
 
   /** Call when the administrator's credentials have changed. */
-  forgetAdministrator(): void {
+  removeAdministrator(): void {
     rmSync(join(this.path, passwordFile), { force: true });
   }
 

@@ -5,10 +5,10 @@ export class KeyedQueue {
   /** Starts when all earlier work of this key has ended, successfully or not. */
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const result = (this.#last.get(key) ?? Promise.resolve()).then(work);
-    const forget = () => {
+    const removeEntry = () => {
       if (this.#last.get(key) === ended) this.#last.delete(key);
     };
-    const ended: Promise<unknown> = result.then(forget, forget);
+    const ended: Promise<unknown> = result.then(removeEntry, removeEntry);
     this.#last.set(key, ended);
     return result;
   }

@@ -54,8 +54,8 @@ export interface ConfigStore {
   revision(): number;
   /** Why nothing can be changed now, where others store it; null, or absent: it can. */
   readonly problem?: string | null;
-  /** The clock and random numbers of a simulation, for pauses between attempts; absent: the real ones. */
-  readonly pace?: { readonly clock: Clock; readonly random: Random };
+  /** The clock and random numbers of a simulation; absent: the real ones. */
+  readonly ports?: { readonly clock: Clock; readonly random: Random };
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export async function update<T>(
   change: (value: T) => T,
   options?: ChangeOptions,
 ): Promise<{ value: T; revision: number }> {
-  const { clock, random } = store.pace ?? { clock: realClock, random: realRandom };
+  const { clock, random } = store.ports ?? { clock: realClock, random: realRandom };
   const untilMs = clock.monotonicMs() + updateDeadlineMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
     const entry = await store.get<T>(key);

@@ -48,8 +48,8 @@ export class SwitchingConfigStore implements ConfigStore {
     await before[Symbol.asyncDispose]();
   }
 
-  get pace(): NonNullable<ConfigStore['pace']> {
-    return this.#current.pace ?? { clock: realClock, random: realRandom };
+  get ports(): NonNullable<ConfigStore['ports']> {
+    return this.#current.ports ?? { clock: realClock, random: realRandom };
   }
 
   get problem(): string | null {
@@ -98,7 +98,7 @@ export class SwitchingConfigStore implements ConfigStore {
 
   async #unheld(): Promise<void> {
     const late = Promise.withResolvers<never>();
-    const timer = this.pace.clock.after(heldMs, () =>
+    const timer = this.ports.clock.after(heldMs, () =>
       late.reject(
         new UnavailableError('Nothing was changed: another node is taking the configuration over.'),
       ),

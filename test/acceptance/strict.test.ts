@@ -13,10 +13,10 @@ const [here, there] = ['169.254.77.1', '169.254.77.2'];
 /** A simulated machine with a network link to this one. */
 class OtherMachine implements Disposable {
   readonly #name = `divan${suffix}`;
-  readonly #cable = [`dvh${suffix}`, `dvn${suffix}`] as const;
+  readonly #vethPair = [`dvh${suffix}`, `dvn${suffix}`] as const;
 
   constructor() {
-    const [ours, theirs] = this.#cable;
+    const [ours, theirs] = this.#vethPair;
     this.#ip('netns', 'add', this.#name);
     this.#ip('link', 'add', ours, 'type', 'veth', 'peer', 'name', theirs, 'netns', this.#name);
     this.#ip('addr', 'add', `${here}/30`, 'dev', ours);

@@ -88,7 +88,7 @@ export async function aBareConnection({ keepsSent = false } = {}): Promise<BareC
     tick,
     nowMs: () => realClock.monotonicMs(),
     wake: (connection: Connection) => void woken.push(connection),
-    forget: () => {},
+    discard: () => {},
   };
   const nothing = () => {};
   const transport = {

@@ -87,7 +87,7 @@ export class BucketModel {
     this.history[vb]?.push({ key, doc });
   }
 
-  forget({ vb, key }: Place): void {
+  discard({ vb, key }: Place): void {
     this.docs[vb]?.delete(key);
   }
 

@@ -298,7 +298,7 @@ export class ComparedBucket {
     if (status === Status.keyNotFound && kind === 'find') assert.ok(has('absent', 'tombstone', 'expired'));
     else if (status === Status.keyNotFound) {
       assert.ok(isHidden || has('absent'), 'a stored document exists');
-      if (!isHidden) this.model.forget(place);
+      if (!isHidden) this.model.discard(place);
     } else {
       assert.equal(status, Status.success);
       if (view.deleted) this.foundTombstone(place, view);

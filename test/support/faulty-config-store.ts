@@ -56,7 +56,7 @@ export class FaultyConfigStore implements ConfigStore {
   readonly #history: StoreHistory;
   readonly #clock: SimulatedClock;
   readonly #random: Random;
-  readonly pace: { clock: SimulatedClock; random: RandomPort };
+  readonly ports: { clock: SimulatedClock; random: RandomPort };
   faults = calmStore;
   /** Nothing reaches the store. */
   isDown = false;
@@ -71,7 +71,7 @@ export class FaultyConfigStore implements ConfigStore {
     this.#history = options.history;
     this.#clock = options.clock;
     this.#random = options.random;
-    this.pace = { clock: options.clock, random: portOf(options.random) };
+    this.ports = { clock: options.clock, random: portOf(options.random) };
   }
 
   async get<T>(key: string): Promise<Entry<T> | null> {

@@ -101,10 +101,10 @@ export class NamespaceNetwork {
     ip('addr', 'add', `${this.subnet}.254/24`, 'dev', this.tag);
     ip('link', 'set', this.tag, 'up');
     for (const machine of this.machines(1)) {
-      const [name, cable] = [this.nameOf(machine), `${this.tag}v${machine}`];
+      const [name, link] = [this.nameOf(machine), `${this.tag}v${machine}`];
       ip('netns', 'add', name);
-      ip('link', 'add', cable, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
-      ip('link', 'set', cable, 'master', this.tag, 'up');
+      ip('link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+      ip('link', 'set', link, 'master', this.tag, 'up');
       ip('-n', name, 'addr', 'add', `${this.addressOf(machine)}/24`, 'dev', 'eth0');
       ip('-n', name, 'link', 'set', 'eth0', 'up');
       ip('-n', name, 'link', 'set', 'lo', 'up');

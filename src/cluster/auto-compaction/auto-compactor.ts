@@ -63,7 +63,7 @@ export class AutoCompactor {
     try {
       if (this.#attempts.anyRunning) await data.refresh();
       const buckets = view.liveBuckets();
-      this.#forgetDeleted(buckets);
+      this.#discardDeleted(buckets);
       for (const bucket of buckets) await this.#checkBucket(bucket);
     } catch (error) {
       log.warn('auto_compaction.failed', { reason: (error as Error).message });
@@ -138,7 +138,7 @@ export class AutoCompactor {
     return this.#attempts.anyRunning || view.liveBuckets().some(isOnDisk);
   }
 
-  #forgetDeleted(buckets: readonly StoredBucket[]): void {
+  #discardDeleted(buckets: readonly StoredBucket[]): void {
     const live = new Set(buckets.map(({ uuid }) => uuid));
     this.#attempts.removeExcept(live);
     for (const uuid of this.#purgedAtMs.keys()) if (!live.has(uuid)) this.#purgedAtMs.delete(uuid);

@@ -42,7 +42,7 @@ export class LdapUsers {
     return { stop: () => void this.#listeners.delete(listener) };
   }
 
-  remember(name: string, groups: readonly string[], settings: LdapSettings): void {
+  cache(name: string, groups: readonly string[], settings: LdapSettings): void {
     const before = this.#cached.get(name)?.groups;
     this.#cached.delete(name);
     this.#cached.set(name, { groups, readMs: this.#deps.clock.monotonicMs() });
@@ -79,9 +79,8 @@ export class LdapUsers {
       if (ageMs < lifetimeMs) continue;
       const outcome = await server.groups(settings, name);
       if (this.#cached.get(name) !== cached) continue;
-      if (outcome.kind === 'found' && outcome.groups.length > 0)
-        this.remember(name, outcome.groups, settings);
-      else if (outcome.kind === 'found' || ageMs >= 2 * lifetimeMs) this.#forget(name);
+      if (outcome.kind === 'found' && outcome.groups.length > 0) this.cache(name, outcome.groups, settings);
+      else if (outcome.kind === 'found' || ageMs >= 2 * lifetimeMs) this.#discard(name);
       if (outcome.kind === 'failed') log.warn('ldap.failed', { reason: outcome.reason });
     }
     if (this.#timer !== running) return;
@@ -89,7 +88,7 @@ export class LdapUsers {
     if (this.#cached.size > 0) this.#schedule(settings);
   }
 
-  #forget(name: string): void {
+  #discard(name: string): void {
     this.#cached.delete(name);
     this.#notify();
   }

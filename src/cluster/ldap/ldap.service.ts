@@ -123,7 +123,7 @@ export class LdapService {
     if (this.#activeLogins >= Math.min(settings.maxParallelConnections, loginsMax)) return false;
     const { kind } = await this.#login(settings, name, password);
     if (kind !== 'accepted') return false;
-    if (generation === this.#generation) this.#remember(digest, nowMs, settings.maxCacheSize);
+    if (generation === this.#generation) this.#cacheLogin(digest, nowMs, settings.maxCacheSize);
     return await this.#withGroups(settings, name, generation);
   }
 
@@ -133,7 +133,7 @@ export class LdapService {
     const outcome = await this.#deps.server.groups(settings, name);
     if (outcome.kind === 'failed') this.#deps.log.warn('ldap.failed', { reason: outcome.reason });
     else if (generation === this.#generation) {
-      this.users.remember(name, outcome.groups, settings);
+      this.users.cache(name, outcome.groups, settings);
       await this.#deps.applied();
     }
     return true;
@@ -164,7 +164,7 @@ export class LdapService {
     }
   }
 
-  #remember(digest: string, atMs: number, max: number): void {
+  #cacheLogin(digest: string, atMs: number, max: number): void {
     this.#accepted.delete(digest);
     this.#accepted.set(digest, atMs);
     while (this.#accepted.size > max) this.#accepted.delete(this.#accepted.keys().next().value as string);

@@ -88,13 +88,13 @@ export class AutoFailover {
 
   async #check(): Promise<void> {
     const { clock, settings, view, heartbeats, term } = this.#deps;
-    if (term() === null) return this.#forget();
+    if (term() === null) return this.#discard();
     const suspects = view.activeNodes.filter(
       ({ uuid }) => this.#isSilent(uuid) || heartbeats.diskFailsMs(uuid) > 0,
     );
-    if (suspects.length === 0) return this.#forget();
+    if (suspects.length === 0) return this.#discard();
     const current = await settings.autoFailover();
-    if (!current.enabled) return this.#forget();
+    if (!current.enabled) return this.#discard();
     if (current.count < this.#lastCount) this.#reported.clear();
     this.#lastCount = current.count;
     const down = suspects.flatMap((node) => this.#judged(node, current) ?? []);
@@ -206,7 +206,7 @@ export class AutoFailover {
     this.#deps.report(notice);
   }
 
-  #forget(): void {
+  #discard(): void {
     this.#reported.clear();
     this.#down = '';
   }

@@ -81,7 +81,7 @@ describe('heartbeats between managers', () => {
     assert.ok(down <= 5, `${down}`);
   });
 
-  it('forget a node that left, and ignore one that is no member', async () => {
+  it('discard a node that left, and ignore one that is no member', async () => {
     const { clock, of, members } = nodes('a b');
     await clock.run(5_000);
     members.delete('b');

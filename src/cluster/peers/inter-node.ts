@@ -131,7 +131,7 @@ export class InterNode {
     for (const [channel, nodeId] of this.#channels) {
       if (this.#isMember(nodeId) || this.#leaving.has(channel)) continue;
       this.#leaving.add(channel);
-      this.peers.forget(nodeId);
+      this.peers.discard(nodeId);
       this.#deps.clock.after(closeDelayMs, () => channel.close());
     }
   }

@@ -54,7 +54,7 @@ export class Peers {
   }
 
   /** Ends the connection to a node that left the cluster. */
-  forget(nodeId: string): void {
+  discard(nodeId: string): void {
     this.#links.get(nodeId)?.close('it left the cluster');
     this.#links.delete(nodeId);
   }

@@ -47,7 +47,7 @@ export function createUsers(options: UsersOptions): Users {
     ...options,
     store,
     identities,
-    passwordSet: (name, credentialId, password) => authenticator.remember(name, credentialId, password),
+    passwordSet: (name, credentialId, password) => authenticator.cachePassword(name, credentialId, password),
   });
   const deps = { service, identities, edition, targets };
   return {

@@ -44,7 +44,7 @@ test('has the documents of both nodes, follows a vbucket that moves, and takes b
   await indexes.caughtUp(client, byN);
   assert.equal(indexes.reportOf(byN)?.rows, count + 3);
 
-  // The shard starts empty on the other node: its documents are lost, and the index must forget them.
+  // The shard starts empty on the other node: its documents are lost, and the index must remove them.
   const inShard = (key: string) => vbucketOf(key) % 64 === 1;
   const lost = Array.from({ length: count }, (_, n) => `d${n}`).filter(inShard).length;
   const later = [1, 2, 3].filter((n) => inShard(`later ${n}`)).length;

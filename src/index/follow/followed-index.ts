@@ -204,7 +204,7 @@ export class FollowedIndex {
   }
 
   /** Removes the rows of some vbuckets: the index is incomplete until it has indexed them again. */
-  forget(vbuckets: ReadonlySet<number>): void {
+  discard(vbuckets: ReadonlySet<number>): void {
     this.stage();
     if (this.file.stagedBytes > 0 || this.pending.length > 0) this.commitAsIncomplete();
     this.file.remove(vbuckets.size === vbucketCount ? null : vbuckets);

@@ -78,7 +78,7 @@ export class IndexGroup implements FollowerHandler {
 
   start(): void {
     this.follower.start();
-    this.learnTargets();
+    this.requestTargets();
   }
 
   /** The next group receives uncommitted changes again. */
@@ -102,7 +102,7 @@ export class IndexGroup implements FollowerHandler {
     const diverged = this.indexes.find((index) => !index.isWithin(vb, log));
     if (diverged !== undefined) {
       // The stream was requested from another index's position. The server's history differs after this index's last change.
-      this.guarded(diverged, () => diverged.forget(new Set([vb])));
+      this.guarded(diverged, () => diverged.discard(new Set([vb])));
       this.options.broken(null, new Error(`vbucket ${vb} has another history`));
       return;
     }
@@ -134,7 +134,7 @@ export class IndexGroup implements FollowerHandler {
   lost(reason: Error, vbuckets: readonly number[]): void {
     for (const index of this.indexes) for (const vb of vbuckets) index.markUnconfirmed(vb);
     this.options.log.debug('index.stream_lost', { bucket: this.options.bucket, reason: reason.message });
-    this.learnTargets();
+    this.requestTargets();
   }
 
   /** Changes that the server rolled back are undone together for all vbuckets of one turn, since that scans the whole index. */
@@ -154,7 +154,7 @@ export class IndexGroup implements FollowerHandler {
       this.guarded(index, () => index.stage());
       index.publish();
     }
-    this.learnTargets();
+    this.requestTargets();
     if (this.commitTimer !== null || this.problem !== null) return;
     if (!this.indexes.some((index) => index.isCommitDue)) return;
     const waiting = this.indexes.reduce((most, index) => Math.max(most, index.waiting), 0);
@@ -192,17 +192,17 @@ export class IndexGroup implements FollowerHandler {
       const vbuckets = this.rolledBack;
       this.rolledBack = new Set();
       log.info('index.rolled_back', { bucket, vbuckets: vbuckets.size });
-      const isUndone = this.indexes.map((index) => this.guarded(index, () => index.forget(vbuckets)));
+      const isUndone = this.indexes.map((index) => this.guarded(index, () => index.discard(vbuckets)));
       changed();
       if (isUndone.every(Boolean)) continue;
       for (const vb of vbuckets) this.rolledBack.add(vb);
       await clock.sleep(retryMs, signal).catch(() => {}); // stopped: the loop sees it
     }
-    this.learnTargets();
+    this.requestTargets();
   }
 
   /** A build is complete once it has all changes that existed when it began. */
-  private learnTargets(): void {
+  private requestTargets(): void {
     if (this.targets !== null || this.stopped.signal.aborted) return;
     if (!this.indexes.some((index) => index.needsTarget)) return;
     this.targets = this.readTargets().finally(() => {
@@ -266,7 +266,7 @@ export class IndexGroup implements FollowerHandler {
     if (this.retryTimer !== null || this.stopped.signal.aborted) return;
     this.retryTimer = this.options.clock.after(retryMs, () => {
       this.retryTimer = null;
-      this.learnTargets();
+      this.requestTargets();
       if (this.problem !== null) this.resumeAfterFailure();
     });
   }

@@ -108,7 +108,7 @@ export class SqliteIndexFile implements IndexFile {
   }
 
   remove(vbuckets: ReadonlySet<number> | null): void {
-    this.forgetStaged();
+    this.discardStaged();
     this.transaction(() => {
       this.statement(sql.putMeta).run('built', 0);
       if (vbuckets !== null) return this.rowCount - this.removeOf(vbuckets);
@@ -252,7 +252,7 @@ export class SqliteIndexFile implements IndexFile {
     if (this.db.isTransaction) this.db.exec('commit');
   }
 
-  private forgetStaged(): void {
+  private discardStaged(): void {
     this.unstaged = [];
     this.staged = 0;
     this.endStaging();

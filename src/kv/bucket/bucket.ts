@@ -318,7 +318,7 @@ export class Bucket {
     await this.options.storage?.disk.reset(this.files.bucketUuid, incarnation);
     this.files = { ...this.files, incarnation };
     this.isRecovered = true;
-    this.parts.flusher?.forgetFailures();
+    this.parts.flusher?.discardFailures();
     this.damaged = [];
     this.isDiskLost = false;
     this.writeFailure = null;
@@ -384,6 +384,6 @@ export class Bucket {
     this.parts.durableWrites.clear();
     this.parts.progress.failWaits();
     this.parts.fetches?.clear();
-    this.parts.residency.forgetAbsent();
+    this.parts.residency.discardAbsent();
   }
 }

@@ -43,7 +43,7 @@ export class ChangeFeed implements ChangeSource {
     this.vbuckets.recent.onChange = () => options.clock.soon(() => this.notify());
   }
 
-  /** Bytes used to remember recent changes. */
+  /** Bytes of the recent changes. */
   get bytes(): number {
     return this.vbuckets.recent.bytes;
   }

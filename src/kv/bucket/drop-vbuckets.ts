@@ -24,9 +24,9 @@ export async function dropVbuckets(rows: readonly number[], options: DropOptions
   }
   for (const row of rows) {
     vbuckets.drop(row);
-    events.forget(row);
+    events.discard(row);
   }
-  residency.forgetAbsent();
+  residency.discardAbsent();
   resume();
   if (disk === undefined || files === null) return;
   for (const row of rows) await disk.drop(files.bucketUuid, fileOf(row, files.fileCount), row);

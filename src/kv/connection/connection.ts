@@ -49,7 +49,7 @@ export interface ConnectionHost {
   nowMs(): number;
   /** Schedules a call of `resume`. */
   wake(connection: Connection): void;
-  forget(connection: Connection): void;
+  discard(connection: Connection): void;
 }
 
 /** Minimal cost of a request and of a read from a socket, in bytes of work. What is read is copied, into new memory if it is large. */
@@ -239,11 +239,11 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   /** The socket is closed. */
   gone(): void {
     this.closed = true;
-    this.host.input.forget(this);
+    this.host.input.discard(this);
     this.releaseRoom('roomBytes');
     this.releaseRoom('heavyRoomBytes');
     this.streamer?.gone();
-    this.host.forget(this);
+    this.host.discard(this);
   }
 
   /** Sends a resolved reply. It counts as held until now, so that later requests could not overtake it. */

@@ -11,7 +11,7 @@ test('limits the memory of each user and of all, and notifies waiting connection
   assert.ok(!budget.reserve('b', 6, waiting('b1')));
   const gone = waiting('gone');
   assert.ok(!budget.reserve('b', 6, gone));
-  budget.forget(gone);
+  budget.discard(gone);
   assert.ok(budget.reserve('b', 5, waiting('b2')));
   assert.deepEqual(notified, []);
   budget.release('a', 10);

@@ -49,7 +49,7 @@ export class InputBudget {
     for (const one of waiting) one.roomFreed();
   }
 
-  forget(waiting: RoomWaiter): void {
+  discard(waiting: RoomWaiter): void {
     this.waiting.delete(waiting);
   }
 }

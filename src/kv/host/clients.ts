@@ -82,7 +82,7 @@ export class Clients {
     this.log('connection.refused', peerOf(socket));
   }
 
-  forget(connection: Connection): void {
+  discard(connection: Connection): void {
     this.all.delete(connection);
     this.remotePlain.delete(connection);
     this.log('connection.closed', connection.peer);

@@ -182,7 +182,7 @@ export class DataService implements KvAdmin {
       tick: () => this.tick(),
       nowMs: () => clock.monotonicMs(),
       wake: (connection) => this.clients.wake(connection),
-      forget: (connection) => this.clients.forget(connection),
+      discard: (connection) => this.clients.discard(connection),
     };
     const folder = `${options.dataDir}/buckets`;
     const spend = (workBytes: number): void => clock.spend(workBytes);

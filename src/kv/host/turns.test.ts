@@ -82,7 +82,7 @@ function aThread() {
     tick,
     nowMs: () => clock.monotonicMs(),
     wake: (connection) => clients.wake(connection),
-    forget: () => {},
+    discard: () => {},
   };
   return { clock, host, senders };
 }

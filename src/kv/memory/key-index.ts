@@ -133,7 +133,7 @@ export class KeyIndex {
     const table = this.tables[row] as Uint32Array;
     if (table !== noTable) this.totals[0] = this.bytes - table.byteLength;
     const rehash = this.oldTables.get(row);
-    if (rehash) this.forgetOldTable(row, rehash.table);
+    if (rehash) this.discardOldTable(row, rehash.table);
     this.tables[row] = noTable;
     this.counts[row] = 0;
   }
@@ -194,10 +194,10 @@ export class KeyIndex {
         removeFrom(old, rehash.next);
       }
     }
-    if (end === old.length) this.forgetOldTable(row, old);
+    if (end === old.length) this.discardOldTable(row, old);
   }
 
-  private forgetOldTable(row: number, table: Uint32Array): void {
+  private discardOldTable(row: number, table: Uint32Array): void {
     this.oldTables.delete(row);
     this.totals[0] = this.bytes - table.byteLength;
   }

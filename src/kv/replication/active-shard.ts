@@ -65,7 +65,7 @@ export class ActiveShard {
     const { highSeqno } = bucket.rows;
     // What they reported in an earlier epoch may have been rolled back.
     for (const member of this.others())
-      for (const row of rows) bucket.progress.forgetCopy(row, copyKey(member));
+      for (const row of rows) bucket.progress.discardCopy(row, copyKey(member));
     if (tookOver) this.takenOver = new Map(rows.map((row) => [row, highSeqno[row] as number]));
     for (const row of rows) bucket.progress.beginMembers(row, this.syncSet());
     this.handover = new Handover(options);

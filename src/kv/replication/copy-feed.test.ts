@@ -17,7 +17,7 @@ function aFeed(sent: PeerMessage[]): CopyFeed {
     mayFeed: () => true,
   };
   const bucket = {
-    progress: { forgetCopy: () => {}, copied: () => {} },
+    progress: { discardCopy: () => {}, copied: () => {} },
     changes: { failoverLog: () => [], highSeqno: () => 0, follow: () => {}, unfollow: () => {} },
   };
   return new CopyFeed({

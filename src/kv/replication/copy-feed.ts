@@ -82,7 +82,7 @@ export class CopyFeed {
     for (const row of rows) {
       const { vb, high } = row;
       if (!this.options.rows.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
-      bucket.progress.forgetCopy(vb, key);
+      bucket.progress.discardCopy(vb, key);
       if (!isContinued(row, bucket.changes.failoverLog(vb), bucket.changes.highSeqno(vb))) diverged.push(vb);
       else bucket.progress.copied(vb, key, high, row.persisted);
     }

@@ -141,7 +141,7 @@ test('a flush in the middle leaves a history of the newest collections only', as
   const { b, clock } = await started();
   b.bucket.applyManifest(manifestOf('1', count));
   await clock.turn();
-  await b.bucket.flush(2);
+  await turning(clock, b.bucket.flush(2));
   await finish(clock);
   assert.deepEqual([...new Set(seqnos(b))], [count]);
 });
@@ -172,7 +172,7 @@ test('frees the documents of a dropped collection after its drop is recorded', a
 class CountedVbuckets extends Vbuckets {
   /** Writes that are left until there is no memory. */
   room = Infinity;
-  forgotten = 0;
+  discarded = 0;
 
   constructor() {
     const collections = new LiveCollections();
@@ -185,9 +185,9 @@ class CountedVbuckets extends Vbuckets {
     return this.room-- > 0 && super.write(...args);
   }
 
-  override forget(...args: Parameters<Vbuckets['forget']>): void {
-    this.forgotten++;
-    super.forget(...args);
+  override discard(...args: Parameters<Vbuckets['discard']>): void {
+    this.discarded++;
+    super.discard(...args);
   }
 }
 
@@ -236,9 +236,9 @@ test('removes the events of a commit from memory in slices', async () => {
   await finish(clock);
   for (const row of rows) events.persisted(row, row === last ? 30 : 100);
   assert.ok(clock.hasDeferred);
-  for (let before = 0; clock.hasDeferred; before = vbuckets.forgotten) {
+  for (let before = 0; clock.hasDeferred; before = vbuckets.discarded) {
     await clock.turn();
-    assert.ok(vbuckets.forgotten - before <= perTurnMax, `${vbuckets.forgotten - before} in a turn`);
+    assert.ok(vbuckets.discarded - before <= perTurnMax, `${vbuckets.discarded - before} in a turn`);
   }
-  assert.equal(vbuckets.forgotten, 63 * 100 + 30);
+  assert.equal(vbuckets.discarded, 63 * 100 + 30);
 });

@@ -120,10 +120,10 @@ export class EventRecorder {
   }
 
   /** Called when one vbucket was emptied. */
-  forget(row: number): void {
+  discard(row: number): void {
     this.recorded[row] = null;
     this.stored?.put(row, firstState);
-    this.unwritten.forget(row);
+    this.unwritten.discard(row);
   }
 
   private work(): void {

@@ -98,7 +98,7 @@ export class Evictor {
     type,
     policy,
   }: Pick<EvictorOptions, 'type' | 'policy'>): ((address: number) => void) | null {
-    if (type === 'cache') return (address) => this.forget(address);
+    if (type === 'cache') return (address) => this.discard(address);
     if (policy === 'valueOnly') return (address) => this.dropValue(address);
     if (policy === 'fullEviction') return (address) => this.dropItem(address);
     return policy === 'nruEviction' ? (address) => this.remove(address) : null;
@@ -136,7 +136,7 @@ export class Evictor {
     vbuckets.locateItem(this.position, address);
     this.evicted++;
     if ((items.state(address) & Bit.deleted) !== 0) {
-      this.forgetTombstone(address);
+      this.discardTombstone(address);
       return;
     }
     draftTombstone(draft, items, address, now.seconds);
@@ -144,18 +144,18 @@ export class Evictor {
     items.clearBits(this.position.address, Bit.used);
   }
 
-  private forgetTombstone(address: number): void {
+  private discardTombstone(address: number): void {
     const { position } = this;
     const { items, rows } = this.vbuckets;
     rows.purgeSeqno[position.row] = Math.max(rows.purgeSeqno[position.row] as number, items.seqno(address));
-    this.vbuckets.forget(position);
+    this.vbuckets.discard(position);
   }
 
-  private forget(address: number): void {
+  private discard(address: number): void {
     const { vbuckets } = this;
     if (isInFlight(vbuckets.items, address)) return;
     vbuckets.locateItem(this.position, address);
-    vbuckets.forgetCounted(this.position);
+    vbuckets.discardCounted(this.position);
     this.evicted++;
   }
 }

@@ -50,7 +50,7 @@ test('counts the items of some vbuckets only, and those of a cleared vbucket not
   for (const [row, count] of [5, 3, 1].entries()) collections.addItems(slot, row, count);
   const counts = () => [collections.itemCounts().get(8), collections.itemCountsOf((row) => row > 0).get(8)];
   assert.deepEqual(counts(), [9, 4]);
-  collections.forgetRow(1);
+  collections.discardRow(1);
   assert.deepEqual(counts(), [6, 1]);
   assert.equal(collections.itemCountsOf(() => true).get(9), 0);
 });

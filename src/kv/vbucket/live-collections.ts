@@ -61,7 +61,7 @@ export class LiveCollections {
   }
 
   /** The row has no documents any more. */
-  forgetRow(row: number): void {
+  discardRow(row: number): void {
     for (const seqnos of this.highSeqnos) if (seqnos) seqnos[row] = 0;
     for (const [slot, rows] of this.rowCounts.entries()) {
       if (rows === undefined) continue;

@@ -161,7 +161,7 @@ export class Residency {
     (rows.nonResidentValues[position.row] as number) += 1;
   }
 
-  forgetAbsent(): void {
+  discardAbsent(): void {
     this.absent.clear();
   }
 

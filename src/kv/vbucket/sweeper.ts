@@ -85,9 +85,9 @@ export class Sweeper {
     const state = vbuckets.items.state(address);
     const isWritten = (state & Bit.deleted) !== 0 && this.isOnDisk(address, state);
     // Removal shifts a later entry into this slot, so the walk does not advance.
-    if (isWritten) vbuckets.forget(this.position);
+    if (isWritten) vbuckets.discard(this.position);
     else if (!makesSeqnos(vbuckets.rows, row)) this.slot += 2;
-    else if (!isPersistent()) vbuckets.forget(this.position);
+    else if (!isPersistent()) vbuckets.discard(this.position);
     else this.makeTombstone(address, state);
   }
 

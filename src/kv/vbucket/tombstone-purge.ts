@@ -13,13 +13,13 @@ export function purgeTombstones(vbuckets: Vbuckets, purged: PurgedVbucket, befor
   const { vb } = purged;
   const keep = (rows.tombstones[vb] as number) - purged.tombstones;
   rows.purgeSeqno[vb] = Math.max(rows.purgeSeqno[vb] as number, purged.purgeSeqno);
-  const left = forgetPurged(vbuckets, purged, beforeSeconds);
+  const left = discardPurged(vbuckets, purged, beforeSeconds);
   // Tombstones already evicted are counted too; those of dropped collections are not.
   rows.tombstones[vb] = Math.max(left, Math.min(rows.tombstones[vb] as number, keep));
 }
 
 /** Returns how many tombstones stay in memory. */
-function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, beforeSeconds: number): number {
+function discardPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, beforeSeconds: number): number {
   const { index, items } = vbuckets;
   const position = emptyPosition();
   const mask = rehashedEnd(index, vb) - 2;
@@ -38,7 +38,7 @@ function forgetPurged(vbuckets: Vbuckets, { vb, purgeSeqno }: PurgedVbucket, bef
     position.slot = slot;
     position.address = address;
     // Another entry may move to this slot, so the walk does not advance.
-    vbuckets.forget(position);
+    vbuckets.discard(position);
   }
   return left;
 }

@@ -39,7 +39,7 @@ export class UnwrittenEvents {
     this.schedule();
   }
 
-  forget(row: number): void {
+  discard(row: number): void {
     this.events.delete(row);
     this.persistedTo.delete(row);
   }
@@ -84,6 +84,6 @@ export class UnwrittenEvents {
     const slot = index.locateWhere(row, hash, (address) => items.seqno(address) === seqno);
     if (slot < 0) return;
     Object.assign(position, { row, hash, slot, address: index.address(row, slot) });
-    this.vbuckets.forget(position);
+    this.vbuckets.discard(position);
   }
 }

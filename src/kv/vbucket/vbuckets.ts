@@ -250,7 +250,7 @@ export class Vbuckets {
   }
 
   /** Removes the item at `position` without a tombstone, and without a change of its collection's count. */
-  forget(position: ItemPosition): void {
+  discard(position: ItemPosition): void {
     const { items, rows } = this;
     const { row, address } = position;
     const isEvent = isEventKey(items.page(address), items.keyStart(address));
@@ -263,14 +263,14 @@ export class Vbuckets {
     this.heap.free(address);
   }
 
-  /** As `forget`; a live item is no longer counted in its collection. */
-  forgetCounted(position: ItemPosition): void {
+  /** As `discard`; a live item is no longer counted in its collection. */
+  discardCounted(position: ItemPosition): void {
     const { address, row } = position;
     const page = this.items.page(address);
     if (this.kind(address) === Kind.live) {
       this.collections.addItems(this.collections.slotOf(page, this.items.keyStart(address)), row, -1);
     }
-    this.forget(position);
+    this.discard(position);
   }
 
   /** Inserts a stored item; `position` was located for its key. False when there is no memory. */
@@ -315,7 +315,7 @@ export class Vbuckets {
     this.nonResidentKeys.clear(row);
     this.failovers.clear(row);
     this.rows.clear(row);
-    this.collections.forgetRow(row);
+    this.collections.discardRow(row);
   }
 
   private noteValueReplaced(row: number, old: number): void {

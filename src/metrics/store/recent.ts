@@ -32,12 +32,12 @@ export class Recent {
 
   append(timeMs: number, samples: Iterable<FlatSample>): void {
     // After the clock was set back the order of samples is unknown: start over.
-    if (timeMs < this.#newestMs) this.#lookup.forget(() => true);
+    if (timeMs < this.#newestMs) this.#lookup.discard(() => true);
     this.#newestMs = timeMs;
     const round = this.#rounds++;
     const slot = round % this.#slots;
     // Once per pass through the ring, remove the series of deleted buckets and collections.
-    if (slot === 0) this.#lookup.forget(({ newest }) => newest < round - this.#slots);
+    if (slot === 0) this.#lookup.discard(({ newest }) => newest < round - this.#slots);
     this.#timesMs[slot] = timeMs;
     this.#lookup.each(ofBucketsAndNode(samples), (ring, value) => {
       ring.values[slot] = value;

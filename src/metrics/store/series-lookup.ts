@@ -52,7 +52,7 @@ export class SeriesLookup<T> {
     return made;
   }
 
-  forget(isGone: (found: T) => boolean): void {
+  discard(isGone: (found: T) => boolean): void {
     let forgotten = 0;
     for (const [key, found] of this.#byKey) if (isGone(found) && this.#byKey.delete(key)) forgotten++;
     if (forgotten > 0) this.#last = [];

@@ -91,7 +91,7 @@ export class BucketClients {
   }
 
   /** Closes the connections of a bucket that was deleted or recreated. */
-  forget(bucket: string): void {
+  discard(bucket: string): void {
     this.close(bucket);
     this.close(scansOf(bucket));
   }

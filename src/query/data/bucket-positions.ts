@@ -41,15 +41,15 @@ export class BucketPositions {
         const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.histories()]);
         if (newest === digest) return { seqnos, uuids };
       } catch (error) {
-        this.forget(known);
+        this.discard(known);
         throw error;
       }
-      this.forget(known);
+      this.discard(known);
     }
     throw new DataPortError('the histories of the bucket changed during every reading');
   }
 
-  private forget(known: Promise<Histories>): void {
+  private discard(known: Promise<Histories>): void {
     if (this.known === known) this.known = null;
   }
 

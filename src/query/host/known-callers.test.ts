@@ -26,7 +26,7 @@ test('a known caller is asked for once, and again after its account changed', as
   assert.equal(await ask('a'), 1);
   assert.equal(await ask('a'), 0);
   const { revision } = known;
-  known.forget(1);
+  known.discard(1);
   assert.notEqual(known.revision, revision);
   assert.equal(await ask('a'), 1);
 });

@@ -52,7 +52,7 @@ export class KnownCallers implements Authority {
     question.answer.resolve(caller);
   }
 
-  forget(watch: number): void {
+  discard(watch: number): void {
     const key = this.keyOfWatch.get(watch);
     this.keyOfWatch.delete(watch);
     this.revision++;

@@ -37,7 +37,7 @@ export class QueryHost {
   /** Handles a call of the main thread. */
   async take(call: QueryCall): Promise<void> {
     if (call.kind === 'caller') return this.runtime?.callers.answer(call.callId, call.caller, call.watch);
-    if (call.kind === 'forget') return this.runtime?.callers.forget(call.watch);
+    if (call.kind === 'discard') return this.runtime?.callers.discard(call.watch);
     if (call.kind === 'indexes') return this.indexPort.resolve(call.port);
     if (call.kind === 'functions') return this.runtime?.takeFunctions(call);
     const { id } = call;
@@ -49,7 +49,7 @@ export class QueryHost {
     }
   }
 
-  private act(call: Exclude<QueryCall, { kind: 'caller' | 'forget' | 'indexes' | 'functions' }>): unknown {
+  private act(call: Exclude<QueryCall, { kind: 'caller' | 'discard' | 'indexes' | 'functions' }>): unknown {
     switch (call.kind) {
       case 'start':
         this.documents = call.documents;

@@ -75,7 +75,7 @@ export type QueryCall =
   | { readonly kind: 'follow'; readonly id: number; readonly state: QueryState }
   | { readonly kind: 'report'; readonly id: number }
   | { readonly kind: 'stop'; readonly id: number }
-  /** The reply to a question of the thread. `watch` identifies the caller in `forget`. */
+  /** The reply to a question of the thread. `watch` identifies the caller in `discard`. */
   | {
       readonly kind: 'caller';
       readonly callId: number;
@@ -92,7 +92,7 @@ export type QueryCall =
       readonly functions: readonly FunctionDefinition[];
     }
   /** A caller's account, credentials or roles changed. */
-  | { readonly kind: 'forget'; readonly watch: number };
+  | { readonly kind: 'discard'; readonly watch: number };
 
 export type QueryQuestion =
   | { readonly name: string; readonly password: string; readonly remoteAddress: string }

@@ -142,7 +142,7 @@ export class QueryRuntime {
 
   private followBuckets({ buckets }: QueryState): void {
     for (const { name, uuid } of this.keyspaces.all())
-      if (buckets.find((bucket) => bucket.name === name)?.uuid !== uuid) this.clients.forget(name);
+      if (buckets.find((bucket) => bucket.name === name)?.uuid !== uuid) this.clients.discard(name);
     if (!isSame(this.keyspaces.all(), buckets)) this.keyspaces.set(buckets);
   }
 }

@@ -151,7 +151,7 @@ export class WorkerQuery {
     const watching = this.options.authority().whenChanged?.(caller, () => {
       this.watches.delete(watchId);
       if (this.lost === null && !this.isStopping)
-        this.worker.postMessage({ kind: 'forget', watch: watchId } satisfies QueryCall);
+        this.worker.postMessage({ kind: 'discard', watch: watchId } satisfies QueryCall);
     });
     if (watching !== undefined) this.watches.set(watchId, watching);
   }

@@ -51,7 +51,7 @@ export async function beginTransaction(
     await takeOver(service.transactions.data, transaction, resumed?.mutations ?? []);
     return transaction;
   } catch (error) {
-    service.transactions.forget(transaction);
+    service.transactions.discard(transaction);
     throw error;
   }
 }

@@ -15,7 +15,7 @@ const transactionsMax = 1_000;
 /** The memory limit of all transactions. */
 const bytesMax = 512 << 20;
 /** How long an expired transaction is kept, so that its client gets the reason. */
-const rememberedMs = 60_000;
+const endedKeptMs = 60_000;
 
 export class Transactions {
   private readonly options: TransactionsOptions;
@@ -86,7 +86,7 @@ export class Transactions {
   }
 
   /** Removes a transaction whose begin failed. */
-  forget(transaction: Transaction): void {
+  discard(transaction: Transaction): void {
     this.release(transaction);
   }
 
@@ -118,6 +118,6 @@ export class Transactions {
       transaction.changes.clear();
       transaction.leave();
     }
-    transaction.timer = clock.after(rememberedMs, () => this.release(transaction));
+    transaction.timer = clock.after(endedKeptMs, () => this.release(transaction));
   }
 }

@@ -46,7 +46,7 @@ const ownChangeMs = 2_000;
 const takenOverNow = 'another member of the cluster is taking the configuration over';
 
 export class MirroredConfigStore implements ConfigStore {
-  readonly pace: { clock: Clock; random: Random };
+  readonly ports: { clock: Clock; random: Random };
   readonly #link: ConfigLink;
   readonly #saved: SavedState;
   readonly #log: Log;
@@ -78,7 +78,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#link = link;
     this.#log = log;
     this.#changeWaitMs = changeWaitMs;
-    this.pace = { clock, random };
+    this.ports = { clock, random };
     this.#problemSinceMs = clock.monotonicMs();
     this.#followed = head;
     this.#records = new Records(head?.revision ?? 0);
@@ -184,7 +184,7 @@ export class MirroredConfigStore implements ConfigStore {
 
   /** Null when another write came first. Resolves once the mirror shows what decided it. */
   async #change(key: string, json: string | null, expectedRevision: number): Promise<number | null> {
-    const { clock } = this.pace;
+    const { clock } = this.ports;
     const since = this.#problem === null ? clock.monotonicMs() : this.#problemSinceMs;
     if (!(await this.#until(() => this.#problem === null, since + this.#changeWaitMs)))
       throw new UnavailableError(`Nothing was changed: ${this.#reason()}.`);
@@ -201,7 +201,7 @@ export class MirroredConfigStore implements ConfigStore {
   /** Waits until the feed brings the record, so that watchers see changes in the store's order; without the feed, takes it directly. */
   async #awaitRecord(record: StoredRecord): Promise<void> {
     const isThere = (): boolean => (this.#records.get(record.key)?.revision ?? 0) >= record.revision;
-    const untilMs = this.pace.clock.monotonicMs() + ownChangeMs;
+    const untilMs = this.ports.clock.monotonicMs() + ownChangeMs;
     await this.#until(() => isThere() || this.#problem !== null, untilMs);
     this.#take(record);
   }
@@ -214,7 +214,7 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   async #until(isTrue: () => boolean, untilMs: number): Promise<boolean> {
-    const { clock } = this.pace;
+    const { clock } = this.ports;
     if (isTrue()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => {
@@ -233,7 +233,7 @@ export class MirroredConfigStore implements ConfigStore {
   }
 
   async #run(waiting: (reason: string) => void): Promise<void> {
-    const { random } = this.pace;
+    const { random } = this.ports;
     let pauseMs = pauseMinMs;
     while (!this.#stopping.signal.aborted) {
       const reason = await this.#follow(() => {
@@ -261,12 +261,12 @@ export class MirroredConfigStore implements ConfigStore {
   async #rest(restMs: number): Promise<void> {
     this.#resting = new AbortController();
     const ended = AbortSignal.any([this.#stopping.signal, this.#resting.signal]);
-    await this.pace.clock.sleep(restMs, ended).catch(() => {});
+    await this.ports.clock.sleep(restMs, ended).catch(() => {});
   }
 
   #fail(reason: string): void {
     if (this.#problem === null) {
-      this.#problemSinceMs = this.pace.clock.monotonicMs();
+      this.#problemSinceMs = this.ports.clock.monotonicMs();
       this.#log.warn('configuration.unreachable', { store: this.#link.name, reason });
     }
     this.#problem = reason;
@@ -276,14 +276,14 @@ export class MirroredConfigStore implements ConfigStore {
   /** Connects, takes the whole state over, and follows the changes. Resolves with the reason why it ended. */
   async #follow(ready: () => void): Promise<Error> {
     try {
-      const head = await within(this.pace.clock, requestMs, this.#link.head());
+      const head = await within(this.ports.clock, requestMs, this.#link.head());
       this.#checkHead(head);
       const lost = Promise.withResolvers<string>();
       const whole = Promise.withResolvers<void>();
       whole.promise.catch(() => {}); // awaited below
       let state: Map<string, StoredRecord> | null = new Map();
       this.#following = await within(
-        this.pace.clock,
+        this.ports.clock,
         requestMs,
         this.#link.follow({
           changed: (record) => void (state === null ? this.#take(record) : state.set(record.key, record)),
@@ -294,7 +294,7 @@ export class MirroredConfigStore implements ConfigStore {
           },
         }),
       );
-      await within(this.pace.clock, resyncMs, whole.promise);
+      await within(this.ports.clock, resyncMs, whole.promise);
       this.#checkHead(head);
       if (this.#isSuccessor(head)) this.#records.prepareFor(state, head.revision);
       else await this.#checkState(state, head);
@@ -354,17 +354,17 @@ export class MirroredConfigStore implements ConfigStore {
         state.set(record.key, { key: record.key, json: null, revision, writes: null });
         continue;
       }
-      const found = await within(this.pace.clock, requestMs, this.#link.read(record.key));
+      const found = await within(this.ports.clock, requestMs, this.#link.read(record.key));
       if (state.has(record.key) || found !== null) continue;
       if (record.json !== null) throw new WentBackError(`"${record.key}" is missing`);
-      this.#records.forget(record.key);
+      this.#records.discard(record.key);
     }
     this.#records.checkFollowedBy(state);
   }
 
   /** Reads the head from time to time, because a feed can stop without an error. */
   async #untilLost(lost: Promise<string>): Promise<string> {
-    const { clock } = this.pace;
+    const { clock } = this.ports;
     let failures = 0;
     let behindAt = -1;
     for (;;) {
@@ -389,7 +389,7 @@ export class MirroredConfigStore implements ConfigStore {
   /** The reason when the feed is lost, null after `pollMs`. */
   async #poll(lost: Promise<string>): Promise<string | null> {
     const late = Promise.withResolvers<null>();
-    const timer = this.pace.clock.after(pollMs, () => late.resolve(null));
+    const timer = this.ports.clock.after(pollMs, () => late.resolve(null));
     const stop = (): void => late.resolve(null);
     this.#stopping.signal.addEventListener('abort', stop, { once: true });
     const reason = await Promise.race([lost, late.promise]);

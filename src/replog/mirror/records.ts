@@ -32,7 +32,7 @@ export class Records {
   }
 
   /** Removes a deleted key that the servers no longer store. */
-  forget(key: string): void {
+  discard(key: string): void {
     this.#byKey.delete(key);
   }
 

@@ -34,7 +34,7 @@ export class DistinctRows {
 
   /** The rows of the scratch files, after the end of the input. */
   async *rest(): AsyncGenerator<Value[][]> {
-    this.#forget();
+    this.#discard();
     for (let part = 0; this.#spilled && part < partitions; part++) {
       const distinct = new DistinctRows(this.#run, this.#keyOf, this.#level + 1);
       try {
@@ -47,7 +47,7 @@ export class DistinctRows {
   }
 
   async close(): Promise<void> {
-    this.#forget();
+    this.#discard();
     await this.#spilled?.close();
     this.#spilled = undefined;
   }
@@ -65,7 +65,7 @@ export class DistinctRows {
     return true;
   }
 
-  #forget(): void {
+  #discard(): void {
     this.#seen.clear();
     this.#run.release(this.#bytes);
     this.#bytes = 0;

@@ -114,7 +114,7 @@ export class Groups {
   /** Yields the groups in memory, then those of each file. */
   async *parts(): AsyncGenerator<Iterable<GroupState>> {
     yield this.#only ? [this.#only] : this.#groups.values();
-    this.#forget();
+    this.#discard();
     const spilled = this.#spilled;
     if (!spilled) return;
     for (let part = 0; part < partitions; part++) {
@@ -128,7 +128,7 @@ export class Groups {
     }
   }
 
-  #forget(): void {
+  #discard(): void {
     this.#groups.clear();
     this.#only = undefined;
     this.#run.release(this.#bytes);
@@ -136,7 +136,7 @@ export class Groups {
   }
 
   async close(): Promise<void> {
-    this.#forget();
+    this.#discard();
     await this.#spilled?.close();
     this.#spilled = undefined;
   }

@@ -51,11 +51,11 @@ async function* joined(
       await spilled?.flush();
       await run.yieldIfDue();
     }
-    table.forget();
+    table.discard();
     for (let part = 0; table.spilled && spilled && part < partitions; part++)
       yield* joined(run, probe, spilled.rows(part), table.spilled.rows(part), level + 1);
   } finally {
-    table.forget();
+    table.discard();
     await table.spilled?.close();
     await spilled?.close();
   }
@@ -111,7 +111,7 @@ class JoinTable {
     return (key === undefined ? undefined : this.#rows.get(key)) ?? [];
   }
 
-  forget(): void {
+  discard(): void {
     this.#rows.clear();
     this.#run.release(this.#bytes);
     this.#bytes = 0;

@@ -194,7 +194,7 @@ export class Run {
 
   async #answerSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
     const rows = await this.rowsOf(node.logical, values);
-    if (this.#answered >= cachedResultsMax) this.#forget();
+    if (this.#answered >= cachedResultsMax) this.#discard();
     let known = this.#answers.get(node.logical);
     if (!known) this.#answers.set(node.logical, (known = new Map()));
     known.set(key, rows);
@@ -203,7 +203,7 @@ export class Run {
   }
 
   /** Limits the cached results of correlated subqueries; there are few others. */
-  #forget(): void {
+  #discard(): void {
     for (const answers of this.#answers.values()) {
       for (const [key, value] of answers) {
         if (key === '') continue;

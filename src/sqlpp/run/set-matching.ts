@@ -39,13 +39,13 @@ export async function* matchingValues(
       await spilled?.flush();
       await run.yieldIfDue();
     }
-    counts.forget();
+    counts.discard();
     for (let part = 0; counts.spilled && spilled && part < partitions; part++) {
       const [lefts, rights] = [firsts(spilled.rows(part)), firsts(counts.spilled.rows(part))];
       yield* matchingValues(run, rule, lefts, rights, level + 1);
     }
   } finally {
-    counts.forget();
+    counts.discard();
     await counts.spilled?.close();
     await spilled?.close();
   }
@@ -86,7 +86,7 @@ class RightCounts {
     return count > 0;
   }
 
-  forget(): void {
+  discard(): void {
     this.#counts.clear();
     this.#run.release(this.#bytes);
     this.#bytes = 0;

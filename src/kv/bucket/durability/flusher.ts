@@ -129,7 +129,7 @@ export class Flusher {
   }
 
   /** Called when the files were replaced by new ones. */
-  forgetFailures(): void {
+  discardFailures(): void {
     for (const file of this.files) {
       file.failure = null;
       this.inFlightBytes -= file.unwritten?.cuts.byteLength ?? 0;

@@ -85,7 +85,7 @@ describe('VbucketProgress', () => {
   it('discards what an earlier boot of a copy has received', () => {
     const { progress } = aProgress(1);
     progress.copied(0, 'b', 8, 8);
-    progress.forgetCopy(0, 'b');
+    progress.discardCopy(0, 'b');
     progress.beginMembers(0, withB);
     assert.ok(!progress.reaches(0, 1, majority));
   });

@@ -119,8 +119,8 @@ export class VbucketProgress {
   }
 
   /** Discards what the node has reported so far. */
-  forgetCopy(row: number, node: string): void {
-    this.sets.forget(row, node);
+  discardCopy(row: number, node: string): void {
+    this.sets.discard(row, node);
   }
 
   /** Calls back once `seqno` is persisted, or with false after `timeoutMs`, or when too many calls wait. */

@@ -77,7 +77,7 @@ export class SyncSets {
   }
 
   /** Discards what the node has reported: it belongs to an earlier boot, or to a history that the node has left. */
-  forget(row: number, node: string): void {
+  discard(row: number, node: string): void {
     const positions = this.positionsOf(node);
     positions.received[row] = positions.persisted[row] = 0;
   }
