@@ -6,4 +6,6 @@ import { createRequire } from 'node:module';
 const isCheckout = existsSync(new URL('../src', import.meta.url));
 const load = createRequire(import.meta.url);
 
-export const { startNode } = load(isCheckout ? '../src/testing/testing.ts' : '../dist/testing/testing.js');
+export const { startNode, useNode } = load(
+  isCheckout ? '../src/testing/testing.ts' : '../dist/testing/testing.js',
+);

@@ -1,6 +1,7 @@
 // startNode(): a throw-away node with what the caller asks for.
 import { checkOptions, portFlags } from './check-options.ts';
 import { NodeChild } from './node-child.host.ts';
+import { NodeReset } from './reset/node-reset.ts';
 import type { PortOptions, StartNodeOptions, TestBucketOptions, TestNode } from './types.ts';
 
 const defaults = { username: 'Administrator', password: 'password', startMs: 30_000 };
@@ -16,16 +17,32 @@ export async function startNode(options: StartNodeOptions = {}): Promise<TestNod
     plan: planOf(options),
     startMs,
   });
-  return new StartedNode(child, { username, password });
+  const account = { username, password };
+  const { buckets, users } = planOf(options);
+  try {
+    const reset = await NodeReset.capture({ addresses: child.addresses, account, buckets, users });
+    return new StartedNode(child, account, reset);
+  } catch (error) {
+    await child.stop();
+    throw error;
+  }
+}
+
+interface Account {
+  username: string;
+  password: string;
 }
 
 class StartedNode implements TestNode {
   readonly username: string;
   readonly password: string;
   private readonly child: NodeChild;
+  private readonly state: NodeReset;
+  private resetting: Promise<void> = Promise.resolve();
 
-  constructor(child: NodeChild, { username, password }: { username: string; password: string }) {
+  constructor(child: NodeChild, { username, password }: Account, state: NodeReset) {
     this.child = child;
+    this.state = state;
     this.username = username;
     this.password = password;
   }
@@ -40,6 +57,13 @@ class StartedNode implements TestNode {
 
   get connectionString(): string {
     return this.addresses.kv.replace(/^(couchbase:\/\/)?/, 'couchbase://');
+  }
+
+  /** One at a time. */
+  reset(): Promise<void> {
+    if (this.child.hasEnded) return Promise.reject(new Error('reset: the node has ended'));
+    this.resetting = this.resetting.catch(() => {}).then(() => this.state.run());
+    return this.resetting;
   }
 
   stop(): Promise<void> {

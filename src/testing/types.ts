@@ -96,6 +96,27 @@ export interface TestNodeAddresses {
   indexTls?: string;
 }
 
+/** The functions of a test framework that register hooks, of a whole file or of a suite. */
+export interface TestHooks {
+  /** Of node:test; `beforeAll` of Vitest and Jest. */
+  before?: RegisterHook;
+  beforeAll?: RegisterHook;
+  /** Of node:test; `afterAll` of Vitest and Jest. */
+  after?: RegisterHook;
+  afterAll?: RegisterHook;
+  beforeEach: RegisterHook;
+}
+
+export type RegisterHook = (run: () => Promise<void>) => unknown;
+
+/** The node of a test file: there from its first hook on. */
+export interface UsedNode {
+  /** @throws Error before it has started */
+  readonly node: TestNode;
+  /** For further hooks: node:test runs those of a file at the same time. */
+  readonly started: Promise<TestNode>;
+}
+
 /** A node that runs in a child process with a data folder of its own. Both end with this process, however it ends. */
 export interface TestNode {
   readonly pid: number;
@@ -104,6 +125,11 @@ export interface TestNode {
   readonly username: string;
   readonly password: string;
   readonly addresses: TestNodeAddresses;
+  /**
+   * Brings buckets, their scopes, collections and documents, users, groups and indexes back to what they were after the start. Call it
+   * while nothing else writes. Settings, of the cluster and of buckets that still exist, and functions stay as they are.
+   */
+  reset(): Promise<void>;
   /** Resolves when the process has ended and its data folder is deleted. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

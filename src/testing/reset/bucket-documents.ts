@@ -1,0 +1,171 @@
+// Brings the documents of one bucket back to what they were when they were captured.
+import { BucketClient } from '#client/bucket-client.ts';
+import { ChangeConnection, type ChangeHandler } from '#client/change-connection.ts';
+import { DataPortError } from '#client/data-port-error.ts';
+import { vbucketCount } from '#client/document-key.ts';
+import { KvClient } from '#client/kv.adapter.ts';
+import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { EndReason } from '#wire/dcp.ts';
+import type { TestBucketOptions } from '../types.ts';
+import { idOf, renewedExpiry, type Version, versionOf, write, writesTo } from './documents.ts';
+
+export interface ResetBucket {
+  address: WireAddress;
+  account: WireAccount;
+  bucket: string;
+}
+
+/** Ids of the bucket's collections by `scope.collection`. */
+export type CollectionIds = ReadonlyMap<string, number>;
+
+interface Look {
+  /** The latest version of each key that has changed since the look before. */
+  changed: Map<string, Version>;
+  /** The bucket was emptied, so that `changed` has all that there is. */
+  isWhole: boolean;
+}
+
+/** Stores the documents of a cache again. */
+export async function storeAgain(
+  { address, account, bucket }: ResetBucket,
+  { documents = [] }: TestBucketOptions,
+  collections: CollectionIds,
+): Promise<void> {
+  const client = await KvClient.open(address.host, address.port, address.timeoutMs);
+  try {
+    await client.login(account.username, account.password);
+    await client.select(bucket, address.timeoutMs);
+    for (const { key, value, scope = '_default', collection = '_default', expiry = 0 } of documents) {
+      const collectionId = collections.get(`${scope}.${collection}`) ?? 0;
+      await client.set({ collectionId, key }, Buffer.from(JSON.stringify(value)), expiry, address.timeoutMs);
+    }
+  } finally {
+    client.close();
+  }
+}
+
+export class BucketDocuments {
+  private readonly target: ResetBucket;
+  private readonly kept = new Map<string, Version>();
+  private capturedMs = 0;
+  private collections: CollectionIds = new Map();
+  /** Up to where each vbucket's changes were read, and in which history. */
+  private readonly seqnos = new Float64Array(vbucketCount);
+  private readonly uuids = new BigUint64Array(vbucketCount);
+  private histories = '';
+
+  constructor(target: ResetBucket) {
+    this.target = target;
+  }
+
+  async capture(collections: CollectionIds): Promise<void> {
+    this.capturedMs = realClock.wallMs();
+    this.collections = collections;
+    await this.with(async (client) => {
+      const { changed } = await this.look(client, collections);
+      for (const [id, version] of changed) if (!version.isDeleted) this.kept.set(id, version);
+    });
+  }
+
+  /** All is to be written: the bucket was created again. */
+  forget(): void {
+    this.histories = '';
+  }
+
+  /** False when a document cannot be changed now, because it is locked or has a durable write under way: the bucket must be flushed. */
+  async restore(collections: CollectionIds): Promise<boolean> {
+    const renewed = new Set(
+      [...collections.keys()].filter((name) => this.collections.get(name) !== collections.get(name)),
+    );
+    this.collections = collections;
+    return await this.with(async (client) => {
+      const { changed, isWhole } = await this.look(client, collections);
+      const writes = writesTo(this.kept, changed, (one) => isWhole || renewed.has(one.collection));
+      const nowMs = realClock.wallMs();
+      const expiryOf = (version: Version) => renewedExpiry(version, this.capturedMs, nowMs);
+      return (await write(client, writes, collections, expiryOf)).length === 0;
+    });
+  }
+
+  private async with<T>(use: (client: BucketClient) => Promise<T>): Promise<T> {
+    const client = await BucketClient.open(this.target);
+    try {
+      return await use(client);
+    } finally {
+      client.close();
+    }
+  }
+
+  private async look(client: BucketClient, collections: CollectionIds): Promise<Look> {
+    const [histories, ends] = await Promise.all([client.histories(), client.highSeqnos()]);
+    const isWhole = histories !== this.histories;
+    if (isWhole) {
+      this.seqnos.fill(0);
+      this.uuids.fill(0n);
+    }
+    this.histories = histories;
+    const behind = [...ends.keys()].filter((vb) => (ends[vb] as number) > (this.seqnos[vb] as number));
+    const changed = behind.length === 0 ? new Map() : await this.read(behind, ends, collections);
+    return { changed, isWhole };
+  }
+
+  private async read(
+    vbuckets: readonly number[],
+    ends: Float64Array,
+    collections: CollectionIds,
+  ): Promise<Map<string, Version>> {
+    const names = new Map([...collections].map(([name, id]) => [id, name]));
+    const changed = new Map<string, Version>();
+    const finished = Promise.withResolvers<void>();
+    let open = vbuckets.length;
+    const handler: ChangeHandler = {
+      opened: (vb, [newest]) => void (this.uuids[vb] = newest?.uuid ?? 0n),
+      change: (change) => {
+        const name = names.get(change.collectionId);
+        if (name === undefined) return; // of a dropped collection, or one of the system
+        const version = versionOf(change, name);
+        changed.set(idOf(version), version);
+      },
+      ended: (vb, reason) => {
+        if (reason !== EndReason.finished)
+          finished.reject(new DataPortError(`vbucket ${vb}: stream end ${reason}`));
+        this.seqnos[vb] = ends[vb] as number;
+        if (--open === 0) finished.resolve();
+      },
+      snapshot: () => {},
+      advanced: () => {},
+      event: () => {},
+      drained: () => {},
+    };
+    const streams = await ChangeConnection.open({
+      ...this.target,
+      name: `divan-testing-${process.pid}`,
+      withXattrs: true,
+      handler,
+    });
+    try {
+      const lost = streams.closed.then((error) => Promise.reject(error));
+      await Promise.race([this.request(streams, vbuckets, ends, finished.promise), lost]);
+    } finally {
+      streams.close();
+    }
+    return changed;
+  }
+
+  private async request(
+    streams: ChangeConnection,
+    vbuckets: readonly number[],
+    ends: Float64Array,
+    finished: Promise<void>,
+  ): Promise<void> {
+    const replies = vbuckets.map((vb) => {
+      const seqno = this.seqnos[vb] as number;
+      const from = { uuid: this.uuids[vb] as bigint, seqno, snapshotStart: seqno, snapshotEnd: seqno };
+      return streams.request(vb, { from, until: ends[vb] as number });
+    });
+    const refused = (await Promise.all(replies)).find(({ kind }) => kind !== 'open');
+    if (refused !== undefined) throw new DataPortError(`a stream was refused: ${JSON.stringify(refused)}`);
+    await finished;
+  }
+}

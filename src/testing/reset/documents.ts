@@ -1,0 +1,129 @@
+// The documents of a bucket as they were after the start, and how to bring them back: what has changed since the last look is read from
+// the bucket's change streams, so a reset costs as much as the test has changed, whatever the bucket holds.
+import type { BucketClient } from '#client/bucket-client.ts';
+import type { Change } from '#client/change.ts';
+import { documentKey } from '#client/document-key.ts';
+import { pipelined } from '#client/pipelined.ts';
+import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Datatype, Status } from '#wire/status.ts';
+
+/** A version of a document, or of its deletion. */
+export interface Version {
+  /** `scope.collection`. */
+  collection: string;
+  key: string;
+  vb: number;
+  isDeleted: boolean;
+  hasXattrs: boolean;
+  isJson: boolean;
+  flags: number;
+  /** Absolute, in seconds; 0: never. */
+  expiry: number;
+  cas: bigint;
+  rev: number;
+  /** Extended attributes and body. */
+  value: Buffer;
+}
+
+/** Options of writes with metadata: a new CAS, whatever version there is. */
+const overwriting = 0x04 | 0x08;
+/** Expiry times above this are absolute. */
+const relativeSecondsMax = 30 * 24 * 3600;
+
+export const idOf = ({ collection, key }: Pick<Version, 'collection' | 'key'>): string =>
+  `${collection}\0${key}`;
+
+export function versionOf(change: Change, collection: string): Version {
+  return {
+    collection,
+    key: change.key,
+    vb: change.vb,
+    isDeleted: change.kind !== 'mutation',
+    hasXattrs: change.bodyStart > change.xattrsStart,
+    isJson: change.isJson,
+    flags: change.flags,
+    expiry: change.kind === 'mutation' ? change.expiry : 0,
+    cas: change.cas,
+    rev: change.rev,
+    value: Buffer.from(change.buffer.subarray(change.xattrsStart, change.end)),
+  };
+}
+
+/** The writes that lead from the present versions to the kept ones. `isMissing`: whether one that has not changed does not exist. */
+export function writesTo(
+  kept: ReadonlyMap<string, Version>,
+  present: ReadonlyMap<string, Version>,
+  isMissing: (version: Version) => boolean,
+): { set: Version[]; remove: Version[] } {
+  const set: Version[] = [];
+  for (const [id, version] of kept) {
+    const now = present.get(id);
+    // A time to live begins again, and a document that has expired unseen has left no change yet.
+    const isDue = version.expiry !== 0 || (now === undefined && isMissing(version));
+    if (isDue || (now !== undefined && !isSame(now, version)))
+      set.push({ ...version, rev: Math.max(version.rev, now?.rev ?? 0) });
+  }
+  const remove = [...present].filter(([id, now]) => !kept.has(id) && (!now.isDeleted || now.hasXattrs));
+  return { set, remove: remove.map(([, now]) => now) };
+}
+
+const isSame = (a: Version, b: Version): boolean =>
+  !a.isDeleted &&
+  a.flags === b.flags &&
+  a.isJson === b.isJson &&
+  a.hasXattrs === b.hasXattrs &&
+  a.expiry === b.expiry &&
+  a.value.equals(b.value);
+
+/** Resolves with the statuses other than success. */
+export async function write(
+  client: BucketClient,
+  { set, remove }: { set: readonly Version[]; remove: readonly Version[] },
+  collectionIds: ReadonlyMap<string, number>,
+  expiryOf: (version: Version) => number,
+): Promise<number[]> {
+  const requests = [
+    ...set.map((version) => withMeta(version, SetWithMeta.opcode, collectionIds, expiryOf(version))),
+    ...remove.map((version) => withMeta(version, DeleteWithMeta.opcode, collectionIds, 0)),
+  ];
+  const failed: number[] = [];
+  await pipelined(client.connection, {
+    count: requests.length,
+    request: (index) => requests[index] as RequestParts,
+    take: (_, { vb: status }) => {
+      if (status !== Status.success && status !== Status.keyNotFound) failed.push(status);
+    },
+  });
+  return failed;
+}
+
+function withMeta(
+  version: Version,
+  opcode: number,
+  collectionIds: ReadonlyMap<string, number>,
+  expiry: number,
+): RequestParts {
+  const isDeletion = opcode === DeleteWithMeta.opcode;
+  const extras = Buffer.alloc(28);
+  extras.writeUInt32BE(isDeletion ? 0 : version.flags);
+  extras.writeUInt32BE(expiry, 4);
+  extras.writeBigUInt64BE(BigInt(version.rev + 1), 8);
+  extras.writeBigUInt64BE(version.cas, 16);
+  extras.writeUInt32BE(overwriting, 24);
+  const datatype = (version.isJson ? Datatype.json : 0) | (version.hasXattrs ? Datatype.xattr : 0);
+  return {
+    opcode,
+    vb: version.vb,
+    key: documentKey(collectionIds.get(version.collection) ?? 0, version.key),
+    extras,
+    ...(!isDeletion && { value: version.value, datatype }),
+  };
+}
+
+/** The time at which a kept document expires when it is written now: as long from now as it was from its capture. */
+export function renewedExpiry({ expiry }: Version, capturedMs: number, nowMs: number): number {
+  const seconds = expiry - Math.floor(capturedMs / 1000);
+  if (expiry === 0 || seconds > relativeSecondsMax) return expiry;
+  return Math.floor(nowMs / 1000) + Math.max(seconds, 1);
+}

@@ -1,0 +1,169 @@
+// reset(): brings a node back to what it had after its start. What it lists is compared with what was listed then; what differs is
+// deleted, or created again as startNode() was asked to.
+import type { TestBucketOptions, TestNodeAddresses, UserOptions } from '../types.ts';
+import { BucketDocuments, type CollectionIds, type ResetBucket, storeAgain } from './bucket-documents.ts';
+import { type ListedIndex, type ListedScope, type ListedUser, ResetRest } from './reset-rest.ts';
+
+export interface ResetTarget {
+  addresses: TestNodeAddresses;
+  account: { username: string; password: string };
+  buckets: readonly TestBucketOptions[];
+  users: readonly UserOptions[];
+}
+
+interface KeptBucket {
+  options: TestBucketOptions;
+  uuid: string;
+  scopes: ListedScope[];
+  /** Null for a cache, which has no change streams. */
+  documents: BucketDocuments | null;
+}
+
+const requestMs = 30_000;
+
+export class NodeReset {
+  private readonly rest: ResetRest;
+  private readonly target: ResetTarget;
+  private buckets: KeptBucket[] = [];
+  /** The records of the users after the start, by name. */
+  private users = new Map<string, string>();
+  private indexes: ListedIndex[] = [];
+
+  private constructor(target: ResetTarget) {
+    this.target = target;
+    this.rest = new ResetRest(target.addresses, target.account);
+  }
+
+  static async capture(target: ResetTarget): Promise<NodeReset> {
+    const reset = new NodeReset(target);
+    await reset.capture();
+    return reset;
+  }
+
+  async run(): Promise<void> {
+    const { rest } = this;
+    const [buckets, users, groups] = await Promise.all([rest.buckets(), rest.users(), rest.groups()]);
+    const areNew = await this.restoreBuckets(buckets);
+    // After the buckets: roles name them, and both roles and indexes go with their bucket or collection.
+    await this.restoreUsers(areNew ? await rest.users() : users);
+    for (const group of groups) await rest.deleteGroup(group);
+    await this.restoreIndexes();
+  }
+
+  private async capture(): Promise<void> {
+    const { rest, target } = this;
+    const [present, users, indexes] = await Promise.all([rest.buckets(), rest.users(), rest.indexes()]);
+    this.noteUsers(users);
+    this.indexes = indexes;
+    this.buckets = await Promise.all(
+      target.buckets.map(async (options): Promise<KeptBucket> => {
+        const { name } = options;
+        const documents = isCache(options) ? null : new BucketDocuments(this.dataTarget(name));
+        const scopes = await rest.scopes(name);
+        await documents?.capture(idsIn(scopes));
+        return { options, uuid: present.find((one) => one.name === name)?.uuid ?? '', scopes, documents };
+      }),
+    );
+  }
+
+  private dataTarget(bucket: string): ResetBucket {
+    const { hostname, port } = new URL(
+      this.target.addresses.kv.replace(/^(couchbase:\/\/)?/, 'couchbase://'),
+    );
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const address = { host, port: Number(port), timeoutMs: requestMs };
+    return { address, account: this.target.account, bucket };
+  }
+
+  /** Resolves with whether a bucket was deleted or created. */
+  private async restoreBuckets(present: readonly { name: string; uuid: string }[]): Promise<boolean> {
+    const uuids = new Map(present.map(({ name, uuid }) => [name, uuid]));
+    const isKept = ({ name, uuid }: { name: string; uuid: string }): boolean =>
+      this.buckets.some((kept) => kept.options.name === name && kept.uuid === uuid);
+    // One at a time: each is a change of the same configuration. Memory of deleted ones is needed by those created again.
+    const extra = present.filter((bucket) => !isKept(bucket));
+    for (const bucket of extra) await this.rest.deleteBucket(bucket.name);
+    const missing = this.buckets.filter(({ options, uuid }) => uuids.get(options.name) !== uuid);
+    for (const kept of missing) {
+      await this.rest.createBucket(fieldsOf(kept.options));
+      kept.documents?.forget();
+    }
+    if (missing.length > 0) await this.noteUuids();
+    await Promise.all(this.buckets.map((kept) => this.restoreBucket(kept)));
+    return extra.length + missing.length > 0;
+  }
+
+  private async noteUuids(): Promise<void> {
+    const present = await this.rest.buckets();
+    for (const kept of this.buckets)
+      kept.uuid = present.find(({ name }) => name === kept.options.name)?.uuid ?? '';
+  }
+
+  private async restoreBucket({ options, scopes, documents }: KeptBucket): Promise<void> {
+    const { name } = options;
+    let present = await this.rest.scopes(name);
+    if (textOf(present) !== textOf(scopes)) {
+      await this.rest.replaceScopes(name, scopes);
+      present = await this.rest.scopes(name);
+    }
+    const ids = idsIn(present);
+    if (await documents?.restore(ids)) return;
+    await this.rest.flush(name);
+    if (Number(options.parameters?.['flushEnabled'] ?? 0) !== 1) await this.rest.forbidFlush(name);
+    if (documents === null) await storeAgain(this.dataTarget(name), options, ids);
+    else if (!(await documents.restore(ids)))
+      throw new Error(`reset: bucket "${name}" has documents that cannot be changed`);
+  }
+
+  private async restoreUsers(present: readonly ListedUser[]): Promise<void> {
+    const { rest, target } = this;
+    const isWanted = (user: ListedUser): boolean => user.domain === 'local' && this.users.has(user.id);
+    for (const user of present) if (!isWanted(user)) await rest.deleteUser(user);
+    const records = new Map(present.filter(isWanted).map((user) => [user.id, JSON.stringify(user)]));
+    const changed = target.users.filter(({ name }) => records.get(name) !== this.users.get(name));
+    for (const { name, password, displayName = '', roles = [] } of changed)
+      await rest.putUser(name, { password, name: displayName, roles: roles.join(','), groups: '' });
+    if (changed.length > 0) this.noteUsers(await rest.users());
+  }
+
+  private noteUsers(users: readonly ListedUser[]): void {
+    this.users = new Map(users.map((user) => [user.id, JSON.stringify(user)]));
+  }
+
+  private async restoreIndexes(): Promise<void> {
+    const present = await this.rest.indexes();
+    const isIn = (list: readonly ListedIndex[], wanted: ListedIndex): boolean =>
+      list.some((one) => placeOf(one) === placeOf(wanted));
+    for (const index of present) if (!isIn(this.indexes, index)) await this.rest.dropIndex(index);
+    for (const index of this.indexes) if (!isIn(present, index)) await this.rest.run(index.definition);
+  }
+}
+
+const placeOf = ({ bucket, scope, collection, index, definition }: ListedIndex): string =>
+  JSON.stringify([bucket, scope, collection, index, definition]);
+
+const idsIn = (scopes: readonly ListedScope[]): CollectionIds =>
+  new Map(
+    scopes.flatMap((scope) =>
+      scope.collections.map(({ name, uid }) => [`${scope.name}.${name}`, Number.parseInt(uid, 16)] as const),
+    ),
+  );
+
+/** Compares scopes and collections without their ids and order. */
+const textOf = (scopes: readonly ListedScope[]): string =>
+  JSON.stringify(
+    scopes
+      .map(
+        ({ name, collections }) =>
+          [name, collections.map((one) => `${one.name} ${one.maxTTL ?? 0}`).sort()] as const,
+      )
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+
+const isCache = ({ type }: TestBucketOptions): boolean => type === 'memcached' || type === 'cache';
+
+function fieldsOf(bucket: TestBucketOptions): Record<string, string | number | boolean> {
+  const { name, type: bucketType = 'couchbase', ramQuotaMB = 100, replicaNumber = 0, parameters } = bucket;
+  const replicas = isCache(bucket) ? {} : { replicaNumber };
+  return { name, bucketType, ramQuotaMB, ...replicas, ...parameters };
+}
