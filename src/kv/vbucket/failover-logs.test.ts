@@ -16,6 +16,19 @@ test('keeps the newest entries of each vbucket, up to the limit', () => {
   assert.deepEqual(logs.entries(1), []);
 });
 
+test('knows the newest uuid of each vbucket', () => {
+  const logs = new FailoverLogs(4);
+  const uuids = [1, 2, 3].map((row) => ({ uuidHi: 10 * row, uuidLo: 10 * row + 1, seqno: row }));
+  for (const [index, uuid] of uuids.entries()) {
+    logs.push(index + 1, entry(7, 0));
+    logs.push(index + 1, uuid);
+  }
+  assert.deepEqual(
+    [1, 2, 3].map((row) => [logs.uuidHi(row), logs.uuidLo(row)]),
+    uuids.map(({ uuidHi, uuidLo }) => [uuidHi, uuidLo]),
+  );
+});
+
 test('a new entry drops the entries at and above its seqno', () => {
   const logs = new FailoverLogs(1);
   for (const seqno of [0, 10, 20, 30]) logs.push(0, entry(seqno, seqno));

@@ -61,3 +61,23 @@ test('interpolates quantiles within a bucket, and never beyond the highest bound
     [[Number.NaN]],
   );
 });
+
+test('keeps the buckets of histograms apart in a sum before a quantile', () => {
+  const rows = ['a', 'b'].flatMap((n) => [
+    aRow({ n, le: '1' }, [5]),
+    aRow({ n, le: '2' }, [15]),
+    aRow({ n, le: '+Inf' }, [15]),
+  ]);
+  const sum = { kind: 'combine', by: 'sum', byBound: true } as const;
+  const summed = applyStep(rows, sum);
+  assert.deepEqual(
+    summed.map(({ labels, values }) => [labels['le'], values[0]]),
+    [
+      ['1', 10],
+      ['2', 30],
+      ['+Inf', 30],
+    ],
+  );
+  assert.deepEqual(combined('p50', summed), [[1.25]]);
+  assert.deepEqual(combined('sum', rows), [[70]]);
+});
