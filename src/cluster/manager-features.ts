@@ -191,6 +191,7 @@ export function createFeatures(options: ClusterManagerOptions) {
       data,
       indexes,
       indexAdmin,
+      xdcr,
       registry: options.metrics.registry,
     }),
   };

@@ -163,6 +163,50 @@ const queries = {
   n1ql_queued_requests: gauge('Queued requests'),
 };
 
+const replications = {
+  xdcr_docs_written_total: counter('Versions that the target answered, accepted or not'),
+  xdcr_set_docs_written_total: counter('The same, of documents'),
+  xdcr_deletion_docs_written_total: counter('The same, of deletions'),
+  xdcr_expiry_docs_written_total: counter('The same, of expirations'),
+  xdcr_docs_opt_repd_total: counter('Versions sent without asking for that of the target'),
+  xdcr_docs_failed_cr_source_total: counter('Versions not sent, because that of the target wins'),
+  xdcr_docs_failed_cr_target_total: counter('Versions that the target refused, because its own wins'),
+  xdcr_set_failed_cr_source_total: counter('Documents not sent, because the version of the target wins'),
+  xdcr_deletion_failed_cr_source_total: counter('Deletions not sent, because the version of the target wins'),
+  xdcr_expiry_failed_cr_source_total: counter('Expirations not sent, because the version of the target wins'),
+  xdcr_docs_received_from_dcp_total: counter('Changes received from the source bucket'),
+  xdcr_set_received_from_dcp_total: counter('Documents received from the source bucket'),
+  xdcr_deletion_received_from_dcp_total: counter('Deletions received from the source bucket'),
+  xdcr_expiry_received_from_dcp_total: counter('Expirations received from the source bucket'),
+  xdcr_docs_compression_skipped_total: counter('Values that compression would not make smaller'),
+  xdcr_expiry_stripped_total: counter('Documents sent without their expiry'),
+  xdcr_num_checkpoints_total: counter('Checkpoints stored'),
+  xdcr_num_failedckpts_total: counter('Checkpoints that could not be stored'),
+  xdcr_target_eaccess_total: counter('Versions that the target refused for lack of rights'),
+  xdcr_target_tmpfail_total: counter('Versions that the target could not take for the moment'),
+  xdcr_target_unknown_status_total: counter('Versions that the target refused with an unexpected status'),
+  xdcr_docs_filtered: gauge('Changes left out by filters'),
+  xdcr_set_filtered: gauge('Documents left out by filters'),
+  xdcr_deletion_filtered: gauge('Deletions left out by filters'),
+  xdcr_expiry_filtered: gauge('Expirations left out by filters'),
+  xdcr_binary_filtered: gauge('Documents left out because they are not JSON'),
+  xdcr_docs_processed: gauge('Changes of the source up to which all are replicated or left out'),
+  xdcr_changes_left: gauge('Changes that are not replicated yet'),
+  xdcr_docs_checked: gauge('Changes that checkpoints cover'),
+  xdcr_docs_rep_queue: gauge('Versions that wait to be sent'),
+  xdcr_rate_replicated: gauge('Versions written per second'),
+  xdcr_rate_received_from_dcp: gauge('Changes received per second'),
+  xdcr_rate_doc_opt_repd: gauge('Versions sent without asking for that of the target, per second'),
+  xdcr_rate_doc_checks: gauge('Changes per second that checkpoints came to cover'),
+  xdcr_percent_completeness: gauge('Share of the changes that are replicated'),
+  xdcr_data_replicated_bytes: counter('Bytes of keys and values sent'),
+  xdcr_size_rep_queue_bytes: gauge('Bytes that wait to be sent'),
+  xdcr_bandwidth_usage_bytes: gauge('Bytes sent per second'),
+  xdcr_wtavg_docs_latency_seconds: gauge('Mean time from sending a version to the answer'),
+  xdcr_wtavg_meta_latency_seconds: gauge('Mean time to read the version of the target'),
+  xdcr_time_committing_seconds: gauge('Mean time of a checkpoint'),
+};
+
 export const metrics = {
   ...documents,
   ...memory,
@@ -172,6 +216,7 @@ export const metrics = {
   ...machine,
   ...indexes,
   ...queries,
+  ...replications,
 };
 
 export type MetricName = keyof typeof metrics;

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { catalogue } from '../../src/cluster/settings/catalogue.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { startMailServer } from '../support/mail-server.ts';
-import { eventually } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 import { encryptedKey, fillInbox, OpensslAuthority } from '../support/openssl.ts';
 import { WatchedNode } from '../support/secret-search.ts';
 
@@ -53,6 +53,30 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
       form: { password: first, roles: 'admin' },
     });
     assert.equal((await watched.call('/pools', { as: `planted:${third}` })).status, 200);
+  },
+  async 'the password of a remote cluster'(watched) {
+    const password = watched.secret('remote cluster', aSecret('remote cluster'));
+    await using target = await NodeProcess.start({ args: ['--bucket', 'b'], password });
+    const reference = {
+      name: 'there',
+      hostname: new URL(target.ready.node.rest).host,
+      username: 'Administrator',
+    };
+    const path = '/pools/default/remoteClusters';
+    const made = await watched.call(path, { form: { ...reference, password } });
+    assert.equal(made.status, 200, made.text);
+    await watched.call(`${path}?just_validate=1`, {
+      form: { ...reference, hostname: '127.0.0.1:1', password },
+    });
+    await watched.call(`${path}/there`, { form: { ...reference, name: '', password } });
+    const replication = { fromBucket: 'b', toCluster: 'there', toBucket: 'b', replicationType: 'continuous' };
+    const created = await watched.call('/controller/createReplication', { form: replication });
+    assert.equal(created.status, 200, created.text);
+    // The replication fails while the target is away, and says so.
+    await target.stop('SIGKILL');
+    await eventually(async () =>
+      assert.match((await watched.call('/pools/default/tasks')).text, /ECONN|ended|connect/),
+    );
   },
   async 'the password of the mail server'(watched) {
     const password = watched.secret('mail server', aSecret('mail'));

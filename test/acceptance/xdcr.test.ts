@@ -21,6 +21,10 @@ import {
 const timeout = 180_000;
 const args = ['--bucket', 'b'];
 const flags = 0x02000000;
+/** A sub-document write of an extended attribute, which creates the document. */
+const upsertPath = 0xc8;
+const xattrFlag = 0x04;
+const createDocument = 0x01;
 
 const aNode = () => NodeProcess.start({ args });
 
@@ -85,6 +89,19 @@ test('20,000 documents of several collections arrive with all their metadata', {
     assert.deepEqual([task.status, task.changesLeft, task.errors], ['running', 0, []]);
     assert.equal(task.docsWritten, 21_000);
   });
+  const { id } = await taskOf(source);
+  const figure = async (name: string) => {
+    const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
+    const { nodeStats } = (await source.request(path).then(shown)) as { nodeStats: Record<string, number[]> };
+    return Object.values(nodeStats)[0]?.at(-1);
+  };
+  await eventually(async () => {
+    assert.deepEqual(
+      await Promise.all(['docs_written', 'changes_left', 'docs_filtered', 'rate_replicated'].map(figure)),
+      [21_000, 0, 0, 0],
+    );
+  });
+  assert.equal(await figure('nothing_of_this_name'), undefined);
 });
 
 test('a replication that was paused, or deleted and created anew, goes on where it was', {
@@ -218,4 +235,87 @@ test('documents of a collection that the target lacks follow when it is created 
   await eventually(async () => assert.equal((await contentOf(target)).size, 1000));
   await createCollections(target, ['two']);
   assert.equal((await whenEqual(source, target)).size, 2000);
+});
+
+test('attributes, expirations and filters follow the settings', { timeout }, async () => {
+  await using source = await aNode();
+  await using target = await aNode();
+  const client = await clientOf(source);
+  const attribute = {
+    writes: [{ opcode: upsertPath, flags: xattrFlag, path: 'own', value: Buffer.from('{"a":1}') }],
+    docFlags: createDocument,
+  };
+  const replies = await client.storeMany(
+    0,
+    range(0, 300).map((one) => ({ ...one, parts: attribute })),
+  );
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [0]);
+  await store(source, null, range(300, 600));
+  await store(
+    source,
+    null,
+    range(300, 350).map((one) => ({ ...one, expiry: 1 })),
+  );
+  const id = await replicate(source, target);
+  const found = await whenEqual(source, target);
+  assert.equal([...found.values()].filter((text) => text.includes('own')).length, 300);
+  const settings = `/settings/replications/${encodeURIComponent(id)}`;
+  const filters = { filterDeletion: 'true', filterBinary: 'true', filterBypassExpiry: 'true' };
+  await source.request(settings, 'POST', filters).then(shown);
+  await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
+  await store(
+    source,
+    null,
+    range(600, 610).map((one) => ({
+      ...one,
+      kind: 'remove',
+      key: one.key.replace('6', '5'),
+      value: Buffer.alloc(0),
+    })),
+  );
+  await store(
+    source,
+    null,
+    range(700, 710).map((one) => ({ ...one, value: Buffer.from([255, 0]) })),
+  );
+  await store(source, null, range(800, 810));
+  await eventually(async () => {
+    const content = await contentOf(target);
+    const kinds = (from: number) =>
+      range(from, from + 10).map(({ key }) => JSON.parse(content.get(`_default._default/${key}`) ?? '{}'));
+    assert.deepEqual(
+      kinds(800).map(({ kind, expiry }) => [kind, expiry]),
+      Array(10).fill(['mutation', 0]),
+    );
+    assert.deepEqual(
+      kinds(500).map(({ kind }) => kind),
+      Array(10).fill('mutation'),
+    );
+    assert.deepEqual(kinds(700), Array(10).fill({}));
+  });
+});
+
+test('a target whose bucket is flushed, or deleted and made anew, gets everything again', {
+  timeout,
+}, async () => {
+  await using source = await aNode();
+  await using target = await NodeProcess.start();
+  const form = { name: 'b', ramQuotaMB: '100', flushEnabled: '1' };
+  const create = async () => {
+    await eventually(async () =>
+      assert.equal((await target.request('/pools/default/buckets', 'POST', form)).status, 202),
+    );
+    await eventually(async () => (await clientOf(target)).close());
+  };
+  await create();
+  await store(source, null, range(0, 2000));
+  await replicate(source, target);
+  await whenEqual(source, target);
+  assert.equal((await target.request('/pools/default/buckets/b/controller/doFlush', 'POST')).status, 200);
+  await store(source, null, range(2000, 2010));
+  await whenEqual(source, target);
+  assert.equal((await target.request('/pools/default/buckets/b', 'DELETE')).status, 200);
+  await create();
+  await store(source, null, range(2010, 2020));
+  assert.equal((await whenEqual(source, target)).size, 2020);
 });

@@ -89,6 +89,7 @@ export async function contentOf(node: NodeProcess, bucket = 'b'): Promise<Map<st
     bucket,
     name: `compare ${randomUUID()}`,
     withXattrs: true,
+    withDeletedXattrs: true,
     handler: {
       change: (change) => found.set(`${names.get(change.collectionId)}/${change.key}`, textOf(change)),
       ended: () => {

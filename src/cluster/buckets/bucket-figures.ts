@@ -245,10 +245,14 @@ export const bucketFigures: Readonly<Record<string, Figure>> = {
   ep_dcp_total_bytes: allStreamBytes,
   ...viewFigures,
   ...machineFigures,
+  replication_changes_left: gauge('xdcr_changes_left'),
+  replication_docs_rep_queue: gauge('xdcr_docs_rep_queue'),
 };
 
 /** The metrics of the bucket and of the node that the figures need. */
 export const bucketSources = [
+  'xdcr_changes_left',
+  'xdcr_docs_rep_queue',
   'kv_ops',
   'kv_curr_items',
   'kv_curr_items_tot',

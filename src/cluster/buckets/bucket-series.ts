@@ -1,6 +1,7 @@
 // The sample series of a bucket: the timestamps of a zoom, and the figures at them, from the node's time series.
 import type { Matcher, MetricsStore, Series } from '#metrics/sample.ts';
 import type { Clock } from '#ports/clock.ts';
+import { replicationFigure } from '../xdcr/replication-figures.ts';
 import { bucketFigures, bucketSources, nodeSources } from './bucket-figures.ts';
 import { SeriesGrid } from './series-grid.ts';
 
@@ -68,11 +69,30 @@ export class BucketSeriesReader {
     const series = [
       ...(await this.#select(named(bucketSources, bucket), fromMs, lastMs, choice.zoom)),
       ...(await this.#select(named(nodeSources), fromMs, lastMs, choice.zoom)),
+      ...(await this.#replication(choice.figure, fromMs, lastMs, choice.zoom)),
     ];
     // A sample of the last minute is shown for one second only; elsewhere a value holds until the next sample.
     const newestMs =
       choice.zoom === 'minute' ? Math.max(0, ...series.map((one) => one.timesMs.at(-1) ?? 0)) : lastMs;
     return shownOf(new SeriesGrid(series, { timesMs, stepMs }), timesMs, newestMs, choice.figure);
+  }
+
+  /** The series of one figure of a replication. */
+  async #replication(
+    figure: string | null,
+    fromMs: number,
+    toMs: number,
+    zoom: Zoom,
+  ): Promise<readonly Series[]> {
+    const wanted = figure === null ? null : replicationFigure(figure);
+    if (wanted === null) return [];
+    const labels = Object.entries({ __name__: wanted.metric, ...wanted.labels });
+    return await this.#select(
+      labels.map(([label, value]) => ({ label, operator: '=' as const, value })),
+      fromMs,
+      toMs,
+      zoom,
+    );
   }
 
   #timesOf({ zoom, afterMs, isForChart }: SeriesChoice): { timesMs: number[]; stepMs: number } {
@@ -99,6 +119,14 @@ const named = (names: readonly string[], bucket?: string): Matcher[] => [
   ...(bucket === undefined ? [] : [{ label: 'bucket', operator: '=' as const, value: bucket }]),
 ];
 
+function wantedFigures(figure: string | null): [string, (grid: SeriesGrid) => readonly number[]][] {
+  const ofReplication = figure === null ? null : replicationFigure(figure);
+  if (figure === null || ofReplication === null)
+    return Object.entries(bucketFigures).filter(([name]) => figure === null || name === figure);
+  const { metric, labels, factor } = ofReplication;
+  return [[figure, (grid) => grid.gauge(metric, labels).map((value) => value * factor)]];
+}
+
 /** Timestamps before the first two samples and after the newest are left out. */
 function shownOf(
   grid: SeriesGrid,
@@ -109,7 +137,7 @@ function shownOf(
   const rates = grid.rate('kv_ops', { op: 'set' });
   const isSampled = rates.map((rate, index) => !Number.isNaN(rate) && (timesMs[index] as number) <= newestMs);
   const pick = <T>(all: readonly T[]): T[] => all.filter((_, index) => isSampled[index]);
-  const wanted = Object.entries(bucketFigures).filter(([name]) => figure === null || name === figure);
+  const wanted = wantedFigures(figure);
   const figures = wanted.map(([name, of]) => [name, pick(of(grid)).map((value) => value || 0)] as const);
   const isKnown = figure === null || wanted.length > 0;
   return { timesMs: isKnown ? pick(timesMs) : [], figures: Object.fromEntries(figures) };

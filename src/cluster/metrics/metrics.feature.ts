@@ -5,10 +5,12 @@ import type { IndexServiceAdmin } from '#index/index.contract.ts';
 import { histogramOf, sampleOf } from '#metrics/catalogue.ts';
 import type { MetricsRegistry } from '#metrics/registry.ts';
 import type { MetricSample } from '#metrics/sample.ts';
+import type { XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { indexMetrics } from '../indexes/index-metrics.ts';
 import type { IndexesService } from '../indexes/indexes.service.ts';
 import type { System } from '../nodes/system.ts';
+import { replicationMetrics } from '../xdcr/replication-figures.ts';
 import { machineMetrics, type ProcessFigures, processMetrics } from './machine-metrics.ts';
 import { metricsRoutes } from './metrics.routes.ts';
 
@@ -20,6 +22,7 @@ export interface ManagerMetricsOptions {
   process: () => ProcessFigures;
   indexes: Pick<IndexesService, 'all'>;
   indexAdmin: Pick<IndexServiceAdmin, 'reports' | 'refresh'>;
+  xdcr: Pick<XdcrAdmin, 'reports'>;
 }
 
 export interface ManagerMetrics {
@@ -36,6 +39,7 @@ export function managerMetrics({
   process,
   indexes,
   indexAdmin,
+  xdcr,
 }: ManagerMetricsOptions): ManagerMetrics {
   const meter = new RequestMeter();
   registry.add('data', { collect: () => data.metrics() });
@@ -43,6 +47,7 @@ export function managerMetrics({
   registry.add('process', { collect: () => processMetrics(process()) });
   registry.add('rest', { collect: () => restMetrics(meter) });
   registry.add('indexes', { collect: () => indexMetrics({ indexes, indexAdmin, view }) });
+  registry.add('xdcr', { collect: () => replicationMetrics(xdcr.reports()) });
   return { meter, routes: metricsRoutes({ registry, view }) };
 }
 

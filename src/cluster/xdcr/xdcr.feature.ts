@@ -1,7 +1,7 @@
 // Replication between clusters as a part of the manager: its services, and the wanted state that the data path follows.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
-import type { TargetAccess, WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
+import type { ReplicationReport, TargetAccess, WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
 import { CheckpointsStore } from './checkpoints.store.ts';
@@ -70,6 +70,10 @@ export class Xdcr {
   /** Whether documents of the bucket are replicated to another cluster. */
   isSource(bucket: string): boolean {
     return this.replications.list().some(({ fromBucket }) => fromBucket === bucket);
+  }
+
+  reports(): readonly ReplicationReport[] {
+    return this.#admin.reports();
   }
 
   tasks(): Record<string, unknown>[] {

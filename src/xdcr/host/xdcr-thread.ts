@@ -52,8 +52,10 @@ function askMain(message: (id: number) => XdcrThreadMessage): Promise<readonly S
 }
 
 async function take(call: XdcrThreadCall): Promise<void> {
-  if (call.kind === 'apply') service.apply(call.wanted);
-  else if (call.kind === 'cluster') service.followCluster(call.state);
+  if (call.kind === 'apply') {
+    service.apply(call.wanted);
+    await report();
+  } else if (call.kind === 'cluster') service.followCluster(call.state);
   else if (call.kind === 'checkpoints') {
     const answer = waiting.get(call.id);
     waiting.delete(call.id);
@@ -65,8 +67,12 @@ async function take(call: XdcrThreadCall): Promise<void> {
 async function reportRepeatedly(): Promise<void> {
   while (!isStopping) {
     await realClock.sleep(service.reportMs);
-    sendMessage({ kind: 'report', replications: await service.report() });
+    await report();
   }
+}
+
+async function report(): Promise<void> {
+  sendMessage({ kind: 'report', replications: await service.report() });
 }
 
 async function stop(): Promise<void> {

@@ -94,8 +94,8 @@ export class Checkpoints {
   }
 }
 
-/** Whether the target still has what it had at the mark. */
-export function stillHolds({ target }: Mark, { log, high }: TargetPosition): boolean {
+/** Whether the target still has what it had then. */
+export function stillHolds(target: Mark['target'], { log, high }: TargetPosition): boolean {
   const index = log.findIndex(({ uuid }) => uuid === target.uuid);
   if (index < 0) return false;
   // An entry of the log ends where the next newer one begins.

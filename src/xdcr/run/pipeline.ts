@@ -336,7 +336,7 @@ export class OutboundPipeline implements FollowerHandler {
     const { wanted, source, clock } = this.options;
     return new ChangeFollower({
       ...source,
-      ...{ vbuckets, handler, clock, withXattrs: true, keepsCompressed: true },
+      ...{ vbuckets, handler, clock, withXattrs: true, withDeletedXattrs: true, keepsCompressed: true },
       bucket: wanted.source.bucket,
       name: `xdcr:${wanted.id}:${part}`,
       ...(collection !== undefined && { collections: [collection], until: 'latest' as const }),

@@ -6,7 +6,7 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import { ReplicationCounts } from '../figures.ts';
 import type { Outgoing } from '../target/outgoing.ts';
-import { TargetLink } from '../target/target-link.ts';
+import { TargetLink, type TargetPosition } from '../target/target-link.ts';
 import type { TargetMap } from '../target/target-map.ts';
 import type {
   CheckpointStore,
@@ -15,7 +15,7 @@ import type {
   TargetAccess,
   WantedReplication,
 } from '../xdcr.contract.ts';
-import { Checkpoints, stillHolds } from './checkpoints.ts';
+import { Checkpoints, type Mark, stillHolds } from './checkpoints.ts';
 import { OutboundPipeline, type SourceAccess } from './pipeline.ts';
 
 export interface ReplicationDeps {
@@ -47,6 +47,8 @@ export class RunningReplication {
   private link: TargetLink | null = null;
   private broken: Deferred<Error> = deferred();
   private marking: Promise<void> | null = null;
+  /** What the target last had; it must not lose that. */
+  private readonly targetSeen = new Map<number, Mark['target']>();
   /** Of the reports, which are made while nothing is replicated as well. */
   private sourceClient: BucketClient | null = null;
   private lastLeft = 0;
@@ -233,15 +235,20 @@ export class RunningReplication {
 
   /** After a crash without its last writes, a flush or a new bucket at the target, its vbuckets are replicated from the start. */
   private async forgetWhatTheTargetLost(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
-    const marked = vbuckets.filter((vb) => this.checkpoints.get(vb) !== undefined);
-    if (marked.length === 0) return;
-    const positions = await link.positions(marked);
-    for (const vb of marked) {
+    const positions = await link.positions(vbuckets);
+    for (const vb of vbuckets) {
       const mark = this.checkpoints.get(vb);
       const position = positions.get(vb);
-      if (mark !== undefined && (position === undefined || !stillHolds(mark, position)))
+      if (mark !== undefined && (position === undefined || !stillHolds(mark.target, position)))
         this.checkpoints.forget(vb);
     }
+    this.targetSeen.clear();
+    this.see(positions);
+  }
+
+  private see(positions: ReadonlyMap<number, TargetPosition>): void {
+    for (const [vb, { log, high }] of positions)
+      this.targetSeen.set(vb, { uuid: log[0]?.uuid ?? 0n, seqno: high });
   }
 
   private repeat(signal: AbortSignal): void {
@@ -287,20 +294,22 @@ export class RunningReplication {
   private async markNow(): Promise<void> {
     const { pipeline, link } = this;
     if (pipeline === null || link === null) return;
-    const moved = [];
-    for (const vb of this.deps.vbuckets()) {
-      const source = pipeline.progress[vb]?.position();
-      if (source !== undefined && source.seqno > 0 && source.seqno !== this.checkpoints.get(vb)?.source.seqno)
-        moved.push({ vb, source });
-    }
-    if (moved.length === 0) return;
-    const positions = await link.positions(moved.map(({ vb }) => vb));
+    const sources = this.deps.vbuckets().map((vb) => [vb, pipeline.progress[vb]?.position()] as const);
+    const positions = await link.positions(sources.map(([vb]) => vb));
     if (this.pipeline !== pipeline) return;
-    for (const { vb, source } of moved) {
+    // A flush does not end connections.
+    for (const [vb, seen] of this.targetSeen) {
       const position = positions.get(vb);
-      const uuid = position?.log[0]?.uuid;
-      if (uuid !== undefined)
-        this.checkpoints.set(vb, { source, target: { uuid, seqno: position?.high ?? 0 } });
+      if (position !== undefined && !stillHolds(seen, position))
+        throw new Error('the target lost documents: what it lost is replicated again');
+    }
+    this.see(positions);
+    for (const [vb, source] of sources) {
+      const target = positions.has(vb) ? this.targetSeen.get(vb) : undefined;
+      const isNew = source !== undefined && source.seqno > (this.checkpoints.get(vb)?.source.seqno ?? 0);
+      const isMoved = isNew || this.checkpoints.get(vb)?.source.uuid !== source?.uuid;
+      if (source !== undefined && target !== undefined && source.seqno > 0 && isMoved)
+        this.checkpoints.set(vb, { source, target });
     }
   }
 

@@ -39,8 +39,8 @@ export class XdcrService {
     return Math.min(10_000, ...this.wanted.map(({ settings }) => settings.statsInterval));
   }
 
-  report(): Promise<ReplicationReport[]> {
-    return Promise.all([...this.byId.values()].map(({ replication }) => replication.report()));
+  async report(): Promise<ReplicationReport[]> {
+    return await Promise.all([...this.byId.values()].map(({ replication }) => replication.report()));
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,95 @@
+// Figures of replications: as metrics of this node, and under the older names of the sample series.
+import { type MetricName, sampleOf } from '#metrics/catalogue.ts';
+import type { Labels, MetricSample } from '#metrics/sample.ts';
+import type { ReplicationReport } from '#xdcr/xdcr.contract.ts';
+
+const counts = [
+  'docs_written',
+  'set_docs_written',
+  'deletion_docs_written',
+  'expiry_docs_written',
+  'docs_opt_repd',
+  'docs_failed_cr_source',
+  'docs_failed_cr_target',
+  'set_failed_cr_source',
+  'deletion_failed_cr_source',
+  'expiry_failed_cr_source',
+  'docs_received_from_dcp',
+  'set_received_from_dcp',
+  'deletion_received_from_dcp',
+  'expiry_received_from_dcp',
+  'docs_compression_skipped',
+  'expiry_stripped',
+  'num_checkpoints',
+  'num_failedckpts',
+  'target_eaccess',
+  'target_tmpfail',
+  'target_unknown_status',
+] as const;
+const states = [
+  'docs_filtered',
+  'set_filtered',
+  'deletion_filtered',
+  'expiry_filtered',
+  'binary_filtered',
+  'docs_processed',
+  'changes_left',
+  'docs_checked',
+  'docs_rep_queue',
+  'rate_replicated',
+  'rate_received_from_dcp',
+  'rate_doc_opt_repd',
+  'rate_doc_checks',
+  'percent_completeness',
+] as const;
+const bytes = ['data_replicated', 'size_rep_queue', 'bandwidth_usage'] as const;
+const milliseconds = ['wtavg_docs_latency', 'wtavg_meta_latency', 'time_committing'] as const;
+
+interface Measured {
+  readonly metric: MetricName;
+  /** The older figure is the metric times this. */
+  readonly factor: number;
+}
+
+const measured = <Name extends string>(names: readonly Name[], of: (name: Name) => Measured) =>
+  names.map((name) => [name, of(name)] as const);
+
+const figures: Readonly<Record<string, Measured>> = Object.fromEntries<Measured>([
+  ...measured(counts, (name) => ({ metric: `xdcr_${name}_total`, factor: 1 })),
+  ...measured(states, (name) => ({ metric: `xdcr_${name}`, factor: 1 })),
+  ...measured(bytes, (name) => ({ metric: `xdcr_${name}_bytes`, factor: 1 })),
+  ...measured(milliseconds, (name) => ({ metric: `xdcr_${name}_seconds`, factor: 1000 })),
+]);
+
+export function* replicationMetrics(reports: readonly ReplicationReport[]): Iterable<MetricSample> {
+  for (const report of reports) {
+    const labels = labelsOf(report.id);
+    for (const [name, { metric, factor }] of Object.entries(figures))
+      yield sampleOf(metric, labels, figureIn(report, name) / factor);
+  }
+}
+
+function figureIn({ figures: all }: ReplicationReport, name: string): number {
+  if (name !== 'percent_completeness') return all[name] ?? 0;
+  const { docs_processed: done = 0, changes_left: left = 0 } = all;
+  return done + left === 0 ? 100 : (100 * done) / (done + left);
+}
+
+/** `bucket`: for the rights to read figures of a bucket. */
+function labelsOf(id: string): Labels {
+  const [targetClusterUUID = '', sourceBucketName = '', targetBucketName = ''] = id.split('/');
+  return {
+    bucket: sourceBucketName,
+    sourceBucketName,
+    targetClusterUUID,
+    targetBucketName,
+    pipelineType: 'Main',
+  };
+}
+
+/** The metric behind `replications/<id>/<name>`; null: there is none of that name. */
+export function replicationFigure(path: string): (Measured & { readonly labels: Labels }) | null {
+  const [, id = '', name = ''] = /^replications\/([^/]+\/[^/]+\/[^/]+)\/([a-z_]+)$/.exec(path) ?? [];
+  const known = Object.hasOwn(figures, name) ? figures[name] : undefined;
+  return known === undefined ? null : { ...known, labels: labelsOf(id) };
+}
