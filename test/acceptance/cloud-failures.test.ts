@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { LocalProvisioner, operatorAddressHere } from '#cloud/provisioner/local/local-provisioner.host.ts';
 import { AddressInUseError } from '#cloud/provisioner/provisioner.ts';
-import { Seals } from '#cloud/store/seals.adapter.ts';
+import { TableChecksums } from '#cloud/store/table-checksums.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -67,7 +67,7 @@ test('starts nodes with an allocator that returns memory, and without the enviro
 /** Opens the cloud's database as another of its servers would, with the function that computes checksums. */
 function writableDatabase(cloud: CloudProcess): DatabaseSync {
   const database = new DatabaseSync(join(cloud.dataDir, 'cloud.db'));
-  new Seals(database);
+  new TableChecksums(database);
   return database;
 }
 

@@ -25,7 +25,7 @@ export function backupNode({ ready }: NodeProcess): BackupNode {
   return new BackupNode({ host: hostname, port: Number(port), ...administrator });
 }
 
-/** Requires a bucket at rest. Documents of dropped collections are left out. */
+/** Requires a bucket without work in progress. Documents of dropped collections are left out. */
 export async function stateOf(node: BackupNode, bucket: string): Promise<BucketState> {
   const { collections } = await node.scopes(bucket);
   const names = new Map(collections.map(({ id, scope, name }) => [id, `${scope}.${name}`]));

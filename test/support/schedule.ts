@@ -66,7 +66,7 @@ async function comeToRest(
   let sinceMs = clock.monotonicMs();
   let plan = cluster.state.balance?.id;
   while (!(await keepsResting(cluster, clients))) {
-    if (clock.monotonicMs() > untilMs) return clients.fail(`it does not come to rest: ${describe(cluster)}`);
+    if (clock.monotonicMs() > untilMs) return clients.fail(`its work does not end: ${describe(cluster)}`);
     const { balance, lastBalance, nodes } = cluster.state;
     const isWhole = nodes.every(({ membership }) => membership === 'active');
     const isDue = !isWhole || lastBalance?.outcome !== 'completed' || lastBalance.kind !== 'rebalance';

@@ -22,8 +22,8 @@ import { openSqlite } from './sqlite.adapter.ts';
 const count = 20;
 
 async function opened(path: string) {
-  const { store, seals } = openSqlite(path);
-  await migrate(store, seals).catch(async (error) => {
+  const { store, checksums } = openSqlite(path);
+  await migrate(store, checksums).catch(async (error) => {
     await store.destroy();
     throw error;
   });

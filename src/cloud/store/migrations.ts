@@ -1,7 +1,7 @@
 // Migrations in order. A released migration is never changed.
 import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import { type Migration, type MigrationProvider, Migrator } from 'kysely/migration';
-import type { StoreSeals } from './state.ts';
+import type { StoreChecksums } from './state.ts';
 import type { Store } from './tables.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration knows the tables of its time, not those of today
@@ -204,12 +204,12 @@ const migrations: Record<string, Migration> = {
 const provider: MigrationProvider = { getMigrations: () => Promise.resolve(migrations) };
 
 /** Migrates the tables; several processes may run it concurrently. Damage is detected before any change. */
-export async function migrate(store: Store, seals?: StoreSeals): Promise<void> {
-  seals?.check();
+export async function migrate(store: Store, checksums?: StoreChecksums): Promise<void> {
+  checksums?.check();
   const migrator = new Migrator({ db: store, provider });
   const isPending = (await migrator.getMigrations()).some(({ executedAt }) => executedAt === undefined);
-  if (isPending) seals?.beforeMigration();
+  if (isPending) checksums?.beforeMigration();
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
-  seals?.afterMigrations();
+  checksums?.afterMigrations();
 }

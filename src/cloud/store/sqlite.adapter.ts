@@ -5,8 +5,8 @@ import { UnwritableError } from '#base/unwritable-error.ts';
 import { keepPrivate } from '#ports/private-file.ts';
 import { CommitCount, checkCommitCount } from './commits.adapter.ts';
 import { isDiskFull } from './disk-full.ts';
-import { Seals } from './seals.adapter.ts';
 import type { OpenStore, StoreState } from './state.ts';
+import { TableChecksums } from './table-checksums.adapter.ts';
 import type { Tables } from './tables.ts';
 
 const statementsKept = 200;
@@ -24,14 +24,14 @@ export function openSqlite(path: string): OpenStore {
     'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma busy_timeout=5000',
   );
   const state = new SqliteState(database);
-  const seals = new Seals(database);
+  const checksums = new TableChecksums(database);
   const count = new CommitCount(database, path);
   return {
-    seals: {
-      check: () => seals.check(),
-      beforeMigration: () => seals.drop(),
+    checksums: {
+      check: () => checksums.check(),
+      beforeMigration: () => checksums.drop(),
       afterMigrations: () => {
-        seals.createMissing();
+        checksums.createMissing();
         if (path !== inMemory) count.start();
       },
     },

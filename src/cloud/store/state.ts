@@ -11,11 +11,11 @@ export interface OpenStore {
   readonly store: Store;
   readonly state: StoreState;
   /** Present for a database that does not detect damage of its files. */
-  readonly seals?: StoreSeals;
+  readonly checksums?: StoreChecksums;
 }
 
 /** Checksums of the tables. */
-export interface StoreSeals {
+export interface StoreChecksums {
   /** Throws for a damaged table, naming it. */
   check(): void;
   /** Drops the checksums; called before a migration. */

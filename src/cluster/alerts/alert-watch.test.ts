@@ -24,7 +24,7 @@ interface Machine {
 function aWatch() {
   const clock = new ManualClock();
   const list = new AlertList(clock);
-  const around = {
+  const machine = {
     machine: { disk: roomy, memory: { total: 100, free: 90 } } as Machine,
     bucket: figures() as MeasuredBucket,
     policy: 'noEviction',
@@ -35,21 +35,21 @@ function aWatch() {
   const watch = new AlertWatch({
     view: {
       liveBuckets: () =>
-        [{ uuid: 'u', name: 'b', ramQuotaMb: 100, evictionPolicy: around.policy }] as StoredBucket[],
+        [{ uuid: 'u', name: 'b', ramQuotaMb: 100, evictionPolicy: machine.policy }] as StoredBucket[],
       get self() {
-        return { otpNode: 'ns_1@h', hostname: around.hostname } as never;
+        return { otpNode: 'ns_1@h', hostname: machine.hostname } as never;
       },
     },
-    data: { refresh: async () => {}, measured: () => around.bucket },
-    system: { figures: async () => around.machine as SystemFigures },
-    limits: async () => around.limits,
+    data: { refresh: async () => {}, measured: () => machine.bucket },
+    system: { figures: async () => machine.machine as SystemFigures },
+    limits: async () => machine.limits,
     nameProblem: async (name) => (name === 'moved' ? 'Could not listen on address "moved"' : null),
     raised: (kind) => raised.push(kind),
     list,
     clock,
     log: silentLog,
   });
-  return { watch, around, clock, list, raised };
+  return { watch, machine, clock, list, raised };
 }
 
 describe('conditions that raise alerts', () => {
@@ -60,12 +60,12 @@ describe('conditions that raise alerts', () => {
   });
 
   it('include a full disk by the configured limit, repeated after twelve hours', async () => {
-    const { watch, around, raised, list, clock } = aWatch();
-    around.machine.disk = full;
-    around.limits = { ...defaultAlertLimits, maxDiskUsedPerc: 95 };
+    const { watch, machine, raised, list, clock } = aWatch();
+    machine.machine.disk = full;
+    machine.limits = { ...defaultAlertLimits, maxDiskUsedPerc: 95 };
     await watch.check();
     assert.deepEqual(raised, []);
-    around.limits = defaultAlertLimits;
+    machine.limits = defaultAlertLimits;
     await watch.check();
     clock.advance(quietMs);
     await watch.check();
@@ -77,23 +77,23 @@ describe('conditions that raise alerts', () => {
   });
 
   it('include a bucket without eviction that refuses writes for lack of memory', async () => {
-    const { watch, around, raised } = aWatch();
-    around.policy = 'valueOnly';
-    around.bucket = figures({ memoryRefusals: 1 });
+    const { watch, machine, raised } = aWatch();
+    machine.policy = 'valueOnly';
+    machine.bucket = figures({ memoryRefusals: 1 });
     await watch.check();
     assert.deepEqual(raised, []);
-    around.policy = 'noEviction';
+    machine.policy = 'noEviction';
     await watch.check();
     assert.deepEqual(raised, []);
-    around.bucket = figures({ memoryRefusals: 2 });
+    machine.bucket = figures({ memoryRefusals: 2 });
     await watch.check();
     assert.deepEqual(raised, ['ep_oom_errors']);
   });
 
   it('include a failed commit, a bucket full of metadata, an unwritable audit trail and an unusable host name', async () => {
-    const { watch, around, raised, clock } = aWatch();
-    around.bucket = figures({ failedCommits: 1, metaBytes: 51 * mib });
-    around.hostname = 'moved';
+    const { watch, machine, raised, clock } = aWatch();
+    machine.bucket = figures({ failedCommits: 1, metaBytes: 51 * mib });
+    machine.hostname = 'moved';
     watch.auditFailed();
     await watch.check();
     assert.deepEqual(raised, ['overhead', 'ep_item_commit_failed', 'audit_dropped_events', 'ip']);
@@ -103,10 +103,10 @@ describe('conditions that raise alerts', () => {
   });
 
   it("include the machine's memory, by the highest exceeded threshold", async () => {
-    const { watch, around, list } = aWatch();
+    const { watch, machine, list } = aWatch();
     const texts = async (free: number, limits: Partial<AlertLimits> = {}) => {
-      around.machine.memory = { total: 100, free };
-      around.limits = { ...defaultAlertLimits, ...limits };
+      machine.machine.memory = { total: 100, free };
+      machine.limits = { ...defaultAlertLimits, ...limits };
       await watch.check();
       const found = list.all().map(({ text }) => text.slice(0, 6));
       list.silence(list.token);
@@ -120,15 +120,15 @@ describe('conditions that raise alerts', () => {
   });
 
   it('leave the list once acknowledged, and once their cause is absent', async () => {
-    const { watch, around, list, clock } = aWatch();
-    around.bucket = figures({ failedCommits: 1 });
+    const { watch, machine, list, clock } = aWatch();
+    machine.bucket = figures({ failedCommits: 1 });
     await watch.check();
     list.silence('another');
     assert.equal(list.all().length, 1);
     list.silence(list.token);
     assert.equal(list.all().length, 0);
     clock.advance(quietMs);
-    around.bucket = figures({ failedCommits: 2 });
+    machine.bucket = figures({ failedCommits: 2 });
     await watch.check();
     assert.equal(list.all().length, 1);
     clock.advance(quietMs);

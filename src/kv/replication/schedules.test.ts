@@ -1,5 +1,5 @@
 // Random schedules of a whole cluster under faults, a few in each run; `node test/stress/cluster-schedules.ts` runs as many as wanted. Each must
-// come to rest with equal copies, and with answers that one order of the operations explains.
+// end with equal copies, and with answers that one order of the operations explains.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSchedule } from '../../../test/support/schedule.ts';
@@ -8,7 +8,7 @@ import { printedSeed } from '../../../test/support/seed.ts';
 
 const count = 40;
 
-test(`${count} random schedules of a cluster contradict no rule and come to rest`, async (t) => {
+test(`${count} random schedules of a cluster contradict no rule and end with equal copies`, async (t) => {
   const first = printedSeed(t);
   const faults = new Set<string>();
   let acknowledged = 0;

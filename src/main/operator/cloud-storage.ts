@@ -97,7 +97,7 @@ const keyName = ({ 'key-file': path }: Pick<StorageOptions, 'key-file'>): string
 async function openStore(options: StorageOptions, folder: string, log: Log): Promise<OpenStore> {
   const open = await connect(options, folder, log);
   try {
-    await migrate(open.store, open.seals);
+    await migrate(open.store, open.checksums);
   } catch (error) {
     await open.store.destroy();
     throw error;

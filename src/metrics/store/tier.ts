@@ -33,7 +33,7 @@ interface Span extends SpanId {
 /** Log records that are not written yet: with more of them, the log of the span is given up. */
 const pendingMax = 360;
 /** Spans whose block could not be written; of more the oldest is dropped. */
-const sealedMax = 2;
+const endedMax = 2;
 /** How long the thread replays records, or decodes samples, before it yields. */
 const sliceMs = 5;
 
@@ -58,7 +58,7 @@ export class Tier {
   readonly #options: TierOptions;
   readonly #blocks: Blocks;
   #span: Span | null = null;
-  #sealed: Span[] = [];
+  #ended: Span[] = [];
   #lastMs = 0;
   #isOpen = false;
   #early: { timeMs: number; samples: readonly FlatSample[] }[] = [];
@@ -79,7 +79,7 @@ export class Tier {
   }
 
   get startMs(): number | null {
-    return this.#blocks.startMs ?? this.#sealed[0]?.startMs ?? this.#span?.startMs ?? null;
+    return this.#blocks.startMs ?? this.#ended[0]?.startMs ?? this.#span?.startMs ?? null;
   }
 
   /** Reads the folder. Samples appended before it is done are queued. */
@@ -121,7 +121,7 @@ export class Tier {
   ): Promise<Selection> {
     const test = testOf(matchers);
     const matches = (labels: Series['labels']) => test(labels) && visible(labels);
-    const heads = [...this.#sealed, ...(this.#span ? [this.#span] : [])];
+    const heads = [...this.#ended, ...(this.#span ? [this.#span] : [])];
     // Evaluated in the same synchronous step as the list of blocks: a span is in a block or in a head, never in both.
     const inHead = heads.filter((span) => !this.#blocks.has(span));
     const budget = new Budget(this.#options.bounds.samplesMax);
@@ -188,7 +188,7 @@ export class Tier {
     const { spanMs } = this.#options.bounds;
     const startMs = Math.floor(timeMs / spanMs) * spanMs;
     if (this.#span?.startMs === startMs) return this.#span;
-    this.#sealSpan();
+    this.#endSpan();
     this.#span = this.#newSpan(startMs);
     return this.#span;
   }
@@ -196,20 +196,20 @@ export class Tier {
   /** The clock was set back: starts a new version of the span and keeps the earlier one. */
   #startNewVersion(backMs: number): void {
     this.#options.log.warn('metrics.clockSetBack', { seconds: Math.round(backMs / 1000) });
-    this.#sealSpan();
+    this.#endSpan();
   }
 
-  #sealSpan(): void {
-    if (this.#span) this.#sealed.push(this.#span);
+  #endSpan(): void {
+    if (this.#span) this.#ended.push(this.#span);
     this.#span = null;
-    if (this.#sealed.length <= sealedMax) return;
-    const lost = this.#sealed.shift();
+    if (this.#ended.length <= endedMax) return;
+    const lost = this.#ended.shift();
     // The log remains, so the next start retries.
     this.#options.log.error('metrics.spanDropped', { startMs: lost?.startMs });
   }
 
   #numberOf(startMs: number): number {
-    const same = [...this.#blocks.spans, ...this.#sealed].filter((span) => span.startMs === startMs);
+    const same = [...this.#blocks.spans, ...this.#ended].filter((span) => span.startMs === startMs);
     return Math.max(-1, ...same.map(({ number }) => number)) + 1;
   }
 
@@ -244,9 +244,9 @@ export class Tier {
     try {
       await first();
       for (;;) {
-        const [sealed] = this.#sealed;
+        const [ended] = this.#ended;
         if (this.#span && this.#span.pending.length > 0) await this.#log(this.#span);
-        else if (sealed) await this.#seal(sealed);
+        else if (ended) await this.#writeBlock(ended);
         else break;
       }
       this.#hasReportedFailure = false;
@@ -271,11 +271,11 @@ export class Tier {
     }
   }
 
-  async #seal(span: Span): Promise<void> {
+  async #writeBlock(span: Span): Promise<void> {
     const { files, clock } = this.#options;
     const series = span.head.series.map((one) => ({ labels: one.labels, chunks: one.chunks() }));
     await this.#blocks.add(span, series);
-    this.#sealed = this.#sealed.filter((other) => other !== span);
+    this.#ended = this.#ended.filter((other) => other !== span);
     await span.file?.close();
     await files.remove(logName(span));
     await this.#blocks.expire(clock.wallMs());
@@ -297,9 +297,9 @@ export class Tier {
       isLogged: true,
     };
     const isOver = id.startMs + bounds.spanMs <= clock.wallMs();
-    if (this.#span) this.#sealed.push(this.#span);
+    if (this.#span) this.#ended.push(this.#span);
     this.#span = isOver ? null : span;
-    if (isOver) this.#sealed.push(span);
+    if (isOver) this.#ended.push(span);
   }
 
   async #replay(bytes: Buffer, head: Head, span: SpanId): Promise<number> {

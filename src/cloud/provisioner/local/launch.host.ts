@@ -1,4 +1,4 @@
-// Starts the process of a node: the child waits until its process id is stored, and exits if its parent dies before that, so that no
+// Starts the process of a node: the child waits until its process id is stored, and exits if its parent ends before that, so that no
 // process runs unrecorded.
 import { type ChildProcess, spawn } from 'node:child_process';
 import {

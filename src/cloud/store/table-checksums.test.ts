@@ -10,16 +10,16 @@ import { migrate } from './migrations.ts';
 import { openSqlite } from './sqlite.adapter.ts';
 
 function aFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'divan-seals-'));
+  const folder = mkdtempSync(join(tmpdir(), 'divan-checksums-'));
   t.after(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
 const names = ['one', 'two', 'three'];
 
-async function fill(path: string, isSealed = true): Promise<void> {
-  const { store, seals } = openSqlite(path);
-  await migrate(store, isSealed ? seals : undefined);
+async function fill(path: string, hasChecksums = true): Promise<void> {
+  const { store, checksums } = openSqlite(path);
+  await migrate(store, hasChecksums ? checksums : undefined);
   for (const name of names) {
     await store.insertInto('projects').values({ id: name, name: 'before', created_at: 1 }).execute();
     await store.updateTable('projects').set({ name }).where('id', '=', name).execute();
@@ -35,9 +35,9 @@ async function fill(path: string, isSealed = true): Promise<void> {
 }
 
 async function read(path: string): Promise<unknown> {
-  const { store, seals } = openSqlite(path);
+  const { store, checksums } = openSqlite(path);
   try {
-    await migrate(store, seals);
+    await migrate(store, checksums);
     const facts = await store.selectFrom('facts').selectAll().execute();
     return { facts, projects: await store.selectFrom('projects').selectAll().orderBy('id').execute() };
   } finally {
@@ -71,8 +71,12 @@ test('a file with any one flipped bit is refused or has all rows unchanged', asy
 for (const [what, sql, says] of [
   ['a changed value', "update projects set name = 'onf' where id = 'one'", /rows of the table projects/],
   ['a missing row', "delete from projects where id = 'one'", /rows of the table projects/],
-  ['a changed seal', "update divan_seals set sum = sum + 1 where name = 'facts'", /rows of the table facts/],
-  ['a missing seal', "delete from divan_seals where name = 'facts'", /rows of the table facts/],
+  [
+    'a changed checksum',
+    "update divan_seals set sum = sum + 1 where name = 'facts'",
+    /rows of the table facts/,
+  ],
+  ['a missing checksum', "delete from divan_seals where name = 'facts'", /rows of the table facts/],
 ] as const) {
   test(`${what} is refused with the name of its table`, async (t) => {
     const path = join(aFolder(t), 'cloud.db');

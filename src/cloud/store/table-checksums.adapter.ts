@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib';
 import { commitTable } from './commits.adapter.ts';
 
 /** The number of rows and the checksum of one table. */
-interface Seal {
+interface TableChecksum {
   name: string;
   /** The columns that the checksum covers, as JSON. */
   columns: string;
@@ -14,10 +14,10 @@ interface Seal {
   sum: number;
 }
 
-const sealTable = 'divan_seals';
+const checksumTable = 'divan_seals';
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-export class Seals {
+export class TableChecksums {
   private readonly database: DatabaseSync;
 
   /** Registers the checksum function, which every writing connection needs. */
@@ -35,8 +35,9 @@ export class Seals {
         integrity_check: string;
       };
       if (found !== 'ok') throw new Error(`it is damaged: ${found}`);
-      if (this.isSealed()) this.checkTables();
-      else if (this.triggers().size > 0) throw new Error(`it is damaged: the table ${sealTable} is missing`);
+      if (this.hasChecksums()) this.checkTables();
+      else if (this.triggers().size > 0)
+        throw new Error(`it is damaged: the table ${checksumTable} is missing`);
     });
   }
 
@@ -44,54 +45,54 @@ export class Seals {
   drop(): void {
     this.inTransaction('begin immediate', () => {
       for (const name of this.triggers().keys()) this.database.exec(`drop trigger ${quoted(name)}`);
-      this.database.exec(`drop table if exists ${sealTable}`);
+      this.database.exec(`drop table if exists ${checksumTable}`);
     });
   }
 
   /** Creates missing checksums and triggers. */
   createMissing(): void {
     const missing = (): string[] => {
-      const sealed = this.isSealed() ? this.seals().map(({ name }) => name) : [];
-      return this.tables().filter((name) => !sealed.includes(name));
+      const present = this.hasChecksums() ? this.checksums().map(({ name }) => name) : [];
+      return this.tables().filter((name) => !present.includes(name));
     };
     if (missing().length === 0) return;
     this.inTransaction('begin immediate', () => {
       this.database.exec(
-        `create table if not exists ${sealTable}(name text primary key, columns text not null, rows integer not null, sum integer not null) without rowid`,
+        `create table if not exists ${checksumTable}(name text primary key, columns text not null, rows integer not null, sum integer not null) without rowid`,
       );
-      for (const name of missing()) this.seal(name);
+      for (const name of missing()) this.add(name);
     });
   }
 
   private checkTables(): void {
-    const seals = this.seals();
+    const checksums = this.checksums();
     const tables = this.tables();
     const triggers = this.triggers();
-    for (const { name } of seals)
+    for (const { name } of checksums)
       if (!tables.includes(name)) throw new Error(`it is damaged: the table ${name} is missing`);
     for (const name of tables) {
-      const seal = seals.find((one) => one.name === name);
+      const checksum = checksums.find((one) => one.name === name);
       const own = this.triggersOf(name);
       // A new table of a migration has neither checksum nor triggers yet.
-      if (seal === undefined && ![...own.keys()].some((trigger) => triggers.has(trigger))) continue;
-      if (seal === undefined || !this.isWhole(seal))
+      if (checksum === undefined && ![...own.keys()].some((trigger) => triggers.has(trigger))) continue;
+      if (checksum === undefined || !this.isWhole(checksum))
         throw new Error(`it is damaged: rows of the table ${name} have changed since they were written`);
       for (const [trigger, sql] of own)
         if (triggers.get(trigger) !== sql) throw new Error(`it is damaged: the trigger ${trigger}`);
     }
   }
 
-  private isWhole({ name, columns, rows, sum }: Seal): boolean {
+  private isWhole({ name, columns, rows, sum }: TableChecksum): boolean {
     const present = this.columnsOf(name);
     if (columns !== JSON.stringify(present)) return false;
     const found = this.sumOf(name);
     return found.rows === rows && found.sum === sum;
   }
 
-  private seal(name: string): void {
+  private add(name: string): void {
     const { rows, sum } = this.sumOf(name);
     const columns = JSON.stringify(this.columnsOf(name));
-    this.database.prepare(`insert into ${sealTable} values (?, ?, ?, ?)`).run(name, columns, rows, sum);
+    this.database.prepare(`insert into ${checksumTable} values (?, ?, ?, ?)`).run(name, columns, rows, sum);
     for (const sql of this.triggersOf(name).values()) this.database.exec(sql);
   }
 
@@ -106,7 +107,7 @@ export class Seals {
     const added = this.checksum(name, 'new.');
     const removed = this.checksum(name, 'old.');
     const change = (rows: string, sum: string): string =>
-      `update ${sealTable} set rows = rows ${rows}, sum = (sum ${sum}) & 4294967295 where name = '${name}'`;
+      `update ${checksumTable} set rows = rows ${rows}, sum = (sum ${sum}) & 4294967295 where name = '${name}'`;
     const changes = {
       insert: change('+ 1', `+ ${added}`),
       update: change('+ 0', `+ ${added} - ${removed}`),
@@ -127,15 +128,15 @@ export class Seals {
     return `divan_checksum(${values.join(', ')})`;
   }
 
-  private isSealed(): boolean {
-    return this.names('select name from sqlite_schema where name = ?', sealTable).length > 0;
+  private hasChecksums(): boolean {
+    return this.names('select name from sqlite_schema where name = ?', checksumTable).length > 0;
   }
 
-  /** The tables to seal: all but SQLite's, the seals, and the count of commits, of which another file has a copy. */
+  /** The tables with checksums: all but SQLite's, that of the checksums, and the count of commits, of which another file has a copy. */
   private tables(): string[] {
     return this.names(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
-    ).filter((name) => name !== sealTable && name !== commitTable);
+    ).filter((name) => name !== checksumTable && name !== commitTable);
   }
 
   private triggers(): Map<string, string> {
@@ -147,8 +148,8 @@ export class Seals {
     return new Map(rows.map(({ name, sql }) => [name, sql]));
   }
 
-  private seals(): Seal[] {
-    return this.database.prepare(`select * from ${sealTable}`).all() as unknown as Seal[];
+  private checksums(): TableChecksum[] {
+    return this.database.prepare(`select * from ${checksumTable}`).all() as unknown as TableChecksum[];
   }
 
   private columnsOf(table: string): string[] {
