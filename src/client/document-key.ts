@@ -8,6 +8,20 @@ export const vbucketCount = 1024;
 /** The vbucket that a key (without its collection) belongs to. */
 export const vbucketOf = (key: string | Uint8Array): number => ((crc32(key) >>> 16) & 0x7fff) % vbucketCount;
 
+const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit++) value = (value & 1) === 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+/** The same of a key in a buffer: for a short one faster than a call out of JavaScript. */
+export function vbucketOfBytes(bytes: Uint8Array, start: number, end: number): number {
+  let crc = -1;
+  for (let at = start; at < end; at++)
+    crc = (crcTable[(crc ^ (bytes[at] as number)) & 0xff] as number) ^ (crc >>> 8);
+  return ((~crc >>> 16) & 0x7fff) % vbucketCount;
+}
+
 /** Encodes a key with its collection id in front. */
 export function documentKey(collectionId: number, key: string): Buffer {
   const at = collectionIdBytes(collectionId);

@@ -20,12 +20,15 @@ const rowIndent = '        ';
 
 export class AnswerWriter {
   rows = 0;
-  /** Bytes of the rows. */
-  bytes = 0;
   private readonly sink: AnswerSink;
   private readonly timers: Pick<Clock, 'after'>;
   private readonly isPretty: boolean;
   private text = '{\n';
+  /** Rows that are not part of `text` yet: their bytes are counted for all of them at once. */
+  private newRows = '';
+  private countedBytes = 0;
+  /** Bytes between and around the rows. */
+  private layoutBytes = 0;
   private isFirst = true;
   private hasBegun = false;
   private isBufferFull = false;
@@ -42,6 +45,12 @@ export class AnswerWriter {
     return this.hasBegun;
   }
 
+  /** Bytes of the rows. */
+  get bytes(): number {
+    this.takeRows();
+    return this.countedBytes - this.layoutBytes;
+  }
+
   /** Writes a member of the answer; `json` is its value as JSON text. */
   member(name: string, json: string): void {
     const value = this.isPretty ? prettyJson(json, '    ') : json;
@@ -55,15 +64,16 @@ export class AnswerWriter {
   }
 
   row(json: string): void {
-    const row = this.isPretty ? prettyJson(json, rowIndent) : json;
-    this.text += `${this.rows === 0 ? '\n' : ',\n'}${this.isPretty ? rowIndent : ''}${row}`;
+    const before = `${this.rows === 0 ? '\n' : ',\n'}${this.isPretty ? rowIndent : ''}`;
+    this.newRows += before + (this.isPretty ? prettyJson(json, rowIndent) : json);
+    this.layoutBytes += before.length;
     this.rows++;
-    this.bytes += Buffer.byteLength(row);
-    if (this.text.length >= flushCharacters) this.flush();
+    if (this.text.length + this.newRows.length >= flushCharacters) this.flush();
     else this.timer ??= this.timers.after(flushMs, () => this.flush());
   }
 
   endRows(): void {
+    this.takeRows();
     this.text += this.isPretty ? '\n    ]' : '\n]';
   }
 
@@ -85,12 +95,21 @@ export class AnswerWriter {
   /** Discards everything that was not sent. */
   abandon(): void {
     this.timer?.cancel();
+    this.takeRows();
     this.text = '';
+  }
+
+  private takeRows(): void {
+    if (this.newRows === '') return;
+    this.countedBytes += Buffer.byteLength(this.newRows);
+    this.text += this.newRows;
+    this.newRows = '';
   }
 
   private flush(): void {
     this.timer?.cancel();
     this.timer = null;
+    this.takeRows();
     if (this.text === '') return;
     if (!this.hasBegun) this.sink.begin(200);
     this.hasBegun = true;

@@ -3,7 +3,7 @@
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { inflatedBytesMax } from '#client/bucket-client.ts';
 import { DataPortError } from '#client/data-port-error.ts';
-import { vbucketOf } from '#client/document-key.ts';
+import { vbucketOf, vbucketOfBytes } from '#client/document-key.ts';
 import type { StoredDocument } from '#sqlpp/datastore/documents.ts';
 import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import {
@@ -133,14 +133,54 @@ export class EntryReader {
     const { bytes, view, at, next } = this;
     const datatype = bytes[at + EntryAt.datatype] as number;
     const start = next - view.getUint32(at + EntryAt.valueBytes);
-    return {
-      id,
-      bytes: (datatype & Datatype.snappy) === 0 ? bytes.subarray(start, next) : inflated(bytes, start, next),
-      isJson: (datatype & Datatype.json) !== 0,
-      cas: view.getBigUint64(at + EntryAt.cas),
-      expiration: view.getUint32(at + EntryAt.expiry),
-      flags: view.getUint32(at + EntryAt.flags),
-    };
+    if ((datatype & Datatype.snappy) === 0)
+      return new EntryDocument(id, bytes, view, at, { start, end: next });
+    const value = inflated(bytes, start, next);
+    return new EntryDocument(id, bytes, view, at, { buffer: value, start: 0, end: value.length });
+  }
+}
+
+/** A document in a reply. Most statements read only some of its members. */
+class EntryDocument implements StoredDocument {
+  readonly id: string;
+  readonly place: NonNullable<StoredDocument['place']>;
+  private readonly entry: Uint8Array;
+  private readonly view: DataView;
+  private readonly at: number;
+
+  constructor(
+    id: string,
+    entry: Buffer,
+    view: DataView,
+    at: number,
+    { buffer = entry, start, end }: { buffer?: Buffer; start: number; end: number },
+  ) {
+    this.id = id;
+    this.entry = entry;
+    this.view = view;
+    this.at = at;
+    this.place = { buffer, start, end };
+  }
+
+  get bytes(): Uint8Array {
+    const { buffer, start, end } = this.place;
+    return buffer.subarray(start, end);
+  }
+
+  get isJson(): boolean {
+    return ((this.entry[this.at + EntryAt.datatype] as number) & Datatype.json) !== 0;
+  }
+
+  get cas(): bigint {
+    return this.view.getBigUint64(this.at + EntryAt.cas);
+  }
+
+  get expiration(): number {
+    return this.view.getUint32(this.at + EntryAt.expiry);
+  }
+
+  get flags(): number {
+    return this.view.getUint32(this.at + EntryAt.flags);
   }
 }
 
@@ -152,6 +192,36 @@ function inflated(bytes: Buffer, start: number, end: number): Buffer {
 }
 
 function encodedKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] {
+  return asciiKeys(collection, ids) ?? unicodeKeys(collection, ids);
+}
+
+/** null: not all ids are ASCII, as they nearly always are. Encoded here, since calls out of JavaScript take longer than an id. */
+function asciiKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] | null {
+  const idBytes = collectionIdBytes(collection);
+  let size = 0;
+  for (const id of ids) size += keyHeadBytes + idBytes + id.length;
+  const keys = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for (const id of ids) {
+    const keyAt = writeCollectionId(keys, at + keyHeadBytes, collection);
+    const end = keyAt + id.length;
+    for (let index = 0; index < id.length; index++) {
+      const code = id.charCodeAt(index);
+      if (code > 0x7f) return null;
+      keys[keyAt + index] = code;
+    }
+    const vb = vbucketOfBytes(keys, keyAt, end);
+    const bytes = end - at - keyHeadBytes;
+    keys[at] = vb >> 8;
+    keys[at + 1] = vb;
+    keys[at + 2] = bytes >> 8;
+    keys[at + 3] = bytes;
+    at = end;
+  }
+  return keys;
+}
+
+function unicodeKeys(collection: number, ids: readonly string[]): KeysRequest['keys'] {
   const idBytes = collectionIdBytes(collection);
   let size = 0;
   for (const id of ids) size += keyHeadBytes + idBytes + Buffer.byteLength(id);

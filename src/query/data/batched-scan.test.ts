@@ -70,9 +70,14 @@ const read = async (documents: WireDocuments, ids: readonly string[]) =>
   (await documents.read(orders, ids, { signal })).map((one) => one && plain(one));
 
 /** Short, so that differences are found and shown quickly. */
-const plain = ({ bytes, ...rest }: StoredDocument) => ({
-  ...rest,
+const plain = ({ id, bytes, isJson, cas, expiration, flags, xattrs }: StoredDocument) => ({
+  id,
   bytes: `${bytes.length}: ${hash('sha1', bytes)}`,
+  isJson,
+  cas,
+  expiration,
+  flags,
+  xattrs,
 });
 /** The value may be 0 where it was not requested. */
 const withoutExpiry = (found: readonly (ReturnType<typeof plain> | undefined)[]) =>

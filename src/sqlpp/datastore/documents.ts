@@ -6,6 +6,8 @@ export interface StoredDocument {
   readonly id: string;
   /** The uncompressed body without extended attributes. */
   readonly bytes: Uint8Array;
+  /** Where the body is in a buffer of many: to read it there is faster than `bytes`, which is made when it is read. */
+  readonly place?: { readonly buffer: Uint8Array; readonly start: number; readonly end: number };
   readonly isJson: boolean;
   readonly cas: bigint;
   /** Seconds since 1970; 0: never. */

@@ -3,10 +3,12 @@ import type { StoredDocument } from '../datastore/documents.ts';
 import { valueAt } from '../values/json-scan.ts';
 import { Binary, newObject, RawJson, setMember, type Value } from '../values/value.ts';
 
-export function bodyOf({ bytes, isJson }: StoredDocument): Value {
-  if (!isJson) return new Binary(bytes);
-  let start = 0;
-  let end = bytes.length;
+export function bodyOf(document: StoredDocument): Value {
+  const { isJson, place } = document;
+  if (!isJson) return new Binary(document.bytes);
+  const bytes = place?.buffer ?? document.bytes;
+  let start = place?.start ?? 0;
+  let end = place?.end ?? bytes.length;
   while (start < end && isSpace(bytes[start] as number)) start++;
   while (end > start && isSpace(bytes[end - 1] as number)) end--;
   return new RawJson(bytes, start, end);
