@@ -26,6 +26,8 @@ export interface ChangeFeedOptions {
   backfill: ((vb: number, afterSeqno: number) => Promise<BackfillPage>) | null;
 }
 
+const none: readonly Follower[] = [];
+
 export class ChangeFeed implements ChangeSource {
   private readonly options: ChangeFeedOptions;
   private readonly vbuckets: Vbuckets;
@@ -101,12 +103,19 @@ export class ChangeFeed implements ChangeSource {
 
   /** Notifies followers: rows can be read from disk, and durable writes may be visible. */
   persisted(vb: number): void {
-    this.vbuckets.recent.touch(vb);
+    const high = this.highSeqno(vb);
+    if (this.hasFollower(vb, ({ position, seesPending }) => !seesPending || position < high))
+      this.vbuckets.recent.touch(vb);
   }
 
   /** Notifies followers: durable writes may be visible. */
   committed(vb: number): void {
-    this.vbuckets.recent.touch(vb);
+    if (this.hasFollower(vb, ({ seesPending }) => !seesPending)) this.vbuckets.recent.touch(vb);
+  }
+
+  private hasFollower(vb: number, matches: (follower: Follower) => boolean): boolean {
+    for (const follower of this.followers.get(vb) ?? none) if (matches(follower)) return true;
+    return false;
   }
 
   /** Notifies followers, whose streams end when the state is another. */

@@ -8,6 +8,8 @@ import type { VbucketState } from './vbucket-state.ts';
 export interface Follower {
   /** The reader has read all changes up to this seqno, so they need not be kept for it. */
   readonly position: number;
+  /** The reader takes durable writes before they are committed, so that commits change nothing for it. */
+  readonly seesPending?: boolean;
   /** Called when there may be new changes. */
   changed(): void;
 }

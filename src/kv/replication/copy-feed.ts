@@ -125,9 +125,12 @@ export class CopyFeed {
       cuts: this.options.cuts,
       hasRoom: () => peers.mayFeed(node),
       send: (batch, body) => {
-        const failover = this.historySent.has(vb) ? {} : { failover: bucket.history(vb) };
+        const { bucket: uuid, epoch, shard: number } = shard;
+        const { end, live, start, to } = batch;
+        const head = { kind: 'batch', bucket: uuid, shard: number, epoch, vb, start, to, end, live } as const;
+        const isFirst = !this.historySent.has(vb);
         this.historySent.add(vb);
-        peers.send(node, { kind: 'batch', ...shard, vb, ...batch, ...failover }, body);
+        peers.send(node, isFirst ? { ...head, failover: bucket.history(vb) } : head, body);
       },
     });
     this.feeds.set(vb, feed);

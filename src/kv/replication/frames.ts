@@ -163,7 +163,7 @@ function decodeBatch(frame: Buffer): DecodedFrame {
   const historyAt = at + batchHeadBytes;
   const bodyAt = historyAt + readU16(frame, at + batchHeadBytes - 2);
   if (bodyAt > frame.length) throw new Error('the failover log of a frame runs over its end');
-  const message: CopyBatch = {
+  const head: CopyBatch = {
     kind: 'batch',
     bucket: frame.toString('latin1', lengthBytes + 2, at),
     shard: readU16(frame, at),
@@ -173,18 +173,18 @@ function decodeBatch(frame: Buffer): DecodedFrame {
     start: readU48(frame, at + 11),
     to: readU48(frame, at + 17),
     end: readU48(frame, at + 23),
-    ...(bodyAt > historyAt && { failover: frame.subarray(historyAt, bodyAt) }),
   };
+  const message = bodyAt > historyAt ? { ...head, failover: frame.subarray(historyAt, bodyAt) } : head;
   return { message, body: frame.subarray(bodyAt) };
 }
 
 function decodeGot(frame: Buffer): Got {
   const at = endOfBucket(frame, 4);
   const rowsAt = at + 4;
-  const count = (frame.length - rowsAt) / gotRowBytes;
-  if (!Number.isInteger(count)) throw new Error('the positions of a frame are incomplete');
+  if ((frame.length - rowsAt) % gotRowBytes !== 0) throw new Error('the positions of a frame are incomplete');
   const bucket = frame.toString('latin1', lengthBytes + 2, at);
-  const rows = Array.from({ length: count }, (_, index) => decodeRow(frame, rowsAt + index * gotRowBytes));
+  const rows: GotRow[] = [];
+  for (let rowAt = rowsAt; rowAt < frame.length; rowAt += gotRowBytes) rows.push(decodeRow(frame, rowAt));
   return { kind: 'got', bucket, bytes: readU32(frame, at), rows };
 }
 

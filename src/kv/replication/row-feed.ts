@@ -33,6 +33,7 @@ export interface RowFeedOptions {
 
 export class RowFeed implements Follower {
   position: number;
+  readonly seesPending = true;
   private readonly options: RowFeedOptions;
   private readonly item = emptyCutItem();
   private isReading = false;
