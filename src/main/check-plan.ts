@@ -37,6 +37,13 @@ export interface PlanContext {
   file: string;
 }
 
+/** What roles may name. */
+interface RestoredNames {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly collections: readonly { readonly scope: string; readonly name: string }[];
+}
+
 const problemsShown = 20;
 const bucketsMax = 30;
 const valueBytesMax = 20 * 1024 * 1024;
@@ -45,6 +52,7 @@ const statementsMax = 10_000;
 /** Throws a UsageError that lists the problems, up to a limit. */
 export async function checkPlan(plan: InitPlan, context: PlanContext): Promise<void> {
   const check = new PlanCheck(plan, context);
+  await check.restore();
   check.run();
   await check.statements();
   if (check.problems.length > 0)
@@ -56,6 +64,8 @@ class PlanCheck {
   private readonly plan: InitPlan;
   private readonly context: PlanContext;
   private state: BucketsState;
+  /** Buckets of the backup that is restored. */
+  private restored: readonly RestoredNames[] = [];
 
   constructor(plan: InitPlan, context: PlanContext) {
     this.plan = plan;
@@ -68,6 +78,20 @@ class PlanCheck {
     if (this.plan.buckets.length > bucketsMax)
       this.add(this.inFile('buckets'), this.plan.buckets.length, `a node has at most ${bucketsMax} buckets`);
     for (const [index, user] of this.plan.users.entries()) this.user(user, this.inFile(`users.${index}`));
+  }
+
+  /** Reads the manifest of the backup; the code for that is loaded only if there is one. */
+  async restore(): Promise<void> {
+    const { restore } = this.plan;
+    if (restore === null) return;
+    const { findBackup } = await import('#backup/archive/repository.adapter.ts');
+    try {
+      const { repository, name } = findBackup(restore);
+      this.restored = repository.chain(repository.chosen(name ?? undefined))[0]?.buckets ?? [];
+    } catch (error) {
+      if ((error as { explained?: boolean }).explained !== true) throw error;
+      this.add(this.inFile('restore'), undefined, (error as Error).message);
+    }
   }
 
   /** Checks only the syntax: earlier statements may create what a statement names. Loads the parser only if there are statements. */
@@ -173,11 +197,18 @@ class PlanCheck {
   }
 
   private isThere(bucket: string | null, scope: string | null, collection: string | null): boolean {
-    if (bucket === null) return true;
+    if (bucket === null || this.isRestored(bucket, scope, collection)) return true;
     const found = this.plan.buckets.find(({ name }) => name === bucket);
     if (found === undefined) return false;
     if (scope === null) return true;
     return hasScope(found, scope) && (collection === null || hasCollection(found, scope, collection));
+  }
+
+  private isRestored(bucket: string, scope: string | null, collection: string | null): boolean {
+    const found = this.restored.find(({ name }) => name === bucket);
+    if (found === undefined) return false;
+    if (collection === null) return scope === null || found.scopes.includes(scope);
+    return found.collections.some((one) => one.scope === scope && one.name === collection);
   }
 
   private name(place: string, name: string): void {

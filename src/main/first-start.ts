@@ -52,6 +52,8 @@ export async function provision(
 
 export async function applyPlan(start: FirstStart): Promise<void> {
   for (const bucket of start.plan.buckets) await makeBucket(start, bucket);
+  // A resumed start does not repeat this: statements that have run may have changed the documents.
+  if (start.statements.done === 0) await makeDocuments(start);
   for (const { name, password, displayName, roles } of start.plan.users) {
     const path = `/settings/rbac/users/local/${encodeURIComponent(name)}`;
     await restOk(start.rest, 'PUT', path, { name: displayName ?? '', password, roles: roles.join(',') });
@@ -98,8 +100,32 @@ async function makeBucket(start: FirstStart, bucket: PlannedBucket): Promise<voi
       await make(start, `${scopes}/${encodeURIComponent(scope.name)}/collections`, fields);
     }
   }
-  // A resumed start does not store them again: statements that have run may have changed them.
-  if (bucket.documents.length > 0 && start.statements.done === 0) await storeDocuments(start, bucket);
+}
+
+/** Those of the file come last, so that they win over the ones of the backup. */
+async function makeDocuments(start: FirstStart): Promise<void> {
+  const { restore, buckets } = start.plan;
+  if (restore !== null) await restoreBackup(start, restore);
+  for (const bucket of buckets) if (bucket.documents.length > 0) await storeDocuments(start, bucket);
+}
+
+/** Resolves once the documents are on disk. */
+async function restoreBackup(start: FirstStart, folder: string): Promise<void> {
+  // Loaded only for such a start.
+  const { BackupNode } = await import('#backup/node/backup-node.ts');
+  const { runRestore } = await import('#backup/restore/run-restore.adapter.ts');
+  const { host, port, username = '', password = '', localAddress } = start.rest;
+  const withIndexes = start.services.split(',').includes('n1ql');
+  if (withIndexes) await start.followed();
+  const node = new BackupNode({ host, port, username, password, localAddress });
+  const { problems } = await runRestore(
+    {
+      ...{ folder, buckets: [], map: [], replaces: false, isForced: false, createsBuckets: true },
+      ...{ withIndexes, resumes: false, awaitsDisk: true },
+    },
+    { node, clock: realClock, signal: new AbortController().signal, progress: () => {} },
+  );
+  if (problems.length > 0) throw new Error(`--init: ${start.file}: restore: ${problems.join('; ')}`);
 }
 
 /** Accepts what exists already: an interrupted first start may have created it. */

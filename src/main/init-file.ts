@@ -1,6 +1,7 @@
 // The schema of the `--init` file; errors name the path of a wrong value. Loaded only for such a file, since the schema
 // library costs a start some 60 ms.
 import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { bucketTypes, type InitPlan } from './init-plan.ts';
 import { UsageError } from './options.ts';
@@ -38,6 +39,7 @@ const initFile = z.strictObject({
   users: z.array(user).default([]),
   buckets: z.array(bucket).default([]),
   statements: z.array(z.string()).default([]),
+  restore: z.string().min(1).optional(),
 });
 
 export function readInitFile(path: string): InitPlan {
@@ -55,7 +57,8 @@ export function readInitFile(path: string): InitPlan {
   }
   const parsed = initFile.safeParse(json);
   if (!parsed.success) throw new UsageError(`--init: ${path}: ${problems(parsed.error)}`);
-  return parsed.data;
+  const { restore } = parsed.data;
+  return { ...parsed.data, restore: restore === undefined ? null : resolve(dirname(path), restore) };
 }
 
 const problems = (error: z.ZodError): string =>

@@ -32,6 +32,8 @@ export interface InitPlan {
   buckets: PlannedBucket[];
   /** SQL++ statements that run in this order after everything else was created. */
   statements: string[];
+  /** The folder of a backup whose documents and definitions the node starts with. */
+  restore: string | null;
 }
 
 /** `NAME[:TYPE[:QUOTAMB]]` of `--bucket`. */
@@ -73,6 +75,7 @@ export function planOf(flags: readonly PlannedBucket[], file: InitPlan | null, p
     users: file?.users ?? [],
     buckets: [...flags, ...inFile],
     statements: file?.statements ?? [],
+    restore: file?.restore ?? null,
   };
 }
 
@@ -89,5 +92,5 @@ function distinctNames(
   return names;
 }
 
-export const isEmptyPlan = ({ users, buckets, statements }: InitPlan): boolean =>
-  users.length === 0 && buckets.length === 0 && statements.length === 0;
+export const isEmptyPlan = ({ users, buckets, statements, restore }: InitPlan): boolean =>
+  users.length === 0 && buckets.length === 0 && statements.length === 0 && restore === null;

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { type Cluster, type Collection, connect } from 'couchbase';
 import { lockFolder } from '#ports/folder-lock.ts';
@@ -208,6 +208,40 @@ describe('divan backup and restore', () => {
         .sort(byKey);
     const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1);
     assert.deepEqual(sorted(read.toString()), sorted(await succeeds('backup', 'export', folder)));
+  });
+
+  it('a node starts with the data of a backup, its indexes, and the documents of its init file', async () => {
+    await airlines.upsert('k', { n: 1 });
+    await airlines.upsert('j', { n: 1 });
+    await succeeds('backup', folder, '--bucket', 'travel');
+    const init = join(scratch, 'restore.json');
+    const file = {
+      restore: `./${basename(folder)}`,
+      buckets: [
+        {
+          name: 'travel',
+          ramQuotaMB: 128,
+          scopes: [{ name: 'inventory', collections: ['airline'] }],
+          documents: [{ key: 'j', value: 'of the file', scope: 'inventory', collection: 'airline' }],
+        },
+      ],
+      users: [{ name: 'app', password: 'password', roles: ['data_reader[travel:inventory:route]'] }],
+      statements: ['UPDATE travel.inventory.airline SET n = 7 WHERE n = 1 AND META().id = "k"'],
+    };
+    writeFileSync(init, JSON.stringify(file));
+    await using started = await NodeProcess.start({ args: ['--init', init] });
+    const [from, to] = [backupNode(node), backupNode(started)];
+    const expected = await stateOf(from, 'travel');
+    const found = await stateOf(to, 'travel');
+    assert.equal(found.get('inventory.airline/k')?.body, '{"n":7}');
+    assert.equal(found.get('inventory.airline/j')?.body, '"of the file"');
+    for (const state of [expected, found])
+      for (const key of ['k', 'j']) state.delete(`inventory.airline/${key}`);
+    assert.deepEqual(differences(expected, found), []);
+    assert.deepEqual(await to.indexes('travel'), await from.indexes('travel'));
+    assert.equal((await to.bucket('travel'))?.settings['ramQuotaMB'], 128);
+    writeFileSync(init, JSON.stringify({ ...file, restore: '/nowhere' }));
+    await assert.rejects(NodeProcess.start({ args: ['--init', init] }), /restore: \/nowhere does not exist/);
   });
 
   it('the role data_backup suffices for a bucket, and data_reader does not', async () => {

@@ -22,9 +22,14 @@ const probes: Record<
   | 'postgresql'
   | 'prometheus'
   | 'slapd'
-  | 'nats-server',
+  | 'nats-server'
+  | 'strace',
   { reason: string; works: () => unknown }
 > = {
+  strace: {
+    reason: 'needs strace, and the right to trace',
+    works: () => execFileSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' }),
+  },
   mount: {
     reason: 'needs the right to mount (root on Linux)',
     works: () =>

@@ -108,6 +108,17 @@ export class Repository {
     return this.folders().filter((name) => existsSync(join(this.path, name, manifestFile)));
   }
 
+  /** The complete backup of this name, without one the newest. @throws ArchiveError when there is none */
+  chosen(name: string | undefined): string {
+    const complete = this.complete();
+    const found = name ?? complete.at(-1);
+    if (found === undefined) throw new ArchiveError(`${this.path} has no complete backup`);
+    if (complete.includes(found)) return found;
+    throw new ArchiveError(
+      `${this.path} has no complete backup "${found}"; it has ${complete.join(', ') || 'none'}`,
+    );
+  }
+
   /** The interrupted backups. */
   partial(): string[] {
     return this.folders().filter((name) => !existsSync(join(this.path, name, manifestFile)));

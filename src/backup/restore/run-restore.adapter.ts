@@ -52,6 +52,8 @@ export interface RestoreResult {
   readonly indexes: number;
   /** What the user should know: made buckets, indexes that were left out. */
   readonly notes: readonly string[];
+  /** Indexes that could not be created. */
+  readonly problems: readonly string[];
 }
 
 const progressMs = 1_000;
@@ -59,7 +61,7 @@ const progressMs = 1_000;
 /** @throws ArchiveError with the reason and how far it got */
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
   const { repository, name } = findBackup(request.folder);
-  const chain = repository.chain(chosenBackup(repository, name ?? request.backup));
+  const chain = repository.chain(repository.chosen(name ?? request.backup));
   const newest = chain[0] as BackupManifest;
   const records = chosenBuckets(newest, request.buckets);
   const restore = new Restore(request, context, {
@@ -71,19 +73,7 @@ export async function runRestore(request: RestoreRequest, context: RestoreContex
   const buckets: RestoredBucket[] = [];
   for (const record of records) buckets.push(await restore.bucket(record));
   const indexes = request.withIndexes ? await restore.indexes(records) : 0;
-  return { backup: newest.name, buckets, indexes, notes: restore.notes };
-}
-
-/** @throws ArchiveError when there is none */
-export function chosenBackup(repository: Repository, name: string | undefined): string {
-  const complete = repository.complete();
-  const newest = name ?? complete.at(-1);
-  if (newest === undefined) throw new ArchiveError(`${repository.path} has no complete backup`);
-  if (!complete.includes(newest))
-    throw new ArchiveError(
-      `${repository.path} has no complete backup "${newest}"; it has ${complete.join(', ') || 'none'}`,
-    );
-  return newest;
+  return { backup: newest.name, buckets, indexes, notes: restore.notes, problems: restore.problems };
 }
 
 function chosenBuckets({ name, buckets }: BackupManifest, wanted: readonly string[]): BucketRecord[] {
@@ -104,6 +94,7 @@ interface Source {
 
 class Restore {
   readonly notes: string[] = [];
+  readonly problems: string[] = [];
   private readonly request: RestoreRequest;
   private readonly context: RestoreContext;
   private readonly source: Source;
@@ -199,13 +190,17 @@ class Restore {
         );
         continue;
       }
-      const known = (await this.context.node.indexes(name)) ?? [];
+      const known = await this.context.node.indexes(name);
+      if (known === null) {
+        this.notes.push(`indexes of bucket "${name}" were left out: the user may not read their definitions`);
+        continue;
+      }
       const present = new Set(known.map(({ definition }) => definition));
       for (const { name: index, definition } of indexes) {
         if (present.has(definition)) continue;
         const problem = await this.context.node.runStatement(definition);
         if (problem === null) made++;
-        else this.notes.push(`index "${index}" of bucket "${name}" was not created: ${problem}`);
+        else this.problems.push(`index "${index}" of bucket "${name}" was not created: ${problem}`);
       }
     }
     return made;

@@ -7,7 +7,6 @@ import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
 import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
 import { type VerifiedBucket, verifyBackup } from '#backup/inspect/verify.ts';
-import { chosenBackup } from '#backup/restore/run-restore.adapter.ts';
 import { type ArchiveOptions, archiveOptions, examineOptions } from '../backup-options.ts';
 import type { OptionSpecs } from '../options.ts';
 import { columns, counted, interruptible, oneFolder, print, sizeText, splitWords } from './command-line.ts';
@@ -65,7 +64,7 @@ interface Chosen {
 /** The one backup that the command is about, restricted to the buckets that are named. */
 function chosen(words: readonly string[], options: ArchiveOptions): Chosen {
   const { repository, name } = findBackup(oneFolder(words, null));
-  const chain = repository.chain(chosenBackup(repository, name ?? options.backup));
+  const chain = repository.chain(repository.chosen(name ?? options.backup));
   const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
   if (missing !== undefined)

@@ -42,6 +42,7 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
       }),
     );
     line.end();
+    if (result.problems.length > 0) process.exitCode = 1;
     print(
       options.json ? JSON.stringify(result) : asText(result, (realClock.monotonicMs() - startedMs) / 1_000),
     );
@@ -50,13 +51,13 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
   }
 }
 
-function asText({ backup, buckets, indexes, notes }: RestoreResult, seconds: number): string {
+function asText({ backup, buckets, indexes, notes, problems }: RestoreResult, seconds: number): string {
   const lines = buckets.map(({ bucket, targets, documents, deletions, skipped }) => {
     const to = targets.length === 1 && targets[0] === bucket ? '' : ` to ${targets.join(', ')}`;
     const left = skipped === 0 ? '' : `; ${skipped} of them skipped, since the bucket has them or newer ones`;
     return `${bucket}${to}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}${left}`;
   });
   if (indexes > 0) lines.push(`${counted(indexes, 'index').replace('indexs', 'indexes')} created`);
-  lines.push(...notes, `backup ${backup}: restored in ${seconds.toFixed(1)} s`);
+  lines.push(...notes, ...problems, `backup ${backup}: restored in ${seconds.toFixed(1)} s`);
   return lines.join('\n');
 }
