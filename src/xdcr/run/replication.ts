@@ -52,6 +52,8 @@ export class RunningReplication {
   /** Of the reports, which are made while nothing is replicated as well. */
   private sourceClient: BucketClient | null = null;
   private lastLeft = 0;
+  /** Those of the present connections. */
+  private vbuckets: readonly number[] = [];
   private hasEnded = false;
   private last = { timeMs: 0, written: 0, received: 0, optimistic: 0, bytes: 0, checked: 0 };
 
@@ -186,6 +188,7 @@ export class RunningReplication {
     this.broken = deferred();
     const failed = (reason: Error) => this.broken.resolve(reason);
     const vbuckets = this.deps.vbuckets();
+    this.vbuckets = vbuckets;
     let pipeline: OutboundPipeline | null = null;
     let link: TargetLink | null = null;
     const periodic = new AbortController();
@@ -294,7 +297,7 @@ export class RunningReplication {
   private async markNow(): Promise<void> {
     const { pipeline, link } = this;
     if (pipeline === null || link === null) return;
-    const sources = this.deps.vbuckets().map((vb) => [vb, pipeline.progress[vb]?.position()] as const);
+    const sources = this.vbuckets.map((vb) => [vb, pipeline.progress[vb]?.position()] as const);
     const positions = await link.positions(sources.map(([vb]) => vb));
     if (this.pipeline !== pipeline) return;
     // A flush does not end connections.

@@ -1,0 +1,72 @@
+// Replication between clusters of two nodes each, while buckets are spread over the added nodes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { clientOf, contentOfAll, differences, replicate, shown } from '../support/xdcr.ts';
+
+const timeout = 240_000;
+const waitMs = 60_000;
+const names = 'ns_1@127.0.0.1,n_1@127.0.0.1';
+
+const first = () =>
+  NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256', '--bucket', 'b'] });
+const second = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
+
+async function join(one: NodeProcess, other: NodeProcess): Promise<void> {
+  const call = { hostname: other.ready.node.rest, user: '', password: '' };
+  await one.request('/controller/addNode', 'POST', call).then(shown);
+  assert.equal((await one.request('/controller/rebalance', 'POST', { knownNodes: names })).status, 200);
+}
+
+async function balanced(node: NodeProcess): Promise<void> {
+  await eventuallyWithin(waitMs, async () => {
+    const pool = (await node.request('/pools/default').then(shown)) as {
+      balanced: boolean;
+      rebalanceStatus: string;
+    };
+    assert.deepEqual([pool.balanced, pool.rebalanceStatus], [true, 'none']);
+  });
+}
+
+test('buckets that move to added nodes on both sides go on replicating', { timeout }, async () => {
+  await using source = await first();
+  await using sourceTwo = await second();
+  await using target = await first();
+  await using targetTwo = await second();
+  await replicate(source, target);
+  let count = 0;
+  const write = async (node: NodeProcess, documents: number) => {
+    const client = await clientOf(node);
+    const start = count;
+    count += documents;
+    const requests = Array.from({ length: documents }, (_, index) => ({
+      ...{
+        kind: 'set' as const,
+        key: `k${start + index}`,
+        value: Buffer.from('{"a":1}'),
+        cas: 0n,
+        expiry: 0,
+      },
+    }));
+    // A vbucket that is on the other node is written there by the next round.
+    const replies = await client.storeMany(0, requests);
+    client.close();
+    return replies.filter(({ status }) => status === 0).length;
+  };
+  let written = await write(source, 3000);
+  await join(target, targetTwo);
+  written += await write(source, 3000);
+  await balanced(target);
+  await join(source, sourceTwo);
+  for (let round = 0; round < 10; round++) {
+    written += await write(source, 300);
+    written += await write(sourceTwo, 300).catch(() => 0);
+  }
+  await balanced(source);
+  written += (await write(source, 500)) + (await write(sourceTwo, 500));
+  await eventuallyWithin(waitMs, async () => {
+    const [there, here] = [await contentOfAll([target, targetTwo]), await contentOfAll([source, sourceTwo])];
+    assert.deepEqual([there.size, differences(here, there)], [here.size, []]);
+    assert.ok(here.size >= written, `${here.size} of ${written} documents`);
+  });
+});
