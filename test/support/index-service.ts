@@ -26,6 +26,8 @@ export class TestIndexes implements AsyncDisposable {
   private readonly port: number;
   private readonly wrapStore: (store: IndexStore) => IndexStore;
   service: IndexService;
+  /** For the next start. */
+  fileOptions: { comparedMax?: number } = {};
 
   /** `wrapStore`: adds faults to the store. */
   constructor(port: number, wrapStore: (store: IndexStore) => IndexStore = (store) => store) {
@@ -84,9 +86,15 @@ export class TestIndexes implements AsyncDisposable {
     await this.apply(this.wanted);
   }
 
+  /** The file of an index, to damage it while the service is stopped. */
+  fileOf({ id, keyspace }: IndexDefinition): string {
+    return join(this.folder, keyspace.bucketUuid, `${id}.index`);
+  }
+
   /** Stops and restarts the service. */
-  async restart(): Promise<void> {
+  async restart(whileStopped = () => {}): Promise<void> {
     await this.service.stop();
+    whileStopped();
     this.service = this.newService();
     await this.apply(this.wanted);
   }
@@ -100,7 +108,7 @@ export class TestIndexes implements AsyncDisposable {
     return new IndexService({
       address: addressOf(this.port),
       account: adminAccount,
-      store: this.wrapStore(new IndexFolder(this.folder, silentLog)),
+      store: this.wrapStore(new IndexFolder(this.folder, silentLog, this.fileOptions)),
       compile: compileSimply,
       clock: realClock,
       random: realRandom,

@@ -32,6 +32,8 @@ export interface BucketIndexesOptions {
 
 /** The delay of regrouping, so that several changes cause one. */
 const regroupMs = 1_000;
+/** The pause between pages of large files that are compared: 50,000 rows a second. */
+const compareMs = 20;
 
 export class BucketIndexes {
   private readonly options: BucketIndexesOptions;
@@ -45,6 +47,7 @@ export class BucketIndexes {
   private readonly damaged = new Set<string>();
   private broken = new Set<IndexGroup>();
   private timer: Timer | null = null;
+  private comparing: Timer | null = null;
   private isStopped = false;
 
   constructor(options: BucketIndexesOptions) {
@@ -60,6 +63,7 @@ export class BucketIndexes {
   async stop(): Promise<void> {
     this.isStopped = true;
     this.timer?.cancel();
+    this.comparing?.cancel();
     await this.work;
     for (const group of this.groups) await group.stop();
     for (const index of this.members.values()) index.close();
@@ -134,7 +138,29 @@ export class BucketIndexes {
     for (const definition of this.wanted) this.open(definition);
     this.damaged.clear();
     this.startGroups();
+    this.compareLater();
     this.options.changed();
+  }
+
+  /** Files that are too large to be compared when they are opened are compared meanwhile, a page of each at a time. */
+  private compareLater(): void {
+    this.comparing ??= this.options.clock.after(compareMs, () => {
+      this.comparing = null;
+      if (this.isStopped) return;
+      const isMore = [...this.members.values()].map((index) => this.compareMore(index)).some(Boolean);
+      if (isMore) this.compareLater();
+    });
+  }
+
+  private compareMore({ definition: { id }, file }: FollowedIndex): boolean {
+    if (this.damaged.has(id)) return false;
+    try {
+      return file.compareMore();
+    } catch (error) {
+      this.options.log.warn('index.file_damaged', { index: id, reason: (error as Error).message });
+      void this.replaceFile(id);
+      return false;
+    }
   }
 
   /** Stops groups with a removed member, or all groups if complete indexes must join one group. */

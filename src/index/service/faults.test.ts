@@ -1,5 +1,6 @@
 // A full disk, damage found while the service runs, and expiring documents.
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { StoreRequest } from '#client/bucket-client.ts';
 import { startService } from '../../../test/support/data-service.ts';
@@ -90,6 +91,34 @@ test('the service rebuilds a file that is found damaged', async () => {
   await eventually(() => assert.equal(indexes.reportOf(byN)?.generation, 2));
   await indexes.caughtUp(client, byN);
   assert.deepEqual([faults.thrown, indexes.reportOf(byN)?.rows], [1, 301]);
+  client.close();
+});
+
+test('damage of a file that is too large to be compared at once is found while the index is used', async () => {
+  await using service = await startService();
+  await using indexes = new TestIndexes(service.port);
+  const client = await bucketClient(service.port);
+  const [byN, primary] = [aDefinition(['`n`']), aDefinition([], { isPrimary: true })];
+  await client.storeMany(
+    orders,
+    Array.from({ length: 2_500 }, (_, n) => writing(`d${n}`, n)),
+  );
+  await indexes.want(byN, primary);
+  await indexes.online(byN, primary);
+  indexes.fileOptions = { comparedMax: 0 };
+  for (const [definition, change] of [
+    [byN, "update back set k = x'0102' where id = x'6432343939'"],
+    [primary, "update entry set id = x'6432' where id = x'6432343939'"],
+  ] as const) {
+    await indexes.restart(() => {
+      const db = new DatabaseSync(indexes.fileOf(definition));
+      assert.equal(db.prepare(change).run().changes, 1);
+      db.close();
+    });
+    await eventually(() => assert.equal(indexes.reportOf(definition)?.generation, 2));
+    await indexes.caughtUp(client, definition);
+    assert.equal(indexes.reportOf(definition)?.rows, 2_500);
+  }
   client.close();
 });
 

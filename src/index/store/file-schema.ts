@@ -36,6 +36,12 @@ export const sql = {
   damagedRows: `select (select count(*) from entry) <> (select count(*) from back) or exists (
     select 1 from entry where not exists (select 1 from back where back.id = entry.id and back.k = entry.k))`,
   damagedPrimaryRows: 'select exists (select 1 from entry where not is_key_of(k, id))',
+  entryPage: `select k as a, id as b, exists (select 1 from back where back.id = entry.id and back.k = entry.k)
+    as isThere from entry where (k, id) > (?, ?) order by k, id limit ?`,
+  backPage: `select id as a, k as b, exists (select 1 from entry where entry.k = back.k and entry.id = back.id)
+    as isThere from back where (id, k) > (?, ?) order by id, k limit ?`,
+  primaryPage:
+    'select k as a, id as b, 1 as isThere from entry where (k, id) > (?, ?) order by k, id limit ?',
   putMeta: 'insert into meta values (?, ?) on conflict(name) do update set value = excluded.value',
   meta: 'select value from meta where name = ?',
   // SQLite sorts the rows of a build, so that it writes each page of the tables once.

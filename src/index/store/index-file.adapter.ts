@@ -17,9 +17,10 @@ import {
   writerCacheKib,
 } from './file-schema.ts';
 import type { DocumentRows, FileIdentity, IndexFile, VbPosition } from './index-store.ts';
+import { TableComparison } from './table-comparison.adapter.ts';
 
 const busyTimeoutMs = 5_000;
-/** Larger files are not compared when they are opened: it takes about two microseconds a row, during which no index follows changes. */
+/** Larger files are compared later, page by page: it takes about two microseconds a row, during which no index follows changes. */
 const comparedRowsMax = 100_000;
 /** The estimated memory of a staged row beside its key and id. */
 const stagedRowBytes = 16;
@@ -37,9 +38,14 @@ export class SqliteIndexFile implements IndexFile {
   private unstaged: Uint8Array[] = [];
   private rowCount: number;
   private built: boolean;
+  private comparison: TableComparison | null = null;
 
   /** Opens the file, or creates it. @throws UnusableFileError */
-  constructor(path: string, identity: FileIdentity, { isPrimary }: { isPrimary: boolean }) {
+  constructor(
+    path: string,
+    identity: FileIdentity,
+    { isPrimary, comparedMax = comparedRowsMax }: { isPrimary: boolean; comparedMax?: number },
+  ) {
     this.path = path;
     this.isPrimary = isPrimary;
     const isNew = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0;
@@ -52,7 +58,8 @@ export class SqliteIndexFile implements IndexFile {
       this.rowCount = countOf(this.meta('rows') ?? 0);
       // Damage is found now, while the file can be replaced.
       this.positions();
-      if (!isNew && this.rowCount <= comparedRowsMax) this.compareTables();
+      if (!isNew && this.rowCount <= comparedMax) this.compareTables();
+      else if (!isNew) this.comparison = new TableComparison(this.db, isPrimary);
       this.built = this.meta('built') === 1;
     } catch (error) {
       this.db.close();
@@ -124,6 +131,15 @@ export class SqliteIndexFile implements IndexFile {
     this.built = true;
     // The build needs a larger buffer than later changes.
     this.db.exec('pragma shrink_memory');
+  }
+
+  compareMore(): boolean {
+    // Within the transaction of a stage, pages would be reads of one old snapshot.
+    if (this.comparison === null || this.db.isTransaction) return this.comparison !== null;
+    const result = this.comparison.next();
+    if (result === 'different') throw new UnusableFileError('its tables have different rows');
+    if (result === 'complete') this.comparison = null;
+    return this.comparison !== null;
   }
 
   limitCache(bytes: number): void {

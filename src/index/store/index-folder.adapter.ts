@@ -16,23 +16,27 @@ const partPattern = /^([0-9a-f]{1,32})\.index(?:-wal|-shm|-journal)?$/;
 export class IndexFolder implements IndexStore {
   private readonly folder: string;
   private readonly log: Log;
+  private readonly comparedMax: number | undefined;
 
-  constructor(folder: string, log: Log) {
+  /** Files with more than `comparedMax` rows are compared after they are opened. */
+  constructor(folder: string, log: Log, { comparedMax }: { readonly comparedMax?: number } = {}) {
     this.folder = folder;
     this.log = log;
+    this.comparedMax = comparedMax;
   }
 
   open(identity: FileIdentity): IndexFile {
     const { bucketUuid, indexId, isPrimary } = identity;
     mkdirSync(join(this.folder, safe(bucketUuid)), { recursive: true, mode: 0o700 });
     const path = pathOf(this.folder, bucketUuid, indexId);
+    const options = { isPrimary, ...(this.comparedMax !== undefined && { comparedMax: this.comparedMax }) };
     try {
-      return new SqliteIndexFile(path, identity, { isPrimary });
+      return new SqliteIndexFile(path, identity, options);
     } catch (error) {
       if (!(error instanceof UnusableFileError)) throw error;
       this.log.warn('index.file_replaced', { index: indexId, reason: error.message });
       removeFile(path);
-      return new SqliteIndexFile(path, identity, { isPrimary });
+      return new SqliteIndexFile(path, identity, options);
     }
   }
 

@@ -46,6 +46,11 @@ export interface IndexFile {
   /** Removes the rows and positions of some vbuckets (null: all) and the staged rows; the index then counts as not built. */
   remove(vbuckets: ReadonlySet<number> | null): void;
   markBuilt(): void;
+  /**
+   * Compares some more rows of a file that was too large to be compared when it was opened. Returns whether rows remain.
+   * Throws for a damaged file.
+   */
+  compareMore(): boolean;
   /** Limits the page cache of the file. */
   limitCache(bytes: number): void;
   /** Size of the file and its log. */
