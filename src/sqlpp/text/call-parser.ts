@@ -50,10 +50,7 @@ export class CallParser {
     const text = tokens.value;
     tokens.next();
     const name: Name = { text, at: tokens.at };
-    tokens.enter();
-    const call = this.arguments(name);
-    tokens.leave();
-    return call;
+    return this.arguments(name);
   }
 
   private arguments(name: Name): Expression {

@@ -92,7 +92,10 @@ export class ExpressionParser {
     return list;
   }
 
-  /** Parses an operand and the following operators of at least this precedence. */
+  /**
+   * Parses an operand and the following operators of at least this precedence. This and a query are the levels that are counted: what is
+   * in brackets is one of them.
+   */
   private operators(minimum: number): Expression {
     const { tokens } = this;
     tokens.enter();
@@ -391,9 +394,7 @@ export class ExpressionParser {
   parenthesized(): Expression {
     const { tokens } = this;
     tokens.next();
-    tokens.enter();
     const inner = this.bracketed();
-    tokens.leave();
     tokens.expect(')');
     return inner;
   }

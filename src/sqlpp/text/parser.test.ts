@@ -85,6 +85,18 @@ test('a path is positioned at its last name, other expressions at their start or
 });
 
 test('a statement beyond a limit is refused, and the message names the limit', () => {
+  for (const [open, close] of [
+    ['(', ')'],
+    ['ABS(', ')'],
+    ['[', ']'],
+    ['(SELECT ', ')'],
+  ] as const) {
+    const nested = (levels: number) => `SELECT ${open.repeat(levels)}1${close.repeat(levels)}`;
+    // A query is a level too.
+    const levels = open.includes('SELECT') ? 199 : 398;
+    parseStatement(nested(levels));
+    assert.match(refusal(nested(levels + 2)), /at most 400 levels deep/, open);
+  }
   assert.match(refusal(`SELECT ${'('.repeat(10_000)}1`), /at most 400 levels deep/);
   assert.match(refusal(`SELECT ${'NOT '.repeat(10_000)}1`), /at most 400 levels deep/);
   assert.match(refusal(`SELECT ${'['.repeat(10_000)}1`), /at most 400 levels deep/);
