@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { ClusterNodes, placementOf } from '#cloud/clusters/cluster-nodes.ts';
 import type { NodeClient } from '#cloud/node-client/node-client.ts';
+import { UnresponsiveNodeError } from '#cloud/node-client/refusals.ts';
 import type { NodePorts, NodeSpec, Placement, Provisioner } from '#cloud/provisioner/provisioner.ts';
 import type { ClusterRow, NodeRow } from '#cloud/store/tables.ts';
 
@@ -64,7 +65,7 @@ export class SimulatedNodes {
 
   private answer(address: string, path: string, fields: Fields): string {
     const node = this.nodes.get(address);
-    assert.ok(node?.isRunning, `${address} does not run`);
+    if (!node?.isRunning) throw new UnresponsiveNodeError(`${address} does not run`);
     this.calls.push(`${address} ${path}`);
     const act = this.actions[path];
     assert.ok(act !== undefined, `unexpected: ${path}`);

@@ -75,7 +75,8 @@ class Fixture {
     await this.run(createCluster(this.parts));
   }
 
-  async scale(...servers: Server[]): Promise<void> {
+  /** Resolves with false if there is nothing to do. */
+  async scale(...servers: Server[]): Promise<boolean> {
     const { store, clock, nodes, capacity } = this;
     const operations = new OperationsStore({ store, clock, random: realRandom });
     const scaling = new ClusterScaleService({
@@ -89,7 +90,9 @@ class Fixture {
     });
     const row = await this.cluster();
     const operation = await scaling.change({ row, client: await nodes.client(row) }, servers);
-    if (operation !== null) await this.run(scaleCluster(this.parts));
+    if (operation === null) return false;
+    await this.run(scaleCluster(this.parts));
+    return true;
   }
 
   cluster() {
@@ -197,4 +200,16 @@ test('brings a node that was failed over back when the same servers are requeste
   node.membership = 'inactiveFailed';
   await fixture.scale(server(3));
   await fixture.assertWhole(3);
+});
+
+test('starts nothing for the servers that are there, even while the founder does not respond', async (t) => {
+  const fixture = await Fixture.of(t);
+  await fixture.create(server(2));
+  assert.equal(await fixture.scale(server(2)), false);
+  const [founder] = await fixture.nodes.endpoints(await fixture.cluster());
+  const node = fixture.simulated.nodes.get(founder as string);
+  assert.ok(node !== undefined);
+  node.isRunning = false;
+  assert.equal(await fixture.scale(server(2)), false);
+  assert.equal((await fixture.cluster()).phase, 'ready');
 });
