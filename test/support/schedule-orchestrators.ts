@@ -109,14 +109,20 @@ export class ScheduleOrchestrators {
     return shards.some(({ chain }) => chain.every((at) => at < 0 || failing.includes(nodes[at] ?? '')));
   }
 
-  /** A shard that has lost every memory and has no active: no node can know whether another one has more. */
+  /**
+   * A shard that has lost every memory and has no active: no node can know whether another one has more. One without any copy is given up
+   * already.
+   */
   get isLost(): boolean {
     return this.lostShard !== undefined;
   }
 
   private get lostShard() {
     const { current, memoryLost } = this.cluster;
-    return current.shards.find(({ confirmed }, shard) => memoryLost.has(shard) && confirmed === undefined);
+    return current.shards.find(
+      ({ chain, confirmed }, shard) =>
+        memoryLost.has(shard) && confirmed === undefined && chain.some((at) => at >= 0),
+    );
   }
 
   /** An operator gives up what the nodes have lost: one copy of such a shard stays as it is. */
