@@ -75,6 +75,8 @@ export interface KvCluster {
   readonly tls: PeerTls | null;
   /** How long this node, after it answered an active, confirms no higher epoch; at most ten seconds, which is the default. */
   readonly promiseMs?: number;
+  /** Copies that the maps no longer have stay: this node is being failed over, or recovered by delta recovery. */
+  readonly keepsCopies?: boolean;
 }
 
 export interface PeerSpec {

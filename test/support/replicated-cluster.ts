@@ -137,10 +137,16 @@ export class ReplicatedNode {
   }
 
   /** The cluster consists of these nodes from now on. */
-  followMembers(names: readonly string[]): void {
+  followMembers(names: readonly string[], keepsCopies = false): void {
     const { boot, cluster, name } = this;
     const peers = names.filter((one) => one !== name).map((node) => ({ node, host: '', port: 1 }));
-    this.replication.follow({ self: { node: name, boot }, peers, tls: null, promiseMs: cluster.promiseMs });
+    this.replication.follow({
+      self: { node: name, boot },
+      peers,
+      tls: null,
+      promiseMs: cluster.promiseMs,
+      keepsCopies,
+    });
   }
 
   async start(earlier: 'none' | 'process' = 'process'): Promise<void> {

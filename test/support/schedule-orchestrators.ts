@@ -89,7 +89,11 @@ export class ScheduleOrchestrators {
     await this.direct(id);
     await this.change((state) => {
       if (state.balance !== undefined) return state;
-      const nodes = state.nodes.map(activated);
+      // Every other plan recovers nodes by delta recovery.
+      const recovery = this.plans % 2 === 0 ? ('delta' as const) : ('full' as const);
+      const nodes = state.nodes.map((node) =>
+        activated(node.membership === 'active' ? node : { ...node, recovery }),
+      );
       const ids = nodes.map(({ uuid }) => uuid);
       const balance: RebalancePlan = {
         id,

@@ -145,8 +145,16 @@ export class ScheduledCluster implements NodeHost {
     this.running.set(name, process);
     void node.start();
     void this.watch(name, clusterKey, (value) => {
-      const active = (value as ClusterState).nodes.filter(({ membership }) => membership === 'active');
-      node.followMembers(active.map(({ uuid }) => uuid));
+      const { balance, nodes } = value as ClusterState;
+      const active = nodes.filter(({ membership }) => membership === 'active');
+      const self = nodes.find(({ uuid }) => uuid === name);
+      // The buckets of a node that is not active are closed, and their files stay.
+      const keepsCopies =
+        balance?.failing?.includes(name) || self?.membership !== 'active' || self.keepsCopies;
+      node.followMembers(
+        active.map(({ uuid }) => uuid),
+        keepsCopies,
+      );
     });
   }
 

@@ -74,7 +74,22 @@ function clusterPart(view: ClusterView, { identity, nodeTls }: NodePart): { clus
   const { timeout } = view.setting('autoFailover', { timeout: autoFailoverSeconds });
   // A promise must end before another node can serve instead of this one, which is after the failover timeout.
   const promiseMs = Math.min(timeout * 1000 - 1000, promiseMsMax);
-  return { cluster: { self: { node: nodeId, boot: bootId }, peers, tls: nodeTls, promiseMs } };
+  const self = { node: nodeId, boot: bootId };
+  return {
+    cluster: {
+      self,
+      peers,
+      tls: nodeTls,
+      promiseMs,
+      ...(keepsCopies(view, nodeId) && { keepsCopies: true }),
+    },
+  };
+}
+
+/** A node that is failed over may be recovered by delta recovery, which fills only what it lacks. */
+function keepsCopies({ cluster }: ClusterView, nodeId: string): boolean {
+  const isFailing = cluster.balance?.failing?.includes(nodeId) ?? false;
+  return isFailing || cluster.nodes.some((node) => node.uuid === nodeId && node.keepsCopies === true);
 }
 
 function limits(view: ClusterView): KvLimits {

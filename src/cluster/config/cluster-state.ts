@@ -113,6 +113,8 @@ export interface NodeState {
   membership: Membership;
   /** It became active by a rebalance that has not completed: others that were away since then may not know of it. */
   newlyActive?: true;
+  /** It is recovered by delta recovery: until the rebalance has completed it keeps what it has, also of shards that it does not have yet. */
+  keepsCopies?: true;
   /** How a node that was failed over is recovered. */
   recovery?: 'full' | 'delta';
   /** The uuid of its server group; absent: the first. */

@@ -114,14 +114,20 @@ describe('rebalance requests', () => {
     t.after(() => manager.stop());
     await start({ knownNodes: names });
     assert.deepEqual((await state()).balance?.ejected, ['second']);
-    await change(({ balance: _, nodes, ...rest }) => ({
-      ...rest,
-      nodes: nodes.map((node) => (node.uuid === 'second' ? { ...failed, recovery: 'full' as const } : node)),
-    }));
-    await start({ knownNodes: names });
-    const { balance, nodes } = await state();
-    assert.deepEqual(balance?.ejected, []);
-    assert.deepEqual([nodes[1]?.membership, nodes[1]?.recovery], ['active', undefined]);
+    for (const recovery of ['full', 'delta'] as const) {
+      await change(({ balance: _, nodes, ...rest }) => ({
+        ...rest,
+        nodes: nodes.map((node) => (node.uuid === 'second' ? { ...failed, recovery } : node)),
+      }));
+      await start({ knownNodes: names });
+      const { balance, nodes } = await state();
+      assert.deepEqual(balance?.ejected, []);
+      const kept = recovery === 'delta' ? true : undefined;
+      assert.deepEqual(
+        [nodes[1]?.membership, nodes[1]?.recovery, nodes[1]?.keepsCopies],
+        ['active', undefined, kept],
+      );
+    }
   });
 
   it('are refused for buckets that do not exist where a node is recovered by delta recovery', async (t) => {

@@ -114,8 +114,13 @@ function divided(
 }
 
 /** A node that stays, from the start of the rebalance on. */
-export function activated({ recovery: _, ...node }: NodeState): NodeState {
-  return { ...node, membership: 'active', ...(node.membership !== 'active' && { newlyActive: true }) };
+export function activated({ recovery, ...node }: NodeState): NodeState {
+  return {
+    ...node,
+    membership: 'active',
+    ...(node.membership !== 'active' && { newlyActive: true }),
+    ...(recovery === 'delta' && { keepsCopies: true }),
+  };
 }
 
 const wantedIn = (form: Form): Wanted => ({

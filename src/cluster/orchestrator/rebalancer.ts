@@ -305,7 +305,7 @@ function withoutPlan({ balance, ...cluster }: ClusterState, outcome: RebalanceOu
 
 const rebalanced = ({ needsRebalance: _, ...state }: ClusterState): ClusterState => ({
   ...state,
-  nodes: state.nodes.map(({ newlyActive: __, ...node }) => node),
+  nodes: state.nodes.map(({ keepsCopies: __, newlyActive: ___, ...node }) => node),
 });
 
 const endNames = { completed: 'success', stopped: 'stop', failed: 'fail' } as const;

@@ -27,6 +27,8 @@ export interface BucketReplicationOptions {
   /** Until then, promises may be valid that were made for the bucket before this engine. */
   promisedUntilMs: number;
   change: (change: MapChange) => Promise<MapOutcome>;
+  /** Whether copies that the map no longer has stay. */
+  keepsCopies: () => boolean;
   /** Called when this node serves other shards than before. */
   changed: () => void;
   tick: () => void;

@@ -50,6 +50,7 @@ async function replicated(spec: ShardSpec) {
     changed: () => {},
     tick: () => {},
     promisedUntilMs: -Infinity,
+    keepsCopies: () => false,
   });
   await replication.follow([spec], 1);
   const received = (node: string, message: PeerMessage, body = noBody): void =>

@@ -1,9 +1,55 @@
 // Copies that are emptied and filled again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MemoryDisk } from '#kv/disk/memory-engine.ts';
 import { Status } from '#wire/status.ts';
 import { aSeed } from '../../../test/support/random.ts';
-import { type ReplicatedNode as Node, ReplicatedCluster } from '../../../test/support/replicated-cluster.ts';
+import {
+  type ReplicatedNode as Node,
+  ReplicatedCluster,
+  ReplicatedNode,
+} from '../../../test/support/replicated-cluster.ts';
+
+for (const type of ['full', 'delta'])
+  test(`${type} recovery fills ${type === 'full' ? 'everything' : 'only what changed meanwhile'}`, async (t) => {
+    const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);
+    const { clock, map } = cluster;
+    const disk = new MemoryDisk();
+    const [a, b] = (await Promise.all(['a', 'b'].map((name) => cluster.start(name)))) as [Node, Node];
+    const before = await cluster.start('c', 'c 1', disk);
+    await clock.run(4_000);
+    for (let i = 0; i < 50; i++) assert.equal(a.store(`k${i}`, 0, { value: `${i}` }), Status.success);
+    await clock.run(1_000);
+    await before.stop();
+    await before.bucket.stop();
+    await map.place(0, [0, 1]);
+    for (let i = 40; i < 55; i++) assert.equal(a.store(`k${i}`, 0, { value: 'new' }), Status.success);
+    await clock.run(1_000);
+    const c = new ReplicatedNode(cluster, 'c', 'c 2', disk);
+    c.followMembers(cluster.names, type === 'delta');
+    let applied = 0;
+    const { applier } = c.bucket;
+    const apply = applier.apply.bind(applier);
+    applier.apply = (vb, item) => {
+      if (vb === 0) applied++;
+      return apply(vb, item);
+    };
+    await c.start();
+    await clock.run(3_000);
+    const high = (): number => c.bucket.rows.highSeqno[0] as number;
+    assert.equal(high(), type === 'delta' ? 50 : 0);
+    await map.place(0, [0, 1, 2]);
+    await clock.run(4_000);
+    assert.equal((await map.shards())[0]?.inSync?.length, 3);
+    assert.equal(applied, type === 'delta' ? 15 : 55);
+    for (const key of ['k0', 'k39', 'k40', 'k54']) assert.equal(c.read(key, 0), a.read(key, 0), key);
+    // The rebalance has completed: shards that others have are removed.
+    c.followMembers(cluster.names);
+    await map.place(0, [0, 1]);
+    await clock.run(2_000);
+    assert.equal(high(), 0);
+    for (const node of [a, b, c]) node.crash();
+  });
 
 test('a copy that was removed without its active having seen that map is filled before it joins', async (t) => {
   const cluster = new ReplicatedCluster(aSeed(t), ['a', 'b', 'c'], 2);

@@ -26,6 +26,7 @@ export class Replication {
   private readonly startedMs: number;
   private readonly peers: PeerConnections;
   private readonly buckets = new Map<string, BucketReplication>();
+  private keepsCopies = false;
 
   constructor(options: ReplicationOptions) {
     this.options = options;
@@ -47,7 +48,8 @@ export class Replication {
     links.accepted = (link) => this.peers.accept(link);
   }
 
-  follow({ peers, promiseMs = promiseMsMax, tls }: KvCluster): void {
+  follow({ keepsCopies = false, peers, promiseMs = promiseMsMax, tls }: KvCluster): void {
+    this.keepsCopies = keepsCopies;
     this.peers.promiseMs = Math.min(promiseMs, promiseMsMax);
     if (tls !== null) this.options.links.useTls(tls);
     this.peers.follow(peers);
@@ -59,7 +61,10 @@ export class Replication {
     const { peers } = this;
     const { change, clock, log, self, tick } = this.options;
     const promisedUntilMs = this.promisedBefore(earlier);
-    const made = new BucketReplication({ ...part, promisedUntilMs, self, change, clock, log, tick, peers });
+    const made = new BucketReplication({
+      ...{ ...part, promisedUntilMs, self, change, clock, log, tick, peers },
+      keepsCopies: () => this.keepsCopies,
+    });
     this.buckets.set(part.uuid, made);
     return made;
   }

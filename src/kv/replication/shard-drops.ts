@@ -6,13 +6,22 @@ import type { Bucket } from '../bucket/bucket.ts';
 
 const retryMs = 5_000;
 
+interface ShardDropsOptions {
+  uuid: string;
+  bucket: Bucket;
+  /** Whether copies that the map no longer has stay, for delta recovery. */
+  keepsCopies: () => boolean;
+  clock: Clock;
+  log: Log;
+}
+
 export class ShardDrops {
-  private readonly options: { uuid: string; bucket: Bucket; clock: Clock; log: Log };
+  private readonly options: ShardDropsOptions;
   /** The shards whose vbuckets are being removed. */
   private readonly underWay = new Set<number>();
   private notBeforeMs = -Infinity;
 
-  constructor(options: { uuid: string; bucket: Bucket; clock: Clock; log: Log }) {
+  constructor(options: ShardDropsOptions) {
     this.options = options;
   }
 
@@ -26,6 +35,7 @@ export class ShardDrops {
     self: string,
     rowsOf: (shard: number) => readonly number[],
   ): number[] {
+    if (this.options.keepsCopies()) return [];
     return specs.flatMap(({ inSync = [], state }, shard) => {
       const isGone = state === 'dead' && !inSync.some(({ node }) => node === self);
       return isGone && this.isDue(shard, rowsOf(shard)) ? [shard] : [];
