@@ -4,8 +4,10 @@ import { ChangeConnection, type ChangeHandler } from '#client/change-connection.
 import { DataPortError } from '#client/data-port-error.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import { KvClient } from '#client/kv.adapter.ts';
+import { pipelined } from '#client/pipelined.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import { realClock } from '#ports/clock.ts';
+import { ObserveSeqno } from '#wire/commands/bucket.ts';
 import { EndReason } from '#wire/dcp.ts';
 import type { TestBucketOptions } from '../types.ts';
 import { idOf, renewedExpiry, type Version, versionOf, write, writesTo } from './documents.ts';
@@ -106,8 +108,9 @@ export class BucketDocuments {
     }
     this.histories = histories;
     const behind = [...ends.keys()].filter((vb) => (ends[vb] as number) > (this.seqnos[vb] as number));
-    const changed = behind.length === 0 ? new Map() : await this.read(behind, ends, collections);
-    return { changed, isWhole };
+    if (behind.length === 0) return { changed: new Map(), isWhole };
+    await askForDisk(client, behind, this.uuids);
+    return { changed: await this.read(behind, ends, collections), isWhole };
   }
 
   private async read(
@@ -168,4 +171,25 @@ export class BucketDocuments {
     if (refused !== undefined) throw new DataPortError(`a stream was refused: ${JSON.stringify(refused)}`);
     await finished;
   }
+}
+
+/**
+ * Makes the node write what is not on disk yet, where streams read it, at once instead of some 80 ms after the change. The answers do not
+ * matter: the streams wait for the disk.
+ */
+async function askForDisk(
+  client: BucketClient,
+  vbuckets: readonly number[],
+  uuids: BigUint64Array,
+): Promise<void> {
+  await pipelined(client.connection, {
+    count: vbuckets.length,
+    request: (index) => {
+      const vb = vbuckets[index] as number;
+      const value = Buffer.alloc(8);
+      value.writeBigUInt64BE(uuids[vb] as bigint);
+      return { opcode: ObserveSeqno.opcode, vb, value };
+    },
+    take: () => {},
+  });
 }
