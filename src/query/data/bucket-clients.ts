@@ -22,6 +22,8 @@ const scansOf = (bucket: string): string => `${bucket}\0scans`;
 
 export class BucketClients {
   private readonly clients = new Map<string, Promise<BucketClient>>();
+  /** Those of `clients` that are open. */
+  private readonly opened = new WeakMap<Promise<BucketClient>, BucketClient>();
   private readonly positions = new WeakMap<BucketClient, BucketPositions>();
   /** Documents of all buckets in batches; null: only through the data port. */
   readonly batches: BatchedDocuments | null;
@@ -69,6 +71,13 @@ export class BucketClients {
    */
   of(bucket: string): Promise<BucketClient> {
     return this.connected(bucket, bucket);
+  }
+
+  /** The open connection that `of` would return, without the turns of a promise; null: there is none yet. */
+  now(bucket: string): BucketClient | null {
+    const opening = this.clients.get(bucket);
+    const open = opening && this.opened.get(opening);
+    return open === undefined || open.isClosed ? null : open;
   }
 
   /** A separate connection: on a shared one, reads of documents would wait for the pages of a scan. */
@@ -132,9 +141,12 @@ export class BucketClients {
         ? BucketClient.open({ ...access, bucket })
         : ClusterBucketClient.openAll({ ...access, bucket, clock, routes });
     this.clients.set(key, opening);
-    opening.catch(() => {
-      if (this.clients.get(key) === opening) this.clients.delete(key);
-    });
+    opening.then(
+      (client) => this.opened.set(opening, client),
+      () => {
+        if (this.clients.get(key) === opening) this.clients.delete(key);
+      },
+    );
     return opening;
   }
 }

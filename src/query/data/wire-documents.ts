@@ -35,12 +35,12 @@ export class WireDocuments implements Documents {
     this.clients = clients;
   }
 
-  async read(
+  read(
     keyspace: Keyspace,
     ids: readonly string[],
     options: ReadOptions,
   ): Promise<(StoredDocument | undefined)[]> {
-    return await this.with(keyspace, (client) => {
+    return this.with(keyspace, (client) => {
       if (needsParts(options)) return readParts(client, keyspace, ids, options);
       const { batches } = this.clients;
       if (batches === null || ids.length < batchedFrom) return readWhole(client, keyspace, ids, options);
@@ -105,7 +105,8 @@ export class WireDocuments implements Documents {
 
   private async with<T>(keyspace: Keyspace, use: (client: BucketClient) => Promise<T>): Promise<T> {
     try {
-      return await use(await this.clients.of(keyspace.name.bucket));
+      const { bucket } = keyspace.name;
+      return await use(this.clients.now(bucket) ?? (await this.clients.of(bucket)));
     } catch (error) {
       throw dataFailure(error, keyspace);
     }
