@@ -70,6 +70,8 @@ test('messages have line, column, the preceding text and the word', () => {
   assert.match(refusal('SELECT /* a'), /missing end of comment/);
   assert.equal(refusal('1 + 2'), 'Input was not a statement.');
   assert.match(refusal(''), /at end of input; expected a statement/);
+  assert.match(refusal('SHOW INDEXES'), /at: SHOW \(reserved word\); expected a statement/);
+  assert.match(refusal('a +'), /at end of input; expected an expression/);
 });
 
 test('the parser distinguishes the word END from the end of the text', () => {

@@ -237,8 +237,16 @@ class StatementParser {
   /** Refuses text that is not a statement at the first unexpected word: an expression alone is not a statement. */
   private noStatement(): Error {
     const { tokens } = this;
-    if (tokens.kind === 'end of input') return tokens.unexpected('a statement');
-    this.queries.expressions.expression();
+    const { at } = tokens;
+    const unknown = tokens.unexpected('a statement');
+    if (tokens.kind === 'end of input') return unknown;
+    try {
+      this.queries.expressions.expression();
+    } catch (error) {
+      // A word that begins no expression either, such as SHOW.
+      if (tokens.at === at) return unknown;
+      throw error;
+    }
     if (tokens.is('end of input')) return sqlError(3000, 'Input was not a statement.');
     return tokens.unexpected('a statement');
   }
