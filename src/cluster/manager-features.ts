@@ -152,7 +152,13 @@ export function createFeatures(options: ClusterManagerOptions) {
     indexAdmin,
   });
   const functions = new FunctionsService({ ...options, view });
-  const xdcr = new Xdcr({ ...options, view, encryptionLevel: () => security.service.encryptionLevel });
+  const xdcr = new Xdcr({
+    ...options,
+    view,
+    nodeId: options.identity.nodeId,
+    peers: interNode.peers,
+    encryptionLevel: () => security.service.encryptionLevel,
+  });
   return {
     view,
     policy,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
-import { clientOf, contentOfAll, differences, replicate, shown } from '../support/xdcr.ts';
+import { clientOf, contentOfAll, differences, replicate, shown, taskOf } from '../support/xdcr.ts';
 
 const timeout = 240_000;
 const waitMs = 60_000;
@@ -69,4 +69,11 @@ test('buckets that move to added nodes on both sides go on replicating', { timeo
     assert.deepEqual([there.size, differences(here, there)], [here.size, []]);
     assert.ok(here.size >= written, `${here.size} of ${written} documents`);
   });
+  // Each node has replicated a part; both show the sum.
+  for (const node of [source, sourceTwo])
+    await eventuallyWithin(waitMs, async () => {
+      const { changesLeft, docsWritten } = await taskOf(node);
+      assert.equal(changesLeft, 0);
+      assert.ok(docsWritten >= written, `${docsWritten} of ${written} documents`);
+    });
 });

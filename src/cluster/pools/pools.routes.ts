@@ -38,7 +38,7 @@ export interface PoolRoutesDeps {
   alertList: AlertList;
   alerts: { read(): Promise<{ popUps: readonly AlertKind[] }> };
   logCollection: Pick<LogCollection, 'state'>;
-  xdcr: { tasks(): Record<string, unknown>[] };
+  xdcr: { tasks(): Promise<Record<string, unknown>[]> };
   orchestration: { readonly orchestrator: string | null };
   /** Sentences for `alerts` in addition to those of the buckets. */
   warnings: () => readonly string[];
@@ -149,7 +149,7 @@ function taskRoutes({ view, data, logCollection, xdcr }: PoolRoutesDeps): BoundR
   return [
     bind(contract.GetTasks, async ({ query }) => {
       await data.refresh();
-      return reply.json(tasks(view, data, query, logCollection.state, xdcr.tasks()));
+      return reply.json(tasks(view, data, query, logCollection.state, await xdcr.tasks()));
     }),
     bind(contract.GetRebalanceProgress, () => reply.json(progressAnswer(view))),
   ];

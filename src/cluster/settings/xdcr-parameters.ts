@@ -49,6 +49,7 @@ const settings = [
   ...Object.entries(fixedSettings).map(([name, value]) =>
     setting(name, `\`${JSON.stringify(value)}\``, 'only the default', 'live', 'fixed'),
   ),
+  setting('filterSkipRestream', '`false`', 'only the default', 'live', 'fixed'),
   ...refusedSettings.map((name) => setting(name, 'none', 'nothing: it is refused', 'live', 'fixed')),
 ];
 
@@ -114,7 +115,14 @@ export const xdcrParameters: readonly SettingGroup[] = [
         'effective',
         'a paused replication continues where it stopped',
       ),
-      setting('network_type', 'none', 'nothing: the reference has it', 'creation only', 'fixed'),
+      setting(
+        'network_type',
+        'that of the reference',
+        'only the default',
+        'creation only',
+        'fixed',
+        'the reference decides',
+      ),
       ...settings,
     ],
   },

@@ -109,6 +109,10 @@ export function readSettings(form: Form): SettingsForm {
     const problem = fixedProblem(name as keyof typeof fixedSettings, form[name]);
     if (problem !== null) problems[name] = problem;
   }
+  const skip = form['filterSkipRestream'];
+  if (skip !== undefined && booleanOf(skip) !== false)
+    problems['filterSkipRestream'] =
+      'There are no filter expressions in this version; the only value is false';
   for (const name of refusedSettings)
     if (form[name] !== undefined)
       problems[name] = 'This setting is not available in this version; leave it out';

@@ -25,6 +25,7 @@ interface Named {
   readonly fromBucket: string;
   readonly toCluster: string;
   readonly toBucket: string;
+  readonly network: string;
 }
 
 export class ReplicationsService {
@@ -63,6 +64,7 @@ export class ReplicationsService {
       throw invalid({
         toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${named.toCluster}`,
       });
+    checkNetwork(named.network, reference);
     await this.#checkTarget(reference, named.toBucket, source.conflictResolutionType);
     if (reference.uuid === this.#deps.view.cluster.uuid && named.toBucket === source.name)
       throw xdcrRefusals.sameBucket();
@@ -159,10 +161,18 @@ export class ReplicationsService {
 const vbucketCount = 1024;
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 
+function checkNetwork(sent: string, { name, isExternal }: StoredReference): void {
+  const network = isExternal ? 'external' : 'default';
+  if (sent !== '' && sent !== network)
+    throw invalid({
+      network_type: `Remote cluster ${name} is reached by the network ${network}; change it there`,
+    });
+}
+
 /** @throws AppError with all wrong fields, those of settings included */
 function readNames(form: Form, problems: Readonly<Record<string, string>>): Named {
   const { fromBucket = '', toCluster = '', toBucket = '', replicationType = '', pauseRequested } = form;
-  const network = form['network_type'];
+  const network = form['network_type'] ?? '';
   const wrong: Record<string, string> = { ...problems };
   if (replicationType === '') wrong['replicationType'] = 'replication type cannot be empty';
   else if (replicationType !== 'continuous') wrong['replicationType'] = 'replicationType is invalid';
@@ -171,8 +181,6 @@ function readNames(form: Form, problems: Readonly<Record<string, string>>): Name
   if (toBucket === '') wrong['toBucket'] = 'target bucket cannot be empty';
   if (pauseRequested !== undefined && booleanOf(pauseRequested) === undefined)
     wrong['pauseRequested'] = 'The value must be a boolean';
-  if (network !== undefined)
-    wrong['network_type'] = 'The network is a property of the remote cluster reference: give it there';
   if (Object.keys(wrong).length > 0) throw invalid(wrong);
-  return { fromBucket, toCluster, toBucket };
+  return { fromBucket, toCluster, toBucket, network };
 }

@@ -1,10 +1,13 @@
 // Replication between clusters as a part of the manager: its services, and the wanted state that the data path follows.
 import type { SecretBox } from '#auth/secret-box.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { ReplicationReport, TargetAccess, WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
+import type { Peers } from '../peers/peers.ts';
 import { CheckpointsStore } from './checkpoints.store.ts';
+import { mergedReports } from './merged-reports.ts';
 import { ReferencesService } from './references.service.ts';
 import { ReplicationsService } from './replications.service.ts';
 import type { CallTarget } from './target-cluster.ts';
@@ -24,7 +27,13 @@ export interface XdcrDeps {
   readonly callTarget: CallTarget;
   readonly xdcr?: XdcrAdmin | undefined;
   readonly encryptionLevel: () => string | null;
+  readonly nodeId: string;
+  readonly peers: Pick<Peers, 'ask' | 'answer'>;
+  readonly clock: Clock;
 }
+
+/** Of a question to another node. */
+const askMs = 2_000;
 
 const noDataPath: XdcrAdmin = { useCheckpoints: () => {}, apply: () => {}, reports: () => [] };
 
@@ -43,6 +52,7 @@ export class Xdcr {
     this.#state = new WatchedSetting(deps.store, xdcrSetting, noXdcr);
     const checkpoints = new CheckpointsStore(deps.store);
     this.#admin.useCheckpoints(checkpoints);
+    deps.peers.answer('xdcrReports', () => this.#admin.reports());
     this.references = new ReferencesService({
       ...deps,
       state: this.#state,
@@ -76,9 +86,22 @@ export class Xdcr {
     return this.#admin.reports();
   }
 
-  tasks(): Record<string, unknown>[] {
-    const reports = new Map(this.#admin.reports().map((report) => [report.id, report]));
-    return this.replications.list().map((one) => replicationTask(one, reports.get(one.id)));
+  /** With what all nodes have replicated; of a node that does not answer, an error says so. */
+  async tasks(): Promise<Record<string, unknown>[]> {
+    const replications = this.replications.list();
+    if (replications.length === 0) return [];
+    const { view, nodeId, peers } = this.#deps;
+    const others = view.dataNodes.filter(({ uuid }) => uuid !== nodeId);
+    const elsewhere = await Promise.all(
+      others.map(({ uuid, otpNode }) =>
+        peers.ask<readonly ReplicationReport[]>(uuid, 'xdcrReports', null, askMs).catch(() => {
+          const errors = [{ timeMs: this.#deps.clock.wallMs(), text: `node ${otpNode} does not answer` }];
+          return replications.map(({ id }) => ({ id, isConnected: false, figures: {}, errors }));
+        }),
+      ),
+    );
+    const reports = mergedReports([...this.#admin.reports(), ...elsewhere.flat()]);
+    return replications.map((one) => replicationTask(one, reports.get(one.id)));
   }
 
   #apply(): void {

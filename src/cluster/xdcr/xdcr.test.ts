@@ -187,6 +187,16 @@ test('refuses each wrong field of a replication by its name', async () => {
       'This setting is not available in this version; leave it out',
     ],
     [{ pauseRequested: 'x' }, 'pauseRequested', 'The value must be a boolean'],
+    [
+      { filterSkipRestream: 'true' },
+      'filterSkipRestream',
+      'There are no filter expressions in this version; the only value is false',
+    ],
+    [
+      { network_type: 'external' },
+      'network_type',
+      'Remote cluster there is reached by the network default; change it there',
+    ],
   ] as const) {
     const answer = await post('/controller/createReplication', { ...replication, ...fields });
     assert.equal(answer.status, 400, JSON.stringify(fields));

@@ -52,6 +52,8 @@ export class RunningReplication {
   /** Of the reports, which are made while nothing is replicated as well. */
   private sourceClient: BucketClient | null = null;
   private lastLeft = 0;
+  /** Nodes of the target as it last named them: those of the reference may have left it. */
+  private hosts: readonly string[] = [];
   /** Those of the present connections. */
   private vbuckets: readonly number[] = [];
   private hasEnded = false;
@@ -80,7 +82,7 @@ export class RunningReplication {
     const limit = clock.after(stopLimitMs, () => this.stopping.abort(new Error('the replication stops')));
     // What is under way still arrives; nothing new is taken.
     this.pipeline?.close();
-    if (this.pipeline !== null) await this.checkpoint().catch(() => {}); // reported by `checkpoint`
+    if (this.pipeline !== null) await Promise.race([this.checkpoint(), whenAborted(this.stopping.signal)]);
     limit.cancel();
     this.stopping.abort(new Error('the replication stops'));
     this.broken.resolve(new Error('the replication stops'));
@@ -232,7 +234,12 @@ export class RunningReplication {
       rule: wanted.conflictResolution,
       settings: wanted.settings,
       clock: deps.clock,
-      readMap: () => deps.readMap(access, bucket),
+      readMap: async () => {
+        const hosts = [...new Set([...access.hosts, ...this.hosts])];
+        const map = await deps.readMap({ ...access, hosts }, bucket);
+        this.hosts = map.hosts;
+        return map;
+      },
     });
   }
 
@@ -321,3 +328,6 @@ export class RunningReplication {
     this.errors.length = Math.min(this.errors.length, errorsMax);
   }
 }
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

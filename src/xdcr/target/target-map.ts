@@ -8,6 +8,8 @@ export interface TargetNode {
 
 export interface TargetMap {
   readonly bucketUuid: string;
+  /** `host:port` of the REST ports of its nodes. */
+  readonly hosts: readonly string[];
   readonly nodes: readonly TargetNode[];
   /** By vbucket the index of its node; -1: none at the moment. */
   readonly actives: readonly number[];
@@ -15,7 +17,12 @@ export interface TargetMap {
 
 interface ExtendedNode {
   readonly hostname?: string;
-  readonly services: { readonly kv?: number; readonly kvSSL?: number };
+  readonly services: {
+    readonly kv?: number;
+    readonly kvSSL?: number;
+    readonly mgmt?: number;
+    readonly mgmtSSL?: number;
+  };
   readonly alternateAddresses?: {
     readonly external?: {
       readonly hostname: string;
@@ -41,6 +48,10 @@ export function targetMapOf(
   const hasTls = access.authority !== undefined;
   return {
     bucketUuid: bucket.uuid,
+    hosts: bucket.nodesExt.flatMap(({ hostname = host, services }) => {
+      const port = hasTls ? services.mgmtSSL : services.mgmt;
+      return port === undefined ? [] : [`${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`];
+    }),
     nodes: bucket.nodesExt.map((node) => addressOf(node, host, hasTls, access.isExternal)),
     actives: rows.map(([active = -1]) => active),
   };
