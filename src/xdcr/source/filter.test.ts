@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Change, ChangeKind } from '#client/change.ts';
+import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
+import { Datatype } from '#wire/status.ts';
+import { ReplicationCounts } from '../figures.ts';
+import type { DataPathSettings } from '../xdcr.contract.ts';
+import { sentValue } from './filter.ts';
+
+const settings = {
+  compressionType: 'None',
+  filterBypassUncommittedTxn: false,
+  filterBinary: false,
+  filterDeletion: false,
+  filterExpiration: false,
+} as DataPathSettings;
+
+interface Given {
+  kind?: ChangeKind;
+  key?: string;
+  value?: Buffer;
+  datatype?: number;
+}
+
+const aChange = ({
+  kind = 'mutation',
+  key = 'k',
+  value = Buffer.from('{}'),
+  datatype = Datatype.json,
+}: Given) =>
+  ({
+    ...{ kind, datatype, keyBytes: Buffer.from(key), buffer: value, xattrsStart: 0, end: value.length },
+    isJson: (datatype & Datatype.json) !== 0,
+  }) as Change;
+
+const sent = (given: Given, more: Partial<DataPathSettings> = {}, counts = new ReplicationCounts()) =>
+  sentValue(aChange(given), { ...settings, ...more }, counts);
+
+function withXattrs(pairs: Record<string, string>, body: string): Buffer {
+  const encoded = Object.entries(pairs).map(([key, value]) => {
+    const rest = Buffer.from(`${key}\0${value}\0`);
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(rest.length);
+    return Buffer.concat([length, rest]);
+  });
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(Buffer.concat(encoded).length);
+  return Buffer.concat([length, ...encoded, Buffer.from(body)]);
+}
+
+test('leaves out records of transactions, and nothing of a similar name', () => {
+  for (const [key, isLeftOut] of [
+    ['_txn:client-record', true],
+    ['_txn:atr-0-#14', true],
+    ['_txn:atr-1023-#a8', true],
+    ['_txn:atr-1023-#xy', false],
+    ['_txn:client-records', false],
+    ['_txn:', false],
+    ['my_txn:client-record', false],
+  ] as const)
+    assert.equal(sent({ key }) === null, isLeftOut, key);
+});
+
+test('sends a document with a staged change as it was before, or leaves it out', () => {
+  const datatype = Datatype.json | Datatype.xattr;
+  const both = withXattrs({ own: '{"a":1}', txn: '{"id":1}' }, '{"v":1}');
+  const own = withXattrs({ own: '{"a":1}' }, '{"v":1}');
+  assert.deepEqual(sent({ value: both, datatype }), { value: own, datatype });
+  const packed = snappyCompress(both, 0, both.length);
+  assert.deepEqual(sent({ value: packed, datatype: datatype | Datatype.snappy }), { value: own, datatype });
+  const only = withXattrs({ txn: '{"id":1}' }, '{"v":1}');
+  assert.deepEqual(sent({ value: only, datatype }), {
+    value: Buffer.from('{"v":1}'),
+    datatype: Datatype.json,
+  });
+  assert.deepEqual(sent({ value: own, datatype }), { value: own, datatype });
+  assert.equal(sent({ value: both, datatype }, { filterBypassUncommittedTxn: true }), null);
+});
+
+test('leaves out what the settings name, and counts it', () => {
+  for (const [given, name, counter] of [
+    [{ kind: 'deletion' }, 'filterDeletion', 'deletion_filtered'],
+    [{ kind: 'expiration' }, 'filterExpiration', 'expiry_filtered'],
+    [{ datatype: Datatype.raw }, 'filterBinary', 'binary_filtered'],
+  ] as const) {
+    const counts = new ReplicationCounts();
+    assert.notEqual(sent(given, {}, counts), null);
+    assert.equal(sent(given, { [name]: true }, counts), null, name);
+    assert.deepEqual([counts.get('docs_filtered'), counts.get(counter)], [1, 1]);
+  }
+  assert.notEqual(sent({ kind: 'deletion', datatype: Datatype.raw }, { filterBinary: true }), null);
+});
+
+test('compresses values where that makes them smaller', () => {
+  const value = Buffer.from(JSON.stringify({ text: 'x'.repeat(1000) }));
+  const packed = sent({ value }, { compressionType: 'Auto' });
+  assert.ok(packed && packed.value.length < 200);
+  assert.equal(packed.datatype, Datatype.json | Datatype.snappy);
+  assert.deepEqual(snappyInflate(packed.value, 0, packed.value.length, 10_000), value);
+  const counts = new ReplicationCounts();
+  const random = Buffer.from(
+    Array.from({ length: 300 }, (_, index) => (index * 7919 + index * index * 31) % 256),
+  );
+  const datatype = Datatype.raw;
+  const plain = sent({ value: random, datatype }, { compressionType: 'Auto' }, counts);
+  assert.ok(plain && plain.value.length <= random.length);
+  assert.equal(sent({ value }, { compressionType: 'None' })?.value.length, value.length);
+});

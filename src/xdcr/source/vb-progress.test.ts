@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fromStart, VbProgress } from './vb-progress.ts';
+
+test('is at the last version up to which all are acknowledged, in whatever order', () => {
+  const progress = new VbProgress();
+  progress.reset(fromStart);
+  progress.uuid = 7n;
+  progress.beginSnapshot(1, 9);
+  const [first, second, third] = [2, 5, 9].map((seqno) => progress.add(seqno));
+  assert.ok(first && second && third);
+  progress.done(second);
+  assert.equal(progress.seqno, 0);
+  progress.done(first);
+  assert.deepEqual(progress.position(), { uuid: 7n, seqno: 5, snapshotStart: 1, snapshotEnd: 9 });
+  progress.done(third);
+  assert.deepEqual(progress.position(), { uuid: 7n, seqno: 9, snapshotStart: 9, snapshotEnd: 9 });
+});
+
+test('passes what needs no acknowledgement only when everything before it is acknowledged', () => {
+  const progress = new VbProgress();
+  progress.reset(fromStart);
+  progress.beginSnapshot(1, 4);
+  const change = progress.add(3);
+  progress.pass(4);
+  assert.equal(progress.seqno, 0);
+  progress.done(change);
+  assert.equal(progress.seqno, 4);
+});
+
+test('ignores acknowledgements of versions from before a new stream', () => {
+  const progress = new VbProgress();
+  progress.reset(fromStart);
+  progress.beginSnapshot(1, 10);
+  const old = progress.add(8);
+  progress.reset(fromStart);
+  progress.beginSnapshot(1, 10);
+  progress.add(5);
+  progress.done(old);
+  assert.equal(progress.seqno, 0);
+});
+
+test('keeps its order over thousands of versions', () => {
+  const progress = new VbProgress();
+  progress.reset(fromStart);
+  progress.beginSnapshot(1, 3000);
+  const all = Array.from({ length: 3000 }, (_, index) => progress.add(index + 1));
+  for (const change of all.filter((_, index) => index % 2 === 1)) progress.done(change);
+  for (const change of all.filter((_, index) => index % 2 === 0)) progress.done(change);
+  assert.equal(progress.seqno, 3000);
+});

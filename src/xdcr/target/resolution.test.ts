@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Outgoing } from './outgoing.ts';
+import { type Meta, wins } from './resolution.ts';
+
+const stored: Meta = { isDeletion: false, flags: 5, expiry: 5, rev: 5, casHi: 5, casLo: 5, hasXattrs: false };
+
+const ours = (more: Partial<Outgoing>): Outgoing =>
+  ({ kind: 'mutation', datatype: 0, flags: 5, expiry: 5, rev: 5, casHi: 5, casLo: 5, ...more }) as Outgoing;
+
+test('the first difference decides, in the order of the type of the bucket', () => {
+  for (const [more, bySeqno, byTime] of [
+    [{}, false, false],
+    [{ rev: 6, casHi: 4 }, true, false],
+    [{ rev: 4, casHi: 6 }, false, true],
+    [{ casLo: 6 }, true, true],
+    [{ casLo: 4 }, false, false],
+    [{ rev: 6 }, true, true],
+    [{ expiry: 6, flags: 4 }, true, true],
+    [{ expiry: 4, flags: 6 }, false, false],
+    [{ flags: 6 }, true, true],
+    [{ datatype: 4 }, true, true],
+    [{ kind: 'deletion', expiry: 6, flags: 6 }, false, false],
+    [{ kind: 'deletion', rev: 6 }, true, true],
+  ] as const) {
+    const found = [wins(ours(more), stored, 'seqno'), wins(ours(more), stored, 'lww')];
+    assert.deepEqual(found, [bySeqno, byTime], JSON.stringify(more));
+  }
+});
+
+test('attributes do not win against attributes', () => {
+  assert.equal(wins(ours({ datatype: 4 }), { ...stored, hasXattrs: true }, 'seqno'), false);
+});
