@@ -135,9 +135,8 @@ const cancel = (statement: string) =>
   rows('DELETE FROM system:active_requests WHERE statement = $statement', { $statement: statement });
 
 test('a transaction runs one statement at a time, queues a few, and is released by COMMIT', async () => {
-  // Waiting statements of a transaction hold places of the service.
   const settings = { method: 'POST', headers: { authorization: authorization(administrator) } };
-  await fetch(`${url}/admin/settings`, { ...settings, body: JSON.stringify({ servicers: 64 }) });
+  await fetch(`${url}/admin/settings`, { ...settings, body: JSON.stringify({ servicers: 2 }) });
   const within = await node.queries.begin();
   const slow = code(endless, within);
   await eventually(async () => assert.ok((await running()).includes(endless)));
@@ -146,6 +145,7 @@ test('a transaction runs one statement at a time, queues a few, and is released 
   const queued = Array.from({ length: 15 }, (_, at) => code(`SELECT ${at}`, within));
   await eventually(async () => assert.equal((await running()).length, 18));
   assert.equal(await code('SELECT "too many"', within), 17021);
+  assert.equal(await code('SELECT "another client"'), 0, 'waiting statements hold no places of the service');
   await cancel(endless);
   assert.deepEqual([await slow, await commit], [5011, 0]);
   assert.deepEqual(new Set(await Promise.all(queued)), new Set([17011]));

@@ -112,13 +112,24 @@ export class RequestRun {
     this.active.users = session.users;
     this.leaveLimits = enterLimits(service.meters, session.callers, input.sent.body.length);
     this.limitTime(request);
+    // A statement that waits for its transaction does not hold a place of the service.
+    const named = await RequestTransaction.enter(service, request, session, this.ending.signal);
+    try {
+      await this.admit(named, request, session);
+    } finally {
+      named.leave();
+    }
+  }
+
+  private async admit(named: RequestTransaction, request: QueryRequest, session: Session): Promise<void> {
+    const { service } = this;
     const { signal } = this.ending;
     if (!(await service.admission.enter(signal))) throw sqlErrorWith(1182, { isRetryable: true });
     const slices = service.slices.begin();
     this.slices = slices;
     try {
       signal.throwIfAborted();
-      await this.serve(request, session);
+      await this.serve(named, request, session);
     } finally {
       slices.end();
       service.admission.leave();
@@ -147,18 +158,19 @@ export class RequestRun {
     this.rows?.abort(reason);
   }
 
-  private async serve(request: QueryRequest, session: Session): Promise<void> {
+  private async serve(named: RequestTransaction, request: QueryRequest, session: Session): Promise<void> {
     const { service } = this;
     this.active.servedMs = service.deps.clock.monotonicMs();
     this.active.state = 'running';
     const engine = await service.deps.engine();
     this.engine = engine;
-    const transaction = await RequestTransaction.enter(service, request, session, this.ending.signal);
-    this.transaction = transaction;
+    if (named.transaction !== null || !request.transaction.isImplicit)
+      return await this.serveWithin(named, engine, request, session);
+    const begun = await RequestTransaction.begin(service, request, session, this.ending.signal);
     try {
-      await this.serveWithin(transaction, engine, request, session);
+      await this.serveWithin(begun, engine, request, session);
     } finally {
-      transaction.leave();
+      begun.leave();
     }
   }
 
@@ -169,6 +181,7 @@ export class RequestRun {
     session: Session,
   ): Promise<void> {
     const { service } = this;
+    this.transaction = transaction;
     const datastore = transaction.datastore(requestDatastore(service, session));
     const choice = new StatementChoice(service, engine, datastore, request);
     const { clock } = service.deps;

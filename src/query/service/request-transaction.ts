@@ -28,27 +28,37 @@ export class RequestTransaction {
     this.isImplicit = isImplicit;
   }
 
-  /** @throws SqlError when the named transaction does not exist or has ended, or the statement number is out of order */
+  /**
+   * Waits until the transaction that the request names runs no other statement.
+   * @throws SqlError when it does not exist or has ended, or the statement number is out of order
+   */
   static async enter(
     service: QueryParts,
     request: QueryRequest,
     session: Session,
     signal: AbortSignal,
   ): Promise<RequestTransaction> {
-    const { id, isImplicit, statementNumber } = request.transaction;
-    if (id !== null && id !== '') {
-      const transaction = openOf(service, id, session);
-      await transaction.enter(waitingMax, signal);
-      const entered = new RequestTransaction(service, transaction, false);
-      try {
-        transaction.checkOrder(statementNumber);
-      } catch (error) {
-        entered.leave();
-        throw error;
-      }
-      return entered;
+    const { id, statementNumber } = request.transaction;
+    if (id === null || id === '') return new RequestTransaction(service, null, false);
+    const transaction = openOf(service, id, session);
+    await transaction.enter(waitingMax, signal);
+    const entered = new RequestTransaction(service, transaction, false);
+    try {
+      transaction.checkOrder(statementNumber);
+    } catch (error) {
+      entered.leave();
+      throw error;
     }
-    if (!isImplicit) return new RequestTransaction(service, null, false);
+    return entered;
+  }
+
+  /** Begins the transaction of a request that asks for one of its own. */
+  static async begin(
+    service: QueryParts,
+    request: QueryRequest,
+    session: Session,
+    signal: AbortSignal,
+  ): Promise<RequestTransaction> {
     const transaction = await beginTransaction(service, { ...request, ...withoutData(request) }, session);
     await transaction.enter(waitingMax, signal);
     return new RequestTransaction(service, transaction, true);
