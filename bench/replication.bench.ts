@@ -1,0 +1,72 @@
+// What a copy costs the data threads: processor time of a write and of its copy, both nodes in this thread, without clients, TLS and disk.
+// Other load of the machine hardly affects it.
+import { DurabilityLevel } from '../src/kv/data/documents.ts';
+import { Status } from '../src/wire/status.ts';
+import type { Random } from '../test/support/random.ts';
+import { type NodeHost, ReplicatedNode } from '../test/support/replicated-cluster.ts';
+import { SharedMap } from '../test/support/shared-map.ts';
+import { SimulatedClock } from '../test/support/simulated-clock.ts';
+import { SimulatedLinks } from '../test/support/simulated-links.ts';
+
+const names = ['a', 'b'];
+const vbucketCount = 1024;
+const shardCount = 64;
+const keyCount = 20_000;
+/** Writes of one turn. */
+const together = 64;
+const value = 'v'.repeat(256);
+const noRandom: Random = () => 0;
+
+export async function run({ smoke }: { smoke: boolean }): Promise<void> {
+  const turns = smoke ? 20 : 4_000;
+  const plain = await measured(0, turns, DurabilityLevel.none);
+  print('no copy', plain);
+  print('one copy', await measured(1, turns, DurabilityLevel.none), plain);
+  print('one copy, majority', await measured(1, turns, DurabilityLevel.majority), plain);
+}
+
+/** Microseconds of a write. */
+async function measured(replicaNumber: number, turns: number, durability: DurabilityLevel): Promise<number> {
+  const clock = new SimulatedClock();
+  const links = new SimulatedLinks(clock, noRandom);
+  links.delayMaxMs = 0;
+  const chain = names.map((_, position) => position).slice(0, replicaNumber + 1);
+  const shards = Array.from({ length: shardCount }, () => ({ epoch: 1, chain }));
+  const map = new SharedMap(clock, { nodes: names, shards });
+  const host: NodeHost = {
+    clock,
+    links,
+    map,
+    names,
+    replicaNumber,
+    vbucketCount,
+    shardCount,
+    random: noRandom,
+    promiseMs: 10_000,
+  };
+  const nodes = names.map((name) => new ReplicatedNode(host, name, `${name} 1`));
+  for (const node of nodes) await node.start('none');
+  await clock.run(4_000);
+  const [active] = nodes as [ReplicatedNode];
+  await write(active, turns / 2, durability);
+  const before = process.threadCpuUsage();
+  await write(active, turns, durability);
+  const { system, user } = process.threadCpuUsage(before);
+  for (const node of nodes) node.crash();
+  return (system + user) / (turns * together);
+}
+
+async function write(active: ReplicatedNode, turns: number, durability: DurabilityLevel): Promise<void> {
+  let next = 0;
+  for (let turn = 0; turn < turns; turn++) {
+    for (let i = 0; i < together; i++) {
+      const key = next++ % keyCount;
+      const status = active.store(`user:profile:${key}`, key % vbucketCount, { value, durability });
+      if (status !== Status.success) throw new Error(`a write was answered with status ${status}`);
+    }
+    await active.cluster.clock.run(1);
+  }
+}
+
+const print = (what: string, us: number, plain = us): void =>
+  console.log(`${what.padEnd(20)} ${us.toFixed(2)} µs a write, ${(us / plain).toFixed(2)}×`);
