@@ -17,7 +17,7 @@ import type { QueryParts } from '../state/parts.ts';
 import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { AbortableRows } from './abortable-rows.ts';
-import { controlsText, metricsText, signatureText } from './answer-figures.ts';
+import { controlsText, metricsText, signatureText, statusWithFailedRows } from './answer-figures.ts';
 import { executeContext } from './execute-context.ts';
 import { enterLimits } from './limited-users.ts';
 import { profileOf } from './profile.ts';
@@ -428,6 +428,3 @@ export class RequestRun {
 
 const closedByClient: SqlError = sqlError(5011, 'the client closed the connection');
 const readonlyText = 'The server or request is read-only and cannot accept this write statement.';
-
-/** Failed rows do not fail the request, unless their code has a status other than 500. */
-const statusWithFailedRows = (status: number): number => (status === 500 ? 200 : status);
