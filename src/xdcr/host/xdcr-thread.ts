@@ -53,7 +53,7 @@ function askMain(message: (id: number) => XdcrThreadMessage): Promise<readonly S
 
 async function take(call: XdcrThreadCall): Promise<void> {
   if (call.kind === 'apply') {
-    service.apply(call.wanted);
+    await service.apply(call.wanted);
     await report();
   } else if (call.kind === 'cluster') service.followCluster(call.state);
   else if (call.kind === 'checkpoints') {

@@ -4,6 +4,8 @@ import { vbucketCount } from '#client/document-key.ts';
 import type { ReplicationReport, WantedReplication } from '../xdcr.contract.ts';
 import { type ReplicationDeps, RunningReplication } from './replication.ts';
 
+const reportMs = { without: 1_000, most: 10_000 } as const;
+
 export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets'>;
 
 interface Running {
@@ -23,9 +25,11 @@ export class XdcrService {
     this.deps = deps;
   }
 
-  apply(wanted: readonly WantedReplication[]): void {
+  /** Resolves when the replications have been started, changed and stopped. */
+  async apply(wanted: readonly WantedReplication[]): Promise<void> {
     this.wanted = wanted;
     this.followWanted();
+    await this.work;
   }
 
   /** Null: this node has all vbuckets. */
@@ -36,7 +40,8 @@ export class XdcrService {
 
   /** The shortest interval of reports that a replication asks for. */
   get reportMs(): number {
-    return Math.min(10_000, ...this.wanted.map(({ settings }) => settings.statsInterval));
+    if (this.wanted.length === 0) return reportMs.without;
+    return Math.min(reportMs.most, ...this.wanted.map(({ settings }) => settings.statsInterval));
   }
 
   async report(): Promise<ReplicationReport[]> {
