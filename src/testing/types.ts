@@ -96,18 +96,19 @@ export interface TestNodeAddresses {
   indexTls?: string;
 }
 
-/** The functions of a test framework that register hooks, of a whole file or of a suite. */
+/** The functions of a test framework that register hooks, of a whole file or of a suite: `before` and `after`, or the other two. */
 export interface TestHooks {
-  /** Of node:test; `beforeAll` of Vitest and Jest. */
+  /** Of node:test. */
   before?: RegisterHook;
-  beforeAll?: RegisterHook;
-  /** Of node:test; `afterAll` of Vitest and Jest. */
   after?: RegisterHook;
-  afterAll?: RegisterHook;
+  /** Of Vitest and Jest, which take the time that a hook may need: starting a node on a busy machine needs more than their default. */
+  beforeAll?: RegisterTimedHook;
+  afterAll?: RegisterTimedHook;
   beforeEach: RegisterHook;
 }
 
 export type RegisterHook = (run: () => Promise<void>) => unknown;
+export type RegisterTimedHook = (run: () => Promise<void>, timeoutMs: number) => unknown;
 
 /** The node of a test file: there from its first hook on. */
 export interface UsedNode {

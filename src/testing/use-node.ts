@@ -1,9 +1,22 @@
 // useNode(): the hooks of a test file that start a node, reset it between tests and stop it. The test framework's functions are passed in.
-import { startNode } from './start-node.ts';
-import type { StartNodeOptions, TestHooks, TestNode, UsedNode } from './types.ts';
+import { startMsDefault, startNode } from './start-node.ts';
+import type {
+  RegisterHook,
+  RegisterTimedHook,
+  StartNodeOptions,
+  TestHooks,
+  TestNode,
+  UsedNode,
+} from './types.ts';
+
+/** Added to the time that a start may take, so that the error is that of startNode(). */
+const stopMs = 5_000;
 
 export function useNode(hooks: TestHooks, options: StartNodeOptions = {}): UsedNode {
-  const { before = hooks.beforeAll, after = hooks.afterAll, beforeEach } = hooks;
+  const { beforeEach } = hooks;
+  const timeoutMs = (options.startMs ?? startMsDefault) + stopMs;
+  const before = hooks.before ?? withTime(hooks.beforeAll, timeoutMs);
+  const after = hooks.after ?? withTime(hooks.afterAll, timeoutMs);
   if (before === undefined) throw new TypeError('useNode: before (or beforeAll) is missing');
   if (after === undefined) throw new TypeError('useNode: after (or afterAll) is missing');
   if (beforeEach === undefined) throw new TypeError('useNode: beforeEach is missing');
@@ -28,3 +41,6 @@ export function useNode(hooks: TestHooks, options: StartNodeOptions = {}): UsedN
     },
   };
 }
+
+const withTime = (register: RegisterTimedHook | undefined, timeoutMs: number): RegisterHook | undefined =>
+  register && ((run) => register(run, timeoutMs));

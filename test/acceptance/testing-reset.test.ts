@@ -236,6 +236,13 @@ test('reset of a node that was stopped says so', async () => {
   await assert.rejects(node.reset(), /the node has ended/);
 });
 
+test('hooks of Vitest and Jest get the time that a start may take', () => {
+  const times: (number | undefined)[] = [];
+  const register = (_run: () => Promise<void>, timeoutMs?: number) => times.push(timeoutMs);
+  useNode({ beforeAll: register, afterAll: register, beforeEach: register }, { startMs: 60_000 });
+  assert.deepEqual(times, [65_000, undefined, 65_000]);
+});
+
 test('hooks that are missing are named', () => {
   assert.throws(() => useNode({ before, beforeEach }), /useNode: after \(or afterAll\) is missing/);
   assert.throws(() => useNode({ after, beforeEach }), /useNode: before \(or beforeAll\) is missing/);

@@ -42,12 +42,17 @@ export class NodeReset {
 
   async run(): Promise<void> {
     const { rest } = this;
-    const [buckets, users, groups] = await Promise.all([rest.buckets(), rest.users(), rest.groups()]);
-    const areNew = await this.restoreBuckets(buckets);
+    const [buckets, users, groups, indexes] = await Promise.all([
+      rest.buckets(),
+      rest.users(),
+      rest.groups(),
+      rest.indexes(),
+    ]);
+    const hasChanged = await this.restoreBuckets(buckets);
     // After the buckets: roles name them, and both roles and indexes go with their bucket or collection.
-    await this.restoreUsers(areNew ? await rest.users() : users);
+    await this.restoreUsers(hasChanged ? await rest.users() : users);
     for (const group of groups) await rest.deleteGroup(group);
-    await this.restoreIndexes();
+    await this.restoreIndexes(hasChanged ? await rest.indexes() : indexes);
   }
 
   private async capture(): Promise<void> {
@@ -75,7 +80,7 @@ export class NodeReset {
     return { address, account: this.target.account, bucket };
   }
 
-  /** Resolves with whether a bucket was deleted or created. */
+  /** Resolves with whether buckets, scopes or collections were created or dropped. */
   private async restoreBuckets(present: readonly { name: string; uuid: string }[]): Promise<boolean> {
     const uuids = new Map(present.map(({ name, uuid }) => [name, uuid]));
     const isKept = ({ name, uuid }: { name: string; uuid: string }): boolean =>
@@ -89,8 +94,8 @@ export class NodeReset {
       kept.documents?.forget();
     }
     if (missing.length > 0) await this.noteUuids();
-    await Promise.all(this.buckets.map((kept) => this.restoreBucket(kept)));
-    return extra.length + missing.length > 0;
+    const areNew = await Promise.all(this.buckets.map((kept) => this.restoreBucket(kept)));
+    return extra.length + missing.length > 0 || areNew.includes(true);
   }
 
   private async noteUuids(): Promise<void> {
@@ -99,14 +104,18 @@ export class NodeReset {
       kept.uuid = present.find(({ name }) => name === kept.options.name)?.uuid ?? '';
   }
 
-  private async restoreBucket({ options, scopes, documents }: KeptBucket): Promise<void> {
+  /** Resolves with whether scopes or collections were created or dropped. */
+  private async restoreBucket(kept: KeptBucket): Promise<boolean> {
+    const { name } = kept.options;
+    const present = await this.rest.scopes(name);
+    const hasChanged = textOf(present) !== textOf(kept.scopes);
+    if (hasChanged) await this.rest.replaceScopes(name, kept.scopes);
+    await this.restoreDocuments(kept, idsIn(hasChanged ? await this.rest.scopes(name) : present));
+    return hasChanged;
+  }
+
+  private async restoreDocuments({ options, documents }: KeptBucket, ids: CollectionIds): Promise<void> {
     const { name } = options;
-    let present = await this.rest.scopes(name);
-    if (textOf(present) !== textOf(scopes)) {
-      await this.rest.replaceScopes(name, scopes);
-      present = await this.rest.scopes(name);
-    }
-    const ids = idsIn(present);
     if (await documents?.restore(ids)) return;
     await this.rest.flush(name);
     if (Number(options.parameters?.['flushEnabled'] ?? 0) !== 1) await this.rest.forbidFlush(name);
@@ -130,8 +139,7 @@ export class NodeReset {
     this.users = new Map(users.map((user) => [user.id, JSON.stringify(user)]));
   }
 
-  private async restoreIndexes(): Promise<void> {
-    const present = await this.rest.indexes();
+  private async restoreIndexes(present: readonly ListedIndex[]): Promise<void> {
     const isIn = (list: readonly ListedIndex[], wanted: ListedIndex): boolean =>
       list.some((one) => placeOf(one) === placeOf(wanted));
     for (const index of present) if (!isIn(this.indexes, index)) await this.rest.dropIndex(index);
