@@ -1,5 +1,4 @@
 // One request from its parameters to the last byte of its answer.
-
 import type { Timer } from '#ports/clock.ts';
 import { type SqlError, sqlError, sqlErrorWith } from '#sqlpp/errors/sql-error.ts';
 import type { ExecuteContext, Execution } from '#sqlpp/run/engine.ts';
@@ -125,8 +124,7 @@ export class RequestRun {
     const { service } = this;
     const { signal } = this.ending;
     if (!(await service.admission.enter(signal))) throw sqlErrorWith(1182, { isRetryable: true });
-    const slices = service.slices.begin();
-    this.slices = slices;
+    const slices = (this.slices = service.slices.begin());
     try {
       signal.throwIfAborted();
       await this.serve(named, request, session);
@@ -162,8 +160,7 @@ export class RequestRun {
     const { service } = this;
     this.active.servedMs = service.deps.clock.monotonicMs();
     this.active.state = 'running';
-    const engine = await service.deps.engine();
-    this.engine = engine;
+    const engine = (this.engine = await service.deps.engine());
     if (named.transaction !== null || !request.transaction.isImplicit)
       return await this.serveWithin(named, engine, request, session);
     const begun = await RequestTransaction.begin(service, request, session, this.ending.signal);
