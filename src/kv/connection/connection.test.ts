@@ -117,6 +117,28 @@ test('accepts no more connections than its limit', async () => {
   assert.equal((await (await service.connect()).ask({ opcode: 0x0a })).status, 0);
 });
 
+test('a client of a service that stops gets an answer or the end of its connection, never silence', {
+  timeout: 60_000,
+}, async () => {
+  // No time passes: the end does not come from the limit of the time for last replies.
+  const service = await startService(undefined, { clock: new ManualClock() });
+  const client = await service.ready();
+  const stopped = service.service.stop();
+  const opaques: number[] = [];
+  for (let opaque = 0; opaque < 50; opaque++) {
+    client.socket.write(encodeRequest({ ...get, opaque }));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  for (let reply = await client.next(); reply !== null; reply = await client.next())
+    opaques.push(reply.opaque);
+  await stopped;
+  assert.deepEqual(
+    opaques,
+    opaques.map((_, index) => index),
+    'no request before an answered one was dropped',
+  );
+});
+
 test('closes connections without a login after the time limit, but not idle ones', async () => {
   const clock = new ManualClock();
   await using service = await startService(undefined, { clock });
