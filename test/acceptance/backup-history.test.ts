@@ -59,7 +59,7 @@ describe('backups of random histories', () => {
     await access.createBucket('b', {
       ...{ ramQuotaMB: 100, replicaNumber: 0, conflictResolutionType, flushEnabled: 1 },
     });
-    await access.createScope('b', 'shop');
+    await access.addCollections('b', { scopes: ['shop'], collections: [] });
     return access;
   }
 

@@ -32,7 +32,7 @@ describe('kill -9', { skip: needs('strace') }, () => {
   before(async () => {
     node = await NodeProcess.start({ args: ['--bucket', 'b'] });
     const access = backupNode(node);
-    await access.createScope('b', 'shop');
+    await access.addCollections('b', { scopes: ['shop'], collections: [] });
     const history = await BackupHistory.start(randomFrom(7), access, 'b');
     await history.step(100);
     await history.step(100);

@@ -58,11 +58,13 @@ export class BackupHistory {
     if (victim !== undefined && own.length > 2) {
       await drop(this.node, this.bucket, victim.name);
       // Sometimes one of the same name and another id.
-      if (this.random(2) === 0) await this.node.createCollection(this.bucket, victim);
+      if (this.random(2) === 0)
+        await this.node.addCollections(this.bucket, { scopes: [], collections: [victim] });
       return;
     }
     const name = `c${this.made++}`;
-    await this.node.createCollection(this.bucket, { scope: 'shop', name, maxTtl: 0 });
+    const made = [{ scope: 'shop', name, maxTtl: 0 }];
+    await this.node.addCollections(this.bucket, { scopes: [], collections: made });
   }
 
   private key(): string {

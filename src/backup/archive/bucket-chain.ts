@@ -64,17 +64,23 @@ export class BucketChain implements Disposable {
   /** The newest version of each document of a vbucket, deletions too; a frame is valid until the next one. @throws ArchiveError */
   *newest(vb: number): Generator<Frame> {
     // Keys of one vbucket only: a thousandth of the bucket.
-    const seen = new Set<string>();
+    const seen = new Map<number, Set<string>>();
     for (const { data, vbucket } of this.parts(vb))
       for (const frame of documentsBackwards(data, vb, vbucket)) {
-        const id = `${frame.collectionId}:${frame.key.toString('latin1')}`;
-        if (seen.has(id)) continue;
-        seen.add(id);
-        yield frame;
+        if (isNew(seen, frame)) yield frame;
       }
   }
 
   [Symbol.dispose](): void {
     for (const { data } of this.links) data[Symbol.dispose]();
   }
+}
+
+/** Remembers the key. */
+function isNew(seen: Map<number, Set<string>>, { collectionId, key }: Frame): boolean {
+  let keys = seen.get(collectionId);
+  if (keys === undefined) seen.set(collectionId, (keys = new Set()));
+  const { size } = keys;
+  // Latin-1 has a character for every byte, so different keys stay different.
+  return keys.add(key.toString('latin1')).size > size;
 }

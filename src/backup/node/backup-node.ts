@@ -32,6 +32,12 @@ export interface Scopes {
   readonly collections: readonly CollectionRecord[];
 }
 
+export interface WantedCollections {
+  /** Also those without collections. */
+  readonly scopes: readonly string[];
+  readonly collections: readonly Omit<CollectionRecord, 'id'>[];
+}
+
 /** The data ports of a bucket's nodes and their vbuckets. */
 export interface DataRoute {
   readonly options: BucketClientOptions;
@@ -39,6 +45,7 @@ export interface DataRoute {
 }
 
 const timeoutMs = 60_000;
+const changeAttempts = 5;
 /** CREATE INDEX is answered when the index is online. */
 const statementMs = 3_600_000;
 /** Types without documents that streams could give. */
@@ -100,16 +107,20 @@ export class BackupNode {
     await this.send('POST', '/pools/default/buckets', { ...settings, name });
   }
 
-  async createScope(bucket: string, name: string): Promise<void> {
-    await this.send('POST', `${bucketPath(bucket)}/scopes`, { name });
-  }
-
-  async createCollection(
-    bucket: string,
-    { scope, name, maxTtl }: Omit<CollectionRecord, 'id'>,
-  ): Promise<void> {
-    const path = `${bucketPath(bucket)}/scopes/${encodeURIComponent(scope)}/collections`;
-    await this.send('POST', path, { name, ...(maxTtl > 0 && { maxTTL: maxTtl }) });
+  /** Makes the scopes and collections that are missing, in one request whatever their number. */
+  async addCollections(bucket: string, wanted: WantedCollections): Promise<void> {
+    const path = `${bucketPath(bucket)}/scopes`;
+    for (let attempt = 0; attempt < changeAttempts; attempt++) {
+      const { uid, scopes } = (await this.get(path)) as { uid: string; scopes: RawScope[] };
+      const complete = withCollections(scopes, wanted);
+      if (complete === null) return;
+      const answer = await this.ask('PUT', `${path}?validOnUid=${uid}`, JSON.stringify({ scopes: complete }));
+      if (answer.status < 300) return;
+      const { uid: now } = (await this.get(path)) as { uid: string };
+      // Refused for another reason than a change in between.
+      if (now === uid) throw asArchiveError(refusal('PUT', path, answer));
+    }
+    throw new ArchiveError(`bucket "${bucket}": other clients change its collections all the time`);
   }
 
   async flush(bucket: string): Promise<void> {
@@ -179,10 +190,10 @@ export class BackupNode {
     }
   }
 
-  private async ask(method: string, path: string): Promise<RestReply> {
+  private async ask(method: string, path: string, content?: RestContent): Promise<RestReply> {
     const { host, port } = this.access;
     try {
-      return await rest(this.target, method, path);
+      return await rest(this.target, method, path, content);
     } catch (error) {
       throw new ArchiveError(`cannot reach ${host}:${port}: ${messageOf(error)}`);
     }
@@ -214,9 +225,16 @@ interface RawBucket {
   basicStats: { itemCount?: number };
 }
 
+interface RawCollection {
+  name: string;
+  uid: string;
+  maxTTL?: number;
+}
+
 interface RawScope {
   name: string;
-  collections: { name: string; uid: string; maxTTL?: number }[];
+  collections: RawCollection[];
+  limits?: unknown;
 }
 
 interface RawIndex {
@@ -254,6 +272,39 @@ function bucketOf(raw: RawBucket): NodeBucket {
     itemCount: raw.basicStats.itemCount ?? 0,
   };
 }
+
+/** The scopes with those that are missing, as the form that replaces all of them; null if nothing is missing. */
+function withCollections(present: readonly RawScope[], wanted: WantedCollections): unknown[] | null {
+  const scopes = new Map(
+    present.map(({ name, limits, collections }) => [
+      name,
+      { name, ...(limits !== undefined && { limits }), collections: collections.map(collectionForm) },
+    ]),
+  );
+  let missing = 0;
+  const scopeOf = (name: string) => {
+    const scope = scopes.get(name) ?? { name, collections: [] };
+    if (!scopes.has(name)) missing++;
+    scopes.set(name, scope);
+    return scope;
+  };
+  for (const name of wanted.scopes) scopeOf(name);
+  for (const { scope: name, name: collection, maxTtl } of wanted.collections) {
+    const scope = scopeOf(name);
+    if (scope.collections.some((one) => one.name === collection)) continue;
+    scope.collections.push(collectionForm({ name: collection, maxTTL: maxTtl }));
+    missing++;
+  }
+  return missing === 0 ? null : [...scopes.values()];
+}
+
+const collectionForm = ({
+  name,
+  maxTTL = 0,
+}: Omit<RawCollection, 'uid'>): { name: string; maxTTL?: number } => ({
+  name,
+  ...(maxTTL > 0 && { maxTTL }),
+});
 
 const bucketPath = (name: string): string => `/pools/default/buckets/${encodeURIComponent(name)}`;
 const textOr = (value: unknown): string => (typeof value === 'string' ? value : '');

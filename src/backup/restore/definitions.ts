@@ -31,17 +31,19 @@ export async function prepareDestinations(
     collection,
     target: map.targetOf({ bucket: record.name, scope: collection.scope, collection: collection.name }),
   }));
+  const scopes = record.scopes.map((scope) => map.scopeOf(record.name, scope));
   const names = new Set(wanted.map(({ target }) => target.bucket));
   const buckets: NodeBucket[] = [];
   const ids = new Map<string, number>();
   for (const name of names) {
     buckets.push(await prepareBucket(name, record, options));
     const keyspaces = wanted.filter(({ target }) => target.bucket === name);
-    await prepareCollections(
-      name,
-      keyspaces.map(({ collection, target }) => ({ ...target, maxTtl: collection.maxTtl })),
-      options.node,
-    );
+    await options.node.addCollections(name, {
+      scopes: scopes.filter(({ bucket }) => bucket === name).map(({ scope }) => scope),
+      collections: keyspaces.map(({ collection, target }) => ({
+        ...{ scope: target.scope, name: target.collection, maxTtl: collection.maxTtl },
+      })),
+    });
     const { collections } = await options.node.scopes(name);
     for (const { id, scope, name: collection } of collections)
       ids.set(pathOf({ bucket: name, scope, collection }), id);
@@ -84,25 +86,6 @@ async function flush({ name, settings }: NodeBucket, { node, emptied }: Definiti
     );
   await node.flush(name);
   emptied.add(name);
-}
-
-async function prepareCollections(
-  bucket: string,
-  wanted: readonly (MappedName & { maxTtl: number })[],
-  node: BackupNode,
-): Promise<void> {
-  const present = await node.scopes(bucket);
-  const scopes = new Set(present.scopes);
-  const collections = new Set(
-    present.collections.map(({ scope, name }) => pathOf({ bucket, scope, collection: name })),
-  );
-  for (const { scope, collection, maxTtl } of wanted) {
-    if (!scopes.has(scope)) await node.createScope(bucket, scope);
-    scopes.add(scope);
-    const path = pathOf({ bucket, scope, collection });
-    if (!collections.has(path)) await node.createCollection(bucket, { scope, name: collection, maxTtl });
-    collections.add(path);
-  }
 }
 
 const pathOf = ({ bucket, scope, collection }: MappedName): string => `${bucket}.${scope}.${collection}`;

@@ -30,6 +30,12 @@ export class NameMap {
     return this.rules.length === 0;
   }
 
+  /** Where a scope goes, by the rules about it and its bucket. */
+  scopeOf(bucket: string, scope: string): { bucket: string; scope: string } {
+    // No collection has an empty name: rules about collections do not apply.
+    return this.targetOf({ bucket, scope, collection: '' });
+  }
+
   /** The most precise rule decides. */
   targetOf({ bucket, scope, collection }: MappedName): MappedName {
     const names = [bucket, scope, collection];

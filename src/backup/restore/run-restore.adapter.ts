@@ -145,7 +145,8 @@ class Restore {
         for (const frame of documents.newest(vb)) {
           const to = destinations.collections.get(frame.collectionId);
           if (to === undefined) continue;
-          await (targets.get(to.bucket) as TargetBucket).write(vb, frame, to.id);
+          const full = (targets.get(to.bucket) as TargetBucket).write(vb, frame, to.id);
+          if (full !== null) await full;
           if (frame.kind === FrameKind.mutation) done++;
           else deletions++;
         }

@@ -102,16 +102,19 @@ export class TargetBucket {
     return (await Promise.all(this.clients.map((client) => client.histories()))).join('\n');
   }
 
-  /** Sends a version; resolves when there is room for the next one. @throws ArchiveError after a write that failed */
-  async write(vb: number, frame: Frame, collectionId: number): Promise<void> {
+  /**
+   * Sends a version. Returns null when there is room for the next one, else a promise of that: a promise per document costs a fifth of
+   * the time of a restore. @throws ArchiveError after a write that failed
+   */
+  write(vb: number, frame: Frame, collectionId: number): Promise<void> | null {
     if (this.failed !== null) throw this.failed;
     const request = this.requestOf(vb, frame, collectionId);
     this.inFlight++;
     this.bytes += bytesOf(request);
     this.send(vb, request, 0);
-    if (this.inFlight < inFlightMax && this.bytes < bytesInFlightMax) return;
+    if (this.inFlight < inFlightMax && this.bytes < bytesInFlightMax) return null;
     this.room = deferred();
-    await this.room.promise;
+    return this.room.promise;
   }
 
   /** Resolves when all writes are acknowledged. */
@@ -149,7 +152,8 @@ export class TargetBucket {
 
   private requestOf(vb: number, frame: Frame, collectionId: number): RequestParts {
     const { isDeletion, kind, key, value } = frame;
-    const extras = Buffer.alloc(28);
+    // Every byte is written below.
+    const extras = Buffer.allocUnsafe(28);
     extras.writeUInt32BE(frame.flags, 0);
     extras.writeUInt32BE(isDeletion ? 0 : frame.expiry, 4);
     extras.writeBigUInt64BE(BigInt(frame.rev), 8);

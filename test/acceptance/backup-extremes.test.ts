@@ -1,0 +1,210 @@
+// Backups of what is large, many, spread over nodes, or gone before the end, and on disks that are full.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { findBackup } from '#backup/archive/repository.adapter.ts';
+import { runBackup } from '#backup/capture/run-backup.adapter.ts';
+import { BackupNode } from '#backup/node/backup-node.ts';
+import { BucketClient, type StoreRequest } from '#client/bucket-client.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
+import { PathFlag, SubdocOpcode } from '#wire/subdoc-opcodes.ts';
+import { backupNode, differences, stateOf } from '../support/bucket-state.ts';
+import { runCommand } from '../support/command.ts';
+import { needs } from '../support/needs.ts';
+import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+
+const startMs = 120_000;
+
+const storing = (key: string, value: string | Buffer, rest: Partial<StoreRequest> = {}): StoreRequest => ({
+  ...{ kind: 'set', key, value: Buffer.from(value), cas: 0n, expiry: 0 },
+  ...rest,
+});
+
+/** Writes to the node that has each document. */
+async function store(access: BackupNode, bucket: string, id: number, writes: StoreRequest[]): Promise<void> {
+  for (const { options } of await access.routes(bucket)) {
+    const client = await BucketClient.open(options);
+    const replies = await client.storeMany(id, writes);
+    client.close();
+    const notMyVbucket = 7;
+    assert.ok(replies.every(({ status }) => status === 0 || status === notMyVbucket));
+  }
+}
+
+const withAttribute = (name: string, bytes: number): NonNullable<StoreRequest['parts']> => ({
+  writes: [
+    {
+      ...{ opcode: SubdocOpcode.dictUpsert, flags: PathFlag.xattr, path: name },
+      value: Buffer.from(JSON.stringify('x'.repeat(bytes))),
+    },
+  ],
+  docFlags: 1,
+});
+
+describe('backups of extremes', () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-extremes-'));
+  let node: NodeProcess;
+  let access: BackupNode;
+
+  before(async () => {
+    node = await NodeProcess.start({ args: ['--memory-quota', '1500'] });
+    access = backupNode(node);
+  });
+  after(async () => {
+    await node?.[Symbol.asyncDispose]();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  const divan = (...args: string[]) =>
+    runCommand(args, { DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password });
+
+  async function succeeds(...args: string[]): Promise<void> {
+    const { status, error } = await divan(...args);
+    assert.deepEqual([status, error], [0, ''], args.join(' '));
+  }
+
+  for (const bucketType of ['couchbase', 'ephemeral'])
+    it(`keeps the largest documents, attributes and keys of a bucket of type ${bucketType}`, async () => {
+      const name = `large-${bucketType}`;
+      await access.createBucket(name, { bucketType, ramQuotaMB: 300, replicaNumber: 0 });
+      const random = Buffer.from(realRandom.bytes(20 << 20));
+      await store(access, name, 0, [
+        storing('largest', random),
+        storing('words', JSON.stringify('word '.repeat(4_000_000))),
+        storing('empty', ''),
+        storing('e'.repeat(250), '1'),
+        storing('€'.repeat(83), '2'),
+        storing('attributes', '', { parts: withAttribute('own', 1_000_000) }),
+        storing('gone', '', { parts: withAttribute('_system', 1_000_000) }),
+      ]);
+      await store(access, name, 0, [storing('gone', '', { kind: 'remove' })]);
+      const folder = join(scratch, name);
+      await succeeds('backup', folder, '--bucket', name);
+      await succeeds('backup', 'verify', folder);
+      await succeeds('restore', folder, '--map', `${name}=copy`);
+      const expected = await stateOf(access, name);
+      assert.equal(expected.size, 7);
+      assert.deepEqual(
+        differences(expected, await stateOf(access, 'copy')).map((line) => line.slice(0, 200)),
+        [],
+      );
+      for (const bucket of [name, 'copy']) await node.request(`/pools/default/buckets/${bucket}`, 'DELETE');
+    });
+
+  it('keeps some hundred collections', async () => {
+    await access.createBucket('many', { ramQuotaMB: 100, replicaNumber: 0 });
+    const wanted = Array.from({ length: 500 }, (_, n) => ({ scope: `s${n % 3}`, name: `c${n}`, maxTtl: n }));
+    await access.addCollections('many', { scopes: ['empty'], collections: wanted });
+    const { collections } = await access.scopes('many');
+    for (const { id, name } of collections.slice(1, 20))
+      await store(access, 'many', id, [storing('k', `"${name}"`)]);
+    const folder = join(scratch, 'many');
+    await succeeds('backup', folder, '--bucket', 'many');
+    await succeeds('restore', folder, '--map', 'many=copy');
+    assert.deepEqual(differences(await stateOf(access, 'many'), await stateOf(access, 'copy')), []);
+    const made = await access.scopes('copy');
+    assert.deepEqual([made.collections.length, made.scopes.length], [501, 5]);
+    for (const bucket of ['many', 'copy']) await node.request(`/pools/default/buckets/${bucket}`, 'DELETE');
+  });
+
+  it('a bucket that is flushed or deleted meanwhile ends the backup with the reason', async () => {
+    await access.createBucket('brief', { ramQuotaMB: 100, replicaNumber: 0, flushEnabled: 1 });
+    const writes = Array.from({ length: 3_000 }, (_, n) => storing(`k${n}`, `{"n":${n}}`));
+    const backUp = (folder: string, during: (reports: number) => void, by: BackupNode = access) => {
+      let reports = 0;
+      return runBackup(
+        { folder: join(scratch, folder), buckets: ['brief'], isFull: false, purges: false },
+        {
+          ...{ node: by, clock: realClock, random: realRandom, signal: new AbortController().signal },
+          progress: () => during(++reports),
+        },
+      );
+    };
+    for (const at of [1, 200, 600]) {
+      await store(access, 'brief', 0, writes);
+      let flushed: Promise<void> = Promise.resolve();
+      const attempt = backUp(`flushed-${at}`, (reports) => {
+        if (reports === at) flushed = access.flush('brief');
+      });
+      // It may be complete before the flush; then it has everything.
+      await attempt.then(
+        ({ manifest }) =>
+          assert.equal(
+            manifest.buckets[0]?.vbuckets.reduce((all, { documents }) => all + documents, 0),
+            writes.length,
+          ),
+        (error: Error) => assert.match(error.message, /was flushed|was deleted or flushed/),
+      );
+      await flushed;
+    }
+    class Deleting extends BackupNode {
+      override async scopes(bucket: string) {
+        await node.request(`/pools/default/buckets/${bucket}`, 'DELETE');
+        return super.scopes(bucket);
+      }
+    }
+    const deleting = backUp('deleted', () => {}, new Deleting(access.access));
+    await assert.rejects(deleting, /^ArchiveError: bucket "brief" was deleted during the backup$/);
+    assert.deepEqual(findBackup(join(scratch, 'deleted')).repository.complete(), []);
+  });
+
+  it('says that the disk is full, and completes the backup when there is room', {
+    skip: needs('mount'),
+  }, async () => {
+    await access.createBucket('random', { ramQuotaMB: 100, replicaNumber: 0 });
+    const writes = Array.from({ length: 40 }, (_, n) =>
+      storing(`k${n}`, Buffer.from(realRandom.bytes(200_000))),
+    );
+    await store(access, 'random', 0, writes);
+    const mounted = join(scratch, 'disk');
+    mkdirSync(mounted);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'divan-test', mounted]);
+    try {
+      const folder = join(mounted, 'repository');
+      const failed = await divan('backup', folder, '--bucket', 'random');
+      assert.equal(failed.status, 1);
+      assert.match(failed.error, /^divan: cannot write to .*repository \(\d MiB free\): ENOSPC/);
+      assert.match((await divan('backup', 'list', folder)).out, /partial/);
+      execFileSync('mount', ['-o', 'remount,size=40m', mounted]);
+      const { out } = await divan('backup', folder, '--bucket', 'random');
+      assert.match(out, /random: 40 documents.*\n.*which was interrupted before, in/);
+      await succeeds('backup', 'verify', folder);
+    } finally {
+      execFileSync('umount', ['--lazy', mounted]);
+    }
+  });
+});
+
+it('backs up and restores buckets that are spread over two nodes', async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-nodes-'));
+  await using first = await NodeProcess.start({
+    args: ['--services', 'kv', '--memory-quota', '400'],
+    startMs,
+  });
+  const join2 = ['--services', 'kv', '--join', first.ready.node.rest];
+  await using second = await NodeProcess.start({ args: join2, startMs });
+  await eventuallyWithin(startMs, async () => {
+    const { balanced, nodes } = (await (await second.request('/pools/default')).json()) as {
+      balanced: boolean;
+      nodes: unknown[];
+    };
+    assert.deepEqual([balanced, nodes.length], [true, 2]);
+  });
+  const access = backupNode(second);
+  await access.createBucket('b', { ramQuotaMB: 100, replicaNumber: 0 });
+  assert.equal((await eventuallyWithin(startMs, () => access.routes('b'))).length, 2);
+  const writes = Array.from({ length: 2_000 }, (_, n) => storing(`k${n}`, `{"n":${n}}`));
+  await store(access, 'b', 0, writes);
+  const environment = { DIVAN_URL: second.ready.node.rest, DIVAN_PASSWORD: administrator.password };
+  const folder = join(scratch, 'repository');
+  const saved = await runCommand(['backup', folder], environment);
+  assert.match(saved.out, /b: 2000 documents/, saved.error);
+  const restored = await runCommand(['restore', folder, '--map', 'b=copy'], environment);
+  assert.equal(restored.status, 0, restored.error);
+  assert.deepEqual(differences(await stateOf(access, 'b'), await stateOf(access, 'copy')), []);
+  rmSync(scratch, { recursive: true, force: true });
+});
