@@ -190,6 +190,19 @@ describe('divan backup and restore', () => {
     assert.equal(new Set(lines).size, lines.length);
   });
 
+  it('begins anew where the backup to continue is gone or damaged, and says so', async () => {
+    await airlines.upsert('k', { n: 1 });
+    await succeeds('backup', folder, '--bucket', 'travel');
+    await succeeds('backup', folder, '--bucket', 'travel');
+    const [first = ''] = readdirSync(folder).filter((one) => one.endsWith('Z'));
+    rmSync(join(folder, first), { recursive: true });
+    await fails(/is no complete backup/, ['restore', folder]);
+    const out = await succeeds('backup', folder, '--bucket', 'travel');
+    assert.match(out, /earlier backups cannot be continued: .*no complete backup.*\nfull backup/);
+    await succeeds('backup', 'verify', folder);
+    assert.match(await succeeds('backup', folder, '--bucket', 'travel'), /incremental backup/);
+  });
+
   it('a reader in another language, as the reference page prints it, reads the same documents', async () => {
     await airlines.upsert('täst', { text: 'ü'.repeat(1000) });
     await airlines.remove('täst');

@@ -5,6 +5,9 @@ import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Change, CollectionEvent } from '#client/change.ts';
 import { ChangeConnection, type ChangeHandler, type FailoverEntry } from '#client/change-connection.ts';
+import { isTransient, StatusError } from '#client/data-port-error.ts';
+import type { Clock } from '#ports/clock.ts';
+import { DcpStreamRequest } from '#wire/commands/stream.ts';
 import { EndReason } from '#wire/dcp.ts';
 import { Datatype } from '#wire/status.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
@@ -16,6 +19,8 @@ import { VbucketCapture } from './vbucket-capture.ts';
 
 /** Streams of one connection at a time; each has up to one block in memory. */
 const streamsAtOnce = 32;
+const busyMs = 30_000;
+const retryMs = 20;
 
 export interface BucketCaptureOptions {
   bucket: string;
@@ -26,6 +31,7 @@ export interface BucketCaptureOptions {
   /** The vbuckets that an interrupted attempt completed. */
   done: ReadonlyMap<number, CapturedVbucket>;
   connectionName: string;
+  clock: Clock;
   signal: AbortSignal;
   progress(documents: number): void;
 }
@@ -102,8 +108,8 @@ class NodeCapture implements ChangeHandler {
   }
 
   async readEnds(): Promise<void> {
-    this.ends = await this.client.highSeqnos();
-    this.logs = await this.client.failoverLogs(this.route.vbuckets);
+    this.ends = await this.patiently(() => this.client.highSeqnos());
+    this.logs = await this.readLogs();
   }
 
   async run(): Promise<void> {
@@ -115,14 +121,29 @@ class NodeCapture implements ChangeHandler {
     await Promise.all(Array.from({ length: streamsAtOnce }, worker));
   }
 
+  private readLogs(): Promise<Map<number, FailoverEntry[]>> {
+    return this.patiently(() => this.client.failoverLogs(this.route.vbuckets));
+  }
+
+  /** A bucket that warms up or is flushed refuses requests for a while. */
+  private async patiently<T>(request: () => Promise<T>): Promise<T> {
+    const { clock, signal } = this.options;
+    const deadline = clock.monotonicMs() + busyMs;
+    for (;;) {
+      try {
+        return await request();
+      } catch (error) {
+        const isBusy = error instanceof StatusError && isTransient(error.status);
+        if (!isBusy || this.failed !== null || clock.monotonicMs() >= deadline) throw error;
+        await clock.sleep(retryMs, signal);
+      }
+    }
+  }
+
   /** @throws ArchiveError when the bucket was flushed, or vbuckets changed their node, since the start */
   async checkHistories(): Promise<void> {
-    const now = await this.client.failoverLogs(this.route.vbuckets);
-    for (const [vb, log] of now)
-      if (log[0]?.uuid !== this.logs.get(vb)?.[0]?.uuid)
-        throw new ArchiveError(
-          `bucket "${this.options.bucket}" was flushed or moved to other nodes during the backup: vbucket ${vb} has another history`,
-        );
+    const now = await this.readLogs();
+    for (const [vb, log] of now) if (this.isOther(vb, log)) throw this.flushed(vb);
   }
 
   private async vbucket(vb: number, frames: FrameBuffer): Promise<void> {
@@ -150,15 +171,15 @@ class NodeCapture implements ChangeHandler {
     done.promise.catch(() => {}); // awaited below, unless the request fails first
     this.active.set(vb, { capture, done });
     const position = { ...from, snapshotStart: from.seqno, snapshotEnd: from.seqno };
-    const reply = await connection.request(vb, { from: position });
+    const reply = await this.patiently(async () => {
+      const answer = await connection.request(vb, { from: position });
+      if (answer.kind === 'refused') throw new StatusError(DcpStreamRequest.opcode, answer.status);
+      return answer;
+    });
     if (reply.kind === 'rollback') {
       this.active.delete(vb);
       return false;
     }
-    if (reply.kind === 'refused')
-      throw new ArchiveError(
-        `the stream of vbucket ${vb} was refused with status 0x${reply.status.toString(16)}`,
-      );
     const outcome = await done.promise;
     this.active.delete(vb);
     if (outcome === 'full') return false;
@@ -175,7 +196,22 @@ class NodeCapture implements ChangeHandler {
     this.streams?.close();
   }
 
+  private isOther(vb: number, log: readonly FailoverEntry[]): boolean {
+    return log[0]?.uuid !== this.logs.get(vb)?.[0]?.uuid;
+  }
+
+  private flushed(vb: number): ArchiveError {
+    return new ArchiveError(
+      `bucket "${this.options.bucket}" was flushed or moved to other nodes during the backup: vbucket ${vb} has another history`,
+    );
+  }
+
   opened(vb: number, log: readonly FailoverEntry[]): void {
+    // The seqnos of the start belong to the history of the start: in another one the stream might never reach them.
+    if (this.isOther(vb, log)) {
+      this.fail(this.flushed(vb));
+      return;
+    }
     const active = this.active.get(vb);
     active?.capture.opened(log);
     this.check(vb);

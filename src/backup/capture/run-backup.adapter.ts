@@ -49,6 +49,8 @@ export interface BackupResult {
   readonly left: readonly string[];
   /** The user may not read the definitions of indexes: they are not in the backup. */
   readonly lacksIndexes: boolean;
+  /** Why it is full although it could have been incremental. */
+  readonly notContinued: string | null;
 }
 
 /** @throws ArchiveError with the reason; what was captured then is a partial backup, which the next call completes */
@@ -61,7 +63,13 @@ export async function runBackup(request: BackupRequest, context: BackupContext):
     const begun = beginning(repository, request, context, chosen.buckets);
     const task = new BackupTask(repository, begun, context);
     const manifest = await task.run(chosen.buckets, source);
-    return { manifest, isResumed: begun.isResumed, left: chosen.left, lacksIndexes: task.lacksIndexes };
+    return {
+      manifest,
+      isResumed: begun.isResumed,
+      left: chosen.left,
+      lacksIndexes: task.lacksIndexes,
+      notContinued: begun.notContinued,
+    };
   } finally {
     lock.release();
   }
@@ -90,6 +98,7 @@ interface Beginning {
   partial: Partial;
   before: BackupManifest | null;
   isResumed: boolean;
+  notContinued: string | null;
 }
 
 function beginning(
@@ -104,11 +113,25 @@ function beginning(
     else return resumption(repository, partial, request, buckets);
   }
   const newest = request.isFull ? undefined : repository.complete().at(-1);
-  const before = newest === undefined ? null : repository.manifest(newest);
+  const { before, problem } = continued(repository, newest);
   const after = before === null ? null : { name: before.name, id: before.id };
   const named = buckets.map(({ name, uuid }) => ({ name, uuid }));
   const partial = repository.begin(context.clock, hexId(context.random), { after, buckets: named });
-  return { partial, before, isResumed: false };
+  return { partial, before, isResumed: false, notContinued: problem };
+}
+
+/** A backup whose chain lacks one or is damaged could not be restored, nor what continues it. */
+function continued(
+  repository: Repository,
+  newest: string | undefined,
+): { before: BackupManifest | null; problem: string | null } {
+  if (newest === undefined) return { before: null, problem: null };
+  try {
+    return { before: repository.chain(newest)[0] ?? null, problem: null };
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    return { before: null, problem: error.message };
+  }
 }
 
 function resumption(
@@ -128,7 +151,7 @@ function resumption(
         'repeat the command that began it, or remove it with --purge',
     );
   const before = partial.after === null ? null : repository.manifest(partial.after.name);
-  return { partial, before, isResumed: true };
+  return { partial, before, isResumed: true, notContinued: null };
 }
 
 class BackupTask {
@@ -183,6 +206,7 @@ class BackupTask {
         previous: previous?.vbuckets ?? null,
         done,
         connectionName: `divan-backup-${partial.id}-${index}`,
+        clock: context.clock,
         signal,
         progress: (more) => context.progress({ bucket: name, documents: (documents += more), expected }),
       });

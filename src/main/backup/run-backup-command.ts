@@ -42,7 +42,10 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
   }
 }
 
-function asJson({ manifest, isResumed, left, lacksIndexes }: BackupResult, folder: string): unknown {
+function asJson(
+  { manifest, isResumed, left, lacksIndexes, notContinued }: BackupResult,
+  folder: string,
+): unknown {
   const { name, type, startedAt, endedAt } = manifest;
   const buckets = manifest.buckets.map((bucket) => ({
     name: bucket.name,
@@ -59,11 +62,12 @@ function asJson({ manifest, isResumed, left, lacksIndexes }: BackupResult, folde
     buckets,
     bucketsLeftOut: left,
     indexesLeftOut: lacksIndexes,
+    notContinued,
   };
 }
 
 function asText(
-  { manifest, isResumed, left, lacksIndexes }: BackupResult,
+  { manifest, isResumed, left, lacksIndexes, notContinued }: BackupResult,
   folder: string,
   seconds: number,
 ): string {
@@ -74,6 +78,7 @@ function asText(
   for (const name of left)
     lines.push(`${name}: left out; a bucket of type cache keeps nothing that could be backed up`);
   if (lacksIndexes) lines.push('indexes: left out; the user may not read their definitions');
+  if (notContinued !== null) lines.push(`earlier backups cannot be continued: ${notContinued}`);
   const resumed = isResumed ? ', which was interrupted before,' : '';
   lines.push(
     `${manifest.type} backup ${manifest.name}${resumed} in ${folder}: complete after ${seconds.toFixed(1)} s`,
