@@ -75,8 +75,8 @@ export function createFeatures(options: ClusterManagerOptions) {
     certificateUpload: certificates.remoteRootUpload,
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
-  const between = nodesOf(options, view);
-  const { interNode, nodeCertificates, founderChange, founderHandover } = between;
+  const nodesFeature = nodesOf(options, view);
+  const { interNode, nodeCertificates, founderChange, founderHandover } = nodesFeature;
   view.whenRemoved(() => options.membership?.leave());
   const listening = new Listening({ view, security: security.service, nodeCertificates });
   const data = new Agent({
@@ -86,10 +86,10 @@ export function createFeatures(options: ClusterManagerOptions) {
     clients,
     users: users.identities,
     tls: security.tlsFor('data'),
-    nodeTls: between.nodeTls,
+    nodeTls: nodesFeature.nodeTls,
   });
   const product = productOf(options.release, options.edition);
-  const { nodeFigures, snapshots } = between.describedBy({ ...options, view, data, product });
+  const { nodeFigures, snapshots } = nodesFeature.describedBy({ ...options, view, data, product });
   const isUser = (name: string) => users.identities.find(name) !== null;
   const auditSettings = new WatchedSetting(store, 'audit', defaultAuditSettings);
   const auditLog = new AuditLog({
@@ -176,7 +176,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     orchestration,
     founderChange,
     founderHandover,
-    abandonedJoins: between.abandonedJoins,
+    abandonedJoins: nodesFeature.abandonedJoins,
     events,
     alerts,
     alertList,

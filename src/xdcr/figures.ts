@@ -25,7 +25,7 @@ export class ReplicationCounts {
     return Object.fromEntries([...this.latencies].map(([name, times]) => [name, mean(times)]));
   }
 
-  forgetTimes(): void {
+  discardTimes(): void {
     this.latencies.clear();
   }
 }

@@ -62,8 +62,8 @@ describe('a node with --engine nats://', { skip }, () => {
       const read = async () => (await documents.ask(get('k'))).value.toString();
       await write('before');
       await server.stop('SIGKILL');
-      await write('while it is away');
-      assert.equal(await read(), 'while it is away');
+      await write('while it is stopped');
+      assert.equal(await read(), 'while it is stopped');
       const quota = { name: 'c', ramQuota: '100' };
       const refused = await node.request('/pools/default/buckets', 'POST', quota);
       assert.equal(refused.status, 503);
@@ -77,7 +77,7 @@ describe('a node with --engine nats://', { skip }, () => {
         assert.equal((await node.request('/pools/default/buckets', 'POST', quota)).status, 202),
       );
       await eventually(async () => assert.deepEqual(await bucketNames(node), ['b', 'c']));
-      assert.equal(await read(), 'while it is away');
+      assert.equal(await read(), 'while it is stopped');
       documents.close();
     }));
 

@@ -72,7 +72,7 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
     const replication = { fromBucket: 'b', toCluster: 'there', toBucket: 'b', replicationType: 'continuous' };
     const created = await watched.call('/controller/createReplication', { form: replication });
     assert.equal(created.status, 200, created.text);
-    // The replication fails while the target is away, and says so.
+    // The replication fails while the target cannot be reached, and says so.
     await target.stop('SIGKILL');
     await eventually(async () =>
       assert.match((await watched.call('/pools/default/tasks')).text, /ECONN|ended|connect/),

@@ -104,7 +104,7 @@ test('20,000 documents of several collections arrive with all their metadata', {
   assert.equal(await figure('nothing_of_this_name'), undefined);
 });
 
-test('a replication that was paused, or deleted and created anew, goes on where it was', {
+test('a replication that was paused, or deleted and created anew, continues where it was', {
   timeout,
 }, async () => {
   await using source = await aNode();

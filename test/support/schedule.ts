@@ -73,7 +73,7 @@ async function comeToRest(
     if (balance?.id !== plan) sinceMs = clock.monotonicMs();
     plan = balance?.id;
     const isStuck = clock.monotonicMs() - sinceMs > stuckMs;
-    // As an operator does: a plan that cannot go on is stopped, and what has lost every memory is given up.
+    // As an operator does: a plan that cannot continue is stopped, and what has lost every memory is given up.
     if (isStuck && balance && !balance.stopping) void orchestrators.stopPlan('it does not end');
     else if (balance === undefined && lastBalance?.outcome === 'failed' && orchestrators.isLost)
       void orchestrators.giveUp();

@@ -7,8 +7,8 @@ import {
   type BlockOwner,
   blockHeaderBytes,
   checkBlock,
+  encodeDataBlock,
   readBlockHeader,
-  sealBlock,
   unpackBlock,
 } from '../format/block.ts';
 import { archiveVersion } from '../format/manifest.ts';
@@ -44,7 +44,7 @@ export class DataWriter {
     return writer;
   }
 
-  /** Goes on behind the last whole block; what a killed task wrote after it is cut off. */
+  /** Continues after the last whole block; what a killed task wrote after it is cut off. */
   static reopen(path: string, owner: BlockOwner, bytes: number): DataWriter {
     const file = openSync(path, 'r+');
     ftruncateSync(file, bytes);
@@ -54,7 +54,7 @@ export class DataWriter {
   /** Returns the offset of the block. */
   append(block: Pick<BlockHeader, 'vb' | 'isLast' | 'frames' | 'previous'>, frames: Buffer): number {
     const offset = this.bytes;
-    for (const part of sealBlock(this.owner, { ...block, offset }, frames)) this.write(part);
+    for (const part of encodeDataBlock(this.owner, { ...block, offset }, frames)) this.write(part);
     return offset;
   }
 

@@ -1,4 +1,4 @@
-// An archive that cannot be read, or a task that cannot go on, with a reason for people.
+// An archive that cannot be read, or a task that cannot continue, with a reason for people.
 
 export class ArchiveError extends Error {
   override name = 'ArchiveError';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import { aSeed, type Random, randomBytes } from '../../../test/support/random.ts';
 import { ArchiveError } from './archive-error.ts';
-import { blockHeaderBytes, checkBlock, readBlockHeader, sealBlock, unpackBlock } from './block.ts';
+import { blockHeaderBytes, checkBlock, encodeDataBlock, readBlockHeader, unpackBlock } from './block.ts';
 import { Frame, FrameBuffer, type FrameContent, frameOffsets } from './frame.ts';
 
 const owner = { backup: Buffer.alloc(16, 7), bucket: 0 };
@@ -22,9 +22,9 @@ const content = (random: Random, seqno: number): FrameContent => ({
   value: randomBytes(random, random(600)),
 });
 
-function sealed(frames: FrameBuffer, offset = 32): Buffer {
+function encoded(frames: FrameBuffer, offset = 32): Buffer {
   const block = { vb: 5, isLast: true, frames: frames.count, previous: 0, offset };
-  return Buffer.concat(sealBlock(owner, block, frames.bytes));
+  return Buffer.concat(encodeDataBlock(owner, block, frames.bytes));
 }
 
 /** As a reader of a file does. */
@@ -42,7 +42,7 @@ test('frames are read as they were written', (t) => {
   const frames = new FrameBuffer();
   const written = Array.from({ length: 300 }, (_, index) => content(random, index + 2 ** 40));
   for (const one of written) frames.add(one);
-  const { plain, offsets } = opened(sealed(frames));
+  const { plain, offsets } = opened(encoded(frames));
   const frame = new Frame();
   for (const [index, one] of written.entries()) {
     frame.move(plain, offsets[index] as number);
@@ -50,14 +50,14 @@ test('frames are read as they were written', (t) => {
     assert.deepEqual({ ...frame }, one);
   }
   frames.clear();
-  assert.equal(opened(sealed(frames)).offsets.length, 0);
+  assert.equal(opened(encoded(frames)).offsets.length, 0);
 });
 
 test('a block with any byte changed, cut off, moved or of another backup is refused', (t) => {
   const random = aSeed(t);
   const frames = new FrameBuffer();
   for (let index = 0; index < 3; index++) frames.add(content(random, index));
-  const good = sealed(frames);
+  const good = encoded(frames);
   t.plan(good.length * 2 + 4);
   for (let at = 0; at < good.length; at++) {
     const changed = Buffer.from(good);
@@ -113,7 +113,7 @@ test('a decompression bomb is refused before it is decompressed, and absurd size
   const before = process.memoryUsage.rss();
   assert.throws(() => unpackBlock({ ...header, plainBytes: 1 << 20 }, bomb), /cannot be decompressed/);
   assert.ok(process.memoryUsage.rss() - before < 100 << 20);
-  const claims = sealed(new FrameBuffer());
+  const claims = encoded(new FrameBuffer());
   claims.writeUInt32BE(0xffffffff, 12);
   assert.throws(() => readBlockHeader(claims, 32), /it claims/);
   assert.throws(() => frameOffsets(Buffer.alloc(100), 0xffffffff), /cannot have 4294967295 frames/);

@@ -3,7 +3,7 @@
 //   8 u32 frames                 12 u32 bytes of the frames  16 u32 stored bytes
 //  20 u64 offset of the block before it of the same vbucket, 0: none
 //  28 u64 its own offset         36 SHA-256 of backup id, bucket number (u32), header up to here, stored bytes
-// The hash covers the place of the block, so that a block that was moved or comes from another backup is noticed.
+// The hash covers the place of the block, so that a block that was moved or comes from another backup is detected.
 import { createHash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ArchiveError } from './archive-error.ts';
@@ -44,7 +44,7 @@ export interface BlockHeader {
 export type NewBlock = Pick<BlockHeader, 'vb' | 'isLast' | 'frames' | 'previous' | 'offset'>;
 
 /** Compresses frames; the result is header and stored bytes. */
-export function sealBlock(owner: BlockOwner, block: NewBlock, frames: Buffer): [Buffer, Buffer] {
+export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buffer): [Buffer, Buffer] {
   const stored = zstdCompressSync(frames, {
     params: { [constants.ZSTD_c_compressionLevel]: zstdLevel },
   });

@@ -35,7 +35,7 @@ export class ProgressFile {
     }
   }
 
-  /** False where the folder cannot be written: the restore goes on, but cannot be resumed. */
+  /** False where the folder cannot be written: the restore continues, but cannot be resumed. */
   write(next: number): boolean {
     try {
       writeWhole(this.path, `${JSON.stringify({ identity: this.identity, next })}\n`);

@@ -24,7 +24,7 @@ export interface RestoreRequest {
   isForced: boolean;
   createsBuckets: boolean;
   withIndexes: boolean;
-  /** Goes on where an interrupted restore ended. */
+  /** Continues where an interrupted restore ended. */
   resumes: boolean;
   /** Resolves only when everything is on disk. */
   awaitsDisk: boolean;
@@ -210,5 +210,5 @@ class Restore {
 
 function interrupted(error: Error, bucket: string, vb: number): Error {
   const far = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;
-  return new ArchiveError(`${error.message} (${far}; --resume goes on)`, { cause: error });
+  return new ArchiveError(`${error.message} (${far}; --resume continues)`, { cause: error });
 }

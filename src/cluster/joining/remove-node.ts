@@ -1,4 +1,4 @@
-// Takes nodes out of the configuration, which proves to them that they may delete what they have.
+// Removes nodes from the configuration; a node that sees that it is removed may delete its data.
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { ClusterStore } from '../config/cluster.store.ts';

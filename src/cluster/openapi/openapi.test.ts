@@ -175,7 +175,7 @@ async function firstOf({ manager }: Node, { id, path }: RouteDefinition) {
   throw new Error(`${id}: the stream ended before its first value`);
 }
 
-test('notices answers that are not as described', () => {
+test('detects answers that are not as described', () => {
   const schema: JsonSchema = {
     type: 'object',
     properties: { a: { type: 'integer' }, b: { enum: ['x'] } },

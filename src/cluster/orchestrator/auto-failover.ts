@@ -34,7 +34,7 @@ export interface AutoFailoverDeps {
   term: () => number | null;
   /** Mails the notice and records it as an event. */
   report: (notice: Notice) => void;
-  /** Called after an attempt to plan a failover, even one that changed nothing, unless a running rebalance holds it up. */
+  /** Called after an attempt to plan a failover, even one that changed nothing, unless a running rebalance delays it. */
   planned: () => void;
   clock: Clock;
   random: Random;
@@ -97,14 +97,14 @@ export class AutoFailover {
     if (!current.enabled) return this.#discard();
     if (current.count < this.#lastCount) this.#reported.clear();
     this.#lastCount = current.count;
-    const down = suspects.flatMap((node) => this.#judged(node, current) ?? []);
+    const down = suspects.flatMap((node) => this.#downNode(node, current) ?? []);
     this.#noteSet(down);
     const isSame = clock.monotonicMs() - this.#sameSinceMs >= sameSetMs;
     if (isSame && clock.monotonicMs() - this.#attemptedMs >= retryMs) await this.#act(down, current);
   }
 
   /** Null where only the disk fails and that does not count. */
-  #judged(node: NodeState, { timeout, diskIssues, diskPeriod }: AutoFailoverSettings): DownNode | null {
+  #downNode(node: NodeState, { timeout, diskIssues, diskPeriod }: AutoFailoverSettings): DownNode | null {
     const { heartbeats } = this.#deps;
     if (this.#isSilent(node.uuid))
       return { node, reason: silent, overdueMs: heartbeats.silentMs(node.uuid) - timeout * 1000 };
@@ -159,11 +159,11 @@ export class AutoFailover {
   ): Promise<void> {
     const { cluster, clock, random, planned, term } = this.#deps;
     const { automaticReason, allowUnsafe } = options;
-    let isHeldUp = false;
+    let isDelayed = false;
     await cluster.change((state) => {
-      isHeldUp = state.balance !== undefined && !options.canAbortRebalance;
+      isDelayed = state.balance !== undefined && !options.canAbortRebalance;
       const nodes = state.nodes.filter(({ uuid }) => failing.includes(uuid));
-      if (term() === null || nodes.length < failing.length || isHeldUp) return state;
+      if (term() === null || nodes.length < failing.length || isDelayed) return state;
       if (state.balance !== undefined) {
         // The rebalance must stop first: the failover is attempted again at the next check, not only after `retryMs`.
         this.#attemptedMs = clock.monotonicMs() - retryMs + checkEveryMs;
@@ -181,7 +181,7 @@ export class AutoFailover {
       });
     });
     const { nodes } = this.#deps.view.cluster;
-    if (!isHeldUp) return planned();
+    if (!isDelayed) return planned();
     const held = nodes.filter(({ uuid }) => failing.includes(uuid));
     this.#report(couldNot(held, 'Rebalance is running.'));
   }

@@ -23,7 +23,7 @@ export class CheckpointsStore implements CheckpointStore {
   }
 
   /** Removes those of all replications to a cluster. */
-  async forgetCluster(uuid: string): Promise<void> {
+  async deleteAllOf(uuid: string): Promise<void> {
     for (const { key, revision } of await this.#store.list(`${checkpointPrefix}${uuid}/`))
       await this.#store.delete(key, revision);
   }

@@ -12,7 +12,7 @@ export interface ReferencesDeps {
   readonly callTarget: CallTarget;
   readonly encryptionLevel: () => string | null;
   /** Removes the checkpoints of replications to this cluster. */
-  readonly forgetCheckpoints: (clusterUuid: string) => Promise<void>;
+  readonly deleteCheckpoints: (clusterUuid: string) => Promise<void>;
 }
 
 export class ReferencesService {
@@ -76,7 +76,7 @@ export class ReferencesService {
         throw xdcrRefusals.referenceInUse({ name, ids: using.map(({ id }) => id).join(' ') });
       return { ...state, references: state.references.filter((one) => one.name !== name) };
     }, false);
-    await this.#deps.forgetCheckpoints(known.uuid);
+    await this.#deps.deleteCheckpoints(known.uuid);
   }
 
   async #found(form: ReferenceForm): Promise<FoundCluster> {

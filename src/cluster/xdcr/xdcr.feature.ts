@@ -56,7 +56,7 @@ export class Xdcr {
     this.references = new ReferencesService({
       ...deps,
       state: this.#state,
-      forgetCheckpoints: (uuid) => checkpoints.forgetCluster(uuid),
+      deleteCheckpoints: (uuid) => checkpoints.deleteAllOf(uuid),
     });
     this.replications = new ReplicationsService({ ...deps, state: this.#state, references: this.references });
   }

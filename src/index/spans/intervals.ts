@@ -135,8 +135,8 @@ function groupsOf(intervals: readonly SpanInterval[]): SpanInterval[][] {
   const groups: SpanInterval[][] = [];
   let end: Buffer | null = Buffer.alloc(0);
   for (const interval of intervals) {
-    const isBehind = end !== null && Buffer.compare(interval.start, end) >= 0;
-    if (groups.length === 0 || isBehind) {
+    const isAfter = end !== null && Buffer.compare(interval.start, end) >= 0;
+    if (groups.length === 0 || isAfter) {
       groups.push([interval]);
       end = interval.end;
     } else {

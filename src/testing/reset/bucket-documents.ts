@@ -71,7 +71,7 @@ export class BucketDocuments {
   }
 
   /** All is to be written: the bucket was created again. */
-  forget(): void {
+  writeAllNext(): void {
     this.histories = '';
   }
 

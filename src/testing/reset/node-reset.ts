@@ -91,7 +91,7 @@ export class NodeReset {
     const missing = this.buckets.filter(({ options, uuid }) => uuids.get(options.name) !== uuid);
     for (const kept of missing) {
       await this.rest.createBucket(fieldsOf(kept.options));
-      kept.documents?.forget();
+      kept.documents?.writeAllNext();
     }
     if (missing.length > 0) await this.noteUuids();
     const areNew = await Promise.all(this.buckets.map((kept) => this.restoreBucket(kept)));

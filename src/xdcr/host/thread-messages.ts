@@ -1,6 +1,6 @@
 // Messages between the main thread and the XDCR thread.
 import type { ClusterLayout } from '#client/cluster-routes.ts';
-import type { LogLevel } from '#ports/log.ts';
+import type { LogMessage } from '#ports/log.ts';
 import type { SourceAccess } from '../run/pipeline.ts';
 import type { ReplicationReport, ShardCheckpoint, WantedReplication } from '../xdcr.contract.ts';
 
@@ -29,9 +29,4 @@ export type XdcrThreadMessage =
       readonly checkpoint: ShardCheckpoint;
     }
   | { readonly kind: 'stopped' }
-  | {
-      readonly kind: 'log';
-      readonly level: Exclude<LogLevel, 'silent'>;
-      readonly event: string;
-      readonly fields: Record<string, unknown>;
-    };
+  | LogMessage;

@@ -4,7 +4,7 @@ import { assert } from '#base/assert.ts';
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import type { Log } from '#ports/log.ts';
+import { forwardingLog } from '#ports/log.ts';
 import { giveBackWhenIdle } from '#ports/spare-memory.ts';
 import { XdcrService } from '../run/xdcr-service.ts';
 import { readTargetMap } from '../target/read-map.ts';
@@ -19,17 +19,10 @@ const waiting = new Map<number, Deferred<readonly ShardCheckpoint[]>>();
 let lastId = 0;
 let isStopping = false;
 
-const logTo = (component: string): Log => {
-  const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') => (event: string, fields?: Record<string, unknown>) =>
-      sendMessage({ kind: 'log', level, event, fields: { component, ...fields } });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: logTo };
-};
-
 const service = new XdcrService({
   source,
   clock: realClock,
-  log: logTo('xdcr'),
+  log: forwardingLog('xdcr', sendMessage),
   readMap: (access, bucket) => readTargetMap(rest, access, bucket),
   checkpoints: {
     load: (replication) => askMain((id) => ({ kind: 'load', id, replication })),

@@ -53,7 +53,7 @@ export class Checkpoints {
     this.changed.add(vb % shardCount);
   }
 
-  forget(vb: number): void {
+  discard(vb: number): void {
     this.marks.delete(vb);
     this.changed.add(vb % shardCount);
   }

@@ -35,7 +35,7 @@ export interface OutboundPipelineOptions {
 
 /** Bytes and versions under way: twice what all connections may have in flight is enough to keep them busy. */
 const underWayMax = { bytes: 32 << 20, versions: 20_000 } as const;
-/** The nodes of the target may learn of a collection's end at different times. */
+/** The nodes of the target may get to know of a dropped collection at different times. */
 const lostCollectionMs = 100;
 const lostCollectionAttemptsMax = 100;
 
@@ -107,7 +107,7 @@ export class OutboundPipeline implements FollowerHandler {
     for (const id of this.options.skipped) {
       const target = this.routes.targetOf(id);
       if (target === noCollection) continue;
-      if (target === undefined) this.forgetSkipped(id);
+      if (target === undefined) this.discardSkipped(id);
       else {
         this.startBackfill(id);
         return;
@@ -237,7 +237,7 @@ export class OutboundPipeline implements FollowerHandler {
     outgoing.done();
   }
 
-  private forgetSkipped(id: number): void {
+  private discardSkipped(id: number): void {
     this.options.skipped.delete(id);
     this.options.skippedChanged();
   }
@@ -293,7 +293,7 @@ export class OutboundPipeline implements FollowerHandler {
     let waiting = 0;
     const finish = () => {
       if (open.size > 0 || waiting > 0 || this.isStopped) return;
-      if (this.backfill?.isIncomplete === false) this.forgetSkipped(id);
+      if (this.backfill?.isIncomplete === false) this.discardSkipped(id);
       this.backfill = null;
       void follower.stop();
     };

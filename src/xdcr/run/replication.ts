@@ -90,7 +90,7 @@ export class RunningReplication {
     this.running = null;
   }
 
-  /** Ends it for good. */
+  /** Ends it permanently. */
   async end(): Promise<void> {
     await this.stop();
     this.hasEnded = true;
@@ -122,7 +122,7 @@ export class RunningReplication {
     };
   }
 
-  /** How far it is, also while the target is away; before the first checkpoints are read everything counts as left. */
+  /** How far it is, also while the target cannot be reached; before the first checkpoints are read everything counts as left. */
   private async positions(): Promise<Record<string, number>> {
     const own = this.deps.vbuckets();
     const seqno = (vb: number) =>
@@ -198,7 +198,7 @@ export class RunningReplication {
       link = await this.connect(failed, (outgoing) => pipeline?.collectionLost(outgoing));
       signal.throwIfAborted();
       await this.checkpoints.load(link.map.bucketUuid);
-      await this.forgetWhatTheTargetLost(link, vbuckets);
+      await this.discardLostCheckpoints(link, vbuckets);
       pipeline = new OutboundPipeline({
         ...this.deps,
         ...{ wanted: this.wanted, vbuckets, failed, figures: this.figures },
@@ -216,7 +216,7 @@ export class RunningReplication {
       this.pipeline = null;
       this.link = null;
       periodic.abort(new Error('the replication is interrupted'));
-      this.figures.forgetTimes();
+      this.figures.discardTimes();
       link?.close();
       await pipeline?.stop();
       await this.marking?.catch(() => {}); // reported where it was started
@@ -244,19 +244,19 @@ export class RunningReplication {
   }
 
   /** After a crash without its last writes, a flush or a new bucket at the target, its vbuckets are replicated from the start. */
-  private async forgetWhatTheTargetLost(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
+  private async discardLostCheckpoints(link: TargetLink, vbuckets: readonly number[]): Promise<void> {
     const positions = await link.positions(vbuckets);
     for (const vb of vbuckets) {
       const mark = this.checkpoints.get(vb);
       const position = positions.get(vb);
       if (mark !== undefined && (position === undefined || !stillHolds(mark.target, position)))
-        this.checkpoints.forget(vb);
+        this.checkpoints.discard(vb);
     }
     this.targetSeen.clear();
-    this.see(positions);
+    this.setTargetSeen(positions);
   }
 
-  private see(positions: ReadonlyMap<number, TargetPosition>): void {
+  private setTargetSeen(positions: ReadonlyMap<number, TargetPosition>): void {
     for (const [vb, { log, high }] of positions)
       this.targetSeen.set(vb, { uuid: log[0]?.uuid ?? 0n, seqno: high });
   }
@@ -313,7 +313,7 @@ export class RunningReplication {
       if (position !== undefined && !stillHolds(seen, position))
         throw new Error('the target lost documents: what it lost is replicated again');
     }
-    this.see(positions);
+    this.setTargetSeen(positions);
     for (const [vb, source] of sources) {
       const target = positions.has(vb) ? this.targetSeen.get(vb) : undefined;
       const isNew = source !== undefined && source.seqno > (this.checkpoints.get(vb)?.source.seqno ?? 0);

@@ -63,7 +63,7 @@ export class VbProgress {
     };
   }
 
-  /** Forgets what is under way: the stream starts again at this position. */
+  /** Discards what is under way: the stream starts again at this position. */
   reset({ uuid, seqno, snapshotStart, snapshotEnd }: StreamPosition): void {
     this.uuid = uuid;
     this.seqno = seqno;

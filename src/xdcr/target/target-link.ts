@@ -7,7 +7,7 @@ import type { ReplicationCounts } from '../figures.ts';
 import type { ConflictResolution, DataPathSettings, TargetAccess } from '../xdcr.contract.ts';
 import type { Outgoing } from './outgoing.ts';
 import { SendLimit } from './send-limit.ts';
-import { TargetLine } from './target-line.ts';
+import { TargetConnection } from './target-connection.ts';
 import type { TargetMap } from './target-map.ts';
 
 export interface LinkOptions {
@@ -48,7 +48,7 @@ export interface TargetPosition {
 export class TargetLink {
   map: TargetMap;
   private readonly options: LinkOptions;
-  private readonly lines = new Map<string, TargetLine>();
+  private readonly connections = new Map<string, TargetConnection>();
   private readonly limit: SendLimit;
   private refreshing: Promise<void> | null = null;
   private isClosed = false;
@@ -67,7 +67,7 @@ export class TargetLink {
   static async open(options: LinkOptions): Promise<TargetLink> {
     const link = new TargetLink(options, await options.readMap());
     try {
-      await Promise.all(link.nodes().map((node) => link.lineTo(node, 0).ready));
+      await Promise.all(link.nodes().map((node) => link.connectionTo(node, 0).ready));
       return link;
     } catch (error) {
       link.close();
@@ -76,10 +76,10 @@ export class TargetLink {
   }
 
   get queued(): { items: number; bytes: number } {
-    const lines = [...this.lines.values()];
+    const connections = [...this.connections.values()];
     return {
-      items: lines.reduce((sum, { queued }) => sum + queued, 0),
-      bytes: lines.reduce((sum, { queuedBytes }) => sum + queuedBytes, 0),
+      items: connections.reduce((sum, { queued }) => sum + queued, 0),
+      bytes: connections.reduce((sum, { queuedBytes }) => sum + queuedBytes, 0),
     };
   }
 
@@ -87,7 +87,7 @@ export class TargetLink {
     const node = this.map.actives[outgoing.vb] ?? -1;
     if (this.isClosed) return;
     if (node < 0) this.refused(outgoing, Status.notMyVbucket);
-    else this.lineTo(node, outgoing.vb % this.options.settings.targetNozzlePerNode).send(outgoing);
+    else this.connectionTo(node, outgoing.vb % this.options.settings.targetNozzlePerNode).send(outgoing);
   }
 
   /** What the target has of these vbuckets. */
@@ -96,7 +96,7 @@ export class TargetLink {
     await Promise.all(
       this.nodes().map(async (node) => {
         const own = vbuckets.filter((vb) => this.map.actives[vb] === node);
-        const client = await this.lineTo(node, 0).ready;
+        const client = await this.connectionTo(node, 0).ready;
         const [logs, highs] = await Promise.all([client.failoverLogs(own), client.highSeqnos()]);
         for (const [vb, log] of logs) found.set(vb, { log, high: highs[vb] ?? 0 });
       }),
@@ -108,27 +108,27 @@ export class TargetLink {
   async manifest(): Promise<string> {
     const [node] = this.nodes();
     if (node === undefined) throw new Error('no node of the target serves the bucket');
-    return (await this.lineTo(node, 0).ready).manifest();
+    return (await this.connectionTo(node, 0).ready).manifest();
   }
 
   close(): void {
     this.isClosed = true;
-    for (const line of this.lines.values()) line.close();
-    this.lines.clear();
+    for (const connection of this.connections.values()) connection.close();
+    this.connections.clear();
   }
 
   private nodes(): number[] {
     return [...new Set(this.map.actives)].filter((node) => node >= 0);
   }
 
-  private lineTo(node: number, index: number): TargetLine {
+  private connectionTo(node: number, index: number): TargetConnection {
     const { host, port } = this.map.nodes[node] ?? { host: '', port: 0 };
     const name = `${host}:${port} ${index}`;
-    const known = this.lines.get(name);
+    const known = this.connections.get(name);
     if (known !== undefined) return known;
     const { access, failed } = this.options;
     const { username, password, authority } = access;
-    const line = new TargetLine({
+    const connection = new TargetConnection({
       ...this.options,
       address: { host, port, timeoutMs, connectMs, ...(authority !== undefined && { tls: { authority } }) },
       account: { username, password, scram: authority === undefined },
@@ -138,8 +138,8 @@ export class TargetLink {
         if (!this.isClosed) failed(new Error(`${host}:${port}: ${reason.message}`, { cause: reason }));
       },
     });
-    this.lines.set(name, line);
-    return line;
+    this.connections.set(name, connection);
+    return connection;
   }
 
   private refused(outgoing: Outgoing, status: number): void {

@@ -10,7 +10,7 @@ import { metaRequest, type Outgoing, outgoingBytes, writeRequest } from './outgo
 import { targetMeta, wins } from './resolution.ts';
 import type { SendLimit } from './send-limit.ts';
 
-export interface LineOptions {
+export interface TargetConnectionOptions {
   readonly address: WireAddress;
   readonly account: WireAccount;
   readonly bucket: string;
@@ -26,20 +26,20 @@ export interface LineOptions {
 
 const kib = 1024;
 
-export class TargetLine {
+export class TargetConnection {
   /** Resolves when the connection is open; a rejection is reported to `failed` as well. */
   readonly ready: Promise<BucketClient>;
   queuedBytes = 0;
-  private readonly options: LineOptions;
+  private readonly options: TargetConnectionOptions;
   private readonly queue: Outgoing[] = [];
   private next = 0;
   private client: BucketClient | null = null;
-  private flying = 0;
-  private flyingBytes = 0;
+  private inFlight = 0;
+  private inFlightBytes = 0;
   private isWaiting = false;
   private isClosed = false;
 
-  constructor(options: LineOptions) {
+  constructor(options: TargetConnectionOptions) {
     this.options = options;
     this.ready = BucketClient.open(options);
     this.ready.then(
@@ -82,7 +82,7 @@ export class TargetLine {
     const { settings, limit, clock } = this.options;
     const bytesMax = settings.docBatchSizeKb * kib;
     while (this.client !== null && this.queued > 0 && !this.isWaiting && !this.isClosed) {
-      if (this.flying >= settings.workerBatchSize || this.flyingBytes >= bytesMax) return;
+      if (this.inFlight >= settings.workerBatchSize || this.inFlightBytes >= bytesMax) return;
       const waitMs = limit.waitMs;
       if (waitMs > 0) {
         this.isWaiting = true;
@@ -108,8 +108,8 @@ export class TargetLine {
 
   private start(outgoing: Outgoing): void {
     const { settings, figures } = this.options;
-    this.flying++;
-    this.flyingBytes += outgoingBytes(outgoing);
+    this.inFlight++;
+    this.inFlightBytes += outgoingBytes(outgoing);
     if (outgoing.value.length >= settings.optimisticReplicationThreshold) {
       this.askMeta(outgoing);
       return;
@@ -126,12 +126,12 @@ export class TargetLine {
       figures.time('wtavg_meta_latency', clock.monotonicMs() - sentMs);
       const status = frame.vb;
       if (status === Status.keyNotFound) this.write(outgoing);
-      else if (status !== Status.success) this.landed(outgoing, status);
+      else if (status !== Status.success) this.finished(outgoing, status);
       else if (wins(outgoing, targetMeta(frame), rule)) this.write(outgoing);
       else {
         figures.add('docs_failed_cr_source');
         figures.add(`${kindNames[outgoing.kind]}_failed_cr_source`);
-        this.landed(outgoing, Status.success);
+        this.finished(outgoing, Status.success);
       }
       return true;
     });
@@ -158,12 +158,12 @@ export class TargetLine {
       figures.add('data_replicated', outgoing.value.length + outgoing.key.length);
       if (hasLost) figures.add('docs_failed_cr_target');
     }
-    this.landed(outgoing, hasLost ? Status.success : status);
+    this.finished(outgoing, hasLost ? Status.success : status);
   }
 
-  private landed(outgoing: Outgoing, status: number): void {
-    this.flying--;
-    this.flyingBytes -= outgoingBytes(outgoing);
+  private finished(outgoing: Outgoing, status: number): void {
+    this.inFlight--;
+    this.inFlightBytes -= outgoingBytes(outgoing);
     if (status === Status.success) outgoing.done();
     else this.options.refused(outgoing, status);
     this.pump();
