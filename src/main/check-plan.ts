@@ -186,7 +186,7 @@ class PlanCheck {
       if (bad.length > 0 || good.length === 0) this.add(`${place}.roles.${index}`, text, 'is not a role');
       for (const role of good) {
         const [bucket = null, scope = null, collection = null] = role.names;
-        if (!this.isThere(bucket, scope, collection))
+        if (!this.exists(bucket, scope, collection))
           this.add(
             `${place}.roles.${index}`,
             text,
@@ -196,7 +196,7 @@ class PlanCheck {
     }
   }
 
-  private isThere(bucket: string | null, scope: string | null, collection: string | null): boolean {
+  private exists(bucket: string | null, scope: string | null, collection: string | null): boolean {
     if (bucket === null || this.isRestored(bucket, scope, collection)) return true;
     const found = this.plan.buckets.find(({ name }) => name === bucket);
     if (found === undefined) return false;

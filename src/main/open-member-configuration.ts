@@ -48,7 +48,7 @@ export async function openMemberConfiguration(
     if (!(error instanceof NonMemberError)) throw error;
     if (error.why === 'removed') return noteRemoval(file);
     throw new StartError(
-      `${shown()}: ${error.message}, although this node was never removed: was an older data folder of the founder put back?`,
+      `${shown()}: ${error.message}, although this node was never removed: was an older data folder of the founder restored?`,
       { cause: error },
     );
   }

@@ -118,7 +118,7 @@ const faults: Readonly<Record<string, Fault>> = {
     machine.fillDisk();
     return async () => machine.freeDisk();
   },
-  'older data folder put back': async (scene) => {
+  'older data folder restored': async (scene) => {
     const { cluster, random, writtenAnew } = scene;
     const at = anyFollower(scene);
     const signal = random(2) === 0 ? 'SIGKILL' : 'SIGTERM';

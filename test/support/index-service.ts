@@ -7,7 +7,7 @@ import type { IndexReport, WantedIndex } from '#index/index.contract.ts';
 import { IndexService } from '#index/service/index-service.ts';
 import { IndexProgress } from '#index/shared/index-progress.ts';
 import { IndexFolder, IndexFolderReaders } from '#index/store/index-folder.adapter.ts';
-import type { IndexStore } from '#index/store/index-store.ts';
+import type { IndexStore, StoredRow } from '#index/store/index-store.ts';
 import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { realRandom } from '#ports/random.ts';
@@ -47,6 +47,17 @@ export class TestIndexes implements AsyncDisposable {
 
   reportOf(definition: IndexDefinition): IndexReport | undefined {
     return this.service.report().find(({ id }) => id === definition.id);
+  }
+
+  /** All committed rows, in the order of the index. */
+  rowsOf({ id, keyspace }: IndexDefinition): readonly StoredRow[] {
+    const reader = this.readers.open(keyspace.bucketUuid, id);
+    try {
+      const everything = { start: Buffer.alloc(0), end: null, accepts: null };
+      return reader.page(everything, { after: null, isReverse: false, limit: 1_000_000 });
+    } finally {
+      reader.close();
+    }
   }
 
   async online(...definitions: readonly IndexDefinition[]): Promise<void> {

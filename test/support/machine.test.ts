@@ -46,7 +46,7 @@ test('packets of a delayed machine arrive late and whole', {
   }
 });
 
-test('the clock of a machine is set, its disk is full, and its folder is put back', {
+test('the clock of a machine is set, its disk is full, and its folder is restored', {
   skip: needs('mount') || needs('compiler'),
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'divan-machine-'));

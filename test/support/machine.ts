@@ -1,4 +1,4 @@
-// A machine of a cluster under test, except for its network: a disk of its own that can be full or put back to an earlier state, and a wall
+// A machine of a cluster under test, except for its network: a disk of its own that can be full or restored to an earlier state, and a wall
 // clock that can be set. Needs the right to mount (root on Linux) and a C compiler.
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, cpSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';

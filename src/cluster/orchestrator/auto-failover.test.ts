@@ -45,7 +45,7 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
   await view.start();
   const net = new SimulatedNet<Heartbeat>(clock, random);
   const disk = new Map<string, number>();
-  const beat = (nodeId: string): Heartbeats => {
+  const heartbeatsOf = (nodeId: string): Heartbeats => {
     const heartbeats = new Heartbeats({
       nodeId,
       clock,
@@ -57,7 +57,7 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
     heartbeats.start();
     return heartbeats;
   };
-  const all = new Map(ids.map((id) => [id, beat(id)]));
+  const all = new Map(ids.map((id) => [id, heartbeatsOf(id)]));
   const heartbeats = all.get(ids[0] as string) ?? assert.fail('no node');
   const reports: string[] = [];
   const acts = { term: 1 as number | null };

@@ -151,8 +151,8 @@ export class FollowedIndex {
     if (change.collectionId !== this.collectionId) return;
     this.changes++;
     const id = Buffer.from(change.keyBytes);
-    const isThere = change.kind === 'mutation';
-    const keys = isThere ? this.rows.keysOf(this.document.of(change), id) : [];
+    const exists = change.kind === 'mutation';
+    const keys = exists ? this.rows.keysOf(this.document.of(change), id) : [];
     if (!isFirst) this.pending.push({ id, keys });
     else if (keys.length > 0) this.staging.push({ id, keys });
   }

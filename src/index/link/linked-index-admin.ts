@@ -75,10 +75,10 @@ export class LinkedIndexAdmin implements IndexAdmin {
     };
     const seenIds = new Set<string>();
     const isDone = (id: string): boolean => {
-      const isThere = this.catalogue.find(id) !== undefined;
-      if (isThere) seenIds.add(id);
+      const isKnown = this.catalogue.find(id) !== undefined;
+      if (isKnown) seenIds.add(id);
       // The index was dropped meanwhile.
-      return isReady(id) || (!isThere && seenIds.has(id));
+      return isReady(id) || (!isKnown && seenIds.has(id));
     };
     await this.catalogue.until(() => ids.map(isDone).every(Boolean), signal);
     for (const id of ids) {

@@ -35,7 +35,7 @@ export async function waitFor(wait: Wait): Promise<void> {
     const progress = wait.progress();
     const commits = progress?.commits ?? 0;
     const reached = wait.isOnline() && progress !== undefined ? compare(consistency, progress) : 'behind';
-    if (reached === 'there') return;
+    if (reached === 'reached') return;
     const nowMs = clock.monotonicMs();
     if (nowMs >= endMs) throw sqlError(12015);
     // Index or vector may be outdated: the index gets the newest history by itself, the vector must be renewed.
@@ -50,15 +50,15 @@ export async function waitFor(wait: Wait): Promise<void> {
   }
 }
 
-function compare(consistency: Consistency, progress: IndexProgress): 'there' | 'behind' | 'other history' {
-  if (consistency.kind === 'not_bounded') return 'there';
+function compare(consistency: Consistency, progress: IndexProgress): 'reached' | 'behind' | 'other history' {
+  if (consistency.kind === 'not_bounded') return 'reached';
   let isBehind = false;
   for (const [vb, wanted] of consistency.vector) {
     const { completeSeqno, uuid } = progress.position(vb);
     if (wanted.uuid !== 0n && wanted.uuid !== uuid) return 'other history';
     isBehind ||= completeSeqno < wanted.seqno;
   }
-  return isBehind ? 'behind' : 'there';
+  return isBehind ? 'behind' : 'reached';
 }
 
 /** Positions are published in shared memory, states come by message, in any order. */

@@ -55,21 +55,10 @@ test('an index whose process is killed repeatedly equals a newly built one', asy
   await indexes.want(...definitions, ...rebuilt);
   for (const definition of [...definitions, ...rebuilt]) await indexes.caughtUp(client, definition);
   for (const [at, definition] of definitions.entries()) {
-    const rows = rowsOf(indexes, definition);
+    const rows = indexes.rowsOf(definition);
     assert.ok(rows.length >= documents);
-    assert.deepEqual(rows, rowsOf(indexes, rebuilt[at] as IndexDefinition));
+    assert.deepEqual(rows, indexes.rowsOf(rebuilt[at] as IndexDefinition));
     assert.equal(indexes.reportOf(definition)?.rows, rows.length);
   }
   client.close();
 });
-
-function rowsOf(indexes: TestIndexes, { id, keyspace }: IndexDefinition): string[] {
-  const reader = indexes.readers.open(keyspace.bucketUuid, id);
-  try {
-    const everything = { start: Buffer.alloc(0), end: null, accepts: null };
-    const rows = reader.page(everything, { after: null, isReverse: false, limit: 1_000_000 });
-    return rows.map(({ key, id: of }) => `${key.toString('hex')}=${of}`);
-  } finally {
-    reader.close();
-  }
-}

@@ -66,8 +66,8 @@ export class RequestConsistency {
       const log = logs.get(vb) ?? [];
       const index = log.findIndex((entry) => entry.uuid === uuid);
       const next = log[index - 1];
-      const isThere = uuid === 0n || (index >= 0 && (next === undefined || seqno <= next.seqno));
-      if (!isThere) throw historyGone(vb, keyspace);
+      const isInHistory = uuid === 0n || (index >= 0 && (next === undefined || seqno <= next.seqno));
+      if (!isInHistory) throw historyGone(vb, keyspace);
       current.set(vb, { seqno, uuid: log[0]?.uuid ?? 0n });
     }
     return current;

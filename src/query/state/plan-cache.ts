@@ -101,8 +101,8 @@ function valuesOf(consulted: ReadonlySet<string | number>, parameters: Parameter
 }
 
 function textOf(parameter: string | number, { positional = [], named }: Parameters): string | null {
-  const isThere = typeof parameter === 'string' ? named?.has(parameter) : parameter <= positional.length;
-  if (!isThere) return null;
+  const isGiven = typeof parameter === 'string' ? named?.has(parameter) : parameter <= positional.length;
+  if (!isGiven) return null;
   const value: Value = typeof parameter === 'string' ? named?.get(parameter) : positional[parameter - 1];
   return value === undefined ? '' : jsonText(value);
 }

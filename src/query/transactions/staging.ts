@@ -85,9 +85,9 @@ export class Staging {
     const isOwn = found?.txn?.id?.atmpt === this.options.attempt.id;
     if (found?.txn?.id !== undefined && !isOwn && (await this.options.others.isConflicting(found.txn)))
       throw conflict(id, 'the document is in another transaction');
-    const isThere = found !== undefined && !found.isDeleted;
+    const exists = found !== undefined && !found.isDeleted;
     if (kind === 'insert' && stored === null) {
-      if (isThere) throw sqlError(17012, ` for '${keyspaceText(keyspace.name)}'`, id);
+      if (exists) throw sqlError(17012, ` for '${keyspaceText(keyspace.name)}'`, id);
       return found;
     }
     if (found === undefined || (found.isDeleted && stored !== 'insert'))

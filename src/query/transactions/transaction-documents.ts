@@ -144,28 +144,28 @@ const needsReading = (write: DocumentWrite): boolean =>
   write.kind === 'insert' || write.kind === 'upsert' || readCasOf(write) === 0n;
 
 function kindOf(write: DocumentWrite, stored: StoredDocument | undefined): StagedKind | 'nothing' {
-  const isThere = stored !== undefined || !needsReading(write);
+  const exists = stored !== undefined || !needsReading(write);
   switch (write.kind) {
     case 'insert':
-      if (isThere) throw sqlError(17012, '', write.id);
+      if (exists) throw sqlError(17012, '', write.id);
       return 'insert';
     case 'upsert':
-      return isThere ? 'replace' : 'insert';
+      return exists ? 'replace' : 'insert';
     case 'replace':
-      if (!isThere) throw sqlError(17014, '', write.id);
+      if (!exists) throw sqlError(17014, '', write.id);
       return 'replace';
     case 'delete':
-      return isThere ? 'remove' : 'nothing';
+      return exists ? 'remove' : 'nothing';
   }
 }
 
 /** The kind of a write to a document that the transaction has changed already. */
 function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'nothing' | 'undone' {
   const { kind, id } = write;
-  const isThere = before.kind !== 'remove';
-  if (kind === 'insert' && isThere) throw sqlError(17012, '', id);
+  const exists = before.kind !== 'remove';
+  if (kind === 'insert' && exists) throw sqlError(17012, '', id);
   const read = readCasOf(write);
-  if (read !== 0n && isThere && kind !== 'insert' && kind !== 'upsert' && read !== before.ownCas)
+  if (read !== 0n && exists && kind !== 'insert' && kind !== 'upsert' && read !== before.ownCas)
     throw sqlError(17015, kind === 'delete' ? 'DELETE' : 'UPDATE', String(before.ownCas), String(read), id);
   const base = before.cas === 0n || before.stored === 'insert' ? 'insert' : 'replace';
   switch (kind) {
@@ -173,10 +173,10 @@ function kindOver(write: DocumentWrite, before: StagedChange): StagedKind | 'not
     case 'upsert':
       return base;
     case 'replace':
-      if (!isThere) throw sqlError(17014, '', id);
+      if (!exists) throw sqlError(17014, '', id);
       return base;
     case 'delete':
-      if (!isThere) return 'nothing';
+      if (!exists) return 'nothing';
       return before.cas === 0n ? 'undone' : 'remove';
   }
 }

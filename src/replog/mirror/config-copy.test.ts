@@ -50,7 +50,7 @@ describe('the file of a copy', () => {
     assert.equal(await store.put('a', 4, 8), 13);
   });
 
-  it('is refused by name when a byte of it is another, or an older one was put back', () => {
+  it('is refused by name when a byte of it is another, or an older one was restored', () => {
     using folder = aFolder();
     const file = new ConfigCopyFile(folder.path);
     file.save({ revision: 1, records: [aRecord('a', 'the value', 1)] });

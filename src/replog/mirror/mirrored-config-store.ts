@@ -200,9 +200,9 @@ export class MirroredConfigStore implements ConfigStore {
 
   /** Waits until the feed brings the record, so that watchers see changes in the store's order; without the feed, takes it directly. */
   async #awaitRecord(record: StoredRecord): Promise<void> {
-    const isThere = (): boolean => (this.#records.get(record.key)?.revision ?? 0) >= record.revision;
+    const hasArrived = (): boolean => (this.#records.get(record.key)?.revision ?? 0) >= record.revision;
     const untilMs = this.ports.clock.monotonicMs() + ownChangeMs;
-    await this.#until(() => isThere() || this.#problem !== null, untilMs);
+    await this.#until(() => hasArrived() || this.#problem !== null, untilMs);
     this.#take(record);
   }
 
