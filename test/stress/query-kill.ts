@@ -112,7 +112,7 @@ class KillRun {
       const keys = this.model.keysOf(`w${writer}-`);
       const n = ++this.lastValue;
       const made: DocumentState = { n, c: n % 3, w: writer, tags: [`t${n % 5}`, `u${n % 2}`] };
-      const acts: Readonly<Record<string, () => Promise<void>>> = {
+      const actions: Readonly<Record<string, () => Promise<void>>> = {
         upsert: () =>
           this.change('upsert', [key], () => made, `UPSERT INTO ${keyspace} (KEY, VALUE) VALUES ($k, $v)`, {
             $k: key,
@@ -149,8 +149,8 @@ class KillRun {
             { $k: key, $v: made },
           ),
       };
-      const names = Object.keys(acts);
-      await acts[names[this.random(names.length)] as string]?.();
+      const names = Object.keys(actions);
+      await actions[names[this.random(names.length)] as string]?.();
     }
   }
 

@@ -58,7 +58,7 @@ export class ScheduleFaults {
   }
 
   cause(fault: Fault): void {
-    if (this.acts[fault]()) this.counts[fault]++;
+    if (this.actions[fault]()) this.counts[fault]++;
   }
 
   /** Everything works again, and every process runs. */
@@ -74,7 +74,7 @@ export class ScheduleFaults {
   }
 
   /** Each returns whether it happened. */
-  private readonly acts: Record<Fault, () => boolean> = {
+  private readonly actions: Record<Fault, () => boolean> = {
     'quick restart': () => this.restart(50 + this.random(900)),
     restart: () => this.restart(1_000 + this.random(12_000)),
     stop: () => this.stop(),

@@ -132,7 +132,7 @@ function reads({ service, view, data, snapshots, product }: BucketRoutesDeps): B
 }
 
 function compactions({ service }: BucketRoutesDeps): BoundRoute[] {
-  const acts = [
+  const actions = [
     [contract.CompactBucket, (name: string) => service.compact(name, 'bucket')],
     [contract.CompactDatabases, (name: string) => service.compact(name, 'databases')],
     [contract.PurgeBucket, (name: string) => service.compact(name, 'bucket', 'all')],
@@ -140,7 +140,7 @@ function compactions({ service }: BucketRoutesDeps): BoundRoute[] {
     [contract.CancelDatabasesCompaction, (name: string) => service.cancelCompaction(name, 'databases')],
   ] as const;
   return [
-    ...acts.map(([route, act]) =>
+    ...actions.map(([route, act]) =>
       bind(route, async ({ params }) => {
         await act(nameIn(params));
         return reply.empty();

@@ -60,8 +60,8 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
   const all = new Map(ids.map((id) => [id, heartbeatsOf(id)]));
   const heartbeats = all.get(ids[0] as string) ?? assert.fail('no node');
   const reports: string[] = [];
-  const acts = { term: 1 as number | null };
-  const common = { store, view, clock, random: realRandom, log: silentLog, term: () => acts.term };
+  const lease = { term: 1 as number | null };
+  const common = { store, view, clock, random: realRandom, log: silentLog, term: () => lease.term };
   const rebalancer = new Rebalancer({
     ...common,
     isDown: (node) => heartbeats.isDown(node),
@@ -107,7 +107,7 @@ async function cluster(names: string, settings: Partial<AutoFailoverSettings> = 
     update<ClusterState>(store, clusterKey, aCluster(), (before) => ({ ...before, ...changes }));
   const count = async (): Promise<number> => (await failoverSettings.autoFailover()).count;
   await clock.run(10_000);
-  return { clock, kill, revive, disk, acts, reports, failed, change, count, failoverSettings, view };
+  return { clock, kill, revive, disk, lease, reports, failed, change, count, failoverSettings, view };
 }
 
 const automatically = (id: string, reason = 'All monitors report node is unhealthy.'): string =>
@@ -133,8 +133,8 @@ describe('automatic failover', () => {
       [{ enabled: false }, 1],
       [{}, null],
     ] as const) {
-      const { clock, kill, failed, reports, acts } = await cluster('a b c', settings);
-      acts.term = term;
+      const { clock, kill, failed, reports, lease } = await cluster('a b c', settings);
+      lease.term = term;
       kill('c');
       await clock.run(30_000);
       assert.deepEqual([await failed(), reports], ['', []]);
@@ -205,7 +205,7 @@ describe('automatic failover', () => {
     const plan = { id: 'plan', kind: 'rebalance' as const, term: 1, ejected: [], startedMs: 0 };
     const stopped = { ...plan, nodes: ['a', 'b'], stopping: { reason: null } };
     const waiting = await cluster('a b c d', { canAbortRebalance: false });
-    waiting.acts.term = 1;
+    waiting.lease.term = 1;
     waiting.kill('d');
     // A later orchestrator's, which this one leaves alone.
     await waiting.change({ balance: { ...stopped, term: 2 } });

@@ -66,13 +66,13 @@ async function cluster(names: string, on: string, random: Random = randomFrom(5)
     const store = new FaultyConfigStore({ server, history, clock, random });
     const view = new ClusterView(server, names.split(' ')[0] ?? '');
     await view.start();
-    const acts = { term: initialTerm, store };
+    const lease = { term: initialTerm };
     const rebalancer = new Rebalancer({
       store,
       view,
       clock,
       log: silentLog,
-      term: () => acts.term,
+      term: () => lease.term,
       isDown: (node) => down.has(node),
       movesPerNode: () => 4,
       retries: () => retrySettings,
@@ -85,11 +85,11 @@ async function cluster(names: string, on: string, random: Random = randomFrom(5)
       log: silentLog,
       random: realRandom,
       cluster: new ClusterStore(server, ''),
-      term: () => acts.term,
+      term: () => lease.term,
       planned: () => rebalancer.wake(),
     });
     retries.start();
-    return { acts, rebalancer };
+    return { lease, store, rebalancer };
   };
   const change = (changes: Partial<ClusterState>) =>
     update<ClusterState>(server, clusterKey, aCluster(), (state) => ({ ...state, ...changes }));
@@ -198,7 +198,7 @@ describe('the rebalancer', () => {
     await change({ balance: plan({ nodes: ['a', 'b', 'c'] }) });
     await clock.run(1_500);
     assert.notEqual((await map('first')).forward, undefined);
-    first.acts.term = null;
+    first.lease.term = null;
     await orchestrator(2);
     await clock.run(500);
     assert.equal((await state()).balance?.term, 2);
@@ -211,8 +211,8 @@ describe('the rebalancer', () => {
     for (let round = 0; round < 5; round++) {
       const { clock, orchestrator, change, state, map, ended } = await cluster('a b c', 'a b', random);
       const both = [await orchestrator(1), await orchestrator(2)];
-      for (const { acts } of both)
-        acts.store.faults = {
+      for (const { store } of both)
+        store.faults = {
           delayMaxMs: 100,
           stalePercent: 10,
           lostRequestPercent: 5,
@@ -224,8 +224,8 @@ describe('the rebalancer', () => {
         assert.ok(seconds < 600, 'it does not end');
         await clock.run(1_000);
       }
-      for (const { acts, rebalancer } of both) {
-        acts.term = null;
+      for (const { lease, rebalancer } of both) {
+        lease.term = null;
         rebalancer.stop();
       }
       await clock.run(20_000);

@@ -177,7 +177,7 @@ export class Bucket {
   setRules(rules: Partial<BucketRules>): void {
     Object.assign(this.rules, rules);
     this.parts.keeper.relievePressure();
-    this.parts.background.compression.follow();
+    this.parts.background.compression.applyMode();
   }
 
   /** Changes the policy of a bucket without a disk; any other bucket must be restarted for it. */

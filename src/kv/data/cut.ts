@@ -226,7 +226,7 @@ export class CutWriter {
     return this.buffer.subarray(0, this.end);
   }
 
-  /** Forgets the encoded cuts. A buffer that a large document needed is freed. */
+  /** Discards the encoded cuts. A buffer that a large document needed is freed. */
   discard(): void {
     this.end = 0;
     if (this.buffer.length >= handedOverBytes) this.release();

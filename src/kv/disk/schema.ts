@@ -78,7 +78,7 @@ export const sql = {
   dropBigs: `delete from big where id >= ? * ${bigVbFactor} and id < (? + 1) * ${bigVbFactor}`,
   dropCollections: 'delete from coll where vb = ?',
   dropState: 'delete from vb where id = ?',
-  anyBig: 'select exists(select 1 from big)',
+  hasBig: 'select exists(select 1 from big)',
   putVb: `insert into vb(id, high, visible, purge, snap_start, snap_end, max_cas, max_deleted_rev, failover,
     manifest_uid, items, deleted, copy, epoch, checksum) values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     on conflict(id) do update set high=excluded.high, visible=excluded.visible, purge=excluded.purge,

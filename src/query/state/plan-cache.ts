@@ -47,7 +47,7 @@ export class PlanCache {
     parameters: Parameters,
     prepare: (consulted: (parameter: string | number) => void) => Prepared,
   ): Prepared {
-    if (revision !== this.revision) this.forgetAll(revision);
+    if (revision !== this.revision) this.discardAll(revision);
     const { text, queryContext, sequentialScans } = basis;
     if (text.length > textMax) return prepare(() => {});
     const key = `${Number(sequentialScans)}${queryContext}\0${text}`;
@@ -78,7 +78,7 @@ export class PlanCache {
     }
   }
 
-  private forgetAll(revision: number): void {
+  private discardAll(revision: number): void {
     this.revision = revision;
     this.plans.clear();
   }

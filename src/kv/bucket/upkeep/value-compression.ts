@@ -33,7 +33,7 @@ export class ValueCompression {
 
   start(): void {
     this.isStopped = false;
-    this.follow();
+    this.applyMode();
   }
 
   stop(): void {
@@ -44,8 +44,8 @@ export class ValueCompression {
     this.roundChanges = -1;
   }
 
-  /** The mode may have changed. Nothing runs in other modes. */
-  follow(): void {
+  /** Called when the mode may have changed. Nothing runs in other modes. */
+  applyMode(): void {
     if (this.isStopped) return;
     if (!this.options.isOn()) {
       this.stop();

@@ -27,7 +27,7 @@ const copySql = {
   vbuckets: 'select id, high from old.vb order by id',
   high: 'select high from old.vb where id = ?',
   rowCount: 'select sum(items + deleted) from old.vb',
-  anyBig: 'select exists(select 1 from old.big)',
+  hasBig: 'select exists(select 1 from old.big)',
   anyCopiedBig: 'select exists(select 1 from main.big)',
   anyOld: 'select exists(select 1 from old.doc indexed by doc_del where del is not null and del < ?)',
   keyBound: 'select key from old.doc where vb = ? and key > ? order by key limit 1 offset ?',
@@ -173,7 +173,7 @@ export class FileCopy {
 
   private beginVbucket(vb: number) {
     this.positions.set(vb, this.number('high', vb) ?? 0);
-    return { vb, afterKey: firstKey, rows: 0, hasBig: this.number('anyBig') === 1 };
+    return { vb, afterKey: firstKey, rows: 0, hasBig: this.number('hasBig') === 1 };
   }
 
   /** Checked within the last page's transaction: without commits in between, seqno order and key order must have the same rows. */
@@ -230,7 +230,7 @@ export class FileCopy {
     const to = bound ?? high;
     if (this.number('anyCopiedBig') === 1) this.statement('dropBigs').run(vb, after, to);
     this.statement('copySeqnos').run(vb, after, to);
-    if (this.number('anyBig') === 1) this.bigs.push(...this.numbers('bigBySeqno', vb, after, to));
+    if (this.number('hasBig') === 1) this.bigs.push(...this.numbers('bigBySeqno', vb, after, to));
     this.positions.set(vb, to);
     if (bound !== undefined && to < high) this.behind.push(vb);
   }

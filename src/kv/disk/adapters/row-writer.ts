@@ -17,7 +17,7 @@ export class RowWriter {
   private readonly putVb: StatementSync;
   private readonly meta = Buffer.alloc(metaBytes);
   /** While no value is in `big`, replacing a row need not check for an old value there. */
-  private anyBig: boolean;
+  private hasBig: boolean;
 
   /** The minimum of each vbucket, from when the file was opened: a cut from before a compaction may still have an older one. */
   private readonly purgeSeqnos: Map<number, number>;
@@ -29,7 +29,7 @@ export class RowWriter {
     this.putBig = db.prepare(sql.putBig);
     this.dropBig = db.prepare(sql.dropBig);
     this.putVb = db.prepare(sql.putVb);
-    this.anyBig = Object.values(db.prepare(sql.anyBig).get() ?? {})[0] === 1;
+    this.hasBig = Object.values(db.prepare(sql.hasBig).get() ?? {})[0] === 1;
   }
 
   write(cuts: Uint8Array): void {
@@ -65,7 +65,7 @@ export class RowWriter {
     const key = buffer.subarray(keyStart, item.keyEnd);
     const value = buffer.subarray(valueStart, valueEnd);
     const isBig = value.length > smallValueMax;
-    if (this.anyBig) this.dropBig.run(vb, key);
+    if (this.hasBig) this.dropBig.run(vb, key);
     if (isBig) this.writeBig(vb * bigVbFactor + item.seqno, value);
     const deleted = (item.bits & 1) !== 0;
     this.putRow.run(
@@ -81,6 +81,6 @@ export class RowWriter {
 
   private writeBig(id: number, value: Uint8Array): void {
     this.putBig.run(id, value);
-    this.anyBig = true;
+    this.hasBig = true;
   }
 }
