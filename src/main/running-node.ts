@@ -142,7 +142,7 @@ export class RunningNode {
           this.#file.write({ ...membership, founder, epoch });
           this.#deps.log.info('founder.follows', { founder: founder.nodeId, epoch });
         }
-        // Nothing more of the founder before counts; the connection to it ends.
+        // Nothing more is accepted from the previous founder; the connection to it ends.
         this.#current?.mirror?.fence();
         this.#current?.mirror?.retry();
       },

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
 import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies } from '../support/cluster-copies.ts';
-import { clusterSize, type Fault, failovers, faultsWith, healedMs } from '../support/cluster-faults.ts';
+import { clusterSize, type Fault, failovers, faultsWith, recoveredMs } from '../support/cluster-faults.ts';
 import { DirectReader } from '../support/direct-reader.ts';
 import { isLinearizable, type Operation } from '../support/linearizable.ts';
 import { dataPort, type Engine, MachineCluster } from '../support/machine-cluster.ts';
@@ -64,7 +64,7 @@ export class FaultRun {
     const readers = [0, 1, 2].map((at) => this.readerOf(at, keys, clients));
     await wait(300 + random(700));
     const cluster = this.machines;
-    const writtenAnew = (): Promise<void> => clients.writtenAnew(healedMs);
+    const writtenAnew = (): Promise<void> => clients.writtenAnew(recoveredMs);
     const end = await (known[name] as Fault)({ cluster, random, writtenAnew });
     await wait(200 + random(random(4) === 0 ? 12_000 : 2_000));
     await end();
@@ -80,7 +80,7 @@ export class FaultRun {
     } finally {
       assertLinearizable(clients, after);
     }
-    await eventuallyWithin(healedMs, () => assertEqualCopies(cluster.all, 'b', clusterSize - 1));
+    await eventuallyWithin(recoveredMs, () => assertEqualCopies(cluster.all, 'b', clusterSize - 1));
   }
 
   private get collection(): Collection {
@@ -97,7 +97,7 @@ export class FaultRun {
   private async whenHealed(when: string): Promise<void> {
     for (let probe = 0; probe < 48; probe++) {
       const key = `probe-${probe}`;
-      await eventuallyWithin(healedMs, async () => {
+      await eventuallyWithin(recoveredMs, async () => {
         try {
           await this.collection.upsert(key, when, durable);
         } catch (error) {

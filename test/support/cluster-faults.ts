@@ -7,7 +7,7 @@ import type { Random } from './random.ts';
 
 export const clusterSize = 3;
 /** How long the cluster may take until it serves every document again. */
-export const healedMs = 60_000;
+export const recoveredMs = 60_000;
 
 export interface FaultScene {
   readonly cluster: MachineCluster;
@@ -57,7 +57,7 @@ const failover =
     const by = others(at)[random(clusterSize - 1)] as number;
     const recoveryType = random(2) === 0 ? 'delta' : 'full';
     await begin(cluster, at);
-    await eventuallyWithin(healedMs, async () => assert.equal(await cluster.failOver(at, by), 200));
+    await eventuallyWithin(recoveredMs, async () => assert.equal(await cluster.failOver(at, by), 200));
     await writtenAnew();
     return async () => {
       await end(cluster, at);

@@ -105,7 +105,7 @@ test('records the events of 1,200 collections in slices, and those of a vbucket 
   );
 });
 
-test('leads every vbucket to the newest of the manifests that came meanwhile', async () => {
+test('brings every vbucket to the newest of the manifests that arrived meanwhile', async () => {
   const { b, clock } = await started();
   b.bucket.applyManifest(manifestOf('1', count));
   await clock.turn();

@@ -1,4 +1,4 @@
-// A limit of bytes per second, as a bucket that fills with time.
+// A limit of bytes per second, by a token bucket.
 import type { Clock } from '#ports/clock.ts';
 
 /** It may be so far behind or ahead. */
