@@ -66,10 +66,12 @@ export class BucketSeriesReader {
     const [firstMs = 0, lastMs = 0] = [timesMs[0], timesMs.at(-1)];
     if (timesMs.length === 0) return { timesMs, figures: {} };
     const fromMs = firstMs - earlierSteps * stepMs - earlierMs;
+    const replication = await this.#replication(choice.figure, fromMs, lastMs, choice.zoom);
+    if (replication?.length === 0) return { timesMs: [], figures: {} };
     const series = [
       ...(await this.#select(named(bucketSources, bucket), fromMs, lastMs, choice.zoom)),
       ...(await this.#select(named(nodeSources), fromMs, lastMs, choice.zoom)),
-      ...(await this.#replication(choice.figure, fromMs, lastMs, choice.zoom)),
+      ...(replication ?? []),
     ];
     // A sample of the last minute is shown for one second only; elsewhere a value holds until the next sample.
     const newestMs =
@@ -77,15 +79,15 @@ export class BucketSeriesReader {
     return shownOf(new SeriesGrid(series, { timesMs, stepMs }), timesMs, newestMs, choice.figure);
   }
 
-  /** The series of one figure of a replication. */
+  /** The series of a figure of a replication, none if there is no such replication; null: it is another figure. */
   async #replication(
     figure: string | null,
     fromMs: number,
     toMs: number,
     zoom: Zoom,
-  ): Promise<readonly Series[]> {
+  ): Promise<readonly Series[] | null> {
     const wanted = figure === null ? null : replicationFigure(figure);
-    if (wanted === null) return [];
+    if (wanted === null) return null;
     const labels = Object.entries({ __name__: wanted.metric, ...wanted.labels });
     return await this.#select(
       labels.map(([label, value]) => ({ label, operator: '=' as const, value })),
