@@ -4,13 +4,21 @@ import type { WatchedSetting } from '../config/watched-setting.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
 import type { ReferenceForm } from './reference-form.ts';
 import { type CallTarget, type FoundCluster, findCluster, TargetProblem } from './target-cluster.ts';
-import { limits, passwordPurpose, type StoredReference, type XdcrState } from './xdcr-state.ts';
+import {
+  limits,
+  passwordPurpose,
+  type StoredReference,
+  type StoredReplication,
+  type XdcrState,
+} from './xdcr-state.ts';
 
 export interface ReferencesDeps {
   readonly state: WatchedSetting<XdcrState>;
   readonly secrets: SecretBox;
   readonly callTarget: CallTarget;
   readonly encryptionLevel: () => string | null;
+  /** Whether the source bucket of a replication exists. */
+  readonly hasSource: (replication: StoredReplication) => boolean;
   /** Removes the checkpoints of replications to this cluster. */
   readonly deleteCheckpoints: (clusterUuid: string) => Promise<void>;
 }
@@ -71,10 +79,12 @@ export class ReferencesService {
     const known = this.find(name);
     if (known === undefined) throw xdcrRefusals.unknownReference({ name });
     await this.#change((state) => {
-      const using = state.replications.filter(({ clusterUuid }) => clusterUuid === known.uuid);
+      const others = state.replications.filter(({ clusterUuid }) => clusterUuid !== known.uuid);
+      const using = state.replications.filter((one) => !others.includes(one) && this.#deps.hasSource(one));
       if (using.length > 0)
         throw xdcrRefusals.referenceInUse({ name, ids: using.map(({ id }) => id).join(' ') });
-      return { ...state, references: state.references.filter((one) => one.name !== name) };
+      const references = state.references.filter((one) => one.name !== name);
+      return { ...state, references, replications: others };
     }, false);
     await this.#deps.deleteCheckpoints(known.uuid);
   }

@@ -16,6 +16,8 @@ export interface ReplicationsDeps {
   readonly state: WatchedSetting<XdcrState>;
   readonly view: ClusterView;
   readonly references: ReferencesService;
+  /** Whether the source bucket of a replication exists. */
+  readonly hasSource: (replication: StoredReplication) => boolean;
   readonly callTarget: CallTarget;
 }
 
@@ -37,7 +39,7 @@ export class ReplicationsService {
 
   /** Those whose source bucket exists. */
   list(): readonly StoredReplication[] {
-    return this.#deps.state.value.replications.filter((one) => this.#isLive(one));
+    return this.#deps.state.value.replications.filter(this.#deps.hasSource);
   }
 
   find(id: string): StoredReplication | undefined {
@@ -71,7 +73,7 @@ export class ReplicationsService {
     const id = `${reference.uuid}/${source.name}/${named.toBucket}`;
     const isPaused = booleanOf(form['pauseRequested'] ?? 'false') ?? false;
     await this.#change((state) => {
-      const others = state.replications.filter((one) => this.#isLive(one));
+      const others = state.replications.filter(this.#deps.hasSource);
       if (others.some((one) => one.id === id)) throw xdcrRefusals.exists();
       if (others.length >= limits.replications) throw xdcrRefusals.tooMany({ count: limits.replications });
       const replication: StoredReplication = {
@@ -128,10 +130,6 @@ export class ReplicationsService {
       isTrial,
     );
     return { ...defaultReplicationSettings, ...state.defaults };
-  }
-
-  #isLive({ fromBucket, fromBucketUuid }: StoredReplication): boolean {
-    return this.#deps.view.liveBucket(fromBucket)?.uuid === fromBucketUuid;
   }
 
   async #checkTarget(reference: StoredReference, bucket: string, rule: string): Promise<void> {

@@ -53,12 +53,15 @@ export class Xdcr {
     const checkpoints = new CheckpointsStore(deps.store);
     this.#admin.useCheckpoints(checkpoints);
     deps.peers.answer('xdcrReports', () => this.#admin.reports());
-    this.references = new ReferencesService({
+    const parts = {
       ...deps,
       state: this.#state,
-      deleteCheckpoints: (uuid) => checkpoints.deleteAllOf(uuid),
-    });
-    this.replications = new ReplicationsService({ ...deps, state: this.#state, references: this.references });
+      hasSource: ({ fromBucket, fromBucketUuid }: StoredReplication) =>
+        deps.view.liveBucket(fromBucket)?.uuid === fromBucketUuid,
+    };
+    const deleteCheckpoints = (uuid: string) => checkpoints.deleteAllOf(uuid);
+    this.references = new ReferencesService({ ...parts, deleteCheckpoints });
+    this.replications = new ReplicationsService({ ...parts, references: this.references });
   }
 
   async start(): Promise<void> {

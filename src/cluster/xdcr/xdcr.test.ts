@@ -238,6 +238,18 @@ test('refuses to delete a reference in use, and to flush a bucket that is replic
   assert.deepEqual([flushed.status, flushed.body], [503, { _: 'Cannot flush buckets with outgoing XDCR' }]);
 });
 
+test('deletes a reference together with the replications of deleted buckets', async () => {
+  const { post, request } = await aNode();
+  await post(refsPath, reference);
+  await post('/controller/createReplication', replication);
+  await request('/pools/default/buckets/b', { method: 'DELETE' });
+  assert.equal((await request(`${refsPath}/there`, { method: 'DELETE' })).status, 200);
+  await post('/pools/default/buckets', { name: 'b', ramQuotaMB: '100' });
+  await post(refsPath, reference);
+  const created = await post('/controller/createReplication', replication);
+  assert.deepEqual([created.status, created.body], [200, { id }]);
+});
+
 test('changes settings of one replication, and defaults of later ones', async () => {
   const { post, request } = await aNode();
   await post(refsPath, reference);
