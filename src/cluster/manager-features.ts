@@ -73,6 +73,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     view,
     certificates: certificates.service,
     certificateUpload: certificates.remoteRootUpload,
+    insecureReferences: () => xdcr.references.insecure(),
   });
   const clients = new ClientAllowlist(store, options.operatorAddress);
   const nodesFeature = nodesOf(options, view);

@@ -15,6 +15,8 @@ export interface KeyContext {
   ciphers: CipherNames;
   encryptsBetweenNodes: boolean;
   demandsClientCertificates: boolean;
+  /** Names of references to other clusters that are not fully secure. */
+  insecureReferences: readonly string[];
 }
 
 export type Reading<T = unknown> = { value: T } | { problem: string };
@@ -100,9 +102,17 @@ function readLevel(sent: string, context: KeyContext): Reading<EncryptionLevel> 
   }
   const level = encryptionLevels.find((name) => name === sent);
   if (!level) return { problem: 'Cluster encryption level must be one of ["control","all","strict"]' };
-  if (level === 'control' || !context.demandsClientCertificates) return { value: level };
-  const state = "client certificate authentication state is set to 'mandatory'";
-  return { problem: `Can't set cluster encryption level to '${level}' when ${state}.` };
+  const reason = problemOfLevel(level, context);
+  if (reason === null) return { value: level };
+  return { problem: `Can't set cluster encryption level to '${level}' when ${reason}.` };
+}
+
+function problemOfLevel(level: EncryptionLevel, context: KeyContext): string | null {
+  if (level !== 'control' && context.demandsClientCertificates)
+    return "client certificate authentication state is set to 'mandatory'";
+  if (level !== 'strict' || context.insecureReferences.length === 0) return null;
+  const names = context.insecureReferences.map((name) => `\`${name}\``).join(', ');
+  return `the remote cluster references ${names} do not use full encryption: set their secureType to full, or delete them`;
 }
 
 const headerLengthMax = 256;

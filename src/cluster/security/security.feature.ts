@@ -26,6 +26,8 @@ export interface SecurityOptions {
   };
   certificateUpload: CertificateUpload;
   edition: Edition;
+  /** Names of references to other clusters that are not fully secure. */
+  insecureReferences: () => readonly string[];
   log: Log;
 }
 

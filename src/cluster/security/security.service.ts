@@ -25,6 +25,8 @@ export interface SecurityDeps {
   edition: Edition;
   encryptsBetweenNodes: () => boolean;
   demandsClientCertificates: () => boolean;
+  /** Names of references to other clusters that are not fully secure. */
+  insecureReferences: () => readonly string[];
   /** Resolves when there is a certificate with an RSA key, if one can be generated. */
   offerRsa: () => Promise<void>;
   /** Key types of the node's certificates, as Node names them; empty while there is none. */
@@ -137,11 +139,12 @@ export class SecurityService implements Changing {
   }
 
   get #keyContext(): KeyContext {
-    const { ciphers, demandsClientCertificates } = this.#deps;
+    const { ciphers, demandsClientCertificates, insecureReferences } = this.#deps;
     return {
       ciphers,
       encryptsBetweenNodes: this.encryptsBetweenNodes,
       demandsClientCertificates: demandsClientCertificates(),
+      insecureReferences: insecureReferences(),
     };
   }
 

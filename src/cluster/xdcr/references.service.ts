@@ -38,6 +38,11 @@ export class ReferencesService {
     return this.list().find((one) => one.name === name);
   }
 
+  /** Names of those that `strict` encryption excludes. */
+  insecure(): readonly string[] {
+    return this.list().flatMap(({ name, secureType }) => (secureType === 'full' ? [] : [name]));
+  }
+
   passwordOf({ sealedPassword }: StoredReference): string {
     return this.#deps.secrets.open(passwordPurpose, sealedPassword);
   }
@@ -47,6 +52,8 @@ export class ReferencesService {
     const found = await this.#found(form);
     const reference = this.#stored(form, found);
     const add = (state: XdcrState): XdcrState => {
+      // The level may have changed while the target was asked.
+      this.#checkEncryption(form);
       if (state.references.some(({ name }) => name === form.name)) throw xdcrRefusals.duplicateName();
       const same = state.references.find(({ uuid }) => uuid === found.uuid);
       if (same !== undefined) throw xdcrRefusals.duplicateCluster({ name: same.name });
@@ -63,6 +70,7 @@ export class ReferencesService {
     const found = await this.#found(form);
     const reference = this.#stored(form, found);
     const replace = (state: XdcrState): XdcrState => {
+      this.#checkEncryption(form);
       const before = state.references.find((one) => one.name === name);
       if (before === undefined) throw xdcrRefusals.unknownReference({ name });
       if (before.uuid !== found.uuid)
@@ -90,14 +98,18 @@ export class ReferencesService {
   }
 
   async #found(form: ReferenceForm): Promise<FoundCluster> {
-    if (form.secureType !== 'full' && this.#deps.encryptionLevel() === 'strict')
-      throw xdcrRefusals.mustBeEncrypted();
+    this.#checkEncryption(form);
     try {
       return await findCluster(this.#deps.callTarget, form);
     } catch (error) {
       if (error instanceof TargetProblem) throw xdcrRefusals.unreachable({ problem: error.message });
       throw error;
     }
+  }
+
+  #checkEncryption({ secureType }: ReferenceForm): void {
+    if (secureType !== 'full' && this.#deps.encryptionLevel() === 'strict')
+      throw xdcrRefusals.mustBeEncrypted();
   }
 
   #stored({ password, ...form }: ReferenceForm, { uuid, nodes }: FoundCluster): StoredReference {

@@ -318,3 +318,25 @@ test('lets roles of the source bucket pause its replication, and only replicatio
     (await request('/pools/default/replications', { as: `${as}:password` })).body.length;
   assert.deepEqual([await seen('own'), await seen('foreign')], [1, 0]);
 });
+
+test('refuses strict encryption while a reference is not fully secure, and names it', async () => {
+  const { post, request } = await aNode();
+  await post('/settings/autoFailover', { enabled: 'false' });
+  await post('/node/controller/enableExternalListener', { nodeEncryption: 'on' });
+  await post('/node/controller/setupNetConfig', { nodeEncryption: 'on' });
+  const level = (clusterEncryptionLevel: string) => post('/settings/security', { clusterEncryptionLevel });
+  await post(refsPath, reference);
+  const refused = await level('strict');
+  assert.equal(refused.status, 400);
+  assert.match(
+    refused.body.errors[0],
+    /^clusterEncryptionLevel - .* references `there` do not use full encryption/,
+  );
+  assert.equal((await request('/settings/security')).body.clusterEncryptionLevel, 'control');
+  assert.equal((await level('all')).status, 200);
+  const secured = await post(`${refsPath}/there`, { ...reference, secureType: 'full', certificate: 'pem' });
+  assert.equal(secured.status, 200);
+  assert.equal((await level('strict')).status, 200);
+  const weakened = await post(`${refsPath}/there`, reference);
+  assert.match(weakened.body._, /must use full encryption/);
+});
