@@ -1,5 +1,7 @@
 // Parses and checks the parameters of a request from its address, form or JSON body.
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
+import { memberNames } from '#sqlpp/values/json-scan.ts';
+import { RawJson } from '#sqlpp/values/value.ts';
 import { parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
 import { badValue, type SentValue } from './sent-value.ts';
@@ -23,8 +25,9 @@ export function readParameters(sent: SentRequest): QueryRequest {
   checkAccept(sent.accept);
   const request = emptyRequest();
   request.isReadonly = sent.method === 'GET';
+  checkContent(sent);
   const values = isJson(sent) ? jsonValues(sent) : formValues(sent);
-  refuseDuplicates(values);
+  refuseRepeated(values.map(({ name }) => name));
   for (const value of values) take(request, value);
   if (sent.method === 'GET' && !request.isReadonly)
     throw sqlError(1000, 'readonly=false cannot be used with HTTP GET method.');
@@ -34,6 +37,22 @@ export function readParameters(sent: SentRequest): QueryRequest {
 
 const isJson = ({ contentType }: SentRequest): boolean =>
   (contentType ?? '').toLowerCase().startsWith('application/json');
+
+/** A body of no declared type is a form. */
+const isForm = ({ contentType }: SentRequest): boolean =>
+  (contentType || 'application/x-www-form-urlencoded')
+    .toLowerCase()
+    .startsWith('application/x-www-form-urlencoded');
+
+function checkContent(sent: SentRequest): void {
+  const isRead = sent.method === 'POST' && sent.body.length > 0;
+  if (!isRead || isJson(sent) || isForm(sent)) return;
+  const { contentType = '' } = sent;
+  throw sqlError(
+    1120,
+    `${contentType}; a body must be application/json or application/x-www-form-urlencoded`,
+  );
+}
 
 /** The answer is always JSON, so an Accept header must include it. */
 function checkAccept(accept: string | undefined): void {
@@ -78,30 +97,25 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     throw badValue('JSON request body', 'it must be an object of parameters');
   const members = json as Readonly<Record<string, unknown>>;
+  // JSON.parse keeps only the last of repeated members.
+  if (method === 'POST') refuseRepeated(memberNames(new RawJson(body, 0, body.length)));
   return Object.keys(members).map((name) => ({ name, value: plainValue(members[name]), isText: false }));
 }
 
 function formValues(sent: SentRequest): SentValue[] {
-  const { method, contentType, body } = sent;
-  const isForm = (contentType ?? '').toLowerCase().startsWith('application/x-www-form-urlencoded');
-  // A body of any other type is the statement, unless the address has one.
-  const text = method === 'POST' && isForm ? body.toString() : '';
-  const values = [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
+  const text = sent.method === 'POST' && isForm(sent) ? sent.body.toString() : '';
+  return [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
     [...fields].slice(0, fieldsMax).map(([name, value]) => ({ name, value, isText: true })),
   );
-  const hasStatement = values.some(({ name }) => name.trim().toLowerCase() === 'statement');
-  if (method === 'POST' && !isForm && !hasStatement && body.length > 0)
-    values.push({ name: 'statement', value: body.toString(), isText: true });
-  return values;
 }
 
-function refuseDuplicates(values: readonly SentValue[]): void {
-  const names = new Set<string>();
-  for (const { name } of values) {
+function refuseRepeated(names: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
     const plain = name.trim();
     const known = plain[0] === '$' || plain[0] === '@' ? plain : plain.toLowerCase();
-    if (names.has(known)) throw sqlError(1060, known);
-    names.add(known);
+    if (seen.has(known)) throw sqlError(1060, known);
+    seen.add(known);
   }
 }
 

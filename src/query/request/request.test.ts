@@ -31,12 +31,13 @@ function refusal(request: SentRequest): [number, string] {
   return assert.fail('the request was accepted');
 }
 
-test('a request is sent as JSON, a form, an address or a bare statement', () => {
+test('a request is sent as JSON, a form or an address', () => {
   const requests = [
     json({ statement: 'SELECT 1' }),
     form('statement=SELECT+1'),
     sent({ method: 'GET', search: 'statement=SELECT%201' }),
-    sent({ body: Buffer.from('SELECT 1'), contentType: 'text/plain' }),
+    sent({ body: Buffer.from('statement=SELECT+1'), contentType: undefined }),
+    sent({ search: 'statement=SELECT%201', contentType: 'text/plain' }),
   ];
   for (const request of requests) assert.equal(readParameters(request).statement, 'SELECT 1');
   assert.equal(readParameters(requests[2] as SentRequest).isReadonly, true);
@@ -114,6 +115,8 @@ test('each refusal names the wrong parameter', () => {
     [refusal(form('statement=s&statement=t')), 1060, /statement/],
     [refusal(form('statement=s&$a=1&$a=2')), 1060, /\$a/],
     [refusal(json('{"a":1,"A":2,"statement":"s"}')), 1060, /a/],
+    [refusal(json('{"statement":"s","timeout":"1s","timeout":"2s"}')), 1060, /timeout/],
+    [refusal(json('{"statement":"s","$a":{"b":"}"},"\\u0024a":2}')), 1060, /\$a/],
     [of({ readonly: 'yes' }), 1070, /readonly has to be of type boolean/],
     [refusal(form('statement=s&readonly=yes')), 1040, /readonly/],
     [of({ timeout: 5 }), 1070, /timeout has to be of type string/],
@@ -145,6 +148,16 @@ test('each refusal names the wrong parameter', () => {
     [refusal(json('{"statement":')), 1040, /body/],
     [refusal(sent({ method: 'PUT' })), 1010, /PUT/],
     [refusal(sent({ method: 'GET', search: 'statement=s&readonly=false' })), 1000, /readonly=false/],
+    [
+      refusal(sent({ body: Buffer.from('SELECT 1'), contentType: 'text/plain' })),
+      1120,
+      /text\/plain.*application\/json/,
+    ],
+    [
+      refusal(sent({ body: Buffer.from('{}'), contentType: 'text/json', search: 'statement=s' })),
+      1120,
+      /text\/json/,
+    ],
     [refusal({ ...json({ statement: 's' }), accept: 'text/html' }), 1120, /text\/html/],
   ];
   for (const [[code, text], wanted, pattern] of cases) {

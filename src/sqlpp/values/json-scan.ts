@@ -38,6 +38,21 @@ export function memberOf(raw: RawJson, name: Uint8Array): Value {
   return undefined;
 }
 
+/** The names of an object's members in order, repeated ones too; none if the text is not an object. */
+export function memberNames({ bytes, start, end }: RawJson): string[] {
+  const names: string[] = [];
+  let at = skipSpace(bytes, start, end);
+  if (bytes[at] !== 0x7b) return names;
+  at = nextName(bytes, at + 1, end);
+  while (at < end) {
+    const nameEnd = stringEnd(bytes, at, end);
+    names.push(parseString(bytes, at, nameEnd));
+    at = valueEnd(bytes, valueStart(bytes, nameEnd, end), end);
+    at = nextName(bytes, at, end);
+  }
+  return names;
+}
+
 /** The position of the next name's quote, or `end` after the last. */
 function nextName(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
