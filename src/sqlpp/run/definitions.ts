@@ -243,7 +243,7 @@ function alterIndex(resolver: Resolver, tree: AlterIndex): Action {
 
 function buildIndexes(resolver: Resolver, tree: BuildIndexes, prepareValue: PrepareValue): Prepared {
   const keyspace = keyspaceOf(resolver, tree.keyspace);
-  const names = tree.names.map((name) => nameOf(name, prepareValue));
+  const names = namesOf(tree.names, prepareValue);
   const statement = indexStatement(resolver, 'BUILD_INDEX', async (context) => {
     const built: string[] = [];
     for (const { namesIn } of names) built.push(...(await namesIn(context)));
@@ -262,6 +262,10 @@ interface NamesToBuild {
   readonly prepared?: Prepared;
   namesIn(context: ExecuteContext): Promise<string[]>;
 }
+
+/** Apart from the caller, whose closures outlive the request: `prepareValue` holds the request's datastore. */
+const namesOf = (nodes: readonly Expression[], prepareValue: PrepareValue): NamesToBuild[] =>
+  nodes.map((node) => nameOf(node, prepareValue));
 
 /** A bare name, a string, an array of strings, or an expression with one of these as its value. */
 function nameOf(node: Expression, prepareValue: PrepareValue): NamesToBuild {

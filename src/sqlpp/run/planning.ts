@@ -16,24 +16,35 @@ export interface StatementPlanning extends Planning {
   /** Plans of subqueries in expressions, in the order in which they were found. */
   readonly subqueries: QueryPlan[];
   parameters(tree: Statement): string[];
+  /** Call after planning: plans hold their planning, and outlive the request's parameters. */
+  releaseValues(): void;
 }
 
+type KnownValues = Pick<PrepareContext, 'positional' | 'named' | 'consulted'>;
+
+/** Plans hold their planning, so it must not hold the request's datastore, which has the session. */
 export function planningOf(text: string, context: PrepareContext): StatementPlanning {
+  const { sequentialScans, datastore } = context;
+  let values: KnownValues = context;
+  const { indexes } = datastore;
   const used = new Map<string, IndexDefinition>();
   return {
     text,
     used,
     subqueries: [],
-    sequentialScans: context.sequentialScans,
-    indexesOf: (keyspace: Keyspace): readonly IndexStatus[] => context.datastore.indexes.of(keyspace),
+    sequentialScans,
+    indexesOf: (keyspace: Keyspace): readonly IndexStatus[] => indexes.of(keyspace),
     parse: parsed,
     compare: (a, b) => collate(resolveDeep(a as Value), resolveDeep(b as Value)),
-    constantOf: (expression) => constantOf(expression, context),
+    constantOf: (expression) => constantOf(expression, values),
     parameters: parametersOf,
+    releaseValues: () => {
+      values = {};
+    },
   };
 }
 
-export function constantOf(expression: Expression, context: PrepareContext): { value: Value } | undefined {
+export function constantOf(expression: Expression, context: KnownValues): { value: Value } | undefined {
   if (expression.kind === 'named parameter') {
     const { named } = context;
     context.consulted?.(expression.name);

@@ -84,19 +84,26 @@ function namesKeyspaceLater(tree: StatementTree, context: PrepareContext): boole
 /** A statement that is planned when it runs, with the parameters of the run. */
 function prepareLater(tree: StatementTree, text: string, context: PrepareContext): Prepared {
   const kind = tree.kind.toUpperCase() as StatementKind;
+  const lasting = withoutRequest(context);
   return {
     ...plainPrepared(text, kind, []),
     isReadonly: tree.kind === 'select',
     parameters: planningOf(text, context).parameters(tree),
     program: {
       run: (_prepared: Prepared, execution: ExecuteContext): Execution => {
-        const { positional, named } = execution;
-        const prepared = prepareTree(tree, text, { ...context, positional, named });
+        const { datastore, positional, named } = execution;
+        const prepared = prepareTree(tree, text, { ...lasting, datastore, positional, named });
         const { rows, ...rest } = prepared.program.run(prepared, execution);
         return { ...rest, rows: authorized(prepared, execution, rows) };
       },
     },
   };
+}
+
+/** What a plan may hold: plans outlive the request that makes them, so nothing of its session and values. */
+function withoutRequest(context: PrepareContext): Omit<PrepareContext, 'datastore'> {
+  const { datastore: _, positional: _values, named: _named, consulted: _consulted, ...lasting } = context;
+  return lasting;
 }
 
 async function* authorized(
@@ -222,6 +229,7 @@ function finished(resolver: Resolver, planning: StatementPlanning, parts: Prepar
   const program: Program = {
     run: (_prepared: Prepared, context: ExecuteContext): Execution => execute(compiled, context, parts),
   };
+  planning.releaseValues();
   return {
     text: resolver.text,
     kind,

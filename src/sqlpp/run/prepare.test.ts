@@ -1,0 +1,62 @@
+// Plans outlive the requests that make them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import type { Value } from '../values/value.ts';
+import type { Datastore, Prepared } from './engine.ts';
+import { prepareStatement } from './prepare.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const statements = [
+  'SELECT a, (SELECT RAW COUNT(*) FROM t y WHERE y.a = x.a) AS n FROM t x WHERE x.a = $p ORDER BY a',
+  'SELECT a FROM $keyspace AS x',
+  'INSERT INTO t (KEY k, VALUE v) SELECT "k" AS k, a AS v FROM t',
+  'UPSERT INTO t VALUES ("k", {"a": $p}) RETURNING a',
+  'UPDATE t SET a = 1 WHERE a IN (SELECT RAW y.a FROM t y) RETURNING a',
+  'DELETE FROM t WHERE a = $1',
+  'MERGE INTO t USING [1] s ON KEY "k" WHEN MATCHED THEN UPDATE SET t.a = s',
+  'CREATE INDEX i ON t(a)',
+  'BUILD INDEX ON t(i)',
+  'BUILD INDEX ON t((SELECT RAW a FROM t))',
+  'INFER t',
+  'EXPLAIN SELECT a FROM t',
+];
+
+interface Planned {
+  readonly prepared: Prepared;
+  readonly datastore: WeakRef<Datastore>;
+  readonly named: WeakRef<ReadonlyMap<string, Value>>;
+}
+
+/** Prepares the statement as a request does, with a datastore of its own. */
+function planned(stored: MemoryDatastore, text: string): Planned {
+  const named = new Map([['p', 1]]);
+  const { documents, indexes, indexAdmin, catalog } = stored;
+  const datastore: Datastore = { documents, indexes, indexAdmin, catalog, find: (name) => stored.find(name) };
+  return {
+    prepared: prepareStatement(text, { datastore, named, sequentialScans: true }),
+    datastore: new WeakRef(datastore),
+    named: new WeakRef(named),
+  };
+}
+
+test('a plan holds neither the datastore of its first request, which has the session, nor its parameters', async () => {
+  const stored = new MemoryDatastore();
+  stored.add('t');
+  const plans = statements.map((text) => planned(stored, text));
+  await turn();
+  collectGarbage();
+  const holders = plans.filter(
+    ({ datastore, named }) => datastore.deref() !== undefined || named.deref() !== undefined,
+  );
+  assert.deepEqual(
+    holders.map(({ prepared }) => prepared.text),
+    [],
+  );
+  assert.equal(plans.length, statements.length);
+});
