@@ -31,6 +31,13 @@ export interface FoundBucket {
 /** Why the target cannot be used, in the published words. */
 export class TargetProblem extends Error {
   override readonly name = 'TargetProblem';
+  /** The target answered, and refused the account. */
+  readonly isLoginRefused: boolean;
+
+  constructor(message: string, isLoginRefused = false) {
+    super(message);
+    this.isLoginRefused = isLoginRefused;
+  }
 }
 
 const timeoutMs = 10_000;
@@ -125,6 +132,7 @@ async function read<T>(call: CallTarget, account: TargetAccount, path: string, m
   if (answer.status === 401 || answer.status === 403)
     throw new TargetProblem(
       `Authentication failed. Verify username and password. Got HTTP status ${answer.status} from REST call get to ${account.hostname}${path}. Body was: []`,
+      true,
     );
   const value = answer.status === 200 ? parsed(answer.body) : null;
   if (value === null)

@@ -1,6 +1,7 @@
 // Routes of replication between clusters: references, replications and their settings.
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+import { connectivityStatuses } from './reference-checks.ts';
 import { fixedSettings, integerRules, shownDataPathSettings, switches } from './replication-settings.ts';
 import type { StoredReference, StoredReplication } from './xdcr-state.ts';
 
@@ -22,6 +23,7 @@ const referenceShape = shape.named(
     {
       ...shape.each(shape.string, 'encryptionType', 'certificate', 'network_type'),
       demandEncryption: shape.boolean,
+      connectivityStatus: shape.oneOf(...connectivityStatuses),
     },
   ),
 );
@@ -60,7 +62,7 @@ export const ListReferences = defineRoute({
   path: '/pools/default/remoteClusters',
   access: readReferences,
   answer: { json: shape.array(referenceShape) },
-  doc: 'References to other clusters; passwords are never shown.',
+  doc: 'References to other clusters, and whether this node reaches them; passwords are never shown.',
 });
 
 export const CreateReference = defineRoute({

@@ -1,6 +1,7 @@
 // Replication between clusters as a part of the manager: its services, and the wanted state that the data path follows.
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
+import type { Log } from '#ports/log.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { ReplicationReport, TargetAccess, WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -8,6 +9,7 @@ import { WatchedSetting } from '../config/watched-setting.ts';
 import type { Peers } from '../peers/peers.ts';
 import { CheckpointsStore } from './checkpoints.store.ts';
 import { mergedReports } from './merged-reports.ts';
+import { ReferenceChecks } from './reference-checks.ts';
 import { ReferencesService } from './references.service.ts';
 import { ReplicationsService } from './replications.service.ts';
 import type { CallTarget } from './target-cluster.ts';
@@ -30,6 +32,7 @@ export interface XdcrDeps {
   readonly nodeId: string;
   readonly peers: Pick<Peers, 'ask' | 'answer'>;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Of a question to another node. */
@@ -40,6 +43,7 @@ const noDataPath: XdcrAdmin = { useCheckpoints: () => {}, apply: () => {}, repor
 export class Xdcr {
   readonly references: ReferencesService;
   readonly replications: ReplicationsService;
+  readonly checks: ReferenceChecks;
   readonly #deps: XdcrDeps;
   readonly #state: WatchedSetting<XdcrState>;
   readonly #admin: XdcrAdmin;
@@ -62,6 +66,8 @@ export class Xdcr {
     const deleteCheckpoints = (uuid: string) => checkpoints.deleteAllOf(uuid);
     this.references = new ReferencesService({ ...parts, deleteCheckpoints });
     this.replications = new ReplicationsService({ ...parts, references: this.references });
+    const passwordOf = (reference: StoredReference) => this.references.passwordOf(reference);
+    this.checks = new ReferenceChecks({ ...parts, passwordOf });
   }
 
   async start(): Promise<void> {
@@ -73,10 +79,12 @@ export class Xdcr {
     const apply = () => this.#apply();
     this.#following = [this.#state.onChange(apply), this.#deps.view.onChange(apply)];
     apply();
+    this.checks.start();
   }
 
   stop(): void {
     for (const one of this.#following.splice(0)) one.stop();
+    this.checks.stop();
     this.#state.stop();
   }
 

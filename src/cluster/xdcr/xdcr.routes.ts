@@ -2,14 +2,16 @@
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, type Context, type Form, type Params, reply } from '#contract/route.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
+import type { ReferenceChecks } from './reference-checks.ts';
 import { readReference } from './reference-form.ts';
 import type { ReferencesService } from './references.service.ts';
 import { booleanOf, shownDataPathSettings } from './replication-settings.ts';
 import type { ReplicationsService } from './replications.service.ts';
 import * as contract from './xdcr.contract.ts';
-import type { StoredReplication } from './xdcr-state.ts';
+import type { StoredReference, StoredReplication } from './xdcr-state.ts';
 
 export interface XdcrRoutesDeps {
+  readonly checks: Pick<ReferenceChecks, 'statusOf'>;
   readonly references: ReferencesService;
   readonly replications: ReplicationsService;
 }
@@ -24,9 +26,13 @@ export const xdcrRoutes = (deps: XdcrRoutesDeps): BoundRoute[] => [
 
 const isTrial = (query: Form): boolean => booleanOf(query['just_validate'] ?? '') ?? false;
 
-function referenceRoutes({ references }: XdcrRoutesDeps): BoundRoute[] {
+function referenceRoutes({ references, checks }: XdcrRoutesDeps): BoundRoute[] {
+  const listed = (reference: StoredReference) => ({
+    ...contract.shownReference(reference),
+    connectivityStatus: checks.statusOf(reference),
+  });
   return [
-    bind(contract.ListReferences, () => reply.json(references.list().map(contract.shownReference))),
+    bind(contract.ListReferences, () => reply.json(references.list().map(listed))),
     bind(contract.CreateReference, async ({ body, query }) => {
       const created = await references.create(readReference(body), isTrial(query));
       return reply.json(isTrial(query) ? [] : contract.shownReference(created));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aManager } from '../../../test/support/manager.ts';
+import { eventually } from '../../../test/support/node-process.ts';
 import { aTarget, bucketOf, type Target, targetUuid } from '../../../test/support/xdcr-target.ts';
 
 const reference = { name: 'there', hostname: 'far:8091', username: 'u', password: 'pw' };
@@ -44,7 +45,9 @@ test('stores a reference to a cluster that answers, and never shows its password
       },
     ],
   );
-  assert.deepEqual((await request(refsPath)).body, [created.body]);
+  await eventually(async () =>
+    assert.deepEqual((await request(refsPath)).body, [{ ...created.body, connectivityStatus: 'RC_OK' }]),
+  );
   const edited = await post(`${refsPath}/there`, { ...reference, name: 'renamed' });
   assert.equal(edited.body.name, 'renamed');
   const removed = await request(`${refsPath}/renamed`, { method: 'DELETE' });
