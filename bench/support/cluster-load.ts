@@ -153,7 +153,7 @@ async function measure(load: ClusterLoad): Promise<ClusterLoadResult> {
   for (const writer of writers) writer.close();
   const latencies = writers.flatMap((writer) => writer.latencies).sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN;
-  const failures = writers.reduce((sum, one) => sum + one.failures, 0);
+  const failures = writers.reduce((sum, writer) => sum + writer.failures, 0);
   return { rate, operations: total(), failures, medianMs: at(0.5), p99Ms: at(0.99) };
 }
 

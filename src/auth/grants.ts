@@ -85,13 +85,13 @@ function addScope(
   target: BucketTarget | null,
 ): void {
   const [bucket, scopeName, collectionName] = names as [string, string, string?];
-  const scope = target?.scopes.find((one) => one.name === scopeName);
+  const scope = target?.scopes.find((candidate) => candidate.name === scopeName);
   if (!scope) return;
   const scopes = (grant.scopes ??= {});
   const found = (scopes[scope.uid] ??= {
     privileges: evaluate(roles, collectionRules, [bucket, scopeName, everyName]),
   });
-  const collection = scope.collections.find((one) => one.name === collectionName);
+  const collection = scope.collections.find((candidate) => candidate.name === collectionName);
   if (!collection) return;
   found.collections ??= {};
   found.collections[collection.uid] = evaluate(roles, collectionRules, [bucket, scopeName, collection.name]);

@@ -67,7 +67,7 @@ function classProblem(
   if (policy.enforceUppercase && password.toLowerCase() === password) return must('uppercase letter');
   if (policy.enforceLowercase && password.toUpperCase() === password) return must('lowercase letter');
   if (policy.enforceDigits && !/[0-9]/.test(password)) return must('digit');
-  if (policy.enforceSpecialChars && !characters.some((one) => specials.includes(one))) {
+  if (policy.enforceSpecialChars && !characters.some((character) => specials.includes(character))) {
     return must(`of the following characters: ${specials}`);
   }
   return null;

@@ -35,7 +35,7 @@ function parseVertex(name: string, inside: string | undefined): Vertex | null {
   const names = inside === undefined ? [] : inside.split(':');
   if (names.length !== (namesOf[name] ?? 0)) return null;
   if (names.includes('')) return null;
-  return { name, names: names.map((one) => (one === '.' ? null : one)) };
+  return { name, names: names.map((part) => (part === '.' ? null : part)) };
 }
 
 /** Replaces `{name}` by path parameters. A parameter cannot change the structure of the permission. */

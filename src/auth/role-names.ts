@@ -11,7 +11,7 @@ const unions: Readonly<Record<string, readonly string[]>> = {
 export function parseRoles(list: string): { good: GrantedRole[]; bad: string[] } {
   const good = new Map<string, GrantedRole>();
   const bad: string[] = [];
-  for (const text of list.split(',').map((one) => one.trim())) {
+  for (const text of list.split(',').map((part) => part.trim())) {
     if (text === '') continue;
     const roles = (unions[text.toLowerCase()] ?? [text]).map(parseRole);
     for (const role of roles) if (role) good.set(roleText(role), role);

@@ -123,9 +123,11 @@ test('security_admin includes both of the roles that it was divided into', () =>
 });
 
 test('every pattern of the catalogue is well formed, and every id unique', () => {
-  const ids = new Set(roleCatalogue.map((one) => one.id));
+  const ids = new Set(roleCatalogue.map((definition) => definition.id));
   assert.equal(ids.size, roleCatalogue.length);
   for (const { id } of roleCatalogue) can(id, 'cluster.no.such.thing!read');
-  const community = roleCatalogue.filter((one) => one.community).map((one) => one.id);
+  const community = roleCatalogue
+    .filter((definition) => definition.community)
+    .map((definition) => definition.id);
   assert.deepEqual(community, ['admin', 'ro_admin', 'bucket_full_access']);
 });

@@ -26,7 +26,9 @@ export function allows(roles: readonly GrantedRole[], permission: Permission): b
 }
 
 function roleAllows(granted: GrantedRole, object: readonly Vertex[], operation: string): boolean {
-  const pattern = patternsOf(granted.role).find((one) => covers(one.object, object, granted.names));
+  const pattern = patternsOf(granted.role).find((candidate) =>
+    covers(candidate.object, object, granted.names),
+  );
   if (!pattern || pattern.operations === 'none') return false;
   return pattern.operations === 'all' || operation === 'any' || pattern.operations.has(operation);
 }

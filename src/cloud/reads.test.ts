@@ -115,7 +115,7 @@ async function fromStore(): Promise<Operation[]> {
   const files = globSync(join(import.meta.dirname, '**/*.contract.ts'));
   const modules = await Promise.all(files.map((file) => import(file) as Promise<Record<string, unknown>>));
   const declared = modules.flatMap((module) => Object.values(module)) as Operation[];
-  return declared.filter((one) => one?.fromStore);
+  return declared.filter((operation) => operation?.fromStore);
 }
 
 test('caches only reads that depend on the store alone, not on the time or a node', async (t) => {

@@ -235,7 +235,7 @@ function lifecycle(
       await writeFirstConfiguration(options);
       await new BucketMaps(options.store, options.identity.nodeId).addMissing();
       await view.start();
-      await Promise.all(followers.map((one) => one.start()));
+      await Promise.all(followers.map((follower) => follower.start()));
       features.interNode.start();
       features.nodeFigures.start();
       certificates.service.start().then(ready.resolve, ready.reject);
@@ -269,7 +269,7 @@ function lifecycle(
       await features.interNode.stop();
       certificates.expiry.stop();
       await certificates.service.stop();
-      for (const one of followers) await one.stop();
+      for (const follower of followers) await follower.stop();
       view.stop();
       options.log.debug('cluster.stopped');
     },

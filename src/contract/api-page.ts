@@ -65,8 +65,8 @@ interface Parameter {
 
 function parameterTable(parameters: readonly Parameter[]): string {
   const rows = parameters.map(
-    (one) =>
-      `<tr><td><code>${escaped(one.name)}</code></td><td>${one.in}</td><td>${marked(one.description ?? '')} <code>${escaped(JSON.stringify(one.schema))}</code></td></tr>`,
+    (parameter) =>
+      `<tr><td><code>${escaped(parameter.name)}</code></td><td>${parameter.in}</td><td>${marked(parameter.description ?? '')} <code>${escaped(JSON.stringify(parameter.schema))}</code></td></tr>`,
   );
   return `<table><tr><th>parameter</th><th>in</th><th>meaning</th></tr>${rows.join('')}</table>`;
 }

@@ -58,7 +58,7 @@ export async function openListener(handler: RequestListener, options: ListenOpti
   return {
     port,
     async close(clock, deadlineMs) {
-      await Promise.all([...open].map((one) => close(one, clock, deadlineMs)));
+      await Promise.all([...open].map((openServer) => close(openServer, clock, deadlineMs)));
     },
     replaceTls(tls) {
       assert('setSecureContext' in server, 'only a TLS listener has a certificate');
@@ -66,7 +66,7 @@ export async function openListener(handler: RequestListener, options: ListenOpti
       certificates?.follow(server, tls);
     },
     async moveTo(hosts, clock, deadlineMs) {
-      for (const one of open) void close(one, clock, deadlineMs);
+      for (const openServer of open) void close(openServer, clock, deadlineMs);
       open.clear();
       for (const host of hosts) {
         const next = makeServer(handler, options);

@@ -38,7 +38,7 @@ export class Router {
   #add(bound: BoundRoute): void {
     const names: string[] = [];
     let at = this.#root;
-    for (const token of bound.route.path.split('/').filter((one) => one !== '')) {
+    for (const token of bound.route.path.split('/').filter((part) => part !== '')) {
       if (token.endsWith('*')) {
         names.push(token.slice(1, -1));
         at.rest.set(bound.route.method, { bound, names });

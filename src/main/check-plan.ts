@@ -208,7 +208,7 @@ class PlanCheck {
     const found = this.restored.find(({ name }) => name === bucket);
     if (found === undefined) return false;
     if (collection === null) return scope === null || found.scopes.includes(scope);
-    return found.collections.some((one) => one.scope === scope && one.name === collection);
+    return found.collections.some((candidate) => candidate.scope === scope && candidate.name === collection);
   }
 
   private name(place: string, name: string): void {
@@ -243,5 +243,7 @@ const hasScope = (bucket: PlannedBucket, scope: string): boolean =>
 function hasCollection(bucket: PlannedBucket, scope: string, collection: string): boolean {
   if (scope === '_default' && collection === '_default') return true;
   const found = bucket.scopes.filter(({ name }) => name === scope).flatMap(({ collections }) => collections);
-  return found.some((one) => (typeof one === 'string' ? one : one.name) === collection);
+  return found.some(
+    (candidate) => (typeof candidate === 'string' ? candidate : candidate.name) === collection,
+  );
 }

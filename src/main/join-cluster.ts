@@ -89,8 +89,8 @@ function report({ errorMessage }: Progress): void {
 }
 
 function percentOf(progress: Progress): string {
-  const shares = Object.values(progress).flatMap((one) => {
-    const share = (one as { progress?: unknown } | null)?.progress;
+  const shares = Object.values(progress).flatMap((entry) => {
+    const share = (entry as { progress?: unknown } | null)?.progress;
     return typeof share === 'number' ? [share] : [];
   });
   const sum = shares.reduce((total, share) => total + share, 0);

@@ -142,7 +142,7 @@ function fromEnvironment(
   const text = environment[variable];
   if (text === undefined || text === '') return [];
   const texts = spec.repeat ? text.split(',') : [text];
-  return texts.map((one) => parseValue(variable, spec, one.trim()));
+  return texts.map((part) => parseValue(variable, spec, part.trim()));
 }
 
 function parseValue(label: string, spec: OptionSpec, text: string): unknown {

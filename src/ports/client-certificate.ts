@@ -61,7 +61,7 @@ export function certificateUser(text: CertificateText, rules: readonly Certifica
     for (const value of valuesAt(text, path)) {
       if (!value.startsWith(prefix)) continue;
       const rest = value.slice(prefix.length);
-      const end = [...rest].findIndex((one) => delimiter.includes(one));
+      const end = [...rest].findIndex((character) => delimiter.includes(character));
       const name = end < 0 ? rest : [...rest].slice(0, end).join('');
       if (name !== '') return name;
     }

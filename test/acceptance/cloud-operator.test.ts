@@ -62,7 +62,7 @@ describe('the operator', () => {
       ],
       [{ tokens: [reader, reader] }, /: tokens: must have each token once/],
       [
-        { tokens: [token, other].map((one) => ({ ...reader, token: one, accessKey: 'same-key' })) },
+        { tokens: [token, other].map((value) => ({ ...reader, token: value, accessKey: 'same-key' })) },
         /: tokens: must have each accessKey once/,
       ],
     ];

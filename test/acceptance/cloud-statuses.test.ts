@@ -313,12 +313,12 @@ describe('statuses', () => {
   test('answers every operation with each status that is specified for it', async () => {
     const seen = new Map<string, Set<number>>();
     const table = [...contents('v2', vpc), ...contents('v3', hosted), ...(await cases())];
-    for (const one of table) {
-      const statuses = seen.get(one.operation) ?? new Set<number>();
-      if (!seen.has(one.operation)) for (const status of await refusalsOf(one)) statuses.add(status);
-      const answer = await send(one);
-      assert.equal(answer.status, one.status, `${one.operation}: ${JSON.stringify(answer.body)}`);
-      seen.set(one.operation, statuses.add(answer.status));
+    for (const row of table) {
+      const statuses = seen.get(row.operation) ?? new Set<number>();
+      if (!seen.has(row.operation)) for (const status of await refusalsOf(row)) statuses.add(status);
+      const answer = await send(row);
+      assert.equal(answer.status, row.status, `${row.operation}: ${JSON.stringify(answer.body)}`);
+      seen.set(row.operation, statuses.add(answer.status));
     }
     for (const line of specified.trim().split('\n')) {
       const [method, path, ...statuses] = line.split(' ') as [string, string, ...string[]];

@@ -38,8 +38,8 @@ test('keeps events and their users through kill -9', async (t) => {
   assert.deepEqual(after.slice(0, before.length), before);
   const recorded = after.map(({ description }) => description);
   for (const description of ['Service started', 'Bucket online'])
-    assert.equal(recorded.filter((one) => one === description).length, 2, description);
-  assert.equal(recorded.filter((one) => one === 'Bucket created').length, 1);
+    assert.equal(recorded.filter((text) => text === description).length, 2, description);
+  assert.equal(recorded.filter((text) => text === 'Bucket created').length, 1);
   const change = after.find(
     ({ extra_attributes }) => extra_attributes?.['operation'] === 'provisioning.stats',
   );

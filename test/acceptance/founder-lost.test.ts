@@ -80,7 +80,7 @@ function writing(collection: Collection) {
 }
 
 async function membershipOf(node: NodeProcess, otpNode: string): Promise<string | undefined> {
-  return (await pool(node)).nodes.find((one) => one.otpNode === otpNode)?.clusterMembership;
+  return (await pool(node)).nodes.find((candidate) => candidate.otpNode === otpNode)?.clusterMembership;
 }
 
 test('a member takes over the configuration of a founder that was killed, and no acknowledged write is lost', {

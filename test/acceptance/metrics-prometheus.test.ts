@@ -57,7 +57,10 @@ async function compare(random: Prng, tier: Tier, prometheus: Prometheus): Promis
   const theirs = await prometheus.range(text, query);
   const about = `${text} ${JSON.stringify(query)}`;
   assert.deepEqual([...ours.keys()].sort(), theirs.map(({ metric }) => keyOf(metric)).sort(), about);
-  return theirs.reduce((sum, one) => sum + compareSeries(one, ours.get(keyOf(one.metric)) ?? [], about), 0);
+  return theirs.reduce(
+    (sum, theirSeries) => sum + compareSeries(theirSeries, ours.get(keyOf(theirSeries.metric)) ?? [], about),
+    0,
+  );
 }
 
 function compareSeries(

@@ -78,7 +78,7 @@ const exported = async (node: NodeProcess): Promise<string> => (await node.reque
 
 /** The value of a sample by its name and labels: `kv_ops{bucket="b",op="set"}`. */
 async function figureOf(node: NodeProcess, sample: string): Promise<number> {
-  const line = (await exported(node)).split('\n').find((one) => one.startsWith(`${sample} `));
+  const line = (await exported(node)).split('\n').find((candidate) => candidate.startsWith(`${sample} `));
   assert.ok(line, sample);
   return Number(line.slice(sample.length));
 }

@@ -35,7 +35,9 @@ test('unauthenticated connections on all ports leave handles for files, REST and
   });
   const inside = await dataClient(node);
   const { kv, kvTls, rest, restTls, query, queryTls, index, indexTls } = node.ready.node;
-  const ports = [kv, kvTls, rest, restTls, query, queryTls, index, indexTls].map((one) => portOf(one ?? ''));
+  const ports = [kv, kvTls, rest, restTls, query, queryTls, index, indexTls].map((address) =>
+    portOf(address ?? ''),
+  );
   assert.ok(ports.every((port) => port > 0));
   const before = handlesOf(node.pid);
   const attackers = await occupy(ports, 500);

@@ -94,7 +94,7 @@ describe('the level strict', { skip: needs('namespaces') }, () => {
     await other.assertPlainPorts(first, 'open');
     const { rest, kv } = first.ready.node;
     const held = [rest, kv].map((address) => other.hold(portOf(address)));
-    await Promise.all(held.map((one) => one.held));
+    await Promise.all(held.map((connection) => connection.held));
 
     await post(first, '/settings/autoFailover', { enabled: 'false' });
     await post(first, '/node/controller/enableExternalListener', { nodeEncryption: 'on' });

@@ -99,7 +99,7 @@ async function everything(): Promise<unknown> {
       .filter(({ name }) => name !== '_system')
       .map(({ name, collections }) => [
         name,
-        collections.map((one) => `${one.name} ${one.maxTTL ?? 0}`).sort(),
+        collections.map((definition) => `${definition.name} ${definition.maxTTL ?? 0}`).sort(),
       ])
       .sort(),
     users: users.map(({ id, roles }) => [id, roles]),

@@ -136,7 +136,7 @@ for (const [times, codes] of [
     }
     const [code] = (await ended) as [0 | 130];
     assert.ok(
-      codes.some((one) => one === code),
+      codes.some((expected) => expected === code),
       String(code),
     );
     await eventually(async () => assert.equal(await isReachable(ready.cloud), false));

@@ -50,8 +50,10 @@ abstract class Subject {
 
   async check(node: NodeProcess): Promise<void> {
     const seen = await this.see(node);
-    const isAllowed = this.candidates.some((one) => one === anything || isDeepStrictEqual(one, seen));
-    const shown = this.candidates.map((one) => JSON.stringify(one)).join(' or ');
+    const isAllowed = this.candidates.some(
+      (candidate) => candidate === anything || isDeepStrictEqual(candidate, seen),
+    );
+    const shown = this.candidates.map((candidate) => JSON.stringify(candidate)).join(' or ');
     assert.ok(isAllowed, `${this.name} is ${JSON.stringify(seen)}, not ${shown}`);
     this.candidates = [seen];
   }
@@ -158,13 +160,13 @@ class CollectionsOfB extends Subject {
     if (!present.includes(scope))
       return { next: [...present, scope].sort(), take: () => node.request(path, 'POST', { name: scope }) };
     if (this.random.below(6) === 0) {
-      const next = present.filter((one) => one.split('.')[0] !== scope);
+      const next = present.filter((other) => other.split('.')[0] !== scope);
       return { next, take: () => node.request(`${path}/${scope}`, 'DELETE') };
     }
     const name = `c${this.random.below(4)}`;
     const full = `${scope}.${name}`;
     if (present.includes(full)) {
-      const next = present.filter((one) => one !== full);
+      const next = present.filter((other) => other !== full);
       return { next, take: () => node.request(`${path}/${scope}/collections/${name}`, 'DELETE') };
     }
     const take = () => node.request(`${path}/${scope}/collections`, 'POST', { name });
@@ -177,7 +179,10 @@ class CollectionsOfB extends Subject {
     };
     const own = scopes.filter(({ name }) => !name.startsWith('_'));
     return own
-      .flatMap(({ name, collections }) => [name, ...collections.map((one) => `${name}.${one.name}`)])
+      .flatMap(({ name, collections }) => [
+        name,
+        ...collections.map((collection) => `${name}.${collection.name}`),
+      ])
       .sort();
   }
 }

@@ -69,7 +69,7 @@ export class FaultRun {
     await wait(200 + random(random(4) === 0 ? 12_000 : 2_000));
     await end();
     await wait(random(3_000));
-    await Promise.all([clients, ...readers].map((one) => one.stop()));
+    await Promise.all([clients, ...readers].map((part) => part.stop()));
     const directReads = readers.reduce((sum, { answers }) => sum + answers, 0);
     assert.ok(directReads > 0, 'no node answered a read that was sent to it alone');
     this.add({ ...clients.counts, [name]: 1, rounds: 1, 'direct reads': directReads });

@@ -119,10 +119,14 @@ function notServed(title: string, method: string, url: string, authorization: st
 export async function checkAccess(t: TestContext, cases: readonly AccessCase[], call: Call): Promise<void> {
   t.assert.ok(cases.length > 0, 'no cases were generated');
   const wrong: string[] = [];
-  for (const one of cases) {
-    const answer = await call({ method: one.method, url: one.url, authorization: one.authorization });
-    const problem = problemOf(one, answer);
-    if (problem) wrong.push(`${one.title}: ${one.method} ${one.url}: ${problem}`);
+  for (const accessCase of cases) {
+    const answer = await call({
+      method: accessCase.method,
+      url: accessCase.url,
+      authorization: accessCase.authorization,
+    });
+    const problem = problemOf(accessCase, answer);
+    if (problem) wrong.push(`${accessCase.title}: ${accessCase.method} ${accessCase.url}: ${problem}`);
   }
   t.assert.deepEqual(wrong, []);
 }

@@ -38,7 +38,7 @@ export async function assertEqualCopies(
   const held = await Promise.all(nodes.map((node) => heldBy(node, bucket)));
   const all = new Map<string, string>();
   for (let vb = 0; vb < 1024; vb++) {
-    const copies = held.flatMap((one) => one.get(vb) ?? []);
+    const copies = held.flatMap((vbuckets) => vbuckets.get(vb) ?? []);
     const actives = copies.filter(({ state }) => state === 'active');
     assert.deepEqual([vb, actives.length, copies.length], [vb, 1, replicas + 1]);
     const [active] = actives;

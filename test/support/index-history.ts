@@ -87,7 +87,7 @@ function impossible(seen: number, writes: readonly Write[], read: Read, { resets
 }
 
 function failureOf(failed: FailedRead, { resets, crashes, disturbances }: History): string[] {
-  const isExcused = [...resets, ...crashes, ...disturbances].some((one) => overlap(one, failed));
+  const isExcused = [...resets, ...crashes, ...disturbances].some((interval) => overlap(interval, failed));
   if (isExcused && failed.endMs - failed.startMs < hangsMs) return [];
   return [`the read from ${failed.startMs} to ${failed.endMs} failed: ${failed.reason}`];
 }

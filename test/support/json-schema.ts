@@ -11,13 +11,13 @@ export function misfits(value: unknown, schema: JsonSchema, at = '$'): string[] 
   }
   if (schema.type === 'array' && schema.items) {
     const { items } = schema;
-    return (value as unknown[]).flatMap((one, index) => misfits(one, items, `${at}[${index}]`));
+    return (value as unknown[]).flatMap((item, index) => misfits(item, items, `${at}[${index}]`));
   }
   return schema.type === 'object' ? objectMisfits(value as Record<string, unknown>, schema, at) : [];
 }
 
 function anyMisfits(value: unknown, schemas: readonly JsonSchema[], at: string): string[] {
-  const each = schemas.map((one) => misfits(value, one, at));
+  const each = schemas.map((schema) => misfits(value, schema, at));
   return each.some((found) => found.length === 0) ? [] : each.flat();
 }
 

@@ -111,7 +111,7 @@ const ldifOf = (users: readonly LdapUser[], groups: Readonly<Record<string, read
     ...Object.entries(groups).map(
       ([name, members]) =>
         `dn: cn=${name},${suffix}\nobjectClass: groupOfNames\ncn: ${name}\n${members
-          .map((one) => `member: ${one in groups ? 'cn' : 'uid'}=${one},${suffix}\n`)
+          .map((member) => `member: ${member in groups ? 'cn' : 'uid'}=${member},${suffix}\n`)
           .join('')}`,
     ),
   ].join('\n');

@@ -39,7 +39,7 @@ const showing = new Set<PrivilegeWord>([
 
 export function expected(row: Row, place: Place, { held }: Case): Answer {
   if (row.about === 'bucket') return meets(row.need, held.bucket) ? 'done' : 'refused';
-  const anywhere = [...new Set([...held.bucket, ...places.flatMap((one) => held[one])])];
+  const anywhere = [...new Set([...held.bucket, ...places.flatMap((other) => held[other])])];
   if (row.about === 'anywhere') return meets(row.need, anywhere) ? 'done' : 'refused';
   // Without a key the privilege is checked before the collection.
   if (row.about === 'named' && !meets(row.need, anywhere)) return 'refused';
@@ -74,7 +74,7 @@ function inOneCollection(name: string, place: Place, words: readonly PrivilegeWo
   const inBucket = words.filter((word) => word === 'dcpProducer');
   const collections = { [ids[place].toString(16)]: bitsOf(words) };
   const scopes = { [scopeIds[place]]: { privileges: 0, collections } };
-  const held = Object.fromEntries(places.map((one) => [one, one === place ? words : inBucket]));
+  const held = Object.fromEntries(places.map((other) => [other, other === place ? words : inBucket]));
   return {
     name,
     grants: { node: 0, buckets: { b: { privileges: bitsOf(inBucket), scopes } } },
@@ -83,7 +83,7 @@ function inOneCollection(name: string, place: Place, words: readonly PrivilegeWo
 }
 
 function inTheBucket(name: string, words: readonly PrivilegeWord[]): Case {
-  const held = Object.fromEntries(places.map((one) => [one, words])) as Record<Place, typeof words>;
+  const held = Object.fromEntries(places.map((place) => [place, words])) as Record<Place, typeof words>;
   return {
     name,
     grants: { node: 0, buckets: { b: { privileges: bitsOf(words) } } },
@@ -100,8 +100,8 @@ export function* casesOf(all: readonly Row[]): Generator<Case> {
   for (const { need } of all) {
     const { all: needed = [], any = [] } = need;
     if (needed.length + any.length === 0) continue;
-    for (const one of any.length > 0 ? any : [null]) {
-      const words = one ? [...needed, one] : needed;
+    for (const privilege of any.length > 0 ? any : [null]) {
+      const words = privilege ? [...needed, privilege] : needed;
       sets.set(`only ${words.join('+')}`, words);
     }
     for (const lacking of [...needed.map((word) => [word]), any]) {

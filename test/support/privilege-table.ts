@@ -361,5 +361,5 @@ export const roleRows: readonly { roles: readonly Granted[]; held: Partial<Held>
 ];
 
 function without(words: readonly PrivilegeWord[], word: PrivilegeWord): readonly PrivilegeWord[] {
-  return words.filter((one) => one !== word);
+  return words.filter((other) => other !== word);
 }

@@ -139,7 +139,7 @@ export class ReplicatedNode {
   /** The cluster consists of these nodes from now on. */
   followMembers(names: readonly string[], keepsCopies = false): void {
     const { boot, cluster, name } = this;
-    const peers = names.filter((one) => one !== name).map((node) => ({ node, host: '', port: 1 }));
+    const peers = names.filter((other) => other !== name).map((node) => ({ node, host: '', port: 1 }));
     this.replication.follow({
       self: { node: name, boot },
       peers,

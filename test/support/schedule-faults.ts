@@ -140,7 +140,7 @@ export class ScheduleFaults {
   /** Cuts connections of a node to some others, and perhaps from the store. */
   private cut(name: string, bothWays: boolean): boolean {
     const { clock, links, names, running } = this.cluster;
-    const others = names.filter((one) => one !== name && this.random(4) > 0);
+    const others = names.filter((other) => other !== name && this.random(4) > 0);
     const isInward = this.random(2) === 0;
     for (const other of others) {
       if (bothWays || isInward) links.cut(other, name);
@@ -171,7 +171,7 @@ export class ScheduleFaults {
     who: readonly (Pick<Process, 'store'> | undefined)[],
     forMs = this.random(7_000),
   ): boolean {
-    const stores = who.flatMap((one) => one?.store ?? []);
+    const stores = who.flatMap((member) => member?.store ?? []);
     const gone = new Set([...this.cluster.running.values()].map(({ store }) => store));
     for (const store of stores) store.isDown = true;
     this.cluster.clock.after(forMs, () => {
@@ -229,7 +229,7 @@ export class ScheduleFaults {
     const { clock, running } = this.cluster;
     for (let i = 0; i < 2_000 && !this.isStopped; i++) {
       const { nodes, shards } = this.cluster.current;
-      const shard = shards.find((one) => one[stage] !== undefined);
+      const shard = shards.find((candidate) => candidate[stage] !== undefined);
       if (shard !== undefined) {
         const involved = [shard.chain[0] ?? -1, shard.successor ?? shard.chain[1] ?? -1];
         const name = nodes[pick(this.cluster.random, involved)] ?? '';

@@ -60,7 +60,7 @@ export const booleanValues = (text: string) =>
       ['true', true],
       ['false', false],
     ],
-    bad: ['', '0', '1', 'True'].map((one) => [one, text] as const),
+    bad: ['', '0', '1', 'True'].map((value) => [value, text] as const),
   }) as const;
 
 /** The published shapes of refusals. */

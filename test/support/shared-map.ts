@@ -37,7 +37,7 @@ export class SharedMap {
         if (index !== shard) return placement;
         const { confirmed: _, ...rest } = placement;
         const position = map.nodes.indexOf(node);
-        const chain = [position, ...placement.chain.filter((one) => one !== position)];
+        const chain = [position, ...placement.chain.filter((other) => other !== position)];
         return { ...rest, epoch: placement.epoch + 1, chain };
       });
       return { ...map, shards };

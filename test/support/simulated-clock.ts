@@ -95,7 +95,7 @@ export class SimulatedClock implements Clock {
 
   #next(): Waiting | null {
     let next: Waiting | null = null;
-    for (const one of this.#waiting) if (next === null || isBefore(one, next)) next = one;
+    for (const timer of this.#waiting) if (next === null || isBefore(timer, next)) next = timer;
     return next;
   }
 }

@@ -74,7 +74,7 @@ export class DatabaseUsersService {
   async removeBucketAccess(cluster: ReadyCluster, bucketName: string): Promise<void> {
     const rows = await this.rows(cluster.row.id).execute();
     for (const { username } of rows.filter((user) =>
-      accessIn(user).some((one) => one.bucketName === bucketName),
+      accessIn(user).some((entry) => entry.bucketName === bucketName),
     ))
       await this.inTurn(cluster, username, () => this.removeAccess(cluster, username, bucketName));
   }
@@ -171,7 +171,7 @@ export class DatabaseUsersService {
   private async removeAccess(cluster: ReadyCluster, username: string, bucketName: string): Promise<void> {
     const user = await this.find(cluster.row.id, username);
     if (user === undefined) return;
-    const access = accessIn(user).filter((one) => one.bucketName !== bucketName);
+    const access = accessIn(user).filter((entry) => entry.bucketName !== bucketName);
     await this.storeAccess(cluster, username, access);
   }
 

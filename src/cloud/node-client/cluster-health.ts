@@ -106,10 +106,10 @@ function problemOf(
   if (inactive !== undefined) return `node ${inactive.hostname} is ${inactive.clusterMembership}, not active`;
   if (nodes.length !== nodesWanted) return `the cluster has ${nodes.length} nodes instead of ${nodesWanted}`;
   if (!balanced) return 'the documents are not balanced over the nodes';
-  const bucket = buckets.find((one) => bucketStatus(one) !== 'healthy');
+  const bucket = buckets.find((candidate) => bucketStatus(candidate) !== 'healthy');
   if (bucket !== undefined) return `bucket "${bucket.name}" is ${bucketStatus(bucket)}`;
   const dataNodes = count(nodes, ({ services }) => services.includes('kv'));
-  const behind = buckets.find((one) => !isInSync(one, dataNodes));
+  const behind = buckets.find((candidate) => !isInSync(candidate, dataNodes));
   return behind === undefined ? null : `copies of bucket "${behind.name}" are not in sync yet`;
 }
 

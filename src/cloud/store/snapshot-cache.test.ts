@@ -60,7 +60,7 @@ test('computes once for concurrent callers, and does not cache a failure', async
     }),
   );
   result.reject(new Error('not now'));
-  for (const one of all) await assert.rejects(one, /not now/);
+  for (const read of all) await assert.rejects(read, /not now/);
   assert.equal(calls, 1);
   assert.equal(await cache.of(snapshot, 'k', returning('now')), 'now');
 });

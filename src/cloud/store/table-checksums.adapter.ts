@@ -71,7 +71,7 @@ export class TableChecksums {
     for (const { name } of checksums)
       if (!tables.includes(name)) throw new Error(`it is damaged: the table ${name} is missing`);
     for (const name of tables) {
-      const checksum = checksums.find((one) => one.name === name);
+      const checksum = checksums.find((candidate) => candidate.name === name);
       const own = this.triggersOf(name);
       // A new table of a migration has neither checksum nor triggers yet.
       if (checksum === undefined && ![...own.keys()].some((trigger) => triggers.has(trigger))) continue;

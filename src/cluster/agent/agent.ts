@@ -253,7 +253,7 @@ export class Agent implements DataService {
 
   #bucketFacts(uuid: string): MeteredBucket | null {
     const { view } = this.#deps;
-    const bucket = view.liveBuckets().find((one) => one.uuid === uuid);
+    const bucket = view.liveBuckets().find((candidate) => candidate.uuid === uuid);
     if (!bucket) return null;
     return {
       quotaBytes: bucket.ramQuotaMb * 1024 * 1024,

@@ -130,8 +130,8 @@ function readCredential(form: Form, name: string, key: string, problems: Problem
 const commaSeparated = (text: string): string[] =>
   text
     .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 
 const isAddress = (text: string): boolean => Buffer.byteLength(text) <= addressBytesMax && address.test(text);
 

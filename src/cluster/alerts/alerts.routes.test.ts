@@ -44,7 +44,7 @@ describe('alert settings', () => {
             ['true', true],
             ['false', false],
           ],
-          bad: ['', '1', 'TRUE', 'true,false'].map((one) => [one, switchText('enabled')] as const),
+          bad: ['', '1', 'TRUE', 'true,false'].map((value) => [value, switchText('enabled')] as const),
           missing: { text: switchText('enabled') },
         },
         {
@@ -69,7 +69,7 @@ describe('alert settings', () => {
             'ä\u0085@b',
             many(101).join(),
             `${text(253)}@b`,
-          ].map((one) => [one, recipients] as const),
+          ].map((value) => [value, recipients] as const),
           missing: { text: recipients },
         },
         {
@@ -98,7 +98,7 @@ describe('alert settings', () => {
           name: 'sender',
           good: [['x@y', 'x@y']],
           bad: ['', 'x', 'a@b,c@d', 'x@y\r\nTo: z@z'].map(
-            (one) => [one, 'sender must be a valid email address.'] as const,
+            (value) => [value, 'sender must be a valid email address.'] as const,
           ),
           missing: { reads: 'divan@localhost' },
         },
@@ -110,7 +110,8 @@ describe('alert settings', () => {
             [text(253), text(253)],
           ],
           bad: ['', 'a b', 'a\nb', 'http://x/', text(254)].map(
-            (one) => [one, 'emailHost must be the name or address of a mail server.', 'email_host'] as const,
+            (value) =>
+              [value, 'emailHost must be the name or address of a mail server.', 'email_host'] as const,
           ),
           missing: { reads: 'localhost' },
           find: server('host'),
@@ -121,7 +122,7 @@ describe('alert settings', () => {
             ['1', 1],
             ['65535', 65535],
           ],
-          bad: ['0', '65536', '-1', '25.0', '', 'smtp'].map((one) => [one, port, 'email_port'] as const),
+          bad: ['0', '65536', '-1', '25.0', '', 'smtp'].map((value) => [value, port, 'email_port'] as const),
           missing: { reads: 25 },
           find: server('port'),
         },
@@ -131,7 +132,7 @@ describe('alert settings', () => {
             ['true', true],
             ['false', false],
           ],
-          bad: ['', 'yes'].map((one) => [one, switchText('emailEncrypt'), 'email_encrypt'] as const),
+          bad: ['', 'yes'].map((value) => [value, switchText('emailEncrypt'), 'email_encrypt'] as const),
           missing: { reads: false },
           find: server('encrypt'),
         },
@@ -142,7 +143,7 @@ describe('alert settings', () => {
             [text(1024), text(1024)],
           ],
           bad: [text(1025), 'a\0b'].map(
-            (one) => [one, 'emailUser must be a string of at most 1024 bytes.', 'email_user'] as const,
+            (value) => [value, 'emailUser must be a string of at most 1024 bytes.', 'email_user'] as const,
           ),
           missing: { reads: '' },
           find: server('user'),

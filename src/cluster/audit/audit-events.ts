@@ -136,10 +136,10 @@ export const auditEvents: readonly AuditEvent[] = [
   ...statements,
 ].sort((a, b) => a.id - b.id);
 
-const byRoute = new Map(changes.flatMap((one) => one.routes.map((route) => [route, one] as const)));
+const byRoute = new Map(changes.flatMap((change) => change.routes.map((route) => [route, change] as const)));
 
 export const auditEventOf = (route: string): AuditEvent => byRoute.get(route) ?? otherChange;
 
-const byId = new Map(auditEvents.map((one) => [one.id, one]));
+const byId = new Map(auditEvents.map((auditEvent) => [auditEvent.id, auditEvent]));
 
 export const auditEventOfId = (id: number): AuditEvent => byId.get(id) ?? otherChange;

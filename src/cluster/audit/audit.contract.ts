@@ -97,7 +97,7 @@ export const shownAudit = (settings: AuditSettings, folder: string) => ({
 export function readDisabled(sent: string): { ids: number[] } | { problem: string } {
   const ids = sent
     .split(',')
-    .filter((one) => one.trim() !== '')
+    .filter((part) => part.trim() !== '')
     .map(integerOf);
   if (ids.includes(null)) return { problem: "All event id's must be integers" };
   const unrecognized = ids.filter((id) => !optionalEvents.some((event) => event.id === id));

@@ -79,8 +79,8 @@ async function changesOf(sent: Sent, deps: AuditRoutesDeps): Promise<Partial<Aud
 function usersOf(sent: string, { isUser }: AuditRoutesDeps, problems: Problems): AuditUser[] {
   const texts = sent
     .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
   const users = texts.map((text) => {
     const at = text.lastIndexOf('/');
     return { text, name: text.slice(0, at), domain: text.slice(at + 1) };

@@ -18,7 +18,7 @@ const integerParameter = (name: string, min: number, max: number) =>
       [`${max}`, max],
     ],
     bad: [`${min - 1}`, `${max + 1}`, '-5', '5.0', '', 'x'].map(
-      (one) => [one, range(name, min, max)] as const,
+      (text) => [text, range(name, min, max)] as const,
     ),
   }) as const;
 const disk = { enabled: 'failoverOnDataDiskIssues[enabled]', period: 'failoverOnDataDiskIssues[timePeriod]' };
@@ -141,7 +141,7 @@ describe('auto-reprovision and failover settings', () => {
             ['1', 1],
             [`${intMax}`, intMax],
           ],
-          bad: ['0', `${intMax + 1}`, '-1', '1.0', ''].map((one) => [one, wrong] as const),
+          bad: ['0', `${intMax + 1}`, '-1', '1.0', ''].map((text) => [text, wrong] as const),
           missing: { text: wrong },
           find: (answer: { max_nodes: number }) => answer.max_nodes,
         },

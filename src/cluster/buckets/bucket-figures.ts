@@ -37,8 +37,8 @@ const average =
   (name: MetricName, labels: Labels = {}): Figure =>
   (grid) => {
     const [seconds, count] = [grid.rate(`${name}_sum`, labels), grid.rate(`${name}_count`, labels)];
-    return seconds.map((one, index) =>
-      (count[index] as number) > 0 ? (1e6 * one) / (count[index] as number) : 0,
+    return seconds.map((sample, index) =>
+      (count[index] as number) > 0 ? (1e6 * sample) / (count[index] as number) : 0,
     );
   };
 

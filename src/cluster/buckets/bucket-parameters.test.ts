@@ -12,7 +12,7 @@ const buckets = '/pools/default/buckets';
 const mib = 1024 * 1024;
 /** Has no replicas, since every refusal would warn of them. */
 const minimalForm = { ramQuotaMB: '100', replicaNumber: '0' };
-const each = (sent: readonly string[], text: string) => sent.map((one) => [one, text] as const);
+const each = (sent: readonly string[], text: string) => sent.map((value) => [value, text] as const);
 
 type Fields = Record<string, string>;
 
@@ -199,8 +199,8 @@ test('the minimum durability level of a bucket is one that its type and replicas
   });
   const level = (good: readonly string[], wrong: readonly string[], text: string): Parameter => ({
     name: 'durabilityMinLevel',
-    good: good.map((one) => [one, one] as const),
-    bad: wrong.map((one) => [one, text] as const),
+    good: good.map((value) => [value, value] as const),
+    bad: wrong.map((value) => [value, text] as const),
     missing: { reads: good.at(-1) },
   });
   await using native = await ofBucket({});

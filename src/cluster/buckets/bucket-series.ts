@@ -75,7 +75,9 @@ export class BucketSeriesReader {
     ];
     // A sample of the last minute is shown for one second only; elsewhere a value holds until the next sample.
     const newestMs =
-      choice.zoom === 'minute' ? Math.max(0, ...series.map((one) => one.timesMs.at(-1) ?? 0)) : lastMs;
+      choice.zoom === 'minute'
+        ? Math.max(0, ...series.map((oneSeries) => oneSeries.timesMs.at(-1) ?? 0))
+        : lastMs;
     return shownOf(new SeriesGrid(series, { timesMs, stepMs }), timesMs, newestMs, choice.figure);
   }
 

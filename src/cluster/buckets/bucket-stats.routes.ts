@@ -48,7 +48,7 @@ const activeNodes = ({ snapshots }: BucketStatsDeps, context: Context): StableNo
   snapshots.allStable(context).filter(({ node }) => node.membership === 'active');
 
 function namedNode(deps: BucketStatsDeps, params: Params, context: Context): StableNodeSnapshot {
-  const found = activeNodes(deps, context).find((one) => nodeAddress(one) === params['node']);
+  const found = activeNodes(deps, context).find((node) => nodeAddress(node) === params['node']);
   if (found === undefined) throw generalRefusals.notFound();
   return found;
 }
@@ -58,8 +58,8 @@ function nodeLinks(deps: BucketStatsDeps): BoundRoute[] {
   return [
     bind(contract.ListBucketNodes, ({ params }, context) => {
       const { name } = bucketOf(deps, params);
-      const servers = activeNodes(deps, context).map((one) => {
-        const hostname = nodeAddress(one);
+      const servers = activeNodes(deps, context).map((node) => {
+        const hostname = nodeAddress(node);
         const uri = nodeUri(name, hostname);
         return { hostname, uri, stats: { uri: `${uri}/stats` } };
       });

@@ -3,7 +3,7 @@ import type { MeasuredBucket } from '../config/data-service.ts';
 
 /** Null while no node has reported. Only what records of buckets show is summed; other figures are those of the first node. */
 export function sumOf(nodes: readonly (MeasuredBucket | null)[]): MeasuredBucket | null {
-  const [first, ...more] = nodes.filter((one) => one !== null);
+  const [first, ...more] = nodes.filter((node) => node !== null);
   return first === undefined ? null : more.reduce(plus, first);
 }
 

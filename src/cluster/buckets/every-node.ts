@@ -45,7 +45,7 @@ export function everyNode({ view, nodeId, data, peers }: EveryNodeDeps): DataSer
         throw new UnavailableError(`Node ${otpNode} of the cluster did not execute "${name}": ${reason}`);
       }
     });
-    const failed = (await Promise.allSettled(calls)).find((one) => one.status === 'rejected');
+    const failed = (await Promise.allSettled(calls)).find((result) => result.status === 'rejected');
     if (failed) throw failed.reason;
   };
   return {

@@ -25,11 +25,11 @@ export class SeriesGrid {
       steps.stepMs,
       steps.stepMs < coarseStepMs ? staleAfterMs.fine : staleAfterMs.coarse,
     );
-    for (const one of series) {
-      const name = one.labels['__name__'] ?? '';
+    for (const oneSeries of series) {
+      const name = oneSeries.labels['__name__'] ?? '';
       const known = this.#byName.get(name);
-      if (known) known.push(one);
-      else this.#byName.set(name, [one]);
+      if (known) known.push(oneSeries);
+      else this.#byName.set(name, [oneSeries]);
     }
   }
 
@@ -57,7 +57,7 @@ export class SeriesGrid {
   }
 
   #sum(name: string, labels: Labels, read: (series: Series) => number[]): Column {
-    const columns = (this.#byName.get(name) ?? []).filter((one) => has(one.labels, labels)).map(read);
+    const columns = (this.#byName.get(name) ?? []).filter((column) => has(column.labels, labels)).map(read);
     return this.#steps.timesMs.map((_, index) => {
       const values = columns.map((column) => column[index] as number).filter((value) => !Number.isNaN(value));
       return values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0);

@@ -50,7 +50,7 @@ export class CertificateReport {
   }
 
   trusted(details: { addressOf: AddressOf } | null) {
-    return this.#deps.store.state.authorities.map((one) => this.authority(one, details));
+    return this.#deps.store.state.authorities.map((authority) => this.authority(authority, details));
   }
 
   authority(authority: StoredAuthority, details: { addressOf: AddressOf } | null) {
@@ -105,10 +105,10 @@ export class CertificateReport {
   /** Sentences about certificates that expire soon or have expired, by their names. */
   expiring(): string[] {
     const { store, view, clock } = this.#deps;
-    const authorities = store.state.authorities.map((one) => {
-      const certificate = new X509Certificate(one.pem);
-      const warnings = authorityWarnings(store.state, one, certificate, clock.wallMs());
-      return { name: `Root certificate ${one.id} (${subjectOf(certificate)})`, warnings };
+    const authorities = store.state.authorities.map((authority) => {
+      const certificate = new X509Certificate(authority.pem);
+      const warnings = authorityWarnings(store.state, authority, certificate, clock.wallMs());
+      return { name: `Root certificate ${authority.id} (${subjectOf(certificate)})`, warnings };
     });
     const nodes = view.cluster.nodes.flatMap((node) => {
       const stored = store.state.nodes[node.uuid];

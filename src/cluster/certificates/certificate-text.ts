@@ -84,7 +84,7 @@ function readBlock({ label, pem, isEncrypted }: Block): Parsed<X509Certificate> 
 export function readAuthorities(text: string, nowMs: number): Parsed<X509Certificate[]> {
   const read = readCertificates(text);
   if ('problem' in read) return read;
-  const isInvalidNow = read.value.some((one) => !isValidAt(one, nowMs));
+  const isInvalidNow = read.value.some((certificate) => !isValidAt(certificate, nowMs));
   return isInvalidNow ? { problem: certificateProblem.notValidNow } : read;
 }
 
@@ -102,7 +102,7 @@ export const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate
   certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 
 export const pemOf = (certificates: readonly X509Certificate[]): string =>
-  certificates.map((one) => one.toString()).join('');
+  certificates.map((certificate) => certificate.toString()).join('');
 
 export const keyProblem = {
   malformed: 'Malformed or unsupported private key format',

@@ -88,7 +88,7 @@ function authorityRoutes({ certificates }: Deps): BoundRoute[] {
     bind(contract.LoadAuthorities, async (_, context) => {
       await service.ready;
       const details = { addressOf: addressFor(context) };
-      return reply.json((await authorities.load()).map((one) => report.authority(one, details)));
+      return reply.json((await authorities.load()).map((authority) => report.authority(authority, details)));
     }),
     bind(contract.GetTrustedAuthorities, async (_, context) => {
       await service.ready;
@@ -119,7 +119,7 @@ function nodeRoutes({ certificates, view }: Deps): BoundRoute[] {
     bind(contract.GetNodeCertificate, async ({ params }, context) => {
       await service.ready;
       const addressOf = addressFor(context);
-      const wanted = view.cluster.nodes.find((one) => addressOf(one) === params['node']);
+      const wanted = view.cluster.nodes.find((candidate) => addressOf(candidate) === params['node']);
       if (!wanted) throw certificateRefusals.unknownNode();
       const shown = report.node(wanted);
       if (!shown) throw certificateRefusals.noNodeCertificate();

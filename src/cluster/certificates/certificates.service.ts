@@ -240,7 +240,7 @@ export class CertificatesService implements Changing {
   ): CertificatesState {
     const { store, clock, view } = this.#deps;
     const pem = authority.certificate;
-    const isNew = !before.authorities.some((one) => one.pem === pem);
+    const isNew = !before.authorities.some((present) => present.pem === pem);
     const made = {
       origin: 'generated',
       pem,
@@ -250,7 +250,7 @@ export class CertificatesService implements Changing {
     const state = isNew ? withAuthority(before, made) : before;
     const { uuid } = view.self;
     if (state.nodes[uuid]?.origin === 'inbox' && !replaceLoaded) return state;
-    const authorityId = state.authorities.findLast((one) => one.pem === pem)?.id ?? 0;
+    const authorityId = state.authorities.findLast((candidate) => candidate.pem === pem)?.id ?? 0;
     const sealed = ({ certificate, key }: KeyedCertificate) => ({ chain: certificate, key: store.seal(key) });
     const own = { origin: 'generated', ...sealed(node), ...(rsa && { rsa: sealed(rsa) }) } as const;
     return { ...state, nodes: { ...state.nodes, [uuid]: { ...own, authorityId, names, passphrase: {} } } };

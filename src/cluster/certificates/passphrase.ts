@@ -127,7 +127,7 @@ class Fields {
   }
 
   only(names: readonly string[]): void {
-    const other = Object.keys(this.given).find((one) => !names.includes(one));
+    const other = Object.keys(this.given).find((key) => !names.includes(key));
     if (other !== undefined) this.refuse(other, fieldText.unsupported);
   }
 

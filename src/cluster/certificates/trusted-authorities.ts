@@ -37,7 +37,7 @@ export class TrustedAuthorities {
       if (contains(state, pem)) throw certificateRefusals.known();
       return this.#with(state, { origin: 'upload', pem });
     });
-    const uploaded = authorities.findLast((one) => one.pem === pem);
+    const uploaded = authorities.findLast((authority) => authority.pem === pem);
     assert(uploaded, 'it was just added');
     return uploaded;
   }
@@ -62,13 +62,13 @@ export class TrustedAuthorities {
   async remove(id: number): Promise<void> {
     const { store, view } = this.#deps;
     await store.change((state) => {
-      if (!state.authorities.some((one) => one.id === id)) throw certificateRefusals.notFound();
+      if (!state.authorities.some((authority) => authority.id === id)) throw certificateRefusals.notFound();
       const users = view.cluster.nodes.filter(({ uuid }) => state.nodes[uuid]?.authorityId === id);
       if (users.length > 0) {
         const hosts = users.map(({ hostname }) => hostname ?? '127.0.0.1').join(', ');
         throw certificateRefusals.authorityInUse({ hosts });
       }
-      return { ...state, authorities: state.authorities.filter((one) => one.id !== id) };
+      return { ...state, authorities: state.authorities.filter((authority) => authority.id !== id) };
     });
   }
 
@@ -89,8 +89,8 @@ function oneAuthority(read: Parsed<X509Certificate[]>): string {
 function authoritiesOf({ path, text, problem }: InboxFile, nowMs: number): Found[] {
   const read: Parsed<X509Certificate[]> = text === null ? { problem } : readAuthorities(text, nowMs);
   if ('problem' in read) throw certificateRefusals.unreadableAuthority({ path, problem: read.problem });
-  return read.value.map((one) => ({ pem: pemOf([one]), file: path }));
+  return read.value.map((certificate) => ({ pem: pemOf([certificate]), file: path }));
 }
 
 const contains = (state: CertificatesState, pem: string): boolean =>
-  state.authorities.some((one) => one.pem.trim() === pem.trim());
+  state.authorities.some((authority) => authority.pem.trim() === pem.trim());

@@ -194,8 +194,8 @@ function readEach<T>(
   readOne: (one: Readonly<Record<string, unknown>>) => Read<T>,
 ): { value: T[] } | { problem: unknown } {
   if (!Array.isArray(sent)) return missing;
-  const reads = sent.map((one: unknown) =>
-    isObject(one) ? readOne(one) : { errors: { _: 'Unexpected Json' } },
+  const reads = sent.map((item: unknown) =>
+    isObject(item) ? readOne(item) : { errors: { _: 'Unexpected Json' } },
   );
   const value = reads.flatMap((read) => ('value' in read ? [read.value] : []));
   if (value.length === reads.length) return { value };

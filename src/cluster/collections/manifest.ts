@@ -114,11 +114,11 @@ export function replaceManifest(manifest: ManifestState, wanted: readonly Wanted
   const scopes = wanted.map((scope) => {
     const before = findScope(manifest, scope.name);
     const uid = before?.uid ?? hex(nextId++);
-    const collections = scope.collections.map((one) => {
-      const present = before && findCollection(before, one.name);
-      if (present) return collectionState(one.name, present.uid, one.maxTTL ?? present.maxTTL);
-      refuseDefaultCollection(scope.name, one.name);
-      return newCollection(one, nextId++);
+    const collections = scope.collections.map((collection) => {
+      const present = before && findCollection(before, collection.name);
+      if (present) return collectionState(collection.name, present.uid, collection.maxTTL ?? present.maxTTL);
+      refuseDefaultCollection(scope.name, collection.name);
+      return newCollection(collection, nextId++);
     });
     return withLimits({ ...before, name: scope.name, uid, collections }, scope.limits);
   });
@@ -142,7 +142,7 @@ function refuseRepeated(wanted: readonly WantedScope[]): void {
 /** Scopes and collections that count towards the cluster's limit: the default ones do not. */
 export function countOf(manifest: ManifestState): { scopes: number; collections: number } {
   const named = <T extends { name: string }>(all: readonly T[]) =>
-    all.filter((one) => one.name !== defaultName);
+    all.filter((item) => item.name !== defaultName);
   return {
     scopes: named(manifest.scopes).length,
     collections: manifest.scopes.flatMap((scope) =>
@@ -173,7 +173,7 @@ const findCollection = (scope: ScopeState, name: string) =>
 
 const withScope = (manifest: ManifestState, scope: ScopeState): ManifestState => ({
   ...manifest,
-  scopes: manifest.scopes.map((one) => (one.name === scope.name ? scope : one)),
+  scopes: manifest.scopes.map((before) => (before.name === scope.name ? scope : before)),
 });
 
 const newCollection = (wanted: { name: string; maxTTL?: number | undefined }, id: number): CollectionState =>

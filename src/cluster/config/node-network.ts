@@ -16,13 +16,13 @@ export const sameListener = (a: NodeListener, b: NodeListener): boolean =>
 
 export function withListener(network: NodeNetwork, { afamily, nodeEncryption }: NodeListener): NodeNetwork {
   const added = { afamily, nodeEncryption };
-  const isPresent = network.listeners.some((one) => sameListener(one, added));
+  const isPresent = network.listeners.some((listener) => sameListener(listener, added));
   return isPresent ? network : { ...network, listeners: [...network.listeners, added] };
 }
 
 export const withoutListener = (network: NodeNetwork, removed: NodeListener): NodeNetwork => ({
   ...network,
-  listeners: network.listeners.filter((one) => !sameListener(one, removed)),
+  listeners: network.listeners.filter((listener) => !sameListener(listener, removed)),
 });
 
 /**
@@ -36,6 +36,6 @@ export function limitedToFamilies(network: NodeNetwork, families: readonly Famil
   const afamily = isAvailable(network) ? network.afamily : (families[0] as Family);
   const initial = { ...network, afamily, afamilyOnly: network.afamilyOnly && families.length === 1 };
   return network.listeners
-    .map((one) => (isAvailable(one) ? one : { ...one, afamily }))
+    .map((listener) => (isAvailable(listener) ? listener : { ...listener, afamily }))
     .reduce(withListener, { ...initial, listeners: [] });
 }

@@ -146,9 +146,9 @@ describe("the data service's settings", () => {
       'node/self/setting/verbosity',
       'node/self/setting/constructor',
     ];
-    for (const one of paths) {
-      const { status, body } = await request(`${base}/${one}`);
-      assert.deepEqual([status, body], [404, []], one);
+    for (const settingPath of paths) {
+      const { status, body } = await request(`${base}/${settingPath}`);
+      assert.deepEqual([status, body], [404, []], settingPath);
     }
     const gone = await request(`${base}/node/self/setting/verbosity`, { method: 'DELETE' });
     assert.deepEqual([gone.status, gone.body], [404, []]);

@@ -27,17 +27,18 @@ export class Listening implements Changing {
   get betweenNodes(): { plain: boolean; tls: boolean } {
     const { listeners } = networkOf(this.#deps.view.self);
     return {
-      plain: !this.isPlainForThisMachineOnly && listeners.some((one) => !one.nodeEncryption),
-      tls: listeners.some((one) => one.nodeEncryption) || this.#deps.nodeCertificates.own() !== null,
+      plain: !this.isPlainForThisMachineOnly && listeners.some((listener) => !listener.nodeEncryption),
+      tls:
+        listeners.some((listener) => listener.nodeEncryption) || this.#deps.nodeCertificates.own() !== null,
     };
   }
 
   onChange(listener: () => void): { stop(): void } {
     const { view, security, nodeCertificates } = this.#deps;
-    const following = [view, security, nodeCertificates].map((one) => one.onChange(listener));
+    const following = [view, security, nodeCertificates].map((source) => source.onChange(listener));
     return {
       stop() {
-        for (const one of following) one.stop();
+        for (const subscription of following) subscription.stop();
       },
     };
   }

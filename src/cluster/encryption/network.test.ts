@@ -109,7 +109,7 @@ describe('the network between nodes', () => {
       await again.manager.stop();
       return [addressFamily, addressFamilyOnly, nodeEncryption, externalListeners];
     };
-    const listeners = (afamily: string) => [plain, encrypted].map((one) => ({ ...one, afamily }));
+    const listeners = (afamily: string) => [plain, encrypted].map((listener) => ({ ...listener, afamily }));
     assert.deepEqual(await restarted(['inet']), ['inet', true, true, listeners('inet')]);
     assert.deepEqual(await restarted(['inet6']), ['inet6', true, true, listeners('inet6')]);
     const { revision } = (await store.get('cluster')) ?? {};

@@ -56,7 +56,9 @@ export class EventLog {
 
   /** Resolves with the oldest event first. */
   async read(query: EventQuery): Promise<EventRecord[]> {
-    const found = await Promise.all(Object.values(this.#deps.journals).map((one) => matching(one, query)));
+    const found = await Promise.all(
+      Object.values(this.#deps.journals).map((journal) => matching(journal, query)),
+    );
     const ordered = found.flat().sort((a, b) => a.atMs - b.atMs);
     return query.sinceMs === undefined ? ordered.slice(-query.limit) : ordered.slice(0, query.limit);
   }

@@ -170,7 +170,7 @@ describe('a journal in a folder', () => {
       const journal = new FolderJournal(folder, 'events', bounds, () => reported++);
       const found = await linesOf(journal);
       assert.deepEqual(
-        found.filter((one) => one.endsWith('}')),
+        found.filter((entry) => entry.endsWith('}')),
         [],
         `bit ${bit}`,
       );

@@ -56,7 +56,7 @@ export class FunctionsService implements FunctionDefinitions {
     const { value } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
       const present = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
       const isSame = (one: StoredFunction): boolean => one.name === name && isSameScope(one.scope, wanted);
-      const others = present.filter((one) => !isSame(one));
+      const others = present.filter((stored) => !isSame(stored));
       const exists = others.length < present.length;
       outcome = outcomeOf(change, exists, others.length);
       if (outcome !== 'done') return { functions };

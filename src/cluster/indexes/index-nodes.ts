@@ -93,13 +93,13 @@ export class IndexNodes {
     const changing = {
       onChange(listener: () => void) {
         const both = [indexes.onChange(listener), indexAdmin.onChange(listener)];
-        return { stop: () => both.forEach((one) => void one.stop()) };
+        return { stop: () => both.forEach((subscription) => void subscription.stop()) };
       },
     };
     const isReady = (id: string): boolean => {
       const known = indexes.all().find(({ definition }) => definition.id === id);
       if (known === undefined) return clock.monotonicMs() - startMs > unknownMs;
-      const report = indexAdmin.reports().find((one) => one.id === id);
+      const report = indexAdmin.reports().find((candidate) => candidate.id === id);
       return !known.isBuilt || report?.state === 'online' || report?.state === 'offline';
     };
     return await until(changing, () => ids.every(isReady), timeoutMs, clock);

@@ -160,7 +160,9 @@ export class IndexesService implements IndexDefinitions {
     const { view } = this.#deps;
     if (!limitsEnforced(view).isOn) return null;
     const idsIn = (scope: ScopeState) => scope.collections.map(({ uid }) => Number.parseInt(uid, 16));
-    const scope = view.manifest(bucketUuid).scopes.find((one) => idsIn(one).includes(collectionId));
+    const scope = view
+      .manifest(bucketUuid)
+      .scopes.find((candidate) => idsIn(candidate).includes(collectionId));
     const max = scope?.limits?.['index']?.['num_indexes'];
     if (scope === undefined || max === undefined) return null;
     const ids = idsIn(scope);

@@ -289,7 +289,7 @@ export class AddingService {
     const { view } = this.#deps;
     if (sent === undefined || sent === '') throw joiningRefusals.ejectWithoutName();
     const otpNode = sent === 'Self' ? view.self.otpNode : sent;
-    const node = view.cluster.nodes.find((one) => one.otpNode === otpNode);
+    const node = view.cluster.nodes.find((candidate) => candidate.otpNode === otpNode);
     if (node === undefined) throw joiningRefusals.ejectUnknown();
     await removeNode(this.#deps.cluster, node.uuid, ({ membership }) => {
       if (membership === 'active') throw joiningRefusals.ejectActive();

@@ -116,7 +116,7 @@ const readers: Readonly<Record<string, FieldReader>> = {
   groupsQuery: readGroupsQuery,
   hosts: readHosts,
   encryption(sent) {
-    const encryption = encryptions.find((one) => one === sent);
+    const encryption = encryptions.find((candidate) => candidate === sent);
     return encryption ? { changes: { encryption } } : { problem: fieldText.oneOf(encryptions) };
   },
   userDNMapping(sent) {
@@ -127,7 +127,7 @@ const readers: Readonly<Record<string, FieldReader>> = {
   bindPass: text('bindPass', textBytesMax),
   cacert: text('cacert', certificateBytesMax),
   bindMethod(sent) {
-    const bindMethod = bindMethods.find((one) => one === sent);
+    const bindMethod = bindMethods.find((candidate) => candidate === sent);
     return bindMethod ? { changes: { bindMethod } } : { problem: fieldText.oneOf(bindMethods) };
   },
   clientTLSCert: text('clientTLSCert', certificateBytesMax),
@@ -143,9 +143,9 @@ const readers: Readonly<Record<string, FieldReader>> = {
 function readHosts(sent: string): ReturnType<FieldReader> {
   const hosts = sent
     .split(',')
-    .map((one) => one.trim().replace(/^\[(.*)\]$/, '$1'))
-    .filter((one) => one !== '');
-  const isValid = hosts.length <= hostsMax && hosts.every((one) => /^[\w.:-]{1,253}$/.test(one));
+    .map((part) => part.trim().replace(/^\[(.*)\]$/, '$1'))
+    .filter((part) => part !== '');
+  const isValid = hosts.length <= hostsMax && hosts.every((host) => /^[\w.:-]{1,253}$/.test(host));
   return isValid
     ? { changes: { hosts } }
     : { problem: `must be up to ${hostsMax} names or addresses separated by commas` };

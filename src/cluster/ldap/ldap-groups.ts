@@ -45,10 +45,10 @@ async function withNested(
     }
     const next: string[] = [];
     for (const group of level)
-      for (const one of await found(client, query, { name: null, dn: group })) {
-        if (all.has(one) || all.size >= groupsMax) continue;
-        all.add(one);
-        next.push(one);
+      for (const parent of await found(client, query, { name: null, dn: group })) {
+        if (all.has(parent) || all.size >= groupsMax) continue;
+        all.add(parent);
+        next.push(parent);
       }
     level = next;
   }
@@ -78,6 +78,6 @@ const filled = (text: string, { name, dn }: Placeholders, ofName: Escape, ofDn: 
 
 /** Attribute names are case-insensitive. */
 function valuesOf(entry: Entry, attribute: string): string[] {
-  const name = Object.keys(entry).find((one) => one.toLowerCase() === attribute.toLowerCase());
+  const name = Object.keys(entry).find((key) => key.toLowerCase() === attribute.toLowerCase());
   return name === undefined || name === 'dn' ? [] : [entry[name]].flat().map((value) => String(value));
 }

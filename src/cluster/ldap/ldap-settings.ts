@@ -95,7 +95,7 @@ export interface GroupsQuery extends DnQuery {
 
 /** `base?attribute?scope?filter`; or the reason why the text is invalid. */
 export function parseGroupsQuery(query: string): GroupsQuery | { problem: string } {
-  const attributes = (query.split('?')[1] ?? '').split(',').filter((one) => one !== '');
+  const attributes = (query.split('?')[1] ?? '').split(',').filter((attribute) => attribute !== '');
   if (query.startsWith('?') || query === '') return { problem: 'Search base cannot be empty' };
   const parsed = parseDnQuery(query);
   if (parsed === null || !/^\(.*\)$/.test(parsed.filter)) return { problem: 'Invalid LDAP query' };

@@ -64,17 +64,18 @@ export function bundleEntries(sources: BundleSources, context: Context, redactor
     });
   return async (): Promise<BundleEntry[]> => [
     json('bundle.json', () => facts),
-    ...reads.filter((one) => isPlainRead(one) && mayRead(one, context)).map((one) => shown(one)),
+    ...reads.filter((read) => isPlainRead(read) && mayRead(read, context)).map((read) => shown(read)),
     ...buckets.flatMap((bucket) =>
       reads
         .filter(({ route }) => perBucket.includes(route.id))
-        .filter((one) => mayRead(one, context, bucket))
-        .map((one) => shown(one, { bucket })),
+        .filter((read) => mayRead(read, context, bucket))
+        .map((read) => shown(read, { bucket })),
     ),
     json('disk_sizes.json', () => files.sizes()),
     entry('events.jsonl', async function* () {
       const isVisible = () => true;
-      for (const one of await events.read({ limit: eventsMax, isVisible })) yield `${JSON.stringify(one)}\n`;
+      for (const event of await events.read({ limit: eventsMax, isVisible }))
+        yield `${JSON.stringify(event)}\n`;
     }),
     ...(await tails(logFolder, ['node.'], logBytesMax)),
     ...(auditFolder === null ? [] : await tails(auditFolder, ['audit'], auditBytesMax)),

@@ -71,7 +71,7 @@ export class FolderBundles implements BundleFiles {
   async sizes(): Promise<Record<string, number>> {
     const sizes: Record<string, number> = {};
     const all = await readdir(this.#dataFolder, { recursive: true, withFileTypes: true });
-    for (const entry of all.filter((one) => one.isFile()).slice(0, listedFilesMax)) {
+    for (const entry of all.filter((candidate) => candidate.isFile()).slice(0, listedFilesMax)) {
       const path = join(entry.parentPath, entry.name);
       const found = await stat(path).catch(() => null);
       if (found) sizes[relative(this.#dataFolder, path)] = found.size;

@@ -240,7 +240,10 @@ export function storageTotals(nodes: readonly NodeSnapshot[], buckets: BucketsSt
     );
   const [memUsed, diskUsed] = [all((bucket) => bucket.memUsedBytes), all((bucket) => bucket.diskBytes)];
   const perNode = buckets.memoryQuotaMb * mib;
-  const quotaUsed = Object.values(buckets.byUuid).reduce((total, one) => total + one.ramQuotaMb * mib, 0);
+  const quotaUsed = Object.values(buckets.byUuid).reduce(
+    (total, bucket) => total + bucket.ramQuotaMb * mib,
+    0,
+  );
   const diskTotal = sum(({ system }) => system.disk.totalBytes);
   // The node with the least free space limits all. That of a node that has not answered yet is unknown.
   const free = counted

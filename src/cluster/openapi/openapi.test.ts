@@ -151,7 +151,7 @@ async function wrongAnswers(node: Node, route: RouteDefinition, refusals: number
     if ([404, 503].includes(sent.status) && /documents\.(list|read)$/.test(id)) return [];
     if (sent.status !== (answer.status ?? 200)) return [`${id}: ${url}: ${sent.status} ${sent.text}`];
     if (sent.body === undefined) return answer.json ? [`${id}: ${url}: no JSON`] : [];
-    return answer.json ? misfits(sent.body, answer.json).map((one) => `${id}: ${url}: ${one}`) : [];
+    return answer.json ? misfits(sent.body, answer.json).map((misfit) => `${id}: ${url}: ${misfit}`) : [];
   });
   return (await Promise.all(found)).flat();
 }

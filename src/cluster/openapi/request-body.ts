@@ -52,6 +52,6 @@ function declared(fields: Readonly<Record<string, Field<unknown>>>): JsonSchema 
 
 function schemaOfSettings({ id }: RouteDefinition, groups: readonly SettingGroup[]): JsonSchema {
   const settings = groups.filter(({ routes }) => routes.includes(id)).flatMap((group) => group.settings);
-  const properties = Object.fromEntries(settings.map((one) => [one.name, settingSchema(one)]));
+  const properties = Object.fromEntries(settings.map((setting) => [setting.name, settingSchema(setting)]));
   return { type: 'object', properties };
 }

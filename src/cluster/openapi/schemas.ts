@@ -20,7 +20,7 @@ export class Schemas {
       ...schema,
       ...(properties && { properties: this.#each(properties) }),
       ...(items && { items: this.hoist(items) as JsonSchema }),
-      ...(anyOf && { anyOf: anyOf.map((one) => this.hoist(one) as JsonSchema) }),
+      ...(anyOf && { anyOf: anyOf.map((branch) => this.hoist(branch) as JsonSchema) }),
       ...(typeof additionalProperties === 'object' && {
         additionalProperties: this.hoist(additionalProperties) as JsonSchema,
       }),

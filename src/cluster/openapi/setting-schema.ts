@@ -23,7 +23,7 @@ function accepted(range: string): JsonSchema {
   const from = /^(\d+) and up$/.exec(range);
   if (from) return { type: 'integer', minimum: Number(from[1]) };
   if (/^`[^`]+`(, `[^`]+`)+$/.test(range))
-    return { type: 'string', enum: range.split(', ').map((one) => one.slice(1, -1)) };
+    return { type: 'string', enum: range.split(', ').map((literal) => literal.slice(1, -1)) };
   return mixed(range) ?? number(range) ?? { type: 'string' };
 }
 

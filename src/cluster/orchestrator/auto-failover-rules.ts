@@ -84,7 +84,7 @@ function withEnoughLeft({ active, down }: FailoverSituation, candidates: readonl
   const nodes: NodeState[] = [...data];
   const notices: Notice[] = [];
   for (const node of others) {
-    const missing = (node.services ?? []).find((service) => !up.some((one) => runs(one, service)));
+    const missing = (node.services ?? []).find((service) => !up.some((running) => runs(running, service)));
     if (missing === undefined) nodes.push(node);
     else notices.push(tooSmall(node, serviceNames[missing] ?? missing, 0, 1));
   }

@@ -93,7 +93,7 @@ export class FailoverService {
   async setRecovery({ otpNode, recoveryType }: Form): Promise<void> {
     if (recoveryType !== 'full' && recoveryType !== 'delta') throw failoverRefusals.recoveryType();
     await this.#deps.cluster.change((state) => {
-      const node = state.nodes.find((one) => one.otpNode === otpNode);
+      const node = state.nodes.find((candidate) => candidate.otpNode === otpNode);
       if (!node || !canRecover(node, recoveryType)) throw failoverRefusals.recoveryNode();
       return changed(state, { ...node, membership: 'inactiveAdded', recovery: recoveryType });
     });
@@ -101,7 +101,7 @@ export class FailoverService {
 
   async failAgain({ otpNode }: Form): Promise<void> {
     await this.#deps.cluster.change((state) => {
-      const node = state.nodes.find((one) => one.otpNode === otpNode);
+      const node = state.nodes.find((candidate) => candidate.otpNode === otpNode);
       if (node?.membership !== 'inactiveAdded' || node.recovery === undefined)
         throw failoverRefusals.notRecovering();
       const { recovery: _, ...rest } = node;
@@ -167,7 +167,7 @@ function canRecover(node: NodeState, type: 'full' | 'delta'): boolean {
 
 const changed = (state: ClusterState, node: NodeState): ClusterState => ({
   ...state,
-  nodes: state.nodes.map((one) => (one.uuid === node.uuid ? node : one)),
+  nodes: state.nodes.map((before) => (before.uuid === node.uuid ? node : before)),
 });
 
 function flagIn(sent: string | undefined): boolean {

@@ -120,14 +120,18 @@ describe('the password policy', () => {
       return (await request('/settings/rbac/users/local/u', { method: 'PUT', form })).status === 200;
     };
     const cases: [rule: string, password: string, fine: boolean][] = [
-      ...specials.map((one): [string, string, boolean] => ['enforceSpecialChars', one, true]),
-      ...[...'aZ0&*<>=;| ä§€'].map((one): [string, string, boolean] => ['enforceSpecialChars', one, false]),
-      ...[...'AZÄÉΩЖ'].map((one): [string, string, boolean] => ['enforceUppercase', one, true]),
-      ...[...'az09ä_漢'].map((one): [string, string, boolean] => ['enforceUppercase', one, false]),
-      ...[...'azäßéω'].map((one): [string, string, boolean] => ['enforceLowercase', one, true]),
-      ...[...'AZ09Ä_漢'].map((one): [string, string, boolean] => ['enforceLowercase', one, false]),
-      ...[...'0123456789'].map((one): [string, string, boolean] => ['enforceDigits', one, true]),
-      ...[...'aZ_½'].map((one): [string, string, boolean] => ['enforceDigits', one, false]),
+      ...specials.map((special): [string, string, boolean] => ['enforceSpecialChars', special, true]),
+      ...[...'aZ0&*<>=;| ä§€'].map((letter): [string, string, boolean] => [
+        'enforceSpecialChars',
+        letter,
+        false,
+      ]),
+      ...[...'AZÄÉΩЖ'].map((letter): [string, string, boolean] => ['enforceUppercase', letter, true]),
+      ...[...'az09ä_漢'].map((letter): [string, string, boolean] => ['enforceUppercase', letter, false]),
+      ...[...'azäßéω'].map((letter): [string, string, boolean] => ['enforceLowercase', letter, true]),
+      ...[...'AZ09Ä_漢'].map((letter): [string, string, boolean] => ['enforceLowercase', letter, false]),
+      ...[...'0123456789'].map((letter): [string, string, boolean] => ['enforceDigits', letter, true]),
+      ...[...'aZ_½'].map((letter): [string, string, boolean] => ['enforceDigits', letter, false]),
       ['enforceDigits', '', false],
     ];
     t.plan(cases.length);

@@ -37,8 +37,8 @@ const word = (name: string, words: readonly string[], wrong: string): Parameter 
   const text = `The value must be one of the following: [${listed}]`;
   return {
     name,
-    good: words.map((one) => [one, one] as const),
-    bad: [wrong, 'x', ' '].map((one) => [one, text] as const),
+    good: words.map((value) => [value, value] as const),
+    bad: [wrong, 'x', ' '].map((value) => [value, text] as const),
     missing: { reads: words.at(-1) },
     with: { numReplica: '1' },
   };

@@ -13,7 +13,7 @@ import {
 
 const integer = 'The value must be an integer';
 const supplied = 'The value must be supplied';
-const each = (sent: readonly string[], text: string) => sent.map((one) => [one, text] as const);
+const each = (sent: readonly string[], text: string) => sent.map((value) => [value, text] as const);
 const boolean = 'The value must be one of the following: [true,false]';
 
 test('name and memory of the cluster change within their ranges, and are kept', async (t) => {

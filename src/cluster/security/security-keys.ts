@@ -123,7 +123,7 @@ function readHeaders(sent: string): Reading<Record<string, string>> {
     return { problem: 'Invalid format. Expecting a json.' };
   }
   const name = 'Strict-Transport-Security';
-  if (Object.keys(headers).some((one) => one !== name)) {
+  if (Object.keys(headers).some((key) => key !== name)) {
     return { problem: `Only "${name}" header allowed` };
   }
   const value = (headers as Record<string, unknown>)[name];

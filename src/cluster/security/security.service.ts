@@ -74,8 +74,9 @@ export class SecurityService implements Changing {
   /** The reason why a certificate with a key of this kind would leave a service without a suite; null if it would not. */
   problemWith(keyKind: string): string | null {
     return (
-      services.map((service) => keyTypeProblem(this.state, service, [keyKind])).find((one) => one !== null) ??
-      null
+      services
+        .map((service) => keyTypeProblem(this.state, service, [keyKind]))
+        .find((problem) => problem !== null) ?? null
     );
   }
 
@@ -97,14 +98,14 @@ export class SecurityService implements Changing {
   /** Sets all values, or none if one of them is refused. */
   async set(wanted: readonly WantedValue[]): Promise<void> {
     const problems: string[] = [];
-    const read = wanted.map((one) => this.#read(one, problems));
+    const read = wanted.map((change) => this.#read(change, problems));
     if (problems.length > 0) throw settingsRefusals.invalidSecurity(problems);
     const changed = (state: SecurityState) =>
-      read.reduce((next, one) => (one ? withValue(next, one.path, one.value) : next), state);
+      read.reduce((next, change) => (change ? withValue(next, change.path, change.value) : next), state);
     if (needsRsa(changed(this.state))) await this.#deps.offerRsa();
     await this.#change((state) => {
       // Generating an RSA key takes a while: the state that the values depend on may have changed.
-      for (const one of wanted) this.#read(one, problems);
+      for (const change of wanted) this.#read(change, problems);
       if (problems.length > 0) throw settingsRefusals.invalidSecurity(problems);
       return changed(state);
     });

@@ -35,7 +35,7 @@ function version(name: string): Parameter {
   const list = ['tlsv1', 'tlsv1.1', 'tlsv1.2', ...(hasNewest ? ['tlsv1.3'] : [])];
   const text = `Supported TLS versions are ${list.toReversed().join(', ')}`;
   const wrong = ['tlsv1.0', 'tlsv1.4', 'TLSv1.2', 'sslv3', '1.2', '', ...(hasNewest ? [] : ['tlsv1.3'])];
-  const good = list.toReversed().map((one) => [one, one] as const);
+  const good = list.toReversed().map((value) => [value, value] as const);
   return {
     name,
     good: [...good, ['tlsv1.2', 'tlsv1.2']],

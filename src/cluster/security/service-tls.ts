@@ -23,7 +23,7 @@ export class ServiceTls implements Changing {
     const following = [this.#certificates.onChange(listener), this.#security.onChange(listener)];
     return {
       stop() {
-        for (const one of following) one.stop();
+        for (const subscription of following) subscription.stop();
       },
     };
   }

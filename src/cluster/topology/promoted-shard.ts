@@ -10,9 +10,11 @@ type Chain = readonly number[];
  */
 export function promotedShard(shard: ShardPlacement, node: number, chain: Chain): ShardPlacement {
   const { confirmed: _, successor: __, incoming: ___, ...rest } = shard;
-  const others = chain.filter((one) => one !== node && one >= 0);
+  const others = chain.filter((position) => position !== node && position >= 0);
   const promoted = paddedChain([node, ...others].slice(0, chain.length), chain.length);
-  const incoming = [...new Set([...shardMembers(shard), ...others])].filter((one) => !promoted.includes(one));
+  const incoming = [...new Set([...shardMembers(shard), ...others])].filter(
+    (position) => !promoted.includes(position),
+  );
   return { ...rest, epoch: shard.epoch + 1, chain: promoted, ...(incoming.length > 0 && { incoming }) };
 }
 

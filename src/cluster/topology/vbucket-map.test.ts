@@ -12,7 +12,7 @@ test('one node holds every vbucket, and no replica of it', () => {
   ] as const) {
     const map = vbucketMapOf(mapOnOneNode('one'), nodeIds, replicas);
     assert.equal(map.length, vbucketCount);
-    assert.ok(map.every((one) => JSON.stringify(one) === JSON.stringify(row)));
+    assert.ok(map.every((nodes) => JSON.stringify(nodes) === JSON.stringify(row)));
     assert.equal(vbucketMapOf(mapOnOneNode('one'), nodeIds, replicas), map, 'equal maps are one object');
   }
 });

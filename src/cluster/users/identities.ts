@@ -63,7 +63,7 @@ export class Identities implements IdentitySource, Changing {
     );
     return {
       stop() {
-        for (const one of subscriptions) one.stop();
+        for (const subscription of subscriptions) subscription.stop();
       },
     };
   }
@@ -116,12 +116,12 @@ export class Identities implements IdentitySource, Changing {
   ): OriginatedRole[] {
     const sources: [string | null, StoredUser['roles']][] = [[null, user.roles]];
     for (const id of new Set([...user.groups, ...directoryGroups])) {
-      const group = this.#store.state.groups.find((one) => one.id === id);
+      const group = this.#store.state.groups.find((candidate) => candidate.id === id);
       if (group) sources.push([id, group.roles]);
     }
     const byText = new Map<string, { role: GrantedRole; origins: (string | null)[] }>();
     for (const [origin, roles] of sources) {
-      for (const role of roles.filter((one) => targetsExist(one, this.#targets))) {
+      for (const role of roles.filter((candidate) => targetsExist(candidate, this.#targets))) {
         const key = JSON.stringify([role.role, role.names]);
         const entry = byText.get(key) ?? { role: { role: role.role, names: role.names }, origins: [] };
         entry.origins.push(origin);
@@ -141,7 +141,7 @@ export class Identities implements IdentitySource, Changing {
     const specs = users
       .filter((user) => user.id !== administrator?.id)
       .map((user) => {
-        const roles = this.rolesOf(user).map((one) => one.role);
+        const roles = this.rolesOf(user).map((assigned) => assigned.role);
         const limits = this.#enforcement.isOn ? dataLimits(user.limits?.kv) : null;
         return { ...loginOf(user), grants: compileGrants(roles, target), ...(limits && { limits }) };
       });
@@ -154,7 +154,7 @@ export class Identities implements IdentitySource, Changing {
     const externals = [...external, ...unstoredUsers]
       .filter(({ id }) => !taken.has(id))
       .map((user) => {
-        const roles = this.rolesOf(user, this.directoryGroups(user.id)).map((one) => one.role);
+        const roles = this.rolesOf(user, this.directoryGroups(user.id)).map((assigned) => assigned.role);
         const login = { name: user.id, credentialId: externalCredential(user), scram: null };
         return { ...login, isExternal: true, grants: compileGrants(roles, target) };
       });
@@ -165,12 +165,12 @@ export class Identities implements IdentitySource, Changing {
   #read(name: string): KnownIdentity | null {
     const { administrator, users } = this.#store.state;
     if (administrator?.id === name) return knownIdentity(administrator, 'admin', administratorRoles);
-    const user = users.find((one) => one.id === name);
+    const user = users.find((candidate) => candidate.id === name);
     return user
       ? knownIdentity(
           user,
           'local',
-          this.rolesOf(user).map((one) => one.role),
+          this.rolesOf(user).map((assigned) => assigned.role),
           this.#enforcement.isOn ? user.limits : undefined,
         )
       : this.#external(name);
@@ -182,14 +182,14 @@ export class Identities implements IdentitySource, Changing {
   }
 
   #external(name: string): KnownIdentity | null {
-    const stored = this.#store.state.external?.find((one) => one.id === name);
+    const stored = this.#store.state.external?.find((candidate) => candidate.id === name);
     const user = stored ?? (this.#hasDirectoryGroup(name) ? unstoredUser(name) : null);
     if (!user) return null;
     return {
       identity: { name, domain: 'external' },
       password: null,
       credentialId: externalCredential(user),
-      roles: this.rolesOf(user, this.directoryGroups(name)).map((one) => one.role),
+      roles: this.rolesOf(user, this.directoryGroups(name)).map((assigned) => assigned.role),
     };
   }
 }

@@ -89,8 +89,10 @@ function whoAmI({ service, identities }: UsersRoutesDeps, context: Context) {
 
 function checkPermissions(text: string, context: Context): Reply {
   if (text === '') throw userRefusals.noPermissions();
-  const permissions = text.split(',').map((one) => one.trim());
-  const malformed = permissions.filter((one) => parsePermission(one) === null);
+  const permissions = text.split(',').map((permission) => permission.trim());
+  const malformed = permissions.filter((permission) => parsePermission(permission) === null);
   if (malformed.length > 0) throw userRefusals.malformedPermissions({ permissions: malformed.join(',') });
-  return reply.json(Object.fromEntries(permissions.map((one) => [one, context.may(one)])));
+  return reply.json(
+    Object.fromEntries(permissions.map((permission) => [permission, context.may(permission)])),
+  );
 }

@@ -45,9 +45,9 @@ function idsOf(role: GrantedRole, targets: RoleTargets): (string | null)[] | nul
   if (bucketName === null) return role.names.map(() => null);
   const bucket = targets.bucket(bucketName);
   if (!bucket) return null;
-  const scope = bucket.scopes.find((one) => one.name === scopeName);
+  const scope = bucket.scopes.find((candidate) => candidate.name === scopeName);
   if (scopeName !== null && !scope) return null;
-  const collection = scope?.collections.find((one) => one.name === collectionName);
+  const collection = scope?.collections.find((candidate) => candidate.name === collectionName);
   if (collectionName !== null && !collection) return null;
   return [bucket.uuid, scope?.uid ?? null, collection?.uid ?? null].slice(0, role.names.length);
 }

@@ -125,7 +125,7 @@ const directoryGroups = (identities: Identities, user: contract.AnyUser): string
   contract.domainOf(user) === 'external' ? identities.directoryGroups(user.id) : [];
 
 const rolesIn = (identities: Identities, user: contract.AnyUser): GrantedRole[] =>
-  identities.rolesOf(user, directoryGroups(identities, user)).map((one) => one.role);
+  identities.rolesOf(user, directoryGroups(identities, user)).map((assigned) => assigned.role);
 
 function recordOf(identities: Identities, user: contract.AnyUser) {
   const groups = directoryGroups(identities, user);

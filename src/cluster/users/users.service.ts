@@ -258,7 +258,9 @@ export class UsersService {
     await this.#change((state) => {
       if (!state.groups.some((group) => group.id === id)) throw userRefusals.groupNotFound();
       const without = <T extends Pick<StoredUser, 'groups'>>(user: T): T =>
-        user.groups.includes(id) ? { ...user, groups: user.groups.filter((one) => one !== id) } : user;
+        user.groups.includes(id)
+          ? { ...user, groups: user.groups.filter((groupId) => groupId !== id) }
+          : user;
       const external = (state.external ?? []).map(without);
       return { ...state, users: state.users.map(without), external, groups: withoutEntry(state.groups, id) };
     });

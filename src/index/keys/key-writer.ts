@@ -224,6 +224,6 @@ function sortedByUtf8(names: string[]): string[] {
   if (!hasSurrogates) return names.sort();
   return names
     .map((name) => ({ name, bytes: utf8Of(name) }))
-    .sort((one, other) => Buffer.compare(one.bytes, other.bytes))
+    .sort((left, right) => Buffer.compare(left.bytes, right.bytes))
     .map(({ name }) => name);
 }

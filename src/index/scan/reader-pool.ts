@@ -20,7 +20,7 @@ export class ReaderPool {
   /** `generation` distinguishes a file from its replacement. */
   take(bucketUuid: string, indexId: string, generation: number): IndexReader {
     const key = keyOf(indexId, generation);
-    const index = this.idle.findLastIndex((one) => one.key === key);
+    const index = this.idle.findLastIndex((reader) => reader.key === key);
     if (index < 0) return this.readers.open(bucketUuid, indexId);
     const [found] = this.idle.splice(index, 1);
     return (found as Idle).reader;

@@ -37,7 +37,7 @@ export function intervalsOf(spans: readonly Span[], directions: KeyDirections): 
   const ofSpans = spans
     .map((span) => intervalOf(span, directions))
     .filter(({ start, end }) => end === null || Buffer.compare(start, end) < 0)
-    .sort((one, other) => Buffer.compare(one.start, other.start));
+    .sort((left, right) => Buffer.compare(left.start, right.start));
   return groupsOf(ofSpans).map((group) => intervalOfGroup(group, directions));
 }
 
@@ -152,11 +152,11 @@ const later = (one: Buffer | null, other: Buffer | null): Buffer | null =>
 
 function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirections): KeyInterval {
   const start = (group[0] as SpanInterval).start;
-  const end = group.map((one) => one.end).reduce(later);
-  const isWhole = group.some((one) => one.filters.size === 0 && isSame(one, { start, end }));
+  const end = group.map((interval) => interval.end).reduce(later);
+  const isWhole = group.some((interval) => interval.filters.size === 0 && isSame(interval, { start, end }));
   if (isWhole) return { start, end, accepts: null };
   const components = new ComponentFinder(directions);
-  return { start, end, accepts: (key) => group.some((one) => accepts(one, key, components)) };
+  return { start, end, accepts: (key) => group.some((interval) => accepts(interval, key, components)) };
 }
 
 const isSame = (one: ComponentRange, other: ComponentRange): boolean =>

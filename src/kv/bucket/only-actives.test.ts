@@ -146,7 +146,7 @@ test('deletes for lack of memory in active vbuckets alone', async () => {
   }
   assert.ok(b.bucket.stats().evictions > 1000);
   checkOnlyActive(b, before, 'eviction');
-  for (const vb of vbs.filter((one) => one !== active))
+  for (const vb of vbs.filter((other) => other !== active))
     assert.equal(findReplica(b, 'stays', vb), Status.success);
 });
 

@@ -21,7 +21,7 @@ const key = Buffer.from('\0k');
 const states = { 1: 'replica', 2: 'pending', 3: 'dead' } as const;
 async function inTurn<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
   const answers: R[] = [];
-  for (const one of all) answers.push(await ask(one));
+  for (const request of all) answers.push(await ask(request));
   return answers;
 }
 const u32 = (value: number) => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value]);

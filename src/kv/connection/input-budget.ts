@@ -46,7 +46,7 @@ export class InputBudget {
     else this.byUser.delete(user);
     const waiting = [...this.waiting];
     this.waiting.clear();
-    for (const one of waiting) one.roomFreed();
+    for (const waiter of waiting) waiter.roomFreed();
   }
 
   discard(waiting: RoomWaiter): void {

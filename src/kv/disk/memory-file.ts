@@ -114,7 +114,7 @@ export class MemoryFile {
     const isLater = (one: DocumentKey, than: DocumentKey): boolean =>
       one.vb > than.vb || (one.vb === than.vb && Buffer.compare(one.key, than.key) > 0);
     own.sort((a, b) => (isLater(a, b) ? 1 : -1));
-    return own.filter((one) => after === null || isLater(one, after)).slice(0, limit);
+    return own.filter((row) => after === null || isLater(row, after)).slice(0, limit);
   }
 
   *batches(values: () => LoadedValues = () => 'all'): Generator<CutBuffer> {

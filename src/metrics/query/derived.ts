@@ -77,14 +77,14 @@ export const derivedNames: readonly string[] = Object.keys(derived);
 export function derivedQuery(matchers: readonly Matcher[]): { name: string; rest: Matcher[] } | null {
   const [first, ...others] = matchers.filter(({ label }) => label === nameLabel);
   if (first?.operator !== '=' || others.length > 0 || !Object.hasOwn(derived, first.value)) return null;
-  return { name: first.value, rest: matchers.filter((one) => one !== first) };
+  return { name: first.value, rest: matchers.filter((matcher) => matcher !== first) };
 }
 
 /** All source metrics of a derived metric. */
 export function sourcesOf(name: string): Source[] {
   const { numerator, denominator } = derived[name] as Derived;
   const all = [numerator, denominator].flatMap((term) => (term ? [term.of, term.minus] : []));
-  return all.filter((one) => one !== undefined);
+  return all.filter((operand) => operand !== undefined);
 }
 
 /** Rows with at least one value. `found` are the series of each of `sourcesOf`, in that order. Yields as `evaluating` does. */

@@ -37,7 +37,7 @@ export function evaluate(plan: Plan, series: readonly Series[], range: Range): R
 /** The same in parts. Yields before each part how many samples its windows hold, so that the caller can pause. */
 export function* evaluating(plan: Plan, series: readonly Series[], range: Range): Generator<number, Row[]> {
   let rows: Row[] = [];
-  for (const one of series) rows.push(yield* rowOfSeries(one, range, plan));
+  for (const oneSeries of series) rows.push(yield* rowOfSeries(oneSeries, range, plan));
   for (const step of plan.steps) {
     yield 0;
     rows = applyStep(rows, step);

@@ -108,7 +108,7 @@ test('answers the queries of one request up to the limits, and names the limit i
   const { status, text, body } = await request('/pools/default/stats/range', { method: 'POST', json });
   assert.equal(status, 200);
   assert.ok(text.length < rangeLimits.answerBytes + 1_000 * 500, `${text.length} bytes`);
-  const answered = body.filter((one: { errors: unknown[] }) => one.errors.length === 0);
+  const answered = body.filter((answer: { errors: unknown[] }) => answer.errors.length === 0);
   // Twenty series of 10,001 values each.
   assert.equal(answered.length, 4);
   assert.match(body.at(-1).errors[0].error, /^more than 1000000 values over all queries of the request/);

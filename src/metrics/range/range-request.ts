@@ -90,7 +90,7 @@ function readOptions(
     windowMs: duration('timeWindow'),
     timeoutMs: integer('timeout', defaults.timeoutMs, 1, defaults.timeoutMs),
     aggregation: readAggregation(sent, what.matchers, problems),
-    nodes: sent['nodes'] === undefined ? null : sent['nodes'].split(/[,\s]+/).filter((one) => one !== ''),
+    nodes: sent['nodes'] === undefined ? null : sent['nodes'].split(/[,\s]+/).filter((part) => part !== ''),
   };
   return Object.keys(problems).length > 0 ? { problems } : { value };
 }
@@ -146,14 +146,14 @@ function optionText(name: string, value: unknown, problems: Problems): string | 
 }
 
 const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string');
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
 
 function readMetric(metric: unknown, problems: Problems): Matcher[] {
   if (metric === undefined) problems['metric'] = fieldText.required;
-  else if (!Array.isArray(metric) || metric.some((one) => typeof one !== 'object' || one === null))
+  else if (!Array.isArray(metric) || metric.some((label) => typeof label !== 'object' || label === null))
     problems['metric'] = 'must be a list of JSON objects';
   else if (metric.length === 0) problems['metric'] = 'must not be empty';
-  else return metric.flatMap((one: Record<string, unknown>) => readLabel(one, problems));
+  else return metric.flatMap((label: Record<string, unknown>) => readLabel(label, problems));
   return [];
 }
 

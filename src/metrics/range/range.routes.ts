@@ -60,7 +60,8 @@ function readList(body: unknown, nowMs: number, names: readonly string[]): Range
   const problems = reads.map((read) =>
     'problems' in read ? read.problems : unknownNodes(read.value, names),
   );
-  if (problems.some((one) => Object.keys(one).length > 0)) throw rangeRefusals.invalidRequests(problems);
+  if (problems.some((problem) => Object.keys(problem).length > 0))
+    throw rangeRefusals.invalidRequests(problems);
   return reads.flatMap((read) => ('value' in read ? [read.value] : []));
 }
 

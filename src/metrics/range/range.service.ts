@@ -88,8 +88,8 @@ export class RangeService {
     const found: Selection[] = [];
     for (const { matchers } of sourcesOf(derived.name))
       found.push(await this.#select([...matchers, ...derived.rest], request, plan, caller));
-    const series = found.map((one) => one.series);
-    const problems = new Set(found.flatMap((one) => one.problems));
+    const series = found.map((selection) => selection.series);
+    const problems = new Set(found.flatMap((selection) => selection.problems));
     return { rows: await budget.run(deriving(derived.name, plan, series, request)), problems: [...problems] };
   }
 

@@ -63,12 +63,12 @@ function withCrc(bytes: Uint8Array): Buffer {
 
 function byName(series: readonly SeriesChunks[]): Map<string, SeriesChunks[]> {
   const names = new Map<string, SeriesChunks[]>();
-  for (const one of series) {
-    if (one.chunks.length === 0) continue;
-    const name = one.labels['__name__'] ?? '';
+  for (const oneSeries of series) {
+    if (oneSeries.chunks.length === 0) continue;
+    const name = oneSeries.labels['__name__'] ?? '';
     const members = names.get(name);
-    if (members) members.push(one);
-    else names.set(name, [one]);
+    if (members) members.push(oneSeries);
+    else names.set(name, [oneSeries]);
   }
   return names;
 }

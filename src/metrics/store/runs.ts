@@ -24,7 +24,7 @@ export function samplesOfRuns(runs: readonly Run[], fromMs: number, toMs: number
       lastMs: (run.at(-1) as Chunk).lastMs,
       ...samplesOf(run, fromMs, toMs),
     }));
-  const isInOrder = spans.every((one, at) => at === 0 || one.firstMs > (spans[at - 1] as Span).lastMs);
+  const isInOrder = spans.every((span, at) => at === 0 || span.firstMs > (spans[at - 1] as Span).lastMs);
   return isInOrder ? joined(spans) : newest(spans);
 }
 
@@ -34,10 +34,10 @@ function joined(all: readonly Samples[]): Samples {
   const timesMs = new Float64Array(count);
   const values = new Float64Array(count);
   let at = 0;
-  for (const one of all) {
-    timesMs.set(one.timesMs, at);
-    values.set(one.values, at);
-    at += one.timesMs.length;
+  for (const run of all) {
+    timesMs.set(run.timesMs, at);
+    values.set(run.values, at);
+    at += run.timesMs.length;
   }
   return { timesMs, values };
 }

@@ -109,11 +109,11 @@ export class TimeSeriesStore implements MetricsStore {
 }
 
 function joined(older: readonly Series[], newer: readonly Series[]): Series[] {
-  const series = new Map(older.map((one) => [JSON.stringify(one.labels), one]));
-  for (const one of newer) {
-    const key = JSON.stringify(one.labels);
+  const series = new Map(older.map((oneSeries) => [JSON.stringify(oneSeries.labels), oneSeries]));
+  for (const oneSeries of newer) {
+    const key = JSON.stringify(oneSeries.labels);
     const before = series.get(key);
-    series.set(key, before ? { labels: one.labels, ...after(before, one) } : one);
+    series.set(key, before ? { labels: oneSeries.labels, ...after(before, oneSeries) } : oneSeries);
   }
   return [...series.values()];
 }

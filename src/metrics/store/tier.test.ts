@@ -197,9 +197,9 @@ test('reports a flipped byte of a block or reads the same samples, and keeps old
     writeFileSync(join(broken, hit), flipped);
     const again = await aTier(broken, { nowMs: startMs + 1500 * 10_000 });
     const { series, problems } = await again.select([], startMs, startMs + 1500 * 10_000);
-    for (const one of series) {
+    for (const oneSeries of series) {
       assert.equal(
-        [...one.timesMs].filter((time) => time < startMs + 2 * hourMs).length,
+        [...oneSeries.timesMs].filter((time) => time < startMs + 2 * hourMs).length,
         720,
         `older ones, byte ${at}`,
       );

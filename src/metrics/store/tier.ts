@@ -135,11 +135,13 @@ export class Tier {
     };
     for (const { labels, chunks } of series) add(labels, chunks);
     for (const { head } of inHead) {
-      for (const one of head.series) {
-        if (!matches(one.labels)) continue;
-        const chunks = one.chunks().filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
+      for (const oneSeries of head.series) {
+        if (!matches(oneSeries.labels)) continue;
+        const chunks = oneSeries
+          .chunks()
+          .filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs);
         budget.take(chunks);
-        add(one.labels, chunks);
+        add(oneSeries.labels, chunks);
       }
     }
     const damaged = this.#damages.filter(({ startMs }) => this.#overlaps(startMs, fromMs, toMs));
@@ -273,7 +275,10 @@ export class Tier {
 
   async #writeBlock(span: Span): Promise<void> {
     const { files, clock } = this.#options;
-    const series = span.head.series.map((one) => ({ labels: one.labels, chunks: one.chunks() }));
+    const series = span.head.series.map((oneSeries) => ({
+      labels: oneSeries.labels,
+      chunks: oneSeries.chunks(),
+    }));
     await this.#blocks.add(span, series);
     this.#ended = this.#ended.filter((other) => other !== span);
     await span.file?.close();

@@ -47,7 +47,7 @@ export async function openSession(
 ): Promise<Session> {
   const { callers: sent, credential } = origin.sender ?? (await senderOf(authority, origin));
   const callers = [...sent];
-  for (const one of creds) callers.push(await authority.authenticate(one, origin.remoteAddress));
+  for (const cred of creds) callers.push(await authority.authenticate(cred, origin.remoteAddress));
   if (!isAuthenticated({ callers })) throw sqlError(10000);
   const known = callers as Caller[];
   const users = known.map(({ identity: { domain, name } }) =>

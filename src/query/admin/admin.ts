@@ -52,10 +52,10 @@ const routes: Readonly<Record<string, Route>> = {
     return true;
   },
   'GET /admin/active_requests': ({ active, deps }) =>
-    active.all().map((one) => activeRow(one, deps.clock).value),
+    active.all().map((request) => activeRow(request, deps.clock).value),
   'GET /admin/active_requests/*': ({ active, deps }, [id]) =>
     found(
-      active.all().map((one) => activeRow(one, deps.clock)),
+      active.all().map((request) => activeRow(request, deps.clock)),
       id,
     ),
   'DELETE /admin/active_requests/*': ({ active }, [id = '']) => {
@@ -64,12 +64,14 @@ const routes: Readonly<Record<string, Route>> = {
     request.cancel(sqlError(5011, 'the request was cancelled by an administrator'));
     return true;
   },
-  'GET /admin/completed_requests': ({ completed }) => completed.all().map((one) => completedRow(one).value),
+  'GET /admin/completed_requests': ({ completed }) =>
+    completed.all().map((request) => completedRow(request).value),
   'GET /admin/completed_requests/*': ({ completed }, [id]) => found(completed.all().map(completedRow), id),
   'DELETE /admin/completed_requests/*': ({ completed }, [id = '']) => completed.delete(id) || notFound,
   'GET /admin/indexes/prepareds': ({ prepared }) => prepared.all().map((entry) => preparedRow(entry).id),
   'GET /admin/indexes/active_requests': ({ active }) => active.all().map(({ id }) => id),
-  'GET /admin/indexes/completed_requests': ({ completed }) => completed.all().map((one) => one.active.id),
+  'GET /admin/indexes/completed_requests': ({ completed }) =>
+    completed.all().map((request) => request.active.id),
   'GET /admin/indexes/functions': (service, _names, { session }) =>
     functionRows({ service, session }).map(({ id }) => id),
   'GET /admin/indexes/functions_cache': () => [],
@@ -82,7 +84,8 @@ const routes: Readonly<Record<string, Route>> = {
   'GET /admin/dictionary_cache/*': () => notFound,
   'GET /admin/tasks_cache': () => [],
   'GET /admin/tasks_cache/*': () => notFound,
-  'GET /admin/transactions': ({ transactions }) => transactions.all().map((one) => transactionRow(one).value),
+  'GET /admin/transactions': ({ transactions }) =>
+    transactions.all().map((transaction) => transactionRow(transaction).value),
   'GET /admin/transactions/*': ({ transactions }, [id]) => found(transactions.all().map(transactionRow), id),
   'DELETE /admin/transactions/*': ({ transactions }, [id = '']) => transactions.end(id) || notFound,
   'GET /admin/settings': ({ deps }) => shownSettings(deps.settings),

@@ -67,7 +67,7 @@ async function scanned(documents: WireDocuments, options: ScanOptions) {
 }
 
 const read = async (documents: WireDocuments, ids: readonly string[]) =>
-  (await documents.read(orders, ids, { signal })).map((one) => one && plain(one));
+  (await documents.read(orders, ids, { signal })).map((result) => result && plain(result));
 
 /** Short, so that differences are found and shown quickly. */
 const plain = ({ id, bytes, isJson, cas, expiration, flags, xattrs }: StoredDocument) => ({
@@ -81,7 +81,7 @@ const plain = ({ id, bytes, isJson, cas, expiration, flags, xattrs }: StoredDocu
 });
 /** The value may be 0 where it was not requested. */
 const withoutExpiry = (found: readonly (ReturnType<typeof plain> | undefined)[]) =>
-  found.map((one) => one && { ...one, expiration: 0 });
+  found.map((result) => result && { ...result, expiration: 0 });
 
 test('documents in batches are those of the data port, also large ones and those that memory does not hold', async () => {
   await using both = await served();

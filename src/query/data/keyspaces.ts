@@ -36,9 +36,9 @@ export class Keyspaces {
   find(name: KeyspaceName): Keyspace | 'no bucket' | 'no scope' | 'no collection' {
     const bucket = this.buckets.get(name.bucket);
     if (bucket === undefined) return 'no bucket';
-    const scope = bucket.scopes.find((one) => one.name === name.scope);
+    const scope = bucket.scopes.find((candidate) => candidate.name === name.scope);
     if (scope === undefined) return 'no scope';
-    const collection = scope.collections.find((one) => one.name === name.collection);
+    const collection = scope.collections.find((candidate) => candidate.name === name.collection);
     if (collection === undefined) return 'no collection';
     return {
       name,

@@ -66,7 +66,7 @@ export class WireDocuments implements Documents {
       readWhole(client, keyspace, others, options),
     ]);
     const next = { here: 0, elsewhere: 0 };
-    return isHere.map((one) => (one ? here[next.here++] : elsewhere[next.elsewhere++]));
+    return isHere.map((isLocal) => (isLocal ? here[next.here++] : elsewhere[next.elsewhere++]));
   }
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {

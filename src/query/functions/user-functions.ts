@@ -9,7 +9,9 @@ export class KnownFunctions {
   private byKey = new Map<string, FunctionDefinition>();
 
   set(definitions: readonly FunctionDefinition[]): void {
-    this.byKey = new Map(definitions.map((one) => [keyOf(one.scope, one.name), one]));
+    this.byKey = new Map(
+      definitions.map((definition) => [keyOf(definition.scope, definition.name), definition]),
+    );
     this.revision++;
   }
 

@@ -232,7 +232,7 @@ function readCredentials(request: QueryRequest, sent: SentValue): void {
   const list = jsonOf(sent);
   const isList = Array.isArray(list) && list.length <= credentialsMax;
   if (!isList) throw sqlError(1070, sent.name, 'array of { user, pass }');
-  request.credentials = list.map((one) => credentialOf(one, sent.name));
+  request.credentials = list.map((item) => credentialOf(item, sent.name));
 }
 
 function credentialOf(json: unknown, name: string): Credential {

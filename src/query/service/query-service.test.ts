@@ -163,7 +163,7 @@ test('the service runs a limited number of requests, queues the next, and refuse
   await waiting.done;
   assert.equal(waiting.sink.answer.status, 'success');
   running[1]?.close();
-  await Promise.all(running.map((one) => one.done));
+  await Promise.all(running.map((request) => request.done));
   assert.equal((await answerOf({ statement: 'ROWS 1' })).status, 'success');
 });
 

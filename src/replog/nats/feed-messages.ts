@@ -22,6 +22,8 @@ export function deliveryOf(reply: string): Delivery | null {
 
 /** The value of a header in the raw text of all headers. */
 export function headerIn(headers: string, name: string): string | null {
-  const line = headers.split('\r\n').find((one) => one.toLowerCase().startsWith(`${name.toLowerCase()}:`));
+  const line = headers
+    .split('\r\n')
+    .find((candidate) => candidate.toLowerCase().startsWith(`${name.toLowerCase()}:`));
   return line === undefined ? null : line.slice(name.length + 1).trim();
 }

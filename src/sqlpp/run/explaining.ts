@@ -272,8 +272,8 @@ function joinNode(operator: Extract<Operator, { op: 'join' | 'hash join' }>, sta
   if (operator.op === 'join') return node(operator.isLookup ? name : `NestedLoop${name}`, shared);
   return node(`Hash${name}`, {
     ...shared,
-    build_exprs: operator.rightKeys.map((one) => formatExpression(one)),
-    probe_exprs: operator.leftKeys.map((one) => formatExpression(one)),
+    build_exprs: operator.rightKeys.map((key) => formatExpression(key)),
+    probe_exprs: operator.leftKeys.map((key) => formatExpression(key)),
   });
 }
 

@@ -55,7 +55,7 @@ export function durabilityMinLevel(
 ): DurabilityMinLevel {
   const before = input.present?.durabilityMinLevel ?? 'none';
   const sent = input.form['durabilityMinLevel'];
-  const level = sent === undefined ? before : levelsOf(input).find((one) => one === sent);
+  const level = sent === undefined ? before : levelsOf(input).find((candidate) => candidate === sent);
   const problem = level === undefined ? valueProblem(input) : reachProblem(level, replicas, dataNodes);
   // An edit that changes neither level nor replicas is not refused for them.
   const isUnchanged = input.present && sent === undefined && replicas === input.present.replicaNumber;

@@ -84,7 +84,7 @@ export class CollectionSweep {
       });
       if (run !== this.run) return;
       tick();
-      const isDone = keys.every((one) => sweeper.deleteStored(one.vb, one.key));
+      const isDone = keys.every((key) => sweeper.deleteStored(key.vb, key.key));
       if (isDone && keys.length < sweptKeysMax) return;
       // When memory had no room for a tombstone, the same keys are read again.
       if (isDone) after = keys.at(-1) as DocumentKey;

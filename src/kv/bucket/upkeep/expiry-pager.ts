@@ -77,7 +77,7 @@ export class ExpiryPager {
     const { expirer, keyAt } = this.options;
     const nonResidentValues: DocumentKey[] = [];
     const isMore = expirer.slice(sliceSteps, (address) => void nonResidentValues.push(keyAt(address)));
-    for (const one of nonResidentValues) void this.visit(one);
+    for (const value of nonResidentValues) void this.visit(value);
     if (isMore) this.later(slicePauseMs, () => this.slice());
     else void this.pageDisk(0);
   }
@@ -96,7 +96,7 @@ export class ExpiryPager {
     const keys = await disk.expiredKeys(file, expiredKeysMax).catch(() => []);
     if (this.isStopped) return;
     this.options.tick();
-    const results = await Promise.all(keys.map((one) => this.visit(one)));
+    const results = await Promise.all(keys.map((key) => this.visit(key)));
     const isProgress = results.some((result) => result === Status.success || result === Status.keyNotFound);
     if (this.isStopped) return;
     const next = keys.length === expiredKeysMax && isProgress ? file : file + 1;
