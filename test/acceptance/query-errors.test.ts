@@ -58,8 +58,10 @@ async function send({ statement, parameters = {}, asReader }: Provoking): Promis
     },
     body: JSON.stringify({ ...(statement !== undefined && { statement }), ...parameters }),
   });
-  const { errors } = (await response.json()) as { errors?: { code: number }[] };
-  return (errors ?? []).map((error) => error.code);
+  const { errors = [], warnings = [] } = (await response.json()) as {
+    [Kind in 'errors' | 'warnings']?: { code: number }[];
+  };
+  return [...errors, ...warnings].map(({ code }) => code);
 }
 
 const isElsewhere = (given: Provocation): given is ElsewhereProvoked =>

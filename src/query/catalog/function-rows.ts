@@ -2,9 +2,10 @@
 import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { isHeld } from '../access/privileges.ts';
 import type { FunctionDefinition } from '../query.contract.ts';
-import type { PlainRow, RowSource } from './plain-row.ts';
+import { type PlainRow, type RowSource, shown } from './plain-row.ts';
 
-export function functionRows({ service, session }: RowSource): PlainRow[] {
+export function functionRows(source: RowSource): PlainRow[] {
+  const { service, session } = source;
   const isSeen = ({ scope }: FunctionDefinition): boolean => {
     const target = scope === null ? {} : { keyspace: scopeKeyspace(scope) };
     return (
@@ -12,7 +13,10 @@ export function functionRows({ service, session }: RowSource): PlainRow[] {
       isHeld(session.callers, { action: 'function', ...target })
     );
   };
-  return service.deps.functions.all().filter(isSeen).map(functionRow);
+  return service.deps.functions
+    .all()
+    .filter((definition) => shown(source, isSeen(definition)))
+    .map(functionRow);
 }
 
 export function functionRow({ scope, name, parameters, isVariadic, body }: FunctionDefinition): PlainRow {

@@ -3,18 +3,21 @@ import type { IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { seesKeyspace } from '../access/privileges.ts';
 import { collectionName } from '../data/keyspaces.ts';
-import type { PlainRow, RowSource } from './plain-row.ts';
+import { type PlainRow, type RowSource, shown } from './plain-row.ts';
 
-export function indexRows({ service, session }: RowSource): PlainRow[] {
+export function indexRows(source: RowSource): PlainRow[] {
+  const { service, session } = source;
   const { keyspaces, indexes, node } = service.deps;
   const rows: PlainRow[] = [];
   for (const bucket of keyspaces.all()) {
     for (const scope of bucket.scopes) {
       for (const { name } of scope.collections) {
         const keyspace = keyspaces.find(collectionName(bucket.name, scope.name, name));
-        if (typeof keyspace === 'string' || !seesKeyspace(session.callers, keyspace.name)) continue;
+        const found = typeof keyspace === 'string' ? [] : indexes.of(keyspace);
+        if (typeof keyspace === 'string' || found.length === 0) continue;
+        if (!shown(source, seesKeyspace(session.callers, keyspace.name))) continue;
         const { datastoreUrl } = node();
-        for (const status of indexes.of(keyspace)) rows.push(indexRow(status, keyspace, datastoreUrl));
+        for (const status of found) rows.push(indexRow(status, keyspace, datastoreUrl));
       }
     }
   }

@@ -1,7 +1,7 @@
 // Rows of system:buckets, system:scopes and system:keyspaces. A caller sees the keyspaces that its roles include.
 import { seesKeyspace } from '../access/privileges.ts';
 import { type BucketState, collectionName } from '../data/keyspaces.ts';
-import type { PlainRow, RowSource } from './plain-row.ts';
+import { type PlainRow, type RowSource, shown } from './plain-row.ts';
 
 const namespace = 'default';
 /** System scopes and collections begin with `_`. */
@@ -34,7 +34,7 @@ const seesBucket = (source: RowSource, { name, scopes }: BucketState): boolean =
 
 export function bucketRows(source: RowSource): PlainRow[] {
   return queryable(source)
-    .filter((bucket) => seesBucket(source, bucket))
+    .filter((bucket) => shown(source, seesBucket(source, bucket)))
     .map(({ name }) => ({
       id: `${namespace}:${name}`,
       value: { ...common(source), name, path: pathText(name) },
@@ -44,7 +44,9 @@ export function bucketRows(source: RowSource): PlainRow[] {
 export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
   return queryable(source).flatMap((bucket) =>
     bucket.scopes
-      .filter((scope) => (all || !isSystem(scope.name)) && seesScope(source, bucket.name, scope))
+      .filter(
+        (scope) => (all || !isSystem(scope.name)) && shown(source, seesScope(source, bucket.name, scope)),
+      )
       .map(({ name }) => ({
         id: `${namespace}:${bucket.name}.${name}`,
         value: { ...common(source), bucket: bucket.name, name, path: pathText(bucket.name, name) },
@@ -54,10 +56,15 @@ export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRo
 
 export function keyspaceRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
   return queryable(source).flatMap((bucket) => [
-    ...(sees(source, bucket.name, '_default', '_default') ? [bucketKeyspace(source, bucket)] : []),
+    ...(shown(source, sees(source, bucket.name, '_default', '_default'))
+      ? [bucketKeyspace(source, bucket)]
+      : []),
     ...bucket.scopes.flatMap((scope) =>
       scope.collections
-        .filter(({ name }) => (all || !isSystem(name)) && sees(source, bucket.name, scope.name, name))
+        .filter(
+          ({ name }) =>
+            (all || !isSystem(name)) && shown(source, sees(source, bucket.name, scope.name, name)),
+        )
         .map(({ name }) => collectionKeyspace(source, bucket.name, scope.name, name)),
     ),
   ]);

@@ -11,4 +11,12 @@ export interface PlainRow {
 export interface RowSource {
   readonly service: QueryParts;
   readonly session: Session;
+  /** Called for each row that is left out because the user may not see it. */
+  readonly leftOut?: () => void;
+}
+
+/** For filters of rows. */
+export function shown(source: RowSource, isSeen: boolean): boolean {
+  if (!isSeen) source.leftOut?.();
+  return isSeen;
 }

@@ -9,11 +9,35 @@ test('rows of users fail with a reason when the administration API refuses them'
   service.deps.rest.request = async () => ({ status: 503, body: '' });
   const session = await openSession(service.deps.authority, originOf('admin', 'password'), []);
   const read = async () => {
-    for await (const _rows of new RequestCatalog(service, session).scan('user_info'));
+    for await (const _rows of new RequestCatalog(service, session).scan('user_info', null, () => {}));
   };
   await assert.rejects(read, (error: { code?: number; message: string }) => {
     assert.equal(error.code, 11000);
     assert.match(error.message, /the administration API answered 503/);
     return true;
   });
+});
+
+test('a scan warns of rows that the user may not see', async () => {
+  const { service, keyspaces } = aQueryService();
+  const scopes = [{ name: 's', uid: '8', collections: [{ name: 'c', uid: '8' }] }];
+  keyspaces.set([{ name: 'b', uuid: 'u', incarnation: 0, type: 'membase', scopes }]);
+  const seenBy = async (user: string, collection: string) => {
+    const session = await openSession(service.deps.authority, originOf(user, 'password'), []);
+    const warnings: Error[] = [];
+    let seen = 0;
+    const warn = (warning: Error) => warnings.push(warning);
+    for await (const rows of new RequestCatalog(service, session).scan(collection, null, warn))
+      seen += rows.length;
+    return { seen, warnings: warnings.map(({ message }) => message) };
+  };
+  for (const collection of ['buckets', 'scopes', 'keyspaces']) {
+    assert.deepEqual(await seenBy('admin', collection), {
+      seen: collection === 'keyspaces' ? 2 : 1,
+      warnings: [],
+    });
+    const { seen, warnings } = await seenBy('somebody', collection);
+    assert.equal(seen, 0);
+    assert.match(warnings[0] ?? '', new RegExp(`system:${collection} .* query_system_catalog`));
+  }
 });

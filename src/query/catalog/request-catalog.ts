@@ -70,10 +70,15 @@ export class RequestCatalog implements Catalog {
     return Object.hasOwn(keyspaces, collection);
   }
 
-  async *scan(collection: string): AsyncIterable<readonly CatalogRow[]> {
+  async *scan(
+    collection: string,
+    _execution: unknown,
+    warn: (warning: Error) => void,
+  ): AsyncIterable<readonly CatalogRow[]> {
     const rows = Object.hasOwn(keyspaces, collection) ? keyspaces[collection] : undefined;
     if (rows === undefined) throw sqlError(12003, `system:${collection}`);
-    yield (await rows(this.source)).map(({ id, value }) => ({ id, value: asValue(value) }));
+    const leftOut = () => warn(sqlError(11011, `system:${collection}`));
+    yield (await rows({ ...this.source, leftOut })).map(({ id, value }) => ({ id, value: asValue(value) }));
   }
 
   async remove(collection: string, ids: readonly string[]): Promise<void> {

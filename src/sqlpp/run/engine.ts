@@ -27,7 +27,12 @@ export interface CatalogRow {
 /** The `system:` keyspaces, limited to rows that the request's user may see. */
 export interface Catalog {
   has(collection: string): boolean;
-  scan(collection: string, execution: ExecuteContext): AsyncIterable<readonly CatalogRow[]>;
+  /** `warn` is called with a warning about rows that the user may not see. */
+  scan(
+    collection: string,
+    execution: ExecuteContext,
+    warn: (warning: Error) => void,
+  ): AsyncIterable<readonly CatalogRow[]>;
   /** DELETE FROM system:…; rejects with an SqlError for keyspaces that do not support it. */
   remove(collection: string, ids: readonly string[], execution: ExecuteContext): Promise<void>;
 }

@@ -106,6 +106,12 @@ export class Run {
     this.evaluation = evaluation(this);
   }
 
+  /** Adds a warning to the answer, once: a scan in a subquery may run for each row. */
+  warn(warning: Error): void {
+    const { warnings } = this.outcome;
+    if (warnings.every(({ message }) => message !== warning.message)) warnings.push(warning);
+  }
+
   /** Call once per batch: yields when the time slice is used up, and throws when the request is aborted. */
   yieldIfDue(): Promise<void> | undefined {
     this.context.signal.throwIfAborted();

@@ -182,14 +182,16 @@ export function catalogScan(scan: CatalogScan): Pull {
   const { slot, idSlot, metaSlot } = scan.source;
   return async function* pullCatalog(run, seed) {
     const { catalog } = run.context.datastore;
-    for await (const found of catalog.scan(scan.keyspace.name.collection, run.context)) {
+    const { collection } = scan.keyspace.name;
+    const warn = (warning: Error) => run.warn(warning);
+    for await (const found of catalog.scan(collection, run.context, warn)) {
       yield found.map(({ id, value }) => {
         const row = seed.slice();
         row[slot] = value;
         row[idSlot as number] = id;
         const meta = newObject();
         meta['id'] = id;
-        meta['keyspace'] = `system:${scan.keyspace.name.collection}`;
+        meta['keyspace'] = `system:${collection}`;
         row[metaSlot as number] = meta;
         return row;
       });
