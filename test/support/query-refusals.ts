@@ -130,6 +130,8 @@ export const provocations: Readonly<Record<ErrorCode, Provocation>> = {
   7000: 'INFER shop WITH {"nosuch": 1}',
   7001: 'INFER shop WITH {"sample_size": "x"}',
   7009: 'INFER system:dual',
+  7012: { test: 'src/sqlpp/run/inferring.test.ts' },
+  7013: 'INFER shop WITH {"max_schema_MB": 0}',
   7014: 'INFER shop.s.c',
   10000: { statement: 'SELECT 1', parameters: { creds: [{ user: 'nobody', pass: 'x' }] } },
   10100: 'CREATE FUNCTION f1() LANGUAGE GOLANG AS "f" AT "l"',

@@ -96,6 +96,8 @@ export const texts = {
   7000: "Invalid option '{}'",
   7001: "Option '{}' must be numeric.",
   7009: 'Keyspace error.',
+  7012: 'Stopped after exceeding infer_timeout. Schema may be incomplete.',
+  7013: 'Stopped after exceeding max_schema_MB. Schema may be incomplete.',
   7014: 'No documents found, unable to infer schema.',
   // Users, functions and names of keyspaces.
   10000: 'Unable to authorize user.',

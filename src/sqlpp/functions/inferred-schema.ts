@@ -2,14 +2,20 @@
 import { sqlError } from '../errors/sql-error.ts';
 import { collate } from '../values/collation.ts';
 import { jsonText } from '../values/json-text.ts';
-import { typeName } from '../values/types.ts';
 import { newObject, type Value, type ValueObject } from '../values/value.ts';
+import { dictionaryName, dictionaryOf } from './dictionary-fields.ts';
+import { type SchemaSize, type TypeStatistics, ValueSchema } from './value-schema.ts';
 
 export interface InferOptions {
   readonly sampleSize: number;
   readonly sampleValues: number;
   readonly similarity: number;
+  /** An object with more members than this, all objects of the same schema, is a dictionary. */
   readonly dictionaryThreshold: number;
+  /** The sample ends after this time. */
+  readonly timeoutSeconds: number;
+  /** No further document is added to a schema that takes more memory. */
+  readonly schemaMB: number;
 }
 
 /** Of WITH, or the second argument of INFER_VALUE. @throws SqlError 7000, 7001 */
@@ -19,13 +25,15 @@ export function inferOptions(value: Value): InferOptions {
     num_sample_values: 5,
     similarity_metric: 0.6,
     dictionary_threshold: 10,
+    infer_timeout: 60,
+    max_schema_MB: 10,
   };
   if (value !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value)))
     throw sqlError(7000, jsonText(value));
   for (const [name, given] of Object.entries((value ?? {}) as ValueObject)) {
-    if (['infer_timeout', 'max_schema_MB', 'flags', 'max_nesting_depth', 'array_sample_size'].includes(name))
-      continue;
-    if (!(name in options)) throw sqlError(7000, name);
+    // Chooses how the original finds documents; there is one way here.
+    if (name === 'flags') continue;
+    if (!Object.hasOwn(options, name)) throw sqlError(7000, name);
     if (typeof given !== 'number') throw sqlError(7001, name);
     options[name] = given;
   }
@@ -34,68 +42,59 @@ export function inferOptions(value: Value): InferOptions {
     sampleValues: options['num_sample_values'] as number,
     similarity: options['similarity_metric'] as number,
     dictionaryThreshold: options['dictionary_threshold'] as number,
+    timeoutSeconds: options['infer_timeout'] as number,
+    schemaMB: options['max_schema_MB'] as number,
   };
-}
-
-/** The types and values of one field. */
-class Schema {
-  count = 0;
-  readonly types = new Map<string, TypeStatistics>();
-
-  add(value: Value, options: InferOptions): void {
-    this.count++;
-    const name = typeName(value);
-    let statistics = this.types.get(name);
-    if (!statistics) this.types.set(name, (statistics = new TypeStatistics()));
-    statistics.add(value, options);
-  }
-}
-
-class TypeStatistics {
-  count = 0;
-  readonly samples = new Map<string, Value>();
-  minItems = Number.POSITIVE_INFINITY;
-  maxItems = 0;
-  readonly members = new Map<string, Schema>();
-  readonly items = new Schema();
-
-  add(value: Value, options: InferOptions): void {
-    this.count++;
-    if (this.samples.size < options.sampleValues) this.samples.set(jsonText(value), value);
-    if (Array.isArray(value)) {
-      this.minItems = Math.min(this.minItems, value.length);
-      this.maxItems = Math.max(this.maxItems, value.length);
-      for (const item of value as Value[]) this.items.add(item, options);
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [name, member] of Object.entries(value as ValueObject)) {
-        let schema = this.members.get(name);
-        if (!schema) this.members.set(name, (schema = new Schema()));
-        schema.add(member, options);
-      }
-    }
-  }
 }
 
 interface Flavor {
   readonly names: Set<string>;
-  readonly schema: Schema;
+  readonly schema: ValueSchema;
 }
 
 /** Groups documents with similar field names into flavours. */
-export function inferred(documents: readonly Value[], options: InferOptions): Value {
-  const flavors: Flavor[] = [];
-  for (const document of documents) {
+export class Inference {
+  readonly #options: InferOptions;
+  readonly #size: SchemaSize;
+  readonly #flavors: Flavor[] = [];
+
+  constructor(options: InferOptions) {
+    this.#options = options;
+    this.#size = { sampleValues: options.sampleValues, bytes: 0 };
+  }
+
+  /** Whether the schema exceeds `max_schema_MB`: further documents may make it larger. */
+  get isTooLarge(): boolean {
+    return this.#size.bytes > this.#options.schemaMB * 1e6;
+  }
+
+  add(document: Value): void {
     const names =
       typeof document === 'object' && document !== null && !Array.isArray(document)
         ? Object.keys(document)
         : [];
-    let flavor = flavors.find((each) => similarity(each.names, names) >= options.similarity);
-    if (!flavor) flavors.push((flavor = { names: new Set(), schema: new Schema() }));
+    let flavor = this.#flavors.find((each) => similarity(each.names, names) >= this.#options.similarity);
+    if (!flavor) this.#flavors.push((flavor = { names: new Set(), schema: new ValueSchema() }));
     for (const name of names) flavor.names.add(name);
-    flavor.schema.add(document, options);
+    flavor.schema.add(document, this.#size);
   }
-  flavors.sort((a, b) => b.schema.count - a.schema.count);
-  return flavors.map((flavor) => flavorRow(flavor, options));
+
+  /** The flavours, the most frequent first. */
+  rows(): Value {
+    return this.#flavors
+      .sort((a, b) => b.schema.count - a.schema.count)
+      .map((flavor) => flavorRow(flavor, this.#options));
+  }
+}
+
+/** The schema of values in memory. */
+export function inferred(values: readonly Value[], options: InferOptions): Value {
+  const inference = new Inference(options);
+  for (const value of values) {
+    inference.add(value);
+    if (inference.isTooLarge) break;
+  }
+  return inference.rows();
 }
 
 function similarity(known: ReadonlySet<string>, names: readonly string[]): number {
@@ -129,11 +128,16 @@ function flavorText(object: TypeStatistics, count: number): string {
 
 function propertiesOf(object: TypeStatistics, total: number, options: InferOptions): Value {
   const properties = newObject();
+  const dictionary = dictionaryOf(object, options);
+  if (dictionary) {
+    properties[dictionaryName] = fieldRow(dictionary, total, options);
+    return properties;
+  }
   for (const [name, schema] of object.members) properties[name] = fieldRow(schema, total, options);
   return properties;
 }
 
-function fieldRow(schema: Schema, total: number, options: InferOptions): Value {
+function fieldRow(schema: ValueSchema, total: number, options: InferOptions): Value {
   const rows = [...schema.types].sort(([a], [b]) => (a < b ? -1 : 1));
   const row = newObject();
   const single = rows.length === 1;

@@ -15,6 +15,7 @@ import type {
   Command,
   ExecuteContext,
   Execution,
+  Outcome,
   PrepareContext,
   Prepared,
   Privilege,
@@ -59,7 +60,7 @@ export function definitionStatement(
   }
 }
 
-type Action = (context: ExecuteContext) => Promise<readonly Value[]>;
+type Action = (context: ExecuteContext, outcome: Outcome) => Promise<readonly Value[]>;
 
 function indexStatement(resolver: Resolver, kind: StatementKind, action: Action): Prepared {
   return {
@@ -113,11 +114,12 @@ function emptyExecution(): Omit<Execution, 'rows'> {
 }
 
 export function executionOf(action: Action, context: ExecuteContext): Execution {
+  const execution = emptyExecution();
   return {
-    ...emptyExecution(),
+    ...execution,
     rows: (async function* actOnce() {
       context.signal.throwIfAborted();
-      const rows = await action(context);
+      const rows = await action(context, execution.outcome);
       if (rows.length > 0) yield rows;
     })(),
   };

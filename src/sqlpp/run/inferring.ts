@@ -1,14 +1,18 @@
 // INFER: finds flavours (similar schemas) of documents in a sample of a keyspace.
 
 import type { StoredDocument } from '../datastore/documents.ts';
-import { sqlError } from '../errors/sql-error.ts';
-import { inferOptions, inferred } from '../functions/inferred-schema.ts';
+import type { Keyspace } from '../datastore/keyspace.ts';
+import { sqlError, sqlErrorWith } from '../errors/sql-error.ts';
+import { Inference, type InferOptions, inferOptions } from '../functions/inferred-schema.ts';
 import { Resolver } from '../plan/resolver.ts';
 import type { Infer } from '../tree/definition.ts';
 import { parseJson } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
 import { executionOf, plainPrepared } from './definitions.ts';
 import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
+
+/** The time after which an inference yields to other requests. */
+const sliceMs = 4;
 
 export function inferStatement(tree: Infer, text: string, context: PrepareContext): Prepared {
   const resolver = new Resolver(text, context.datastore, context.queryContext);
@@ -21,35 +25,67 @@ export function inferStatement(tree: Infer, text: string, context: PrepareContex
     keyspaces: keyspace ? [keyspace] : [],
     program: {
       run: (_prepared, execution) =>
-        executionOf(async () => {
+        executionOf((context, { warnings }) => {
           if (!keyspace) throw sqlError(7009, name.collection);
-          const documents = await sampleOf(keyspace, options.sampleSize, execution);
-          if (documents.length === 0) throw sqlError(7014);
-          return [inferred(documents, options)];
+          return infer(keyspace, options, context, warnings);
         }, execution),
     },
   };
 }
 
-/** A random sample from one scan of the keyspace. */
-async function sampleOf(
-  keyspace: NonNullable<ReturnType<Resolver['keyspace']>['keyspace']>,
-  size: number,
+async function infer(
+  keyspace: Keyspace,
+  options: InferOptions,
   context: ExecuteContext,
+  warnings: Error[],
 ): Promise<Value[]> {
+  const { timeoutSeconds, schemaMB } = options;
+  const { sample, isInTime } = await sampleOf(keyspace, options, context);
+  if (sample.length === 0) throw sqlError(7014);
+  if (!isInTime) warnings.push(sqlErrorWith(7012, { cause: { infer_timeout: timeoutSeconds } }));
+  const inference = new Inference(options);
+  let pausedMs = context.monotonicMs();
+  for (const [at, document] of sample.entries()) {
+    inference.add(parseJson(document.bytes));
+    if (inference.isTooLarge && at + 1 < sample.length) {
+      warnings.push(sqlErrorWith(7013, { cause: { max_schema_MB: schemaMB } }));
+      break;
+    }
+    if (context.monotonicMs() - pausedMs < sliceMs) continue;
+    await context.pause();
+    context.signal.throwIfAborted();
+    pausedMs = context.monotonicMs();
+  }
+  return [inference.rows()];
+}
+
+interface Sample {
+  readonly sample: readonly StoredDocument[];
+  /** False: the time was over before the scan. */
+  readonly isInTime: boolean;
+}
+
+/** A random sample from one scan of the keyspace, or of its part that was read in time. */
+async function sampleOf(
+  keyspace: Keyspace,
+  { sampleSize, timeoutSeconds }: InferOptions,
+  context: ExecuteContext,
+): Promise<Sample> {
   const sample: StoredDocument[] = [];
+  const endMs = context.monotonicMs() + timeoutSeconds * 1000;
   let seen = 0;
   for await (const batch of context.datastore.documents.scan(keyspace, { signal: context.signal })) {
+    if (sample.length > 0 && context.monotonicMs() > endMs) return { sample, isInTime: false };
     for (const document of batch) {
       if (!document.isJson) continue;
       seen++;
-      if (sample.length < size) sample.push(document);
+      if (sample.length < sampleSize) sample.push(document);
       else {
         const index = Math.floor(context.random() * seen);
-        if (index < size) sample[index] = document;
+        if (index < sampleSize) sample[index] = document;
       }
     }
     await context.pause();
   }
-  return sample.map((document) => parseJson(document.bytes));
+  return { sample, isInTime: true };
 }

@@ -1,0 +1,92 @@
+// The options of INFER, over a datastore in memory.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contextOf, prepareOn, query } from '../../../test/support/engine-run.ts';
+import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
+import { jsonText } from '../values/json-text.ts';
+import type { Value } from '../values/value.ts';
+
+interface Flavor {
+  readonly '#docs': number;
+  readonly properties: Record<string, { '#docs': number; properties?: object; samples: unknown[] }>;
+}
+
+function storeOf(documents: readonly Value[]): MemoryDatastore {
+  const datastore = new MemoryDatastore();
+  const keyspace = datastore.add('t');
+  for (const [at, document] of documents.entries()) datastore.put(keyspace, `t${at}`, document);
+  return datastore;
+}
+
+/** Each look at the clock takes `tickMs`. */
+async function infer(documents: readonly Value[], options: object, tickMs = 0) {
+  const datastore = storeOf(documents);
+  let nowMs = 0;
+  const monotonicMs = () => (nowMs += tickMs);
+  const prepared = prepareOn(datastore, `INFER t WITH ${JSON.stringify(options)}`);
+  const execution = prepared.program.run(prepared, { ...contextOf(datastore), monotonicMs });
+  const rows: Value[] = [];
+  for await (const batch of execution.rows) rows.push(...batch);
+  const flavors = JSON.parse(jsonText(rows[0])) as Flavor[];
+  const warnings = execution.outcome.warnings.map((warning) => {
+    const { code, cause } = warning as Error & { code: number };
+    return { code, cause };
+  });
+  return { flavors, warnings, seen: flavors.reduce((sum, flavor) => sum + flavor['#docs'], 0) };
+}
+
+const plain = Array.from({ length: 1000 }, (_, at) => ({ a: at, text: `${'x'.repeat(1000)}${at}` }));
+
+test('infer_timeout ends the sample, with a warning', async () => {
+  const all = await infer(plain, {}, 1);
+  assert.deepEqual([all.seen, all.warnings], [1000, []]);
+  const short = await infer(plain, { infer_timeout: 5 }, 1000);
+  assert.deepEqual(short.warnings, [{ code: 7012, cause: { infer_timeout: 5 } }]);
+  assert.equal(short.seen, 600);
+  const none = await infer(plain, { infer_timeout: 0 }, 1000);
+  assert.equal(none.seen, 100);
+});
+
+test('max_schema_MB ends the inference, with a warning', async () => {
+  const options = { num_sample_values: 1000 };
+  const all = await infer(plain, options);
+  assert.deepEqual([all.seen, all.warnings], [1000, []]);
+  const small = await infer(plain, { ...options, max_schema_MB: 1 });
+  assert.deepEqual(small.warnings, [{ code: 7013, cause: { max_schema_MB: 1 } }]);
+  assert.ok(small.seen > 400 && small.seen < 500, `${small.seen} documents`);
+  const [value] = await query(
+    storeOf([]),
+    `SELECT RAW INFER_VALUE(ARRAY {"a": x} FOR x IN ARRAY_RANGE(0, 9) END, {"max_schema_MB": 0})`,
+  );
+  assert.equal((value as Flavor[])[0]?.['#docs'], 1);
+});
+
+test('dictionary_threshold: more members of one schema are one field', async () => {
+  const name = 'Dictionary(string-to-Object)';
+  const scores = (count: number, extra = {}) => ({
+    scores: {
+      ...Object.fromEntries(Array.from({ length: count }, (_, at) => [`id${at}`, { n: at }])),
+      ...extra,
+    },
+  });
+  const namesOf = async (document: Value, options: object = {}) => {
+    const { flavors } = await infer([document], options);
+    return Object.keys(flavors[0]?.properties['scores']?.properties ?? {});
+  };
+  assert.deepEqual(await namesOf(scores(11)), [name]);
+  assert.equal((await namesOf(scores(10))).length, 10);
+  assert.deepEqual(await namesOf(scores(10), { dictionary_threshold: 9 }), [name]);
+  assert.equal((await namesOf(scores(11), { dictionary_threshold: 11 })).length, 11);
+  assert.equal((await namesOf(scores(11, { other: { m: 1 } }))).length, 12);
+  assert.equal((await namesOf(scores(11, { other: { n: 'text' } }))).length, 12);
+  assert.equal((await namesOf(scores(11, { other: 1 }))).length, 12);
+  const { flavors } = await infer([scores(11)], { num_sample_values: 3 });
+  const all = flavors[0]?.properties['scores']?.properties as Flavor['properties'];
+  assert.deepEqual(Object.keys(all[name]?.properties ?? {}), ['n']);
+  assert.deepEqual(all[name]?.samples, [{ n: 0 }, { n: 1 }, { n: 2 }]);
+});
+
+test('options that 7.1 does not have are refused', async () => {
+  for (const option of ['max_nesting_depth', 'array_sample_size', 'toString'])
+    await assert.rejects(infer(plain, { [option]: 1 }), { code: 7000 });
+});
