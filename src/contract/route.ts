@@ -60,6 +60,8 @@ export interface RouteDefinition<Query extends Schema = Schema, Body extends Sch
   readonly hasUserData?: boolean;
   /** The successful response; 200 without a body by default. */
   readonly answer?: Answer;
+  /** Statuses beyond those that every route of its kind has, with their descriptions. */
+  readonly otherStatuses?: Readonly<Record<number, string>>;
   /** One sentence for the reference page. */
   readonly doc: string;
 }

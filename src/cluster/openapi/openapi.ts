@@ -115,7 +115,7 @@ function rightsText(access: Access): string {
 }
 
 function responses(route: RouteDefinition, schemas: Schemas): Operation['responses'] {
-  const { access, path, answer, bodyKind } = route;
+  const { access, path, answer, bodyKind, otherStatuses = {} } = route;
   const isRefused = (answer?.status ?? 200) >= 400;
   const description = isRefused ? 'Always refused.' : 'Done.';
   const success = { [answer?.status ?? 200]: { description, ...contentOf(route, schemas) } };
@@ -138,6 +138,9 @@ function responses(route: RouteDefinition, schemas: Schemas): Operation['respons
       '501': { description: 'Needs a feature that this version does not have; the body names it.' },
     }),
     '503': { description: 'Temporarily refused; the body says why.' },
+    ...Object.fromEntries(
+      Object.entries(otherStatuses).map(([status, description]) => [status, { description }]),
+    ),
   };
 }
 

@@ -64,6 +64,7 @@ export const GetRebalanceReport = defineRoute({
       completionMessage: shape.string,
     }),
   },
+  otherStatuses: { 404: 'There is no report of that rebalance.' },
   doc: 'How the last rebalance or failover ended, with the nodes that it concerned and its duration in milliseconds. `reportID` may name it, as `lastReportURI` of its task does; reports of earlier ones are not kept.',
 });
 

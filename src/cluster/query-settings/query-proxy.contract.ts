@@ -13,5 +13,10 @@ export const RunStatement = defineRoute({
   // The audit trail records changes of the configuration; most statements run on the query service's own ports.
   changesNothing: true,
   answer: { json: shape.record(shape.any) },
+  otherStatuses: {
+    404: 'The node does not run the query service.',
+    406: 'The body is of another media type.',
+    502: 'The query service does not answer.',
+  },
   doc: 'Runs a statement on the query service of this node, with the rights of the caller; needs Basic credentials, accepts at most 8 MiB.',
 });
