@@ -21,10 +21,13 @@ interface Rule {
 
 export class AccessGate {
   readonly #authority: Authority;
+  readonly #knowsRoleless: boolean;
   readonly #rules = new Map<RouteDefinition, Rule | null>();
 
-  constructor(authority: Authority, routes: readonly RouteDefinition[]) {
+  /** `knowsRoleless`: a user without roles is refused as one without permission, not as an unknown one. */
+  constructor(authority: Authority, routes: readonly RouteDefinition[], knowsRoleless = false) {
     this.#authority = authority;
+    this.#knowsRoleless = knowsRoleless;
     for (const route of routes) this.#rules.set(route, ruleOf(route));
   }
 
@@ -42,8 +45,8 @@ export class AccessGate {
     if (actsFor && !('identity' in actsFor)) return actsFor;
     const caller = actsFor ?? sender;
     if (route.access.kind === 'anyone') return { kind: 'passed', caller };
-    if (caller.identity.domain === 'anonymous' || !caller.hasRoles)
-      return { kind: 'unauthenticated', caller };
+    const isKnown = caller.hasRoles || this.#knowsRoleless;
+    if (caller.identity.domain === 'anonymous' || !isKnown) return { kind: 'unauthenticated', caller };
     const rule = this.#rules.get(route);
     if (!rule || rule.allows(caller, params)) return { kind: 'passed', caller };
     return { kind: 'forbidden', caller, permission: permissionText(fillPermission(rule.permission, params)) };

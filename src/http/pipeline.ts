@@ -51,6 +51,8 @@ export interface PipelineOptions {
   /** Absent: the number of concurrent requests is not limited. */
   readonly throttle?: Throttle;
   readonly meter?: RequestMeter;
+  /** A user without roles gets 403 with the permission, or the routes for any identity; otherwise 401. */
+  readonly knowsRoleless?: boolean;
 }
 
 /** One request in progress. */
@@ -100,6 +102,7 @@ export class Pipeline {
     this.#gate = new AccessGate(
       options.authority,
       options.routes.map((bound) => bound.route),
+      options.knowsRoleless,
     );
   }
 

@@ -10,8 +10,8 @@ import { unknownPorts } from '#cluster/first-configuration.ts';
 import type { NodeMembership } from '#cluster/joining/join-messages.ts';
 import { type ClusterManager, createClusterManager } from '#cluster/manager.ts';
 import type { Listener } from '#http/listener.host.ts';
+import type { PipelineOptions } from '#http/pipeline.ts';
 import { createHttpServer, type HttpServer } from '#http/server.ts';
-import type { Throttle } from '#http/throttle.ts';
 import type { KvAdmin, KvDesired, KvPorts, TlsSpec, UserSpec } from '#kv/admin.ts';
 import { WorkerKvAdmin } from '#kv/host/worker-kv-admin.ts';
 import type { Metrics } from '#metrics/metrics.feature.ts';
@@ -47,6 +47,8 @@ export interface NodeDeps {
 
 const drainMs = 2_000;
 const applyMs = 30_000;
+
+type ServeOptions = Pick<PipelineOptions, 'throttle' | 'knowsRoleless'>;
 
 export class Node {
   readonly ports: NodePorts = { ...unknownPorts };
@@ -109,9 +111,10 @@ export class Node {
     await Promise.all([manager.open(), this.services.prepare()]);
     this.followClients();
     const data = this.startData();
-    const rest = await this.serve(manager.routes, manager.throttles.rest);
-    const capi = await this.serve(manager.capiRoutes, manager.throttles.capi);
-    const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, manager.throttles.rest) : null;
+    const rest = await this.serve(manager.routes, { throttle: manager.throttles.rest });
+    const capi = await this.serve(manager.capiRoutes, { throttle: manager.throttles.capi });
+    const ofIndexes = { throttle: manager.throttles.rest, knowsRoleless: true };
+    const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, ofIndexes) : null;
     const dist = this.distPorts();
     ports.mgmt = (await this.listenPlain(rest, 'rest-port')).port;
     // Starts threads one after the other: loading them at once would delay the first answer.
@@ -328,18 +331,11 @@ export class Node {
     return error.port === tlsPort || error.message.includes(`:${tlsPort}`) ? 'kv-tls-port' : 'kv-port';
   }
 
-  private async serve(routes: ClusterManager['routes'], throttle: Throttle): Promise<HttpServer> {
+  private async serve(routes: ClusterManager['routes'], options: ServeOptions): Promise<HttpServer> {
     const { authority, hooks, meter } = this.manager;
     const log = this.log.child('rest');
-    const server = await createHttpServer({
-      routes,
-      authority,
-      hooks,
-      log,
-      clock: realClock,
-      throttle,
-      meter,
-    });
+    const parts = { routes, authority, hooks, log, clock: realClock, meter };
+    const server = await createHttpServer({ ...parts, ...options });
     this.stops.push({ name: 'rest', stop: () => server.stop(drainMs) });
     return server;
   }

@@ -23,6 +23,12 @@ test('a node with the index service advertises its port and answers there', asyn
   assert.deepEqual(Object.keys(statistics), ['indexer']);
   assert.equal((await read(`${index}/api/v1/stats/travel`)).status, 404);
   assert.equal((await read(`${index}/getIndexStatus`, 'Basic eDp5')).status, 401);
+  await node.request('/settings/rbac/users/local/roleless', 'PUT', { password: 'password', roles: '' });
+  const roleless = `Basic ${btoa('roleless:password')}`;
+  await eventually(async () => assert.equal((await read(`${index}/settings`, roleless)).status, 403));
+  const refused = (await (await read(`${index}/settings`, roleless)).json()) as { permissions: string[] };
+  assert.deepEqual(refused.permissions, ['cluster.settings.indexes!read']);
+  assert.equal((await read(`${index}/getIndexStatus`, roleless)).status, 200);
   assert.deepEqual(await (await read(`${rest}/indexStatus`)).json(), {
     indexes: [],
     version: 0,

@@ -71,6 +71,9 @@ test('messages have line, column, the preceding text and the word', () => {
   assert.equal(refusal('1 + 2'), 'Input was not a statement.');
   assert.match(refusal(''), /at end of input; expected a statement/);
   assert.match(refusal('SHOW INDEXES'), /at: SHOW \(reserved word\); expected a statement/);
+  // 7.1 has neither.
+  assert.match(refusal('EXPLAIN EXECUTE p'), /at: p; expected FUNCTION/);
+  assert.match(refusal('INFER [1]'), /expected the name of a keyspace/);
   assert.match(refusal('a +'), /at end of input; expected an expression/);
 });
 
