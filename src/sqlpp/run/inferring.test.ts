@@ -19,12 +19,15 @@ function storeOf(documents: readonly Value[]): MemoryDatastore {
 }
 
 /** Each look at the clock takes `tickMs`. */
-async function infer(documents: readonly Value[], options: object, tickMs = 0) {
+async function infer(documents: readonly Value[], options: object, tickMs = 0, memoryQuotaBytes = 0) {
   const datastore = storeOf(documents);
   let nowMs = 0;
   const monotonicMs = () => (nowMs += tickMs);
   const prepared = prepareOn(datastore, `INFER t WITH ${JSON.stringify(options)}`);
-  const execution = prepared.program.run(prepared, { ...contextOf(datastore), monotonicMs });
+  const execution = prepared.program.run(prepared, {
+    ...contextOf(datastore, { memoryQuotaBytes }),
+    monotonicMs,
+  });
   const rows: Value[] = [];
   for await (const batch of execution.rows) rows.push(...batch);
   const flavors = JSON.parse(jsonText(rows[0])) as Flavor[];
@@ -45,6 +48,12 @@ test('infer_timeout ends the sample, with a warning', async () => {
   assert.equal(short.seen, 600);
   const none = await infer(plain, { infer_timeout: 0 }, 1000);
   assert.equal(none.seen, 100);
+});
+
+test('the sample has a place in the memory quota', async () => {
+  await assert.rejects(infer(plain, {}, 0, 500_000), { code: 5500 });
+  assert.equal((await infer(plain, { sample_size: 400 }, 0, 500_000)).seen, 400);
+  assert.equal((await infer(plain, { sample_size: 5000 })).seen, 1000);
 });
 
 test('max_schema_MB ends the inference, with a warning', async () => {

@@ -1,6 +1,5 @@
 // INFER: finds flavours (similar schemas) of documents in a sample of a keyspace.
 
-import type { StoredDocument } from '../datastore/documents.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { sqlError, sqlErrorWith } from '../errors/sql-error.ts';
 import { Inference, type InferOptions, inferOptions } from '../functions/inferred-schema.ts';
@@ -10,6 +9,7 @@ import { parseJson } from '../values/json-parse.ts';
 import type { Value } from '../values/value.ts';
 import { executionOf, plainPrepared } from './definitions.ts';
 import type { ExecuteContext, PrepareContext, Prepared } from './engine.ts';
+import { heldMax } from './run.ts';
 
 /** The time after which an inference yields to other requests. */
 const sliceMs = 4;
@@ -40,13 +40,13 @@ async function infer(
   warnings: Error[],
 ): Promise<Value[]> {
   const { timeoutSeconds, schemaMB } = options;
-  const { sample, isInTime } = await sampleOf(keyspace, options, context);
+  const { documents: sample, isInTime } = await sampleOf(keyspace, options, context);
   if (sample.length === 0) throw sqlError(7014);
   if (!isInTime) warnings.push(sqlErrorWith(7012, { cause: { infer_timeout: timeoutSeconds } }));
   const inference = new Inference(options);
   let pausedMs = context.monotonicMs();
-  for (const [at, document] of sample.entries()) {
-    inference.add(parseJson(document.bytes));
+  for (const [at, bytes] of sample.entries()) {
+    inference.add(parseJson(bytes));
     if (inference.isTooLarge && at + 1 < sample.length) {
       warnings.push(sqlErrorWith(7013, { cause: { max_schema_MB: schemaMB } }));
       break;
@@ -60,9 +60,37 @@ async function infer(
 }
 
 interface Sample {
-  readonly sample: readonly StoredDocument[];
+  /** Their bytes. */
+  readonly documents: readonly Uint8Array[];
   /** False: the time was over before the scan. */
   readonly isInTime: boolean;
+}
+
+/** A part of the documents, each with the same chance. Copies them: their bytes lie in buffers with those of others. */
+class Reservoir {
+  readonly documents: Uint8Array[] = [];
+  readonly #countMax: number;
+  readonly #bytesMax: number;
+  #bytes = 0;
+  #seen = 0;
+
+  constructor(countMax: number, bytesMax: number) {
+    this.#countMax = countMax;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** `chance` is from 0 to below 1. @throws SqlError 5500 above the memory quota */
+  offer(document: Uint8Array, chance: () => number): void {
+    const { documents } = this;
+    this.#seen++;
+    const isFull = documents.length >= this.#countMax;
+    const at = isFull ? Math.floor(chance() * this.#seen) : documents.length;
+    if (at >= this.#countMax) return;
+    this.#bytes += document.length - (documents[at]?.length ?? 0);
+    if (this.#bytes > this.#bytesMax) throw sqlError(5500);
+    // Not slice(): that of a Buffer is a view.
+    documents[at] = new Uint8Array(document);
+  }
 }
 
 /** A random sample from one scan of the keyspace, or of its part that was read in time. */
@@ -71,21 +99,15 @@ async function sampleOf(
   { sampleSize, timeoutSeconds }: InferOptions,
   context: ExecuteContext,
 ): Promise<Sample> {
-  const sample: StoredDocument[] = [];
+  const sample = new Reservoir(sampleSize, context.memoryQuotaBytes || heldMax);
+  const { documents } = sample;
   const endMs = context.monotonicMs() + timeoutSeconds * 1000;
-  let seen = 0;
   for await (const batch of context.datastore.documents.scan(keyspace, { signal: context.signal })) {
-    if (sample.length > 0 && context.monotonicMs() > endMs) return { sample, isInTime: false };
+    if (documents.length > 0 && context.monotonicMs() > endMs) return { documents, isInTime: false };
     for (const document of batch) {
-      if (!document.isJson) continue;
-      seen++;
-      if (sample.length < sampleSize) sample.push(document);
-      else {
-        const index = Math.floor(context.random() * seen);
-        if (index < sampleSize) sample[index] = document;
-      }
+      if (document.isJson) sample.offer(document.bytes, context.random);
     }
     await context.pause();
   }
-  return { sample, isInTime: true };
+  return { documents, isInTime: true };
 }

@@ -74,7 +74,7 @@ const sliceMs = 4;
 /** The most cached results of subqueries, and of asynchronous functions. */
 const cachedResultsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
-const heldMax = 768 * 1024 * 1024;
+export const heldMax = 768 * 1024 * 1024;
 /** The most nested calls of user-defined functions. */
 const callDepthMax = 100;
 
