@@ -12,7 +12,7 @@ export class ReplicationCounts {
     return this.counts[name] ?? 0;
   }
 
-  /** Notes a time, of which the mean of the last ones is shown. */
+  /** Records a duration; reports state the mean of the last ones. */
   time(name: string, ms: number): void {
     const times = this.latencies.get(name) ?? [];
     times.push(ms);

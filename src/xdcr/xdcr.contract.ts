@@ -44,7 +44,7 @@ export interface WantedReplication {
   readonly isPaused: boolean;
 }
 
-/** Up to where one vbucket is replicated, and what the target then had. Numbers of 64 bits are decimal texts. */
+/** The replicated position of one vbucket of the source, and the position of the target then. Numbers of 64 bits are decimal texts. */
 export interface VbCheckpoint {
   readonly vb: number;
   readonly uuid: string;
@@ -58,7 +58,7 @@ export interface VbCheckpoint {
 /** Checkpoints of the vbuckets of one shard. */
 export interface ShardCheckpoint {
   readonly shard: number;
-  /** They count only for these buckets. */
+  /** Valid only for these two buckets. */
   readonly sourceBucketUuid: string;
   readonly targetBucketUuid: string;
   readonly vbuckets: readonly VbCheckpoint[];

@@ -27,7 +27,7 @@ export class XdcrHost implements XdcrAdmin {
   private starting: Promise<void> | null = null;
   private wanted: readonly WantedReplication[] = [];
   private layout: ClusterLayout | null = null;
-  private known: readonly ReplicationReport[] = [];
+  private lastReports: readonly ReplicationReport[] = [];
   private store: CheckpointStore | null = null;
   private restartInMs: number = restartMs.first;
   private stopping: Deferred<void> | null = null;
@@ -43,7 +43,7 @@ export class XdcrHost implements XdcrAdmin {
   apply(wanted: readonly WantedReplication[]): void {
     this.wanted = wanted;
     const ids = new Set(wanted.map(({ id }) => id));
-    this.known = this.known.filter(({ id }) => ids.has(id));
+    this.lastReports = this.lastReports.filter(({ id }) => ids.has(id));
     if (this.worker !== null) this.sendMessage({ kind: 'apply', wanted });
     else if (wanted.length > 0) this.start();
   }
@@ -56,7 +56,7 @@ export class XdcrHost implements XdcrAdmin {
   }
 
   reports(): readonly ReplicationReport[] {
-    return this.known;
+    return this.lastReports;
   }
 
   async stop(): Promise<void> {
@@ -103,7 +103,7 @@ export class XdcrHost implements XdcrAdmin {
     else if (message.kind === 'report') {
       this.restartInMs = restartMs.first;
       const ids = new Set(this.wanted.map(({ id }) => id));
-      this.known = message.replications.filter(({ id }) => ids.has(id));
+      this.lastReports = message.replications.filter(({ id }) => ids.has(id));
     } else void this.answer(message);
   }
 
@@ -121,7 +121,7 @@ export class XdcrHost implements XdcrAdmin {
   private ended(worker: Worker): void {
     if (this.worker !== worker) return;
     this.worker = null;
-    this.known = this.known.map((report) => ({ ...report, isConnected: false }));
+    this.lastReports = this.lastReports.map((report) => ({ ...report, isConnected: false }));
     this.stopping?.resolve();
     if (this.stopping !== null) return;
     this.options.log.warn('xdcr.thread_restarts', { inMs: this.restartInMs });

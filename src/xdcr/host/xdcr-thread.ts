@@ -32,7 +32,7 @@ const service = new XdcrService({
   },
 });
 
-port.on('message', (call: XdcrThreadCall) => void take(call));
+port.on('message', (call: XdcrThreadCall) => void handle(call));
 giveBackWhenIdle({ growthBytes: 4 << 20 });
 void reportRepeatedly();
 
@@ -44,7 +44,7 @@ function askMain(message: (id: number) => XdcrThreadMessage): Promise<readonly S
   return answer.promise;
 }
 
-async function take(call: XdcrThreadCall): Promise<void> {
+async function handle(call: XdcrThreadCall): Promise<void> {
   if (call.kind === 'apply') {
     await service.apply(call.wanted);
     await report();

@@ -1,15 +1,17 @@
-// Checkpoints of one replication: up to where each vbucket is replicated, and what the target then had. They count only while the
-// target still has that: otherwise it lost documents that were replicated, and the vbucket is replicated again from the start.
+// Checkpoints of one replication: for each vbucket the replicated position of the source, and the position of the target at that time.
+// A checkpoint is valid while the target still has its position; otherwise the target lost replicated documents, and the vbucket is
+// replicated again from the start.
 import type { StreamPosition } from '#client/change-connection.ts';
 import type { TargetPosition } from '../target/target-link.ts';
 import type { CheckpointStore, ShardCheckpoint, VbCheckpoint } from '../xdcr.contract.ts';
 
+/** A checkpoint of one vbucket in memory. */
 export interface Mark {
   readonly source: StreamPosition;
   readonly target: { readonly uuid: bigint; readonly seqno: number };
 }
 
-/** Vbuckets with one remainder are one shard. */
+/** The vbuckets are stored in this number of shards, by their remainder. */
 const shardCount = 64;
 
 export interface CheckpointsOptions {
@@ -35,12 +37,13 @@ export class Checkpoints {
     if (this.targetBucketUuid !== targetBucketUuid) this.marks.clear();
     this.targetBucketUuid = targetBucketUuid;
     for (const stored of await this.options.store.load(this.options.replication)) {
-      const isOfThese =
+      const isOfTheseBuckets =
         stored.sourceBucketUuid === this.options.sourceBucketUuid &&
         stored.targetBucketUuid === targetBucketUuid;
-      if (!isOfThese) continue;
+      if (!isOfTheseBuckets) continue;
       for (const id of stored.skipped) this.skipped.add(id);
-      for (const one of stored.vbuckets) if (!this.marks.has(one.vb)) this.marks.set(one.vb, markOf(one));
+      for (const checkpoint of stored.vbuckets)
+        if (!this.marks.has(checkpoint.vb)) this.marks.set(checkpoint.vb, markOf(checkpoint));
     }
   }
 
@@ -58,8 +61,8 @@ export class Checkpoints {
     this.changed.add(vb % shardCount);
   }
 
-  /** The list of skipped collections changed: it is stored with each shard. */
-  touchAll(): void {
+  /** For a change of the skipped collections, which are stored with each shard. */
+  setAllChanged(): void {
     for (const vb of this.marks.keys()) this.changed.add(vb % shardCount);
   }
 
@@ -94,7 +97,7 @@ export class Checkpoints {
   }
 }
 
-/** Whether the target still has what it had then. */
+/** Whether the history of the target still has this position. */
 export function stillHolds(target: Mark['target'], { log, high }: TargetPosition): boolean {
   const index = log.findIndex(({ uuid }) => uuid === target.uuid);
   if (index < 0) return false;
@@ -103,14 +106,14 @@ export function stillHolds(target: Mark['target'], { log, high }: TargetPosition
   return target.seqno <= end;
 }
 
-const markOf = (one: VbCheckpoint): Mark => ({
+const markOf = (checkpoint: VbCheckpoint): Mark => ({
   source: {
-    uuid: BigInt(one.uuid),
-    seqno: one.seqno,
-    snapshotStart: one.snapshotStart,
-    snapshotEnd: one.snapshotEnd,
+    uuid: BigInt(checkpoint.uuid),
+    seqno: checkpoint.seqno,
+    snapshotStart: checkpoint.snapshotStart,
+    snapshotEnd: checkpoint.snapshotEnd,
   },
-  target: { uuid: BigInt(one.targetUuid), seqno: one.targetSeqno },
+  target: { uuid: BigInt(checkpoint.targetUuid), seqno: checkpoint.targetSeqno },
 });
 
 const storedMark = (vb: number, { source, target }: Mark): VbCheckpoint => ({

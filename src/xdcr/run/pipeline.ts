@@ -1,9 +1,10 @@
 // The path of changes while the source and the target are connected: change streams of this node's vbuckets → filter → collection →
-// target. What is under way is bounded: beyond it the streams are not read.
+// target. Versions and bytes without an acknowledgement are bounded: at the bound the streams are paused.
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Change } from '#client/change.ts';
 import type { FailoverEntry, StreamPosition } from '#client/change-connection.ts';
 import { ChangeFollower, type FollowerHandler } from '#client/change-follower.ts';
+import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import { kindNames, type ReplicationCounts } from '../figures.ts';
@@ -33,9 +34,9 @@ export interface OutboundPipelineOptions {
   readonly failed: (reason: Error) => void;
 }
 
-/** Bytes and versions under way: twice what all connections may have in flight is enough to keep them busy. */
-const underWayMax = { bytes: 32 << 20, versions: 20_000 } as const;
-/** The nodes of the target may get to know of a dropped collection at different times. */
+/** Bytes and versions without an acknowledgement: twice what all connections may have in flight keeps them busy. */
+const unacknowledgedMax = { bytes: 32 << 20, versions: 20_000 } as const;
+/** The nodes of the target may learn of a dropped collection at different times. */
 const lostCollectionMs = 100;
 const lostCollectionAttemptsMax = 100;
 
@@ -55,17 +56,17 @@ export class OutboundPipeline implements FollowerHandler {
   private client: BucketClient | null = null;
   private link: TargetLink | null = null;
   private backfill: Backfill | null = null;
-  private underWay = 0;
-  private underWayBytes = 0;
+  private unacknowledged = 0;
+  private unacknowledgedBytes = 0;
   private isPaused = false;
   private isStopped = false;
-  /** Versions whose collection is looked up. */
+  /** Versions that wait until the manifests are read again. */
   private unrouted: Outgoing[] = [];
-  private reading: Promise<void> | null = null;
+  private rereading: Promise<void> | null = null;
 
   constructor(options: OutboundPipelineOptions) {
     this.options = options;
-    this.progress = Array.from({ length: 1024 }, () => new VbProgress());
+    this.progress = Array.from({ length: vbucketCount }, () => new VbProgress());
     for (const vb of options.vbuckets)
       (this.progress[vb] as VbProgress).reset(options.startOf(vb) ?? fromStart);
   }
@@ -90,8 +91,7 @@ export class OutboundPipeline implements FollowerHandler {
   async stop(): Promise<void> {
     this.isStopped = true;
     this.client?.close();
-    const backfill = this.backfill?.follower;
-    await Promise.all([...this.followers, ...(backfill ? [backfill] : [])].map((one) => one.stop()));
+    await Promise.all(this.allFollowers().map((follower) => follower.stop()));
   }
 
   /** Takes no more changes. */
@@ -144,7 +144,7 @@ export class OutboundPipeline implements FollowerHandler {
     this.options.failed(new Error(`the change stream of vbucket ${vb} ended with reason ${reason}`));
   }
 
-  /** The source lost changes after this seqno. What it has before is at the target already. */
+  /** The source lost the changes after this seqno. The target already has those before it. */
   async rollback(vb: number, seqno: number): Promise<void> {
     const logs = await this.client?.failoverLogs([vb]);
     const uuid = logs?.get(vb)?.find((entry) => entry.seqno <= seqno)?.uuid;
@@ -163,7 +163,7 @@ export class OutboundPipeline implements FollowerHandler {
     const progress = this.progress[change.vb] as VbProgress;
     if (change.seqno <= progress.seqno) return;
     const pending = progress.add(change.seqno);
-    this.take(change, () => progress.done(pending));
+    this.replicate(change, () => progress.done(pending));
   }
 
   /** The target lost the collection of a version that was sent to it. */
@@ -175,11 +175,11 @@ export class OutboundPipeline implements FollowerHandler {
     this.options.clock.after(lostCollectionMs, () => {
       if (this.isStopped) return;
       this.unrouted.push(outgoing);
-      this.readAgain();
+      this.rereadManifests();
     });
   }
 
-  private take(change: Change, done: () => void): void {
+  private replicate(change: Change, done: () => void): void {
     const { figures, wanted } = this.options;
     figures.add('docs_received_from_dcp');
     figures.add(`${kindNames[change.kind]}_received_from_dcp`);
@@ -218,7 +218,7 @@ export class OutboundPipeline implements FollowerHandler {
     const target = this.routes.targetOf(outgoing.collectionId);
     if (target === undefined) {
       this.unrouted.push(outgoing);
-      this.readAgain();
+      this.rereadManifests();
     } else if (target === noCollection) this.skip(outgoing);
     else {
       outgoing.targetCollectionId = target;
@@ -242,9 +242,9 @@ export class OutboundPipeline implements FollowerHandler {
     this.options.skippedChanged();
   }
 
-  /** Routes what waits by the newest manifests. */
-  private readAgain(): void {
-    this.reading ??= this.readManifests()
+  /** Reads the manifests again and routes the versions that wait for them. */
+  private rereadManifests(): void {
+    this.rereading ??= this.readManifests()
       .then(
         () => {
           for (const outgoing of this.unrouted.splice(0)) this.rerouted(outgoing);
@@ -252,8 +252,8 @@ export class OutboundPipeline implements FollowerHandler {
         (reason: Error) => this.options.failed(reason),
       )
       .finally(() => {
-        this.reading = null;
-        if (this.unrouted.length > 0 && !this.isStopped) this.readAgain();
+        this.rereading = null;
+        if (this.unrouted.length > 0 && !this.isStopped) this.rereadManifests();
       });
   }
 
@@ -272,27 +272,34 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   private count(outgoing: Outgoing, sign: 1 | -1): void {
-    this.underWay += sign;
-    this.underWayBytes += sign * outgoingBytes(outgoing);
-    const isFull = this.underWay > underWayMax.versions || this.underWayBytes > underWayMax.bytes;
-    const isHalf = this.underWay < underWayMax.versions / 2 && this.underWayBytes < underWayMax.bytes / 2;
+    this.unacknowledged += sign;
+    this.unacknowledgedBytes += sign * outgoingBytes(outgoing);
+    const isFull =
+      this.unacknowledged > unacknowledgedMax.versions || this.unacknowledgedBytes > unacknowledgedMax.bytes;
+    const isHalfFree =
+      this.unacknowledged < unacknowledgedMax.versions / 2 &&
+      this.unacknowledgedBytes < unacknowledgedMax.bytes / 2;
     if (isFull && !this.isPaused) this.setPaused(true);
-    else if (isHalf && this.isPaused && !this.isStopped) this.setPaused(false);
+    else if (isHalfFree && this.isPaused && !this.isStopped) this.setPaused(false);
+  }
+
+  private allFollowers(): ChangeFollower[] {
+    return this.backfill === null ? this.followers : [...this.followers, this.backfill.follower];
   }
 
   private setPaused(isPaused: boolean): void {
     this.isPaused = isPaused;
-    for (const follower of [...this.followers, ...(this.backfill ? [this.backfill.follower] : [])])
+    for (const follower of this.allFollowers())
       if (isPaused) follower.pause();
       else follower.resume();
   }
 
-  /** Replicates what the collection has, up to now, beside the main streams, which send what comes later. */
+  /** Replicates the present documents of the collection; the main streams send the later changes. */
   private startBackfill(id: number): void {
-    const open = new Set(this.options.vbuckets);
-    let waiting = 0;
+    const openVbuckets = new Set(this.options.vbuckets);
+    let unacknowledged = 0;
     const finish = () => {
-      if (open.size > 0 || waiting > 0 || this.isStopped) return;
+      if (openVbuckets.size > 0 || unacknowledged > 0 || this.isStopped) return;
       if (this.backfill?.isIncomplete === false) this.discardSkipped(id);
       this.backfill = null;
       void follower.stop();
@@ -310,14 +317,14 @@ export class OutboundPipeline implements FollowerHandler {
         rollback: () => {},
         lost: (reason) => this.lost(reason),
         change: (change) => {
-          waiting++;
-          this.take(change, () => {
-            waiting--;
+          unacknowledged++;
+          this.replicate(change, () => {
+            unacknowledged--;
             finish();
           });
         },
         ended: (vb) => {
-          open.delete(vb);
+          openVbuckets.delete(vb);
           finish();
         },
       },

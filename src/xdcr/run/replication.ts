@@ -1,5 +1,5 @@
-// One replication: connects source and target, keeps checkpoints, and starts again after a failure, from the last state that the target
-// was seen to hold.
+// One replication: connects source and target, keeps checkpoints, and starts again after a failure, from the last position that the
+// target is known to have.
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
 import type { Clock } from '#ports/clock.ts';
@@ -29,7 +29,7 @@ export interface ReplicationDeps {
 }
 
 const errorsMax = 10;
-/** How often the state of the target is noted: after a failure at most that much is sent again. */
+/** How often positions are recorded: after a failure at most the changes of this interval are sent again. */
 const markMs = 10_000;
 /** How often the target is asked for collections that it lacked. */
 const collectionsMs = 5_000;
@@ -45,19 +45,19 @@ export class RunningReplication {
   private running: Promise<void> | null = null;
   private pipeline: OutboundPipeline | null = null;
   private link: TargetLink | null = null;
-  private broken: Deferred<Error> = deferred();
+  private failure: Deferred<Error> = deferred();
   private marking: Promise<void> | null = null;
-  /** What the target last had; it must not lose that. */
+  /** Last position of each vbucket of the target; a lower one means that it lost documents. */
   private readonly targetSeen = new Map<number, Mark['target']>();
-  /** Of the reports, which are made while nothing is replicated as well. */
+  /** Serves the reports, which continue while the replication is paused. */
   private sourceClient: BucketClient | null = null;
-  private lastLeft = 0;
-  /** Nodes of the target as it last named them: those of the reference may have left it. */
-  private hosts: readonly string[] = [];
-  /** Those of the present connections. */
-  private vbuckets: readonly number[] = [];
+  private lastChangesLeft = 0;
+  /** Nodes of the target by its last configuration: those of the reference may have left the cluster. */
+  private lastHosts: readonly string[] = [];
+  /** The vbuckets that the present connections replicate. */
+  private connectedVbuckets: readonly number[] = [];
   private hasEnded = false;
-  private last = { timeMs: 0, written: 0, received: 0, optimistic: 0, bytes: 0, checked: 0 };
+  private lastTotals = { timeMs: 0, written: 0, received: 0, optimistic: 0, bytes: 0, checked: 0 };
 
   constructor(wanted: WantedReplication, deps: ReplicationDeps) {
     this.wanted = wanted;
@@ -80,12 +80,12 @@ export class RunningReplication {
     const { clock } = this.deps;
     if (this.running === null) return;
     const limit = clock.after(stopLimitMs, () => this.stopping.abort(new Error('the replication stops')));
-    // What is under way still arrives; nothing new is taken.
+    // The target still acknowledges what was sent to it; the change streams are paused.
     this.pipeline?.close();
     if (this.pipeline !== null) await Promise.race([this.checkpoint(), whenAborted(this.stopping.signal)]);
     limit.cancel();
     this.stopping.abort(new Error('the replication stops'));
-    this.broken.resolve(new Error('the replication stops'));
+    this.failure.resolve(new Error('the replication stops'));
     await this.running;
     this.running = null;
   }
@@ -122,17 +122,17 @@ export class RunningReplication {
     };
   }
 
-  /** How far it is, also while the target cannot be reached; before the first checkpoints are read everything counts as left. */
+  /** Replicated and remaining changes, also while the target is unreachable; until checkpoints are loaded all changes count as remaining. */
   private async positions(): Promise<Record<string, number>> {
     const own = this.deps.vbuckets();
     const seqno = (vb: number) =>
       this.pipeline?.progress[vb]?.seqno ?? this.checkpoints.get(vb)?.source.seqno ?? 0;
     const processed = own.reduce((sum, vb) => sum + seqno(vb), 0);
     const highs = await this.highSeqnos();
-    if (highs === null) return { docs_processed: processed, changes_left: this.lastLeft };
+    if (highs === null) return { docs_processed: processed, changes_left: this.lastChangesLeft };
     const high = own.reduce((sum, vb) => sum + (highs[vb] ?? 0), 0);
-    this.lastLeft = Math.max(0, high - processed);
-    return { docs_processed: processed, changes_left: this.lastLeft };
+    this.lastChangesLeft = Math.max(0, high - processed);
+    return { docs_processed: processed, changes_left: this.lastChangesLeft };
   }
 
   /** Null while the source does not answer. */
@@ -159,8 +159,8 @@ export class RunningReplication {
       bytes: this.figures.get('data_replicated'),
       checked: this.checkpoints.covered,
     };
-    const { last } = this;
-    this.last = now;
+    const last = this.lastTotals;
+    this.lastTotals = now;
     const seconds = (timeMs - last.timeMs) / 1000;
     const rate = (name: Exclude<keyof typeof now, 'timeMs'>) =>
       last.timeMs === 0 ? 0 : Math.max(0, now[name] - last[name]) / seconds;
@@ -178,7 +178,7 @@ export class RunningReplication {
     while (!signal.aborted) {
       const reason = await this.attempt(signal).catch((error: Error) => error);
       if (signal.aborted) return;
-      this.note(reason.message);
+      this.addError(reason.message);
       log.warn('xdcr.interrupted', { replication: this.wanted.id, reason: reason.message });
       const pauseMs = this.wanted.settings.failureRestartInterval * 1000;
       await clock.sleep(pauseMs, signal).catch(() => {}); // stopped: the loop sees it
@@ -187,10 +187,10 @@ export class RunningReplication {
 
   /** Resolves with the reason why it ended. */
   private async attempt(signal: AbortSignal): Promise<Error> {
-    this.broken = deferred();
-    const failed = (reason: Error) => this.broken.resolve(reason);
+    this.failure = deferred();
+    const failed = (reason: Error) => this.failure.resolve(reason);
     const vbuckets = this.deps.vbuckets();
-    this.vbuckets = vbuckets;
+    this.connectedVbuckets = vbuckets;
     let pipeline: OutboundPipeline | null = null;
     let link: TargetLink | null = null;
     const periodic = new AbortController();
@@ -204,14 +204,14 @@ export class RunningReplication {
         ...{ wanted: this.wanted, vbuckets, failed, figures: this.figures },
         startOf: (vb) => this.checkpoints.get(vb)?.source,
         skipped: this.checkpoints.skipped,
-        skippedChanged: () => this.checkpoints.touchAll(),
+        skippedChanged: () => this.checkpoints.setAllChanged(),
       });
       await pipeline.start(link);
       signal.throwIfAborted();
       this.pipeline = pipeline;
       this.link = link;
-      this.repeat(periodic.signal);
-      return await this.broken.promise;
+      this.startPeriodicWork(periodic.signal);
+      return await this.failure.promise;
     } finally {
       this.pipeline = null;
       this.link = null;
@@ -235,9 +235,9 @@ export class RunningReplication {
       settings: wanted.settings,
       clock: deps.clock,
       readMap: async () => {
-        const hosts = [...new Set([...access.hosts, ...this.hosts])];
+        const hosts = [...new Set([...access.hosts, ...this.lastHosts])];
         const map = await deps.readMap({ ...access, hosts }, bucket);
-        this.hosts = map.hosts;
+        this.lastHosts = map.hosts;
         return map;
       },
     });
@@ -261,7 +261,7 @@ export class RunningReplication {
       this.targetSeen.set(vb, { uuid: log[0]?.uuid ?? 0n, seqno: high });
   }
 
-  private repeat(signal: AbortSignal): void {
+  private startPeriodicWork(signal: AbortSignal): void {
     const { settings } = this.wanted;
     this.every(markMs, signal, () => this.mark());
     this.every(settings.checkpointInterval * 1000, signal, () => this.checkpoint());
@@ -269,14 +269,14 @@ export class RunningReplication {
   }
 
   private every(intervalMs: number, signal: AbortSignal, work: () => Promise<unknown>): void {
-    const again = async (): Promise<void> => {
+    const loop = async (): Promise<void> => {
       while (!signal.aborted) {
         await this.deps.clock.sleep(intervalMs, signal);
         await work();
       }
     };
-    again().catch((error: Error) => {
-      if (!signal.aborted) this.broken.resolve(error);
+    loop().catch((error: Error) => {
+      if (!signal.aborted) this.failure.resolve(error);
     });
   }
 
@@ -289,11 +289,11 @@ export class RunningReplication {
       this.figures.time('time_committing', this.deps.clock.monotonicMs() - startedMs);
     } catch (error) {
       this.figures.add('num_failedckpts');
-      this.note(`a checkpoint failed: ${(error as Error).message}`);
+      this.addError(`a checkpoint failed: ${(error as Error).message}`);
     }
   }
 
-  /** Notes what is replicated, with what the target has: its seqnos are read after ours, so that they include all of it. */
+  /** Records the replicated positions with those of the target, which are read later, so that they include what was replicated. */
   private mark(): Promise<void> {
     this.marking ??= this.markNow().finally(() => {
       this.marking = null;
@@ -304,10 +304,10 @@ export class RunningReplication {
   private async markNow(): Promise<void> {
     const { pipeline, link } = this;
     if (pipeline === null || link === null) return;
-    const sources = this.vbuckets.map((vb) => [vb, pipeline.progress[vb]?.position()] as const);
+    const sources = this.connectedVbuckets.map((vb) => [vb, pipeline.progress[vb]?.position()] as const);
     const positions = await link.positions(sources.map(([vb]) => vb));
     if (this.pipeline !== pipeline) return;
-    // A flush does not end connections.
+    // A flush of the target bucket is seen only here: it does not end the connections.
     for (const [vb, seen] of this.targetSeen) {
       const position = positions.get(vb);
       if (position !== undefined && !stillHolds(seen, position))
@@ -316,14 +316,14 @@ export class RunningReplication {
     this.setTargetSeen(positions);
     for (const [vb, source] of sources) {
       const target = positions.has(vb) ? this.targetSeen.get(vb) : undefined;
-      const isNew = source !== undefined && source.seqno > (this.checkpoints.get(vb)?.source.seqno ?? 0);
-      const isMoved = isNew || this.checkpoints.get(vb)?.source.uuid !== source?.uuid;
-      if (source !== undefined && target !== undefined && source.seqno > 0 && isMoved)
-        this.checkpoints.set(vb, { source, target });
+      if (source === undefined || target === undefined || source.seqno === 0) continue;
+      const last = this.checkpoints.get(vb)?.source;
+      const hasMoved = last === undefined || source.seqno > last.seqno || source.uuid !== last.uuid;
+      if (hasMoved) this.checkpoints.set(vb, { source, target });
     }
   }
 
-  private note(text: string): void {
+  private addError(text: string): void {
     this.errors.unshift({ timeMs: this.deps.clock.wallMs(), text });
     this.errors.length = Math.min(this.errors.length, errorsMax);
   }

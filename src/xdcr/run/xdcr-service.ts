@@ -10,8 +10,8 @@ export type XdcrServiceDeps = Omit<ReplicationDeps, 'vbuckets'>;
 
 interface Running {
   readonly replication: RunningReplication;
-  /** What it was started with, as text. */
-  state: string;
+  /** Its definition and vbuckets as it runs, as JSON text: a difference means that it must change. */
+  applied: string;
 }
 
 export class XdcrService {
@@ -28,14 +28,14 @@ export class XdcrService {
   /** Resolves when the replications have been started, changed and stopped. */
   async apply(wanted: readonly WantedReplication[]): Promise<void> {
     this.wanted = wanted;
-    this.followWanted();
+    this.scheduleApply();
     await this.work;
   }
 
   /** Null: this node has all vbuckets. */
   followCluster(layout: ClusterLayout | null): void {
     this.layout = layout;
-    this.followWanted();
+    this.scheduleApply();
   }
 
   /** The shortest interval of reports that a replication asks for. */
@@ -50,17 +50,17 @@ export class XdcrService {
 
   async stop(): Promise<void> {
     this.wanted = [];
-    this.followWanted();
+    this.scheduleApply();
     await this.work;
   }
 
   /** One change at a time, always to the newest wanted state. */
-  private followWanted(): void {
-    this.work = this.work.then(() => this.followNow());
+  private scheduleApply(): void {
+    this.work = this.work.then(() => this.applyNewest());
   }
 
-  private async followNow(): Promise<void> {
-    const wanted = new Map(this.wanted.map((one) => [one.id, one]));
+  private async applyNewest(): Promise<void> {
+    const wanted = new Map(this.wanted.map((replication) => [replication.id, replication]));
     const ending = [...this.byId].filter(([id, { replication }]) => {
       const next = wanted.get(id);
       return next === undefined || next.source.uuid !== replication.wanted.source.uuid;
@@ -71,29 +71,29 @@ export class XdcrService {
         await replication.end();
       }),
     );
-    await Promise.all([...wanted.values()].map((one) => this.follow(one)));
+    await Promise.all([...wanted.values()].map((replication) => this.startOrChange(replication)));
   }
 
-  private async follow(wanted: WantedReplication): Promise<void> {
-    const state = JSON.stringify([wanted, this.vbuckets(wanted.source.bucket)]);
-    const known = this.byId.get(wanted.id);
-    if (known?.state === state) return;
-    if (known !== undefined) {
-      known.state = state;
-      await known.replication.change(wanted);
+  private async startOrChange(wanted: WantedReplication): Promise<void> {
+    const applied = JSON.stringify([wanted, this.vbuckets(wanted.source.bucket)]);
+    const existing = this.byId.get(wanted.id);
+    if (existing?.applied === applied) return;
+    if (existing !== undefined) {
+      existing.applied = applied;
+      await existing.replication.change(wanted);
       return;
     }
     const vbuckets = () => this.vbuckets(wanted.source.bucket);
     const replication = new RunningReplication(wanted, { ...this.deps, vbuckets });
-    this.byId.set(wanted.id, { replication, state });
+    this.byId.set(wanted.id, { replication, applied });
     replication.start();
   }
 
-  /** Those that are active on this node: the other nodes replicate theirs. */
+  /** The vbuckets that are active on this node: the other nodes replicate theirs. */
   private vbuckets(bucket: string): number[] {
-    const all = Array.from({ length: vbucketCount }, (_, vb) => vb);
+    const vbuckets = Array.from({ length: vbucketCount }, (_, vb) => vb);
     const shards = this.layout?.actives[bucket] ?? [];
-    if (this.layout === null || shards.length === 0) return all;
-    return all.filter((vb) => shards[vb % shards.length] === this.layout?.self);
+    if (this.layout === null || shards.length === 0) return vbuckets;
+    return vbuckets.filter((vb) => shards[vb % shards.length] === this.layout?.self);
   }
 }

@@ -1,4 +1,4 @@
-// What of a change is sent: rules that leave changes out, and the value with what must not leave the cluster removed.
+// Which changes are sent, by the filters of the replication, and with which value: without the staged changes of transactions, compressed.
 import { inflatedBytesMax } from '#client/bucket-client.ts';
 import type { Change } from '#client/change.ts';
 import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
@@ -19,8 +19,8 @@ const compressedBytesMax = 1 << 20;
 /** Records of transactions, which mean nothing in another cluster. */
 const transactionRecord = /^_txn:(?:client-record|atr-\d{1,4}-#[0-9a-f]+)$/;
 const transactionXattr = Buffer.from('txn');
-const prefix = Buffer.from('_txn:');
-const walk = new XattrWalk();
+const transactionPrefix = Buffer.from('_txn:');
+const xattrWalk = new XattrWalk();
 
 /** Null: the change is left out, and counted. The value is copied. */
 export function sentValue(
@@ -28,25 +28,26 @@ export function sentValue(
   settings: DataPathSettings,
   figures: ReplicationCounts,
 ): OutgoingValue | null {
-  const reason = reasonToLeaveOut(change, settings);
-  if (reason !== null) return leftOut(change, figures, reason);
+  const filterCounter = filterCounterOf(change, settings);
+  if (filterCounter !== null) return leftOut(change, figures, filterCounter);
   const { datatype } = change;
   const view = change.buffer.subarray(change.xattrsStart, change.end);
-  if ((datatype & Datatype.xattr) === 0) return packed(Buffer.from(view), datatype, settings, figures);
+  if ((datatype & Datatype.xattr) === 0) return compressed(Buffer.from(view), datatype, settings, figures);
   const plain = inflated(view, datatype);
-  const start = bodyStart(plain, 0, plain.length);
-  const section = plain.subarray(0, start);
-  if (start < 0 || getXattr(section, transactionXattr) === null)
-    return packed(Buffer.from(view), datatype, settings, figures);
+  const bodyOffset = bodyStart(plain, 0, plain.length);
+  const section = plain.subarray(0, bodyOffset);
+  if (bodyOffset < 0 || getXattr(section, transactionXattr) === null)
+    return compressed(Buffer.from(view), datatype, settings, figures);
   if (settings.filterBypassUncommittedTxn) return leftOut(change, figures, 'docs_filtered_on_txn_xattr');
   const kept = withoutXattr(section, transactionXattr);
   const bits = (datatype & Datatype.json) | (kept.length > 0 ? Datatype.xattr : 0);
-  return packed(Buffer.concat([kept, plain.subarray(start)]), bits, settings, figures);
+  return compressed(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
 }
 
-function reasonToLeaveOut(change: Change, settings: DataPathSettings): string | null {
+/** The published counter of the filter that leaves the change out; null: the change is sent. */
+function filterCounterOf(change: Change, settings: DataPathSettings): string | null {
   const { kind, keyBytes } = change;
-  if (keyBytes.length > prefix.length && keyBytes.subarray(0, prefix.length).equals(prefix)) {
+  if (keyBytes.subarray(0, transactionPrefix.length).equals(transactionPrefix)) {
     const key = keyBytes.toString();
     if (transactionRecord.test(key))
       return key.startsWith('_txn:c') ? 'client_txn_docs_filtered' : 'atr_txn_docs_filtered';
@@ -57,24 +58,24 @@ function reasonToLeaveOut(change: Change, settings: DataPathSettings): string | 
   return null;
 }
 
-function leftOut({ kind }: Change, figures: ReplicationCounts, reason: string): null {
+function leftOut({ kind }: Change, figures: ReplicationCounts, filterCounter: string): null {
   figures.add('docs_filtered');
-  figures.add(reason);
-  const ofKind = `${kindNames[kind]}_filtered`;
-  if (ofKind !== reason) figures.add(ofKind);
+  figures.add(filterCounter);
+  const kindCounter = `${kindNames[kind]}_filtered`;
+  if (kindCounter !== filterCounter) figures.add(kindCounter);
   return null;
 }
 
 /** `Auto`: compressed where that makes it smaller; `None`: as the source stores it. */
-function packed(
+function compressed(
   value: Buffer,
   datatype: number,
   settings: DataPathSettings,
   figures: ReplicationCounts,
 ): OutgoingValue {
   const isCompressed = (datatype & Datatype.snappy) !== 0;
-  const isFit = value.length >= compressedBytesMin && value.length <= compressedBytesMax;
-  if (settings.compressionType === 'None' || isCompressed || !isFit) return { value, datatype };
+  const isWorthwhile = value.length >= compressedBytesMin && value.length <= compressedBytesMax;
+  if (settings.compressionType === 'None' || isCompressed || !isWorthwhile) return { value, datatype };
   const smaller = snappyCompress(value, 0, value.length);
   if (smaller.length < value.length)
     return { value: Buffer.from(smaller), datatype: datatype | Datatype.snappy };
@@ -92,8 +93,9 @@ function inflated(view: Buffer, datatype: number): Buffer {
 /** A section without the key; empty when no pair is left. */
 function withoutXattr(section: Buffer, key: Uint8Array): Buffer {
   const kept: Buffer[] = [];
-  walk.begin(section, 0, section.length);
-  while (walk.next()) if (!walk.isKey(key)) kept.push(section.subarray(walk.pairStart, walk.pairEnd));
+  xattrWalk.begin(section, 0, section.length);
+  while (xattrWalk.next())
+    if (!xattrWalk.isKey(key)) kept.push(section.subarray(xattrWalk.pairStart, xattrWalk.pairEnd));
   if (kept.length === 0) return Buffer.alloc(0);
   const pairs = Buffer.concat(kept);
   const head = Buffer.alloc(4);

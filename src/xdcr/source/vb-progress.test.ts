@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromStart, VbProgress } from './vb-progress.ts';
 
-test('is at the last version up to which all are acknowledged, in whatever order', () => {
+test('the position is the last seqno up to which all versions are acknowledged, also when they arrive out of order', () => {
   const progress = new VbProgress();
   progress.reset(fromStart);
   progress.uuid = 7n;
@@ -17,7 +17,7 @@ test('is at the last version up to which all are acknowledged, in whatever order
   assert.deepEqual(progress.position(), { uuid: 7n, seqno: 9, snapshotStart: 9, snapshotEnd: 9 });
 });
 
-test('passes what needs no acknowledgement only when everything before it is acknowledged', () => {
+test('passes seqnos without a version only when every version before them is acknowledged', () => {
   const progress = new VbProgress();
   progress.reset(fromStart);
   progress.beginSnapshot(1, 4);
@@ -40,12 +40,12 @@ test('ignores acknowledgements of versions from before a new stream', () => {
   assert.equal(progress.seqno, 0);
 });
 
-test('keeps its order over thousands of versions', () => {
+test('reaches the end of thousands of versions that are acknowledged out of order', () => {
   const progress = new VbProgress();
   progress.reset(fromStart);
   progress.beginSnapshot(1, 3000);
-  const all = Array.from({ length: 3000 }, (_, index) => progress.add(index + 1));
-  for (const change of all.filter((_, index) => index % 2 === 1)) progress.done(change);
-  for (const change of all.filter((_, index) => index % 2 === 0)) progress.done(change);
+  const changes = Array.from({ length: 3000 }, (_, index) => progress.add(index + 1));
+  for (const change of changes.filter((_, index) => index % 2 === 1)) progress.done(change);
+  for (const change of changes.filter((_, index) => index % 2 === 0)) progress.done(change);
   assert.equal(progress.seqno, 3000);
 });

@@ -23,7 +23,7 @@ export interface Outgoing {
   /** Id of its collection at the target; looked up for each attempt. */
   targetCollectionId: number;
   attempts: number;
-  /** Called once, when it needs no more work. */
+  /** Called once: the target has stored or rejected it, or it is not sent at all. */
   readonly done: () => void;
 }
 
@@ -32,6 +32,7 @@ export const outgoingBytes = ({ key, value }: Outgoing): number => key.length + 
 const headBytes = 128;
 
 const Option = { acceptsLastWrite: 0x02, isExpiration: 0x10 } as const;
+/** Version of the request: the reply states the datatype too. */
 const withDatatype = Buffer.from([2]);
 
 export function metaRequest(outgoing: Outgoing): RequestParts {
@@ -59,15 +60,16 @@ function extrasOf(outgoing: Outgoing, rule: ConflictResolution): Buffer {
   extras.writeUInt32BE(rev >>> 0, 12);
   extras.writeUInt32BE(casHi, 16);
   extras.writeUInt32BE(casLo, 20);
-  const accepts = rule === 'lww' ? Option.acceptsLastWrite : 0;
-  extras.writeUInt32BE(accepts | (kind === 'expiration' ? Option.isExpiration : 0), 24);
+  const resolutionOption = rule === 'lww' ? Option.acceptsLastWrite : 0;
+  const kindOption = kind === 'expiration' ? Option.isExpiration : 0;
+  extras.writeUInt32BE(resolutionOption | kindOption, 24);
   return extras;
 }
 
 function keyOf({ targetCollectionId, key }: Outgoing): Buffer {
-  const at = collectionIdBytes(targetCollectionId);
-  const named = Buffer.allocUnsafe(at + key.length);
-  writeCollectionId(named, 0, targetCollectionId);
-  key.copy(named, at);
-  return named;
+  const prefixLength = collectionIdBytes(targetCollectionId);
+  const prefixedKey = Buffer.allocUnsafe(prefixLength + key.length);
+  writeCollectionId(prefixedKey, 0, targetCollectionId);
+  key.copy(prefixedKey, prefixLength);
+  return prefixedKey;
 }

@@ -8,7 +8,7 @@ const stored: Meta = { isDeletion: false, flags: 5, expiry: 5, rev: 5, casHi: 5,
 const ours = (more: Partial<Outgoing>): Outgoing =>
   ({ kind: 'mutation', datatype: 0, flags: 5, expiry: 5, rev: 5, casHi: 5, casLo: 5, ...more }) as Outgoing;
 
-test('the first difference decides, in the order of the type of the bucket', () => {
+test('compares revision and CAS in the order of the conflict resolution of the bucket, then the other metadata', () => {
   for (const [more, bySeqno, byTime] of [
     [{}, false, false],
     [{ rev: 6, casHi: 4 }, true, false],
@@ -28,6 +28,6 @@ test('the first difference decides, in the order of the type of the bucket', () 
   }
 });
 
-test('attributes do not win against attributes', () => {
+test('a version with extended attributes wins only against one without', () => {
   assert.equal(wins(ours({ datatype: 4 }), { ...stored, hasXattrs: true }, 'seqno'), false);
 });

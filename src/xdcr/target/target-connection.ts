@@ -36,7 +36,7 @@ export class TargetConnection {
   private client: BucketClient | null = null;
   private inFlight = 0;
   private inFlightBytes = 0;
-  private isWaiting = false;
+  private isThrottled = false;
   private isClosed = false;
 
   constructor(options: TargetConnectionOptions) {
@@ -55,7 +55,7 @@ export class TargetConnection {
   send(outgoing: Outgoing): void {
     this.queue.push(outgoing);
     this.queuedBytes += outgoingBytes(outgoing);
-    this.pump();
+    this.sendQueued();
   }
 
   close(): void {
@@ -69,7 +69,7 @@ export class TargetConnection {
       return;
     }
     this.client = client;
-    this.pump();
+    this.sendQueued();
   }
 
   private fail(reason: Error): void {
@@ -78,25 +78,25 @@ export class TargetConnection {
     this.options.failed(reason);
   }
 
-  private pump(): void {
+  private sendQueued(): void {
     const { settings, limit, clock } = this.options;
     const bytesMax = settings.docBatchSizeKb * kib;
-    while (this.client !== null && this.queued > 0 && !this.isWaiting && !this.isClosed) {
+    while (this.client !== null && this.queued > 0 && !this.isThrottled && !this.isClosed) {
       if (this.inFlight >= settings.workerBatchSize || this.inFlightBytes >= bytesMax) return;
       const waitMs = limit.waitMs;
       if (waitMs > 0) {
-        this.isWaiting = true;
+        this.isThrottled = true;
         clock.after(waitMs, () => {
-          this.isWaiting = false;
-          this.pump();
+          this.isThrottled = false;
+          this.sendQueued();
         });
         return;
       }
-      this.start(this.taken());
+      this.start(this.takeNext());
     }
   }
 
-  private taken(): Outgoing {
+  private takeNext(): Outgoing {
     const outgoing = this.queue[this.next++] as Outgoing;
     if (this.next === this.queue.length || this.next >= 1024) {
       this.queue.splice(0, this.next);
@@ -111,20 +111,20 @@ export class TargetConnection {
     this.inFlight++;
     this.inFlightBytes += outgoingBytes(outgoing);
     if (outgoing.value.length >= settings.optimisticReplicationThreshold) {
-      this.askMeta(outgoing);
+      this.requestMeta(outgoing);
       return;
     }
     if (outgoing.attempts === 0) figures.add('docs_opt_repd');
     this.write(outgoing);
   }
 
-  private askMeta(outgoing: Outgoing): void {
+  private requestMeta(outgoing: Outgoing): void {
     const { rule, figures, clock } = this.options;
     const sentMs = clock.monotonicMs();
     this.client?.connection.send(metaRequest(outgoing), (frame) => {
       if (frame === null) return this.lost();
       figures.time('wtavg_meta_latency', clock.monotonicMs() - sentMs);
-      const status = frame.vb;
+      const status = frame.vb; // replies have the status in the place of the vbucket
       if (status === Status.keyNotFound) this.write(outgoing);
       else if (status !== Status.success) this.finished(outgoing, status);
       else if (wins(outgoing, targetMeta(frame), rule)) this.write(outgoing);
@@ -166,7 +166,7 @@ export class TargetConnection {
     this.inFlightBytes -= outgoingBytes(outgoing);
     if (status === Status.success) outgoing.done();
     else this.options.refused(outgoing, status);
-    this.pump();
+    this.sendQueued();
   }
 
   private lost(): true {

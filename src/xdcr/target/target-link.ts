@@ -1,5 +1,5 @@
 // The connections to the nodes that serve the target bucket. A version goes to the node that serves its vbucket; one that the target
-// cannot take now is sent again after a growing pause. What cannot be repaired here ends the link, and its owner opens another one.
+// cannot take now is sent again after a growing pause. Any other failure ends the link, and its owner opens another one.
 import { isTransient, statusName } from '#client/data-port-error.ts';
 import type { Clock } from '#ports/clock.ts';
 import { Status } from '#wire/status.ts';
@@ -30,14 +30,19 @@ const retryMs = { first: 10, most: 1_000 } as const;
 const attemptsMax = 40;
 const bytesPerMegabyte = 1 << 20;
 
-/** Statuses that a later attempt may not get, besides those that every client repeats. */
-const repeated: ReadonlySet<number> = new Set([
+/** Statuses that a later attempt may not get, besides those that every client retries. */
+const retriedStatuses: ReadonlySet<number> = new Set([
   Status.locked,
   Status.noAccess,
   Status.rateLimitedIngress,
   Status.rateLimitedEgress,
 ]);
-const guardrails: ReadonlySet<number> = new Set([0x36, 0x37, 0x38]);
+/** The target refuses writes because of a limit of its bucket; each has a counter. */
+const guardrailCounters: ReadonlyMap<number, string> = new Map([
+  [0x36, 'guardrail_resident_ratio'],
+  [0x37, 'guardrail_data_size'],
+  [0x38, 'guardrail_disk_space'],
+]);
 
 export interface TargetPosition {
   /** The failover log, newest entry first. */
@@ -84,8 +89,8 @@ export class TargetLink {
   }
 
   send(outgoing: Outgoing): void {
-    const node = this.map.actives[outgoing.vb] ?? -1;
     if (this.isClosed) return;
+    const node = this.map.actives[outgoing.vb] ?? -1;
     if (node < 0) this.refused(outgoing, Status.notMyVbucket);
     else this.connectionTo(node, outgoing.vb % this.options.settings.targetNozzlePerNode).send(outgoing);
   }
@@ -124,8 +129,8 @@ export class TargetLink {
   private connectionTo(node: number, index: number): TargetConnection {
     const { host, port } = this.map.nodes[node] ?? { host: '', port: 0 };
     const name = `${host}:${port} ${index}`;
-    const known = this.connections.get(name);
-    if (known !== undefined) return known;
+    const existing = this.connections.get(name);
+    if (existing !== undefined) return existing;
     const { access, failed } = this.options;
     const { username, password, authority } = access;
     const connection = new TargetConnection({
@@ -149,9 +154,9 @@ export class TargetLink {
       this.options.collectionLost(outgoing);
       return;
     }
-    const mayRepeat = isTransient(status) || repeated.has(status) || guardrails.has(status);
+    const mayRetry = isTransient(status) || retriedStatuses.has(status) || guardrailCounters.has(status);
     outgoing.attempts++;
-    if (!mayRepeat || outgoing.attempts > attemptsMax) {
+    if (!mayRetry || outgoing.attempts > attemptsMax) {
       this.options.failed(new Error(`the target refused a document with status ${statusName(status)}`));
       return;
     }
@@ -162,17 +167,16 @@ export class TargetLink {
 
   private count(status: number): void {
     const { figures } = this.options;
-    if (status === Status.noAccess) figures.add('target_eaccess');
+    const guardrail = guardrailCounters.get(status);
+    if (guardrail !== undefined) figures.add(guardrail);
+    else if (status === Status.noAccess) figures.add('target_eaccess');
     else if (status === Status.temporaryFailure || status === Status.outOfMemory)
       figures.add('target_tmpfail');
-    else if (status === 0x36) figures.add('guardrail_resident_ratio');
-    else if (status === 0x37) figures.add('guardrail_data_size');
-    else if (status === 0x38) figures.add('guardrail_disk_space');
     else if (!isTransient(status) && status !== Status.unknownCollection)
       figures.add('target_unknown_status');
   }
 
-  /** One reading at a time serves all versions that were refused meanwhile. */
+  /** Only one read of the map runs at a time: it serves all versions that were refused meanwhile. */
   private refreshMap(): void {
     this.refreshing ??= this.options
       .readMap()
