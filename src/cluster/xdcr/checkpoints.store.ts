@@ -22,8 +22,8 @@ export class CheckpointsStore implements CheckpointStore {
     await update(this.#store, `${keyOf(replication)}/${checkpoint.shard}`, checkpoint, () => checkpoint);
   }
 
-  /** Removes those of all replications to a cluster. */
-  async deleteAllOf(uuid: string): Promise<void> {
+  /** Deletes the checkpoints of all replications to a cluster. */
+  async deleteForCluster(uuid: string): Promise<void> {
     for (const { key, revision } of await this.#store.list(`${checkpointPrefix}${uuid}/`))
       await this.#store.delete(key, revision);
   }

@@ -4,7 +4,7 @@ import type { SecureType } from './xdcr-state.ts';
 
 export interface ReferenceForm {
   readonly name: string;
-  /** With a port. */
+  /** `host:port`. */
   readonly hostname: string;
   readonly username: string;
   readonly password: string;
@@ -24,40 +24,41 @@ const namePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 export function readReference(form: Form): ReferenceForm {
   const { name = '', hostname = '', username = '', password = '', certificate = '' } = form;
   const problems: Record<string, string> = {};
-  const note = (field: string, problem: string | null) => {
+  const addProblem = (field: string, problem: string | null) => {
     if (problem !== null) problems[field] ??= problem;
   };
   const secure = readSecureType(form);
   if (typeof secure !== 'string') Object.assign(problems, secure.problems);
   const secureType = typeof secure === 'string' ? secure : 'none';
-  note('name', nameProblem(name));
-  note('hostname', hostnameProblem(hostname));
+  addProblem('name', nameProblem(name));
+  addProblem('hostname', hostnameProblem(hostname));
   if (username === '')
-    note('username', 'username must be given: client certificates are not available in this version');
+    addProblem('username', 'username must be given: client certificates are not available in this version');
   if (password === '')
-    note(
+    addProblem(
       'password',
       username === '' ? 'password must be given' : 'password must be given when username is specified',
     );
   if (secureType === 'full' && certificate === '')
-    note('certificate', 'certificate must be given when secure type is full');
+    addProblem('certificate', 'certificate must be given when secure type is full');
   if (secureType === 'none' && certificate !== '')
-    note('certificate', 'certificate cannot be given when secure type is none');
-  for (const [field, what] of [
+    addProblem('certificate', 'certificate cannot be given when secure type is none');
+  for (const [field, label] of [
     ['clientCertificate', 'client certificate'],
     ['clientKey', 'client key'],
   ] as const)
     if ((form[field] ?? '') !== '')
-      note(
+      addProblem(
         field,
         secureType === 'full'
           ? 'Client certificates are not available in this version; give username and password'
-          : `${what} cannot be given when secure type is not full`,
+          : `${label} cannot be given when secure type is not full`,
       );
-  if (form['stage'] !== undefined) note('stage', 'Staged credentials are not available in this version');
+  if (form['stage'] !== undefined)
+    addProblem('stage', 'Staged credentials are not available in this version');
   const network = form['network_type'] ?? '';
   if (!['', 'external', 'default'].includes(network))
-    note('network_type', 'network_type specified is invalid');
+    addProblem('network_type', 'network_type specified is invalid');
   if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
   return {
     ...{ name, username, password, secureType, certificate },
@@ -75,7 +76,7 @@ function readSecureType(form: Form): SecureType | { problems: Record<string, str
     if (secureType === 'none' || secureType === 'full') return secureType;
     return { problems: { secureType: 'Invalid value' } };
   }
-  // Anything but the integer 0 demands it, also an empty value.
+  // Every value except the integer 0 demands encryption, an empty one too.
   if (demandEncryption === undefined || /^[+-]?0+$/.test(demandEncryption)) return 'none';
   if (encryptionType === 'half') return { problems: { encryptionType: halfText } };
   return encryptionType === 'full' ? 'full' : { problems: { encryptionType: 'invalid value' } };
@@ -83,9 +84,9 @@ function readSecureType(form: Form): SecureType | { problems: Record<string, str
 
 function nameProblem(name: string): string | null {
   if (name === '') return 'cluster name is missing';
-  const isGood =
+  const isValid =
     Buffer.byteLength(name) <= nameBytesMax && (namePattern.test(name) || ipv6Pattern.test(name));
-  return isGood ? null : 'Remote cluster name should only be IPv4, IPv6, or alpha-numeric characters';
+  return isValid ? null : 'Remote cluster name should only be IPv4, IPv6, or alpha-numeric characters';
 }
 
 function hostnameProblem(hostname: string): string | null {

@@ -35,7 +35,7 @@ export class ReferencesService {
   }
 
   find(name: string): StoredReference | undefined {
-    return this.list().find((one) => one.name === name);
+    return this.list().find((reference) => reference.name === name);
   }
 
   /** Names of those that `strict` encryption excludes. */
@@ -47,10 +47,10 @@ export class ReferencesService {
     return this.#deps.secrets.open(passwordPurpose, sealedPassword);
   }
 
-  /** With `isTrial` nothing is stored. */
+  /** With `isTrial` the reference is validated only. */
   async create(form: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
-    const found = await this.#found(form);
-    const reference = this.#stored(form, found);
+    const found = await this.#findCluster(form);
+    const reference = this.#seal(form, found);
     const add = (state: XdcrState): XdcrState => {
       // The level may have changed while the target was asked.
       this.#checkEncryption(form);
@@ -67,37 +67,43 @@ export class ReferencesService {
 
   async edit(name: string, form: ReferenceForm, isTrial: boolean): Promise<StoredReference> {
     if (this.find(name) === undefined) throw xdcrRefusals.unknownReference({ name });
-    const found = await this.#found(form);
-    const reference = this.#stored(form, found);
+    const found = await this.#findCluster(form);
+    const reference = this.#seal(form, found);
     const replace = (state: XdcrState): XdcrState => {
       this.#checkEncryption(form);
-      const before = state.references.find((one) => one.name === name);
-      if (before === undefined) throw xdcrRefusals.unknownReference({ name });
-      if (before.uuid !== found.uuid)
-        throw xdcrRefusals.otherCluster({ found: found.uuid, known: before.uuid });
-      if (form.name !== name && state.references.some((one) => one.name === form.name))
+      const replaced = state.references.find((stored) => stored.name === name);
+      if (replaced === undefined) throw xdcrRefusals.unknownReference({ name });
+      if (replaced.uuid !== found.uuid)
+        throw xdcrRefusals.otherCluster({ found: found.uuid, known: replaced.uuid });
+      if (form.name !== name && state.references.some((stored) => stored.name === form.name))
         throw xdcrRefusals.duplicateName();
-      return { ...state, references: state.references.map((one) => (one === before ? reference : one)) };
+      return {
+        ...state,
+        references: state.references.map((stored) => (stored === replaced ? reference : stored)),
+      };
     };
     await this.#change(replace, isTrial);
     return reference;
   }
 
   async remove(name: string): Promise<void> {
-    const known = this.find(name);
-    if (known === undefined) throw xdcrRefusals.unknownReference({ name });
+    const reference = this.find(name);
+    if (reference === undefined) throw xdcrRefusals.unknownReference({ name });
     await this.#change((state) => {
-      const others = state.replications.filter(({ clusterUuid }) => clusterUuid !== known.uuid);
-      const using = state.replications.filter((one) => !others.includes(one) && this.#deps.hasSource(one));
+      const others = state.replications.filter(({ clusterUuid }) => clusterUuid !== reference.uuid);
+      // Replications of deleted buckets cannot be seen or cancelled, so they do not keep the reference.
+      const using = state.replications.filter(
+        (replication) => !others.includes(replication) && this.#deps.hasSource(replication),
+      );
       if (using.length > 0)
         throw xdcrRefusals.referenceInUse({ name, ids: using.map(({ id }) => id).join(' ') });
-      const references = state.references.filter((one) => one.name !== name);
+      const references = state.references.filter((stored) => stored.name !== name);
       return { ...state, references, replications: others };
     }, false);
-    await this.#deps.deleteCheckpoints(known.uuid);
+    await this.#deps.deleteCheckpoints(reference.uuid);
   }
 
-  async #found(form: ReferenceForm): Promise<FoundCluster> {
+  async #findCluster(form: ReferenceForm): Promise<FoundCluster> {
     this.#checkEncryption(form);
     try {
       return await findCluster(this.#deps.callTarget, form);
@@ -112,7 +118,7 @@ export class ReferencesService {
       throw xdcrRefusals.mustBeEncrypted();
   }
 
-  #stored({ password, ...form }: ReferenceForm, { uuid, nodes }: FoundCluster): StoredReference {
+  #seal({ password, ...form }: ReferenceForm, { uuid, nodes }: FoundCluster): StoredReference {
     return { ...form, uuid, nodes, sealedPassword: this.#deps.secrets.seal(passwordPurpose, password) };
   }
 

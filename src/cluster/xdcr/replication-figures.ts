@@ -47,18 +47,18 @@ const milliseconds = ['wtavg_docs_latency', 'wtavg_meta_latency', 'time_committi
 
 interface Measured {
   readonly metric: MetricName;
-  /** The older figure is the metric times this. */
+  /** The figure in the sample series is the metric times this. */
   readonly factor: number;
 }
 
-const measured = <Name extends string>(names: readonly Name[], of: (name: Name) => Measured) =>
-  names.map((name) => [name, of(name)] as const);
+const described = <Name extends string>(names: readonly Name[], describe: (name: Name) => Measured) =>
+  names.map((name) => [name, describe(name)] as const);
 
 const figures: Readonly<Record<string, Measured>> = Object.fromEntries<Measured>([
-  ...measured(counts, (name) => ({ metric: `xdcr_${name}_total`, factor: 1 })),
-  ...measured(states, (name) => ({ metric: `xdcr_${name}`, factor: 1 })),
-  ...measured(bytes, (name) => ({ metric: `xdcr_${name}_bytes`, factor: 1 })),
-  ...measured(milliseconds, (name) => ({ metric: `xdcr_${name}_seconds`, factor: 1000 })),
+  ...described(counts, (name) => ({ metric: `xdcr_${name}_total`, factor: 1 })),
+  ...described(states, (name) => ({ metric: `xdcr_${name}`, factor: 1 })),
+  ...described(bytes, (name) => ({ metric: `xdcr_${name}_bytes`, factor: 1 })),
+  ...described(milliseconds, (name) => ({ metric: `xdcr_${name}_seconds`, factor: 1000 })),
 ]);
 
 export function* replicationMetrics(reports: readonly ReplicationReport[]): Iterable<MetricSample> {
@@ -69,13 +69,13 @@ export function* replicationMetrics(reports: readonly ReplicationReport[]): Iter
   }
 }
 
-function figureIn({ figures: all }: ReplicationReport, name: string): number {
-  if (name !== 'percent_completeness') return all[name] ?? 0;
-  const { docs_processed: done = 0, changes_left: left = 0 } = all;
-  return done + left === 0 ? 100 : (100 * done) / (done + left);
+function figureIn({ figures: values }: ReplicationReport, name: string): number {
+  if (name !== 'percent_completeness') return values[name] ?? 0;
+  const { docs_processed: processed = 0, changes_left: left = 0 } = values;
+  return processed + left === 0 ? 100 : (100 * processed) / (processed + left);
 }
 
-/** `bucket`: for the rights to read figures of a bucket. */
+/** Access rights are checked by the label `bucket`. */
 function labelsOf(id: string): Labels {
   const [targetClusterUUID = '', sourceBucketName = '', targetBucketName = ''] = id.split('/');
   return {
@@ -90,6 +90,6 @@ function labelsOf(id: string): Labels {
 /** The metric behind `replications/<id>/<name>`; null: there is none of that name. */
 export function replicationFigure(path: string): (Measured & { readonly labels: Labels }) | null {
   const [, id = '', name = ''] = /^replications\/([^/]+\/[^/]+\/[^/]+)\/([a-z_]+)$/.exec(path) ?? [];
-  const known = Object.hasOwn(figures, name) ? figures[name] : undefined;
-  return known === undefined ? null : { ...known, labels: labelsOf(id) };
+  const figure = Object.hasOwn(figures, name) ? figures[name] : undefined;
+  return figure === undefined ? null : { ...figure, labels: labelsOf(id) };
 }

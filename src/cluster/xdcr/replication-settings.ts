@@ -39,7 +39,7 @@ export const switches = [
 
 const compressionTypes = ['Auto', 'None'] as const;
 
-/** Published settings without an effect, with their only value; null: none is accepted. */
+/** Published settings without an effect, with the only value that is accepted. */
 export const fixedSettings = {
   type: 'xmem',
   priority: 'High',
@@ -50,6 +50,7 @@ export const fixedSettings = {
   collectionsMirroringMode: false,
   colMappingRules: {},
 } as const;
+/** Published settings that are refused with every value. */
 export const refusedSettings = [
   'desiredLatency',
   'collectionsOSOMode',
@@ -95,22 +96,22 @@ export interface SettingsForm {
 export function readSettings(form: Form): SettingsForm {
   const changes: Record<string, unknown> = {};
   const problems: Record<string, string> = {};
-  const take = (name: string, read: (text: string) => Outcome) => {
+  const readField = (name: string, read: (text: string) => Outcome) => {
     const text = form[name];
     if (text === undefined) return;
     const outcome = read(text);
     if ('problem' in outcome) problems[name] = outcome.problem;
     else changes[name] = outcome.value;
   };
-  for (const [name, rule] of Object.entries(integerRules)) take(name, (text) => readInteger(text, rule));
-  for (const name of switches) take(name, readSwitch);
-  take('compressionType', readCompression);
+  for (const [name, rule] of Object.entries(integerRules)) readField(name, (text) => readInteger(text, rule));
+  for (const name of switches) readField(name, readSwitch);
+  readField('compressionType', readCompression);
   for (const name of Object.keys(fixedSettings)) {
     const problem = fixedProblem(name as keyof typeof fixedSettings, form[name]);
     if (problem !== null) problems[name] = problem;
   }
-  const skip = form['filterSkipRestream'];
-  if (skip !== undefined && booleanOf(skip) !== false)
+  const skipRestream = form['filterSkipRestream'];
+  if (skipRestream !== undefined && booleanOf(skipRestream) !== false)
     problems['filterSkipRestream'] =
       'There are no filter expressions in this version; the only value is false';
   for (const name of refusedSettings)
@@ -142,22 +143,24 @@ function readSwitch(text: string): Outcome {
 }
 
 function readCompression(text: string): Outcome {
-  const value = compressionTypes.find((one) => one.toLowerCase() === text.toLowerCase());
+  const value = compressionTypes.find((type) => type.toLowerCase() === text.toLowerCase());
   if (value !== undefined) return { value };
   return { problem: 'Unable to translate user input to internal compression Type' };
 }
 
 function fixedProblem(name: keyof typeof fixedSettings, text: string | undefined): string | null {
   if (text === undefined) return null;
-  const only = fixedSettings[name];
-  if (typeof only === 'boolean') {
+  const onlyValue = fixedSettings[name];
+  if (typeof onlyValue === 'boolean') {
     const value = booleanOf(text);
     if (value === undefined) return 'The value must be a boolean';
-    return value === only ? null : `This is not available in this version; the only value is ${only}`;
+    return value === onlyValue
+      ? null
+      : `This is not available in this version; the only value is ${onlyValue}`;
   }
   if (name === 'type') {
     if (text === 'capi') return 'CAPI replication mode is now deprecated';
-    return text === only ? null : 'type is invalid';
+    return text === onlyValue ? null : 'type is invalid';
   }
   if (name === 'colMappingRules') {
     const isNone = /^\s*(\{\s*\})?\s*$/.test(text);
@@ -167,8 +170,8 @@ function fixedProblem(name: keyof typeof fixedSettings, text: string | undefined
   }
   if (name === 'filterExpression')
     return text.trim() === '' ? null : 'Filter expressions are not available in this version';
-  return text === only ? null : `The only value in this version is ${only}`;
+  return text === onlyValue ? null : `The only value in this version is ${onlyValue}`;
 }
 
-/** As the settings calls show them. */
+/** The reply of the settings calls. */
 export const shownDataPathSettings = (settings: ReplicationSettings) => ({ ...settings, ...fixedSettings });

@@ -2,6 +2,7 @@
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
+import { vbucketCount } from '../topology/vbucket-map.ts';
 import type { ReferencesService } from './references.service.ts';
 import {
   booleanOf,
@@ -23,7 +24,7 @@ export interface ReplicationsDeps {
 
 type Form = Readonly<Record<string, string>>;
 
-interface Named {
+interface ReplicationNames {
   readonly fromBucket: string;
   readonly toCluster: string;
   readonly toBucket: string;
@@ -37,51 +38,51 @@ export class ReplicationsService {
     this.#deps = deps;
   }
 
-  /** Those whose source bucket exists. */
+  /** The replications whose source bucket exists. */
   list(): readonly StoredReplication[] {
     return this.#deps.state.value.replications.filter(this.#deps.hasSource);
   }
 
   find(id: string): StoredReplication | undefined {
-    return this.list().find((one) => one.id === id);
+    return this.list().find((replication) => replication.id === id);
   }
 
   defaults(): ReplicationSettings {
     return { ...defaultReplicationSettings, ...this.#deps.state.value.defaults };
   }
 
-  /** `allow` is called when the parameters are right, and throws if the caller may not replicate the bucket. */
-  async create(form: Form, isTrial: boolean, allow: (bucket: string) => void): Promise<string> {
+  /** `authorize` is called with a valid source bucket, and throws if the caller may not replicate it. */
+  async create(form: Form, isTrial: boolean, authorize: (bucket: string) => void): Promise<string> {
     const { changes, problems } = readSettings(form);
-    const named = readNames(form, problems);
-    const source = this.#deps.view.liveBucket(named.fromBucket);
+    const names = readNames(form, problems);
+    const source = this.#deps.view.liveBucket(names.fromBucket);
     if (source === undefined)
       throw invalid({
-        fromBucket: `Error validating source bucket '${named.fromBucket}'. err=Bucket doesn't exist`,
+        fromBucket: `Error validating source bucket '${names.fromBucket}'. err=Bucket doesn't exist`,
       });
     if (source.type === 'cache') throw invalid({ fromBucket: `Incompatible source bucket '${source.name}'` });
-    allow(source.name);
-    const reference = this.#deps.references.find(named.toCluster);
+    authorize(source.name);
+    const reference = this.#deps.references.find(names.toCluster);
     if (reference === undefined)
       throw invalid({
-        toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${named.toCluster}`,
+        toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${names.toCluster}`,
       });
-    checkNetwork(named.network, reference);
-    await this.#checkTarget(reference, named.toBucket, source.conflictResolutionType);
-    if (reference.uuid === this.#deps.view.cluster.uuid && named.toBucket === source.name)
+    checkNetwork(names.network, reference);
+    await this.#checkTarget(reference, names.toBucket, source.conflictResolutionType);
+    if (reference.uuid === this.#deps.view.cluster.uuid && names.toBucket === source.name)
       throw xdcrRefusals.sameBucket();
-    const id = `${reference.uuid}/${source.name}/${named.toBucket}`;
+    const id = `${reference.uuid}/${source.name}/${names.toBucket}`;
     const isPaused = booleanOf(form['pauseRequested'] ?? 'false') ?? false;
     await this.#change((state) => {
       const others = state.replications.filter(this.#deps.hasSource);
-      if (others.some((one) => one.id === id)) throw xdcrRefusals.exists();
+      if (others.some((replication) => replication.id === id)) throw xdcrRefusals.exists();
       if (others.length >= limits.replications) throw xdcrRefusals.tooMany({ count: limits.replications });
       const replication: StoredReplication = {
         id,
         clusterUuid: reference.uuid,
         fromBucket: source.name,
         fromBucketUuid: source.uuid,
-        toBucket: named.toBucket,
+        toBucket: names.toBucket,
         settings: { ...defaultReplicationSettings, ...state.defaults, ...changes },
         pauseRequested: isPaused,
       };
@@ -92,8 +93,9 @@ export class ReplicationsService {
 
   async remove(id: string): Promise<void> {
     await this.#change((state) => {
-      if (!state.replications.some((one) => one.id === id)) throw xdcrRefusals.unknownReplication();
-      return { ...state, replications: state.replications.filter((one) => one.id !== id) };
+      if (!state.replications.some((replication) => replication.id === id))
+        throw xdcrRefusals.unknownReplication();
+      return { ...state, replications: state.replications.filter((replication) => replication.id !== id) };
     }, false);
   }
 
@@ -101,27 +103,30 @@ export class ReplicationsService {
     const { changes, problems } = readSettings(form);
     const pause = form['pauseRequested'];
     const isPaused = pause === undefined ? undefined : booleanOf(pause);
-    const wrong = {
+    const allProblems = {
       ...problems,
       ...(pause !== undefined && isPaused === undefined && { pauseRequested: 'The value must be a boolean' }),
     };
-    if (Object.keys(wrong).length > 0) throw xdcrRefusals.invalidBare(wrong);
+    if (Object.keys(allProblems).length > 0) throw xdcrRefusals.invalidBare(allProblems);
     const state = await this.#change((before) => {
-      if (!before.replications.some((one) => one.id === id)) throw xdcrRefusals.unknownReplication();
-      const changed = (one: StoredReplication): StoredReplication => ({
-        ...one,
-        settings: { ...one.settings, ...changes },
-        pauseRequested: isPaused ?? one.pauseRequested,
+      if (!before.replications.some((replication) => replication.id === id))
+        throw xdcrRefusals.unknownReplication();
+      const changed = (replication: StoredReplication): StoredReplication => ({
+        ...replication,
+        settings: { ...replication.settings, ...changes },
+        pauseRequested: isPaused ?? replication.pauseRequested,
       });
       return {
         ...before,
-        replications: before.replications.map((one) => (one.id === id ? changed(one) : one)),
+        replications: before.replications.map((replication) =>
+          replication.id === id ? changed(replication) : replication,
+        ),
       };
     }, isTrial);
-    return state.replications.find((one) => one.id === id) as StoredReplication;
+    return state.replications.find((replication) => replication.id === id) as StoredReplication;
   }
 
-  /** Defaults of replications that are created later. */
+  /** Changes the defaults of replications that are created later. */
   async changeDefaults(form: Form, isTrial: boolean): Promise<ReplicationSettings> {
     const { changes, problems } = readSettings(form);
     if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
@@ -132,7 +137,7 @@ export class ReplicationsService {
     return { ...defaultReplicationSettings, ...state.defaults };
   }
 
-  async #checkTarget(reference: StoredReference, bucket: string, rule: string): Promise<void> {
+  async #checkTarget(reference: StoredReference, bucket: string, sourceResolution: string): Promise<void> {
     const { references, callTarget } = this.#deps;
     const [hostname = reference.hostname] = reference.nodes;
     const account = { ...reference, hostname, password: references.passwordOf(reference) };
@@ -147,7 +152,7 @@ export class ReplicationsService {
       throw invalid({
         toBucket: `The number of vbuckets in source cluster, ${vbucketCount}, and target cluster, ${found.vbuckets}, does not match. This configuration is not supported.`,
       });
-    if (found.conflictResolution !== rule) throw xdcrRefusals.otherResolution();
+    if (found.conflictResolution !== sourceResolution) throw xdcrRefusals.otherResolution();
   }
 
   async #change(change: (state: XdcrState) => XdcrState, isTrial: boolean): Promise<XdcrState> {
@@ -156,29 +161,28 @@ export class ReplicationsService {
   }
 }
 
-const vbucketCount = 1024;
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 
-function checkNetwork(sent: string, { name, isExternal }: StoredReference): void {
+function checkNetwork(requested: string, { name, isExternal }: StoredReference): void {
   const network = isExternal ? 'external' : 'default';
-  if (sent !== '' && sent !== network)
+  if (requested !== '' && requested !== network)
     throw invalid({
       network_type: `Remote cluster ${name} is reached by the network ${network}; change it there`,
     });
 }
 
 /** @throws AppError with all wrong fields, those of settings included */
-function readNames(form: Form, problems: Readonly<Record<string, string>>): Named {
+function readNames(form: Form, problems: Readonly<Record<string, string>>): ReplicationNames {
   const { fromBucket = '', toCluster = '', toBucket = '', replicationType = '', pauseRequested } = form;
   const network = form['network_type'] ?? '';
-  const wrong: Record<string, string> = { ...problems };
-  if (replicationType === '') wrong['replicationType'] = 'replication type cannot be empty';
-  else if (replicationType !== 'continuous') wrong['replicationType'] = 'replicationType is invalid';
-  if (fromBucket === '') wrong['fromBucket'] = 'source bucket cannot be empty';
-  if (toCluster === '') wrong['toCluster'] = 'target cluster cannot be empty';
-  if (toBucket === '') wrong['toBucket'] = 'target bucket cannot be empty';
+  const allProblems: Record<string, string> = { ...problems };
+  if (replicationType === '') allProblems['replicationType'] = 'replication type cannot be empty';
+  else if (replicationType !== 'continuous') allProblems['replicationType'] = 'replicationType is invalid';
+  if (fromBucket === '') allProblems['fromBucket'] = 'source bucket cannot be empty';
+  if (toCluster === '') allProblems['toCluster'] = 'target cluster cannot be empty';
+  if (toBucket === '') allProblems['toBucket'] = 'target bucket cannot be empty';
   if (pauseRequested !== undefined && booleanOf(pauseRequested) === undefined)
-    wrong['pauseRequested'] = 'The value must be a boolean';
-  if (Object.keys(wrong).length > 0) throw invalid(wrong);
+    allProblems['pauseRequested'] = 'The value must be a boolean';
+  if (Object.keys(allProblems).length > 0) throw invalid(allProblems);
   return { fromBucket, toCluster, toBucket, network };
 }

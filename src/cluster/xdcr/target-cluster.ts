@@ -1,5 +1,6 @@
 // Calls of the REST API of another cluster: whether it can be reached with a reference, which cluster it is, and what its buckets are.
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
+import { vbucketCount } from '../topology/vbucket-map.ts';
 
 export type CallTarget = (
   target: RestTarget,
@@ -42,20 +43,19 @@ export class TargetProblem extends Error {
 
 const timeoutMs = 10_000;
 const answerBytesMax = 8 << 20;
-const vbucketCount = 1024;
 
 /** @throws TargetProblem */
 export async function findCluster(call: CallTarget, account: TargetAccount): Promise<FoundCluster> {
   const hostname = account.certificate === '' ? account.hostname : await tlsAddress(call, account);
-  const at = { ...account, hostname };
-  const pools = await read<{ uuid?: unknown; pools?: readonly unknown[] }>(call, at, '/pools');
+  const checkedAccount = { ...account, hostname };
+  const pools = await read<{ uuid?: unknown; pools?: readonly unknown[] }>(call, checkedAccount, '/pools');
   if (pools.pools?.length === 0) throw new TargetProblem('Remote node is not initialized.');
   const { uuid } = pools;
   if (typeof uuid !== 'string' || !/^[0-9a-fA-F-]{1,64}$/.test(uuid))
     throw new TargetProblem('Could not get uuid of remote cluster. Remote cluster may be invalid.');
   const { nodesExt = [] } = await read<{ nodesExt?: readonly ExtendedNode[] }>(
     call,
-    at,
+    checkedAccount,
     '/pools/default/nodeServices',
   );
   return { uuid, nodes: nodeAddresses(nodesExt, hostname, account.certificate !== '') };
@@ -91,19 +91,19 @@ interface BucketRecord {
   readonly vBucketServerMap?: { readonly vBucketMap: readonly unknown[] };
 }
 
-function nodeAddresses(nodes: readonly ExtendedNode[], first: string, hasTls: boolean): string[] {
-  const own = first.slice(0, first.lastIndexOf(':'));
+function nodeAddresses(nodes: readonly ExtendedNode[], answering: string, hasTls: boolean): string[] {
+  const answeringHost = answering.slice(0, answering.lastIndexOf(':'));
   const found = nodes.flatMap(({ hostname, services }) => {
     const port = hasTls ? services.mgmtSSL : services.mgmt;
-    const host = hostname === undefined ? own : hostname.includes(':') ? `[${hostname}]` : hostname;
+    const host = hostname === undefined ? answeringHost : hostname.includes(':') ? `[${hostname}]` : hostname;
     return port === undefined ? [] : [`${host}:${port}`];
   });
-  return [...new Set([first, ...found])];
+  return [...new Set([answering, ...found])];
 }
 
 /** The address of the TLS port: the given one if it speaks TLS, else the one that the plain port names. */
 async function tlsAddress(call: CallTarget, account: TargetAccount): Promise<string> {
-  const { host, port } = split(account.hostname);
+  const { host, port } = splitAddress(account.hostname);
   const target = { host, port, authority: account.certificate, timeoutMs };
   try {
     await call(target, 'GET', '/nodes/self/xdcrSSLPorts');
@@ -114,33 +114,39 @@ async function tlsAddress(call: CallTarget, account: TargetAccount): Promise<str
   const plain = await call({ host, port, timeoutMs }, 'GET', '/nodes/self/xdcrSSLPorts').catch((error) => {
     throw problemOf(error, host, port);
   });
-  const secure = (parsed(plain.body) as { httpsMgmt?: unknown } | null)?.httpsMgmt;
+  const secure = (parseJson(plain.body) as { httpsMgmt?: unknown } | null)?.httpsMgmt;
   if (typeof secure !== 'number')
     throw new TargetProblem('Could not get ssl ports. Remote cluster may not support encryption.');
   return `${account.hostname.slice(0, account.hostname.lastIndexOf(':'))}:${secure}`;
 }
 
-async function read<T>(call: CallTarget, account: TargetAccount, path: string, mayMiss = false): Promise<T> {
-  const { host, port } = split(account.hostname);
+async function read<T>(
+  call: CallTarget,
+  account: TargetAccount,
+  path: string,
+  mayBeMissing = false,
+): Promise<T> {
+  const { host, port } = splitAddress(account.hostname);
   const { username, password, certificate } = account;
   const target = { host, port, username, password, timeoutMs, answerBytesMax };
   const withTls = certificate === '' ? target : { ...target, authority: certificate };
   const answer = await call(withTls, 'GET', path).catch((error) => {
     throw problemOf(error, host, port);
   });
-  if (mayMiss && answer.status === 404) return null as T;
+  if (mayBeMissing && answer.status === 404) return null as T;
   if (answer.status === 401 || answer.status === 403)
     throw new TargetProblem(
       `Authentication failed. Verify username and password. Got HTTP status ${answer.status} from REST call get to ${account.hostname}${path}. Body was: []`,
       true,
     );
-  const value = answer.status === 200 ? parsed(answer.body) : null;
+  const value = answer.status === 200 ? parseJson(answer.body) : null;
   if (value === null)
     throw new TargetProblem('Could not get cluster info from remote cluster. Remote cluster may be invalid.');
   return value as T;
 }
 
-function parsed(text: string): unknown {
+/** Null: the text is not JSON. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -167,7 +173,7 @@ function problemOf(error: unknown, host: string, port: number): TargetProblem {
   );
 }
 
-function split(hostname: string): { host: string; port: number } {
-  const at = hostname.lastIndexOf(':');
-  return { host: hostname.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(hostname.slice(at + 1)) };
+function splitAddress(hostname: string): { host: string; port: number } {
+  const colon = hostname.lastIndexOf(':');
+  return { host: hostname.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(hostname.slice(colon + 1)) };
 }

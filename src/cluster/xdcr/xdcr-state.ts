@@ -5,9 +5,9 @@ export type SecureType = 'none' | 'full';
 
 export interface StoredReference {
   readonly name: string;
-  /** Of the target cluster, as it said. */
+  /** Of the target cluster, from its own reply. */
   readonly uuid: string;
-  /** As the administrator gave it. */
+  /** As the administrator specified it. */
   readonly hostname: string;
   readonly username: string;
   readonly sealedPassword: string;
@@ -15,13 +15,13 @@ export interface StoredReference {
   /** PEM; empty without encryption. */
   readonly certificate: string;
   readonly isExternal: boolean;
-  /** `host:port` of the REST ports of its nodes when they were last seen. */
+  /** `host:port` of the REST ports of its nodes when the reference was stored. */
   readonly nodes: readonly string[];
 }
 
 export interface StoredReplication {
   readonly id: string;
-  /** Uuid of the target cluster, which finds the reference: names may change. */
+  /** Uuid of the target cluster. It identifies the reference, whose name may change. */
   readonly clusterUuid: string;
   readonly fromBucket: string;
   readonly fromBucketUuid: string;

@@ -34,7 +34,7 @@ export function replicationTask(replication: StoredReplication, report: Replicat
   };
 }
 
-/** Paused once nothing is sent any more. */
+/** Paused only when the connections are closed: until then versions are still sent. */
 function statusOf(pauseRequested: boolean, report: ReplicationReport | undefined): string {
   if (report === undefined) return 'notRunning';
   return pauseRequested && !report.isConnected ? 'paused' : 'running';

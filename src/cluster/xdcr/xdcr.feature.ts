@@ -35,8 +35,8 @@ export interface XdcrDeps {
   readonly log: Log;
 }
 
-/** Of a question to another node. */
-const askMs = 2_000;
+/** Other nodes must send their reports within this time. */
+const reportTimeoutMs = 2_000;
 
 const noDataPath: XdcrAdmin = { useCheckpoints: () => {}, apply: () => {}, reports: () => [] };
 
@@ -47,8 +47,9 @@ export class Xdcr {
   readonly #deps: XdcrDeps;
   readonly #state: WatchedSetting<XdcrState>;
   readonly #admin: XdcrAdmin;
-  #following: { stop(): void }[] = [];
-  #sent = '';
+  #watches: { stop(): void }[] = [];
+  /** The wanted replications that the data path has, as JSON text. */
+  #applied = '';
 
   constructor(deps: XdcrDeps) {
     this.#deps = deps;
@@ -57,33 +58,33 @@ export class Xdcr {
     const checkpoints = new CheckpointsStore(deps.store);
     this.#admin.useCheckpoints(checkpoints);
     deps.peers.answer('xdcrReports', () => this.#admin.reports());
-    const parts = {
+    const serviceDeps = {
       ...deps,
       state: this.#state,
       hasSource: ({ fromBucket, fromBucketUuid }: StoredReplication) =>
         deps.view.liveBucket(fromBucket)?.uuid === fromBucketUuid,
     };
-    const deleteCheckpoints = (uuid: string) => checkpoints.deleteAllOf(uuid);
-    this.references = new ReferencesService({ ...parts, deleteCheckpoints });
-    this.replications = new ReplicationsService({ ...parts, references: this.references });
+    const deleteCheckpoints = (uuid: string) => checkpoints.deleteForCluster(uuid);
+    this.references = new ReferencesService({ ...serviceDeps, deleteCheckpoints });
+    this.replications = new ReplicationsService({ ...serviceDeps, references: this.references });
     const passwordOf = (reference: StoredReference) => this.references.passwordOf(reference);
-    this.checks = new ReferenceChecks({ ...parts, passwordOf });
+    this.checks = new ReferenceChecks({ ...serviceDeps, passwordOf });
   }
 
   async start(): Promise<void> {
     await this.#state.start();
   }
 
-  /** From here the data path follows the configuration. */
+  /** Applies the configuration to the data path, now and after each change. */
   follow(): void {
     const apply = () => this.#apply();
-    this.#following = [this.#state.onChange(apply), this.#deps.view.onChange(apply)];
+    this.#watches = [this.#state.onChange(apply), this.#deps.view.onChange(apply)];
     apply();
     this.checks.start();
   }
 
   stop(): void {
-    for (const one of this.#following.splice(0)) one.stop();
+    for (const watch of this.#watches.splice(0)) watch.stop();
     this.checks.stop();
     this.#state.stop();
   }
@@ -97,29 +98,29 @@ export class Xdcr {
     return this.#admin.reports();
   }
 
-  /** With what all nodes have replicated; of a node that does not answer, an error says so. */
+  /** The replications with the figures of all nodes; a node that does not answer is reported as an error of each. */
   async tasks(): Promise<Record<string, unknown>[]> {
     const replications = this.replications.list();
     if (replications.length === 0) return [];
     const { view, nodeId, peers } = this.#deps;
     const others = view.dataNodes.filter(({ uuid }) => uuid !== nodeId);
-    const elsewhere = await Promise.all(
+    const remoteReports = await Promise.all(
       others.map(({ uuid, otpNode }) =>
-        peers.ask<readonly ReplicationReport[]>(uuid, 'xdcrReports', null, askMs).catch(() => {
+        peers.ask<readonly ReplicationReport[]>(uuid, 'xdcrReports', null, reportTimeoutMs).catch(() => {
           const errors = [{ timeMs: this.#deps.clock.wallMs(), text: `node ${otpNode} does not answer` }];
           return replications.map(({ id }) => ({ id, isConnected: false, figures: {}, errors }));
         }),
       ),
     );
-    const reports = mergedReports([...this.#admin.reports(), ...elsewhere.flat()]);
-    return replications.map((one) => replicationTask(one, reports.get(one.id)));
+    const reports = mergedReports([...this.#admin.reports(), ...remoteReports.flat()]);
+    return replications.map((replication) => replicationTask(replication, reports.get(replication.id)));
   }
 
   #apply(): void {
-    const wanted = this.replications.list().flatMap((one) => this.#wanted(one) ?? []);
+    const wanted = this.replications.list().flatMap((replication) => this.#wanted(replication) ?? []);
     const text = JSON.stringify(wanted);
-    if (text === this.#sent) return;
-    this.#sent = text;
+    if (text === this.#applied) return;
+    this.#applied = text;
     this.#admin.apply(wanted);
   }
 

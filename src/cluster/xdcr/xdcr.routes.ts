@@ -51,13 +51,12 @@ function referenceRoutes({ references, checks }: XdcrRoutesDeps): BoundRoute[] {
 function replicationRoutes({ replications }: XdcrRoutesDeps): BoundRoute[] {
   return [
     bind(contract.CreateReplication, async ({ body, query }, context) => {
-      const allow = (bucket: string) => requireRights(context, bucket, ['write']);
-      return reply.json({ id: await replications.create(body, isTrial(query), allow) });
+      const authorize = (bucket: string) => requireRights(context, bucket, ['write']);
+      return reply.json({ id: await replications.create(body, isTrial(query), authorize) });
     }),
     ...contract.cancellations.map((route) =>
       bind(route, async ({ params }, context) => {
-        const found = named(replications, params);
-        if (found === undefined) throw xdcrRefusals.unknownReplication();
+        const found = findReplication(replications, params);
         requireRights(context, found.fromBucket, ['write']);
         await replications.remove(found.id);
         return reply.json([]);
@@ -78,14 +77,12 @@ function settingsRoutes({ replications }: XdcrRoutesDeps): BoundRoute[] {
       return reply.json(isTrial(query) ? [] : shownDataPathSettings(changed));
     }),
     bind(contract.GetReplicationSettings, ({ params }, context) => {
-      const found = named(replications, params);
-      if (found === undefined) throw xdcrRefusals.unknownReplication();
+      const found = findReplication(replications, params);
       requireRights(context, found.fromBucket, ['read']);
       return reply.json(contract.shownReplicationSettings(found));
     }),
     bind(contract.ChangeReplicationSettings, async ({ params, body, query }, context) => {
-      const found = named(replications, params);
-      if (found === undefined) throw xdcrRefusals.unknownReplication();
+      const found = findReplication(replications, params);
       requireRights(context, found.fromBucket, rightsToChange(body));
       const changed = await replications.change(found.id, body, isTrial(query));
       return reply.json(isTrial(query) ? [] : contract.shownReplicationSettings(changed));
@@ -93,7 +90,7 @@ function settingsRoutes({ replications }: XdcrRoutesDeps): BoundRoute[] {
   ];
 }
 
-/** Pausing is a right of its own. */
+/** To pause and to resume needs the right to execute, all other settings the right to write. */
 function rightsToChange(form: Form): Right[] {
   const isPause = form['pauseRequested'] !== undefined;
   const hasOthers = Object.keys(form).some((name) => name !== 'pauseRequested');
@@ -101,10 +98,12 @@ function rightsToChange(form: Form): Right[] {
   return hasOthers ? ['execute', 'write'] : ['execute'];
 }
 
-/** Some clients encode the id twice. */
-function named(replications: ReplicationsService, params: Params): StoredReplication | undefined {
+/** Some clients encode the id twice. @throws AppError when there is no such replication */
+function findReplication(replications: ReplicationsService, params: Params): StoredReplication {
   const id = params['replication'] as string;
-  return replications.find(id) ?? replications.find(decoded(id));
+  const found = replications.find(id) ?? replications.find(decoded(id));
+  if (found === undefined) throw xdcrRefusals.unknownReplication();
+  return found;
 }
 
 function decoded(text: string): string {
@@ -121,7 +120,7 @@ const may = (context: Context, bucket: string, right: Right): boolean =>
   context.may(permissionOf(bucket, right));
 
 function requireRights(context: Context, bucket: string, rights: readonly Right[]): void {
-  const lacking = rights.filter((right) => !may(context, bucket, right));
-  if (lacking.length > 0)
-    throw generalRefusals.forbidden(lacking.map((right) => permissionOf(bucket, right)));
+  const missing = rights.filter((right) => !may(context, bucket, right));
+  if (missing.length > 0)
+    throw generalRefusals.forbidden(missing.map((right) => permissionOf(bucket, right)));
 }

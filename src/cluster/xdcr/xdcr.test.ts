@@ -89,7 +89,7 @@ test('refuses each wrong field of a reference by its name', async () => {
   }
 });
 
-test('says why the cluster of a reference cannot be used', async () => {
+test('refuses a reference with the reason why its cluster cannot be used', async () => {
   const failing = (code: string) => ({ fails: Object.assign(new Error(code), { code }) });
   for (const [target, text] of [
     [failing('ECONNREFUSED'), /^Could not connect to "far" on port 8091\. This could be due to/],
@@ -104,7 +104,7 @@ test('says why the cluster of a reference cannot be used', async () => {
   }
 });
 
-test('refuses a second reference to a cluster, a used name, another cluster at an edit, and an unknown name', async () => {
+test('refuses a duplicate name or cluster, an edit that leads to another cluster, and an unknown name', async () => {
   const { post, current, request } = await aNode();
   await post(refsPath, reference);
   const text = async (path: string, form: Record<string, string>) => (await post(path, form)).body._;
@@ -118,7 +118,7 @@ test('refuses a second reference to a cluster, a used name, another cluster at a
   assert.equal((await request(refsPath, { method: 'DELETE' })).status, 405);
 });
 
-test('creates a replication, lists it as a task, and deletes it by every encoding of its id', async () => {
+test('creates a replication, lists it as a task, and deletes it by its id in every encoding', async () => {
   const { post, request } = await aNode();
   await post(refsPath, reference);
   for (const cancel of [
@@ -241,7 +241,7 @@ test('refuses to delete a reference in use, and to flush a bucket that is replic
   assert.deepEqual([flushed.status, flushed.body], [503, { _: 'Cannot flush buckets with outgoing XDCR' }]);
 });
 
-test('deletes a reference together with the replications of deleted buckets', async () => {
+test('deletes a reference whose only replications are of deleted buckets, with those replications', async () => {
   const { post, request } = await aNode();
   await post(refsPath, reference);
   await post('/controller/createReplication', replication);
@@ -253,7 +253,7 @@ test('deletes a reference together with the replications of deleted buckets', as
   assert.deepEqual([created.status, created.body], [200, { id }]);
 });
 
-test('changes settings of one replication, and defaults of later ones', async () => {
+test('changes the settings of one replication, and the defaults of replications created later', async () => {
   const { post, request } = await aNode();
   await post(refsPath, reference);
   const defaults = await post('/settings/replications', { checkpointInterval: '60', filterDeletion: '1' });

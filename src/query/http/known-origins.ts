@@ -1,12 +1,12 @@
-// Remembers who sends the requests of a connection: clients repeat their headers with every request, and to decode and to authenticate
-// them again takes longer than to run a short statement.
+// Caches the authenticated sender of each connection: clients repeat their headers with every request, and decoding and authenticating
+// them again takes longer than running a short statement.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Authority, RequestOrigin, Sender } from '../access/session.ts';
 
 export type KnownOrigin = RequestOrigin & { readonly sender: Sender };
 
-interface Known {
+interface CachedOrigin {
   readonly origin: KnownOrigin;
   readonly headers: readonly (string | string[] | undefined)[];
   readonly revision: number;
@@ -15,7 +15,7 @@ interface Known {
 export class KnownOrigins {
   private readonly authority: Pick<Authority, 'revision'>;
   /** The last authenticated sender of each open connection. */
-  private readonly bySocket = new WeakMap<Socket, Known>();
+  private readonly bySocket = new WeakMap<Socket, CachedOrigin>();
 
   constructor(authority: Pick<Authority, 'revision'>) {
     this.authority = authority;
@@ -23,14 +23,14 @@ export class KnownOrigins {
 
   /** The origin if the connection's last one had the same headers and no account has changed since. */
   of({ socket, headers }: IncomingMessage): KnownOrigin | null {
-    const known = this.bySocket.get(socket);
-    if (known === undefined || known.revision !== this.authority.revision) return null;
-    const [authorization, agent, library] = known.headers;
+    const cached = this.bySocket.get(socket);
+    if (cached === undefined || cached.revision !== this.authority.revision) return null;
+    const [authorization, agent, library] = cached.headers;
     const isSame =
       headers.authorization === authorization &&
       headers['user-agent'] === agent &&
       headers['cb-user-agent'] === library;
-    return isSame ? known.origin : null;
+    return isSame ? cached.origin : null;
   }
 
   /** Call only for authenticated senders. `revision`: that of the authority before it authenticated. */

@@ -53,7 +53,7 @@ async function served({ bodyBytesMax = 256 * mib, perSource = 100 } = {}) {
   };
 }
 
-test('the handler reads a large body only from authenticated clients', async () => {
+test('reads a large body only from an authenticated client', async () => {
   using server = await served();
   assert.equal(await server.ask(2 * mib), 413);
   assert.equal(await server.ask(2 * mib, login.replace('Basic ', 'Basic x')), 413);
@@ -61,7 +61,7 @@ test('the handler reads a large body only from authenticated clients', async () 
   assert.equal(await server.ask(10), 401);
 });
 
-test('the bodies of all requests have a memory limit until the requests end', async () => {
+test('limits the memory of all request bodies together until their requests end', async () => {
   using server = await served({ bodyBytesMax: 3 * mib });
   const unfinished = server.open(false, login);
   unfinished.on('error', () => {});
@@ -72,7 +72,7 @@ test('the bodies of all requests have a memory limit until the requests end', as
   await eventually(async () => assert.equal(await server.ask(2 * mib, login), 200));
 });
 
-test('a login ends the count of an unauthenticated connection', async () => {
+test('an authenticated connection no longer counts as unauthenticated', async () => {
   using server = await served({ perSource: 1 });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   assert.equal(await server.ask(1, undefined, agent), 401);
@@ -83,7 +83,7 @@ test('a login ends the count of an unauthenticated connection', async () => {
   agent.destroy();
 });
 
-test('each request of a connection counts with its own credentials', async () => {
+test('each request of a connection is authenticated by its own credentials', async () => {
   using server = await served();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   assert.equal(await server.ask(1, login, agent), 200);
@@ -93,7 +93,7 @@ test('each request of a connection counts with its own credentials', async () =>
   agent.destroy();
 });
 
-test('a connection is authenticated once, and again after a change of accounts', async () => {
+test('authenticates a connection once, and again after a change of accounts', async () => {
   using server = await served();
   const { authority } = server;
   let asked = 0;

@@ -14,29 +14,29 @@ import { languageVersion } from '../service/request-functions.ts';
 import { type KnownOrigin, KnownOrigins } from './known-origins.ts';
 import { RequestBodies } from './request-bodies.ts';
 
-/** A client that reads nothing for this time is disconnected. */
+/** A client that does not read the answer for this time is disconnected. */
 const stalledMs = 120_000;
 const adminBytesMax = 1 << 20;
 /** The limit for a statement without credentials in its header; its body may have `creds`. */
 const unauthenticatedBytesMax = 1 << 20;
 /** The limit of all bodies being read or belonging to running statements. */
-const allBytesMax = 256 << 20;
+const totalBodyBytesMax = 256 << 20;
 const contentType = `application/json; version=${languageVersion}`;
 
 export class QueryHandler {
   private readonly service: QueryService;
   private readonly clock: Clock;
   private readonly bodies: RequestBodies;
-  private readonly known: KnownOrigins;
+  private readonly knownOrigins: KnownOrigins;
 
-  constructor(service: QueryService, clock: Clock, bodyBytesMax = allBytesMax) {
+  constructor(service: QueryService, clock: Clock, bodyBytesMax = totalBodyBytesMax) {
     this.service = service;
     this.clock = clock;
     this.bodies = new RequestBodies(bodyBytesMax);
-    this.known = new KnownOrigins(service.deps.authority);
+    this.knownOrigins = new KnownOrigins(service.deps.authority);
   }
 
-  /** Resolves when the answer has been passed to the socket. */
+  /** Resolves when the whole answer has been written to the response. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = '', search = ''] = splitAt(request.url ?? '/', '?');
     const refusal =
@@ -48,17 +48,23 @@ export class QueryHandler {
   }
 
   private async statement(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
-    const origin = this.known.of(request) ?? (await this.originOf(request));
-    const isKnownClient = isAuthenticated(origin.sender);
+    const origin = this.knownOrigins.of(request) ?? (await this.originOf(request));
+    const isLoggedIn = isAuthenticated(origin.sender);
     const { requestBytesMax } = this.service.deps.settings;
-    const bytesMax = isKnownClient ? requestBytesMax : Math.min(requestBytesMax, unauthenticatedBytesMax);
+    const bytesMax = isLoggedIn ? requestBytesMax : Math.min(requestBytesMax, unauthenticatedBytesMax);
     await this.bodies.with(request, bytesMax, async (body) => {
       if (body === null) return;
       if (typeof body === 'string') return refuseBody(response, body, bytesMax);
       const { method = '', headers } = request;
-      const sent = { method, search, contentType: headers['content-type'], accept: headers.accept, body };
+      const httpRequest = {
+        method,
+        search,
+        contentType: headers['content-type'],
+        accept: headers.accept,
+        body,
+      };
       const sink = new ResponseSink(response, this.clock);
-      await this.service.answer(sent, origin, sink, (closed) => {
+      await this.service.answer(httpRequest, origin, sink, (closed) => {
         if (response.destroyed) return closed();
         response.once('close', () => response.writableFinished || closed());
       });
@@ -71,7 +77,7 @@ export class QueryHandler {
     path: string,
     search: string,
   ): Promise<void> {
-    const origin = this.known.of(request) ?? (await this.originOf(request));
+    const origin = this.knownOrigins.of(request) ?? (await this.originOf(request));
     await this.bodies.with(request, adminBytesMax, async (body) => {
       if (body === null) return;
       if (typeof body === 'string') return refuseBody(response, body, adminBytesMax);
@@ -84,14 +90,14 @@ export class QueryHandler {
 
   /** Authenticates the sender before the body is read. */
   private async originOf(request: IncomingMessage): Promise<KnownOrigin> {
-    const described = describedOrigin(request);
+    const claimedOrigin = claimedOriginOf(request);
     const { authority } = this.service.deps;
     const { revision } = authority;
-    const sender = await senderOf(authority, described);
-    const origin = { ...described, sender };
+    const sender = await senderOf(authority, claimedOrigin);
+    const origin = { ...claimedOrigin, sender };
     if (!isAuthenticated(sender)) return origin;
     markAuthenticated(request.socket);
-    this.known.keep(request, origin, revision);
+    this.knownOrigins.keep(request, origin, revision);
     return origin;
   }
 }
@@ -142,7 +148,8 @@ class ResponseSink implements AnswerSink {
   }
 }
 
-function describedOrigin(request: IncomingMessage): RequestOrigin {
+/** The sender as the request states it, not authenticated. */
+function claimedOriginOf(request: IncomingMessage): RequestOrigin {
   const { headers, socket } = request;
   const agent = headers['user-agent'] ?? '';
   const library = headers['cb-user-agent'];
@@ -166,7 +173,7 @@ function sendText(response: ServerResponse, status: number, text: string, type =
   response.end(text);
 }
 
-function splitAt(text: string, mark: string): [string, string] {
-  const at = text.indexOf(mark);
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + mark.length)];
+function splitAt(text: string, separator: string): [string, string] {
+  const index = text.indexOf(separator);
+  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + separator.length)];
 }

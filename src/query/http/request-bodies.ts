@@ -1,16 +1,16 @@
 // Limits the bytes of request bodies in memory: of each body, and of all bodies together, counted until their requests are answered.
 import { type BodySource, collectBody } from '#http/collect-body.ts';
 
-/** null: the client has closed the connection. */
+/** `too large`: this body; `too many`: all bodies together; null: the client has closed the connection. */
 export type ReadBody = Buffer | 'too large' | 'too many' | null;
 
 export class RequestBodies {
-  private readonly totalMax: number;
-  private held = 0;
+  private readonly totalBytesMax: number;
+  private heldBytes = 0;
 
-  /** `totalMax`: bytes of all bodies together. */
-  constructor(totalMax: number) {
-    this.totalMax = totalMax;
+  /** `totalBytesMax`: the limit of all bodies together. */
+  constructor(totalBytesMax: number) {
+    this.totalBytesMax = totalBytesMax;
   }
 
   /** Reads a body and counts its bytes until `use` ends. */
@@ -19,13 +19,13 @@ export class RequestBodies {
     try {
       const body = await collectBody(source, (chunkBytes) => {
         bytes += chunkBytes;
-        this.held += chunkBytes;
+        this.heldBytes += chunkBytes;
         if (bytes > bytesMax) return 'too large';
-        return this.held > this.totalMax ? 'too many' : null;
+        return this.heldBytes > this.totalBytesMax ? 'too many' : null;
       });
       return await use(body);
     } finally {
-      this.held -= bytes;
+      this.heldBytes -= bytes;
     }
   }
 }

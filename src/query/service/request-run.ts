@@ -13,7 +13,7 @@ import { readParameters, type SentRequest } from '../request/read-parameters.ts'
 import { type ActiveRequest, newRequest, type RequestState } from '../state/active-requests.ts';
 import type { Engine } from '../state/engine-port.ts';
 import type { QueryParts } from '../state/parts.ts';
-import { noteUse, type PreparedEntry } from '../state/prepared-cache.ts';
+import { countUse, type PreparedEntry } from '../state/prepared-cache.ts';
 import type { RequestSlices } from '../state/time-slices.ts';
 import { AbortableRows } from './abortable-rows.ts';
 import { controlsText, metricsText, signatureText, statusWithFailedRows } from './answer-figures.ts';
@@ -405,7 +405,7 @@ export class RequestRun {
       service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
     const warnings = execution?.outcome.warnings.length ?? 0;
     auditStatement(service.deps, { active, elapsedMs, serviceMs, warnings });
-    if (this.prepared !== null) noteUse(this.prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
+    if (this.prepared !== null) countUse(this.prepared, { endedMs: clock.wallMs(), elapsedMs, serviceMs });
     service.counters.completed({
       kind: active.kind,
       consistency: request?.consistency ?? 'not_bounded',

@@ -39,7 +39,7 @@ type Arrived = Pick<
   'id' | 'remoteAddress' | 'userAgent' | 'startedMs' | 'receivedMs' | 'cancel'
 >;
 
-/** A request that nothing is known of but its arrival. */
+/** A request that has arrived; its body has not been read. */
 export const newRequest = (arrived: Arrived): ActiveRequest => ({
   ...arrived,
   request: null,

@@ -26,9 +26,9 @@ export class Admission {
     const slot = deferred<void>();
     this.waiting.push(slot);
     const abort = () => {
-      const at = this.waiting.indexOf(slot);
-      if (at < 0) return;
-      this.waiting.splice(at, 1);
+      const index = this.waiting.indexOf(slot);
+      if (index < 0) return;
+      this.waiting.splice(index, 1);
       slot.reject(signal.reason as Error);
     };
     signal.addEventListener('abort', abort, { once: true });
@@ -42,6 +42,7 @@ export class Admission {
 
   leave(): void {
     const next = this.waiting.shift();
+    // The slot passes to the next waiting request, so that `running` stays.
     if (next === undefined) this.running--;
     else next.resolve();
   }

@@ -36,8 +36,8 @@ const counterNames: readonly CounterName[] = [
   ...(['unbounded', 'at_plus', 'scan_plus'] as const),
 ];
 
-const slow = [250, 500, 1000, 5000] as const;
-const kinds: Readonly<Record<string, CounterName>> = {
+const slowThresholdsMs = [250, 500, 1000, 5000] as const;
+const statementCounters: Readonly<Record<string, CounterName>> = {
   SELECT: 'selects',
   UPDATE: 'updates',
   MERGE: 'updates',
@@ -82,8 +82,8 @@ export class Counters {
     this.add('mutations', figures.mutations);
     if (figures.isCancelled) this.add('cancelled');
     if (figures.isPrepared) this.add('prepared');
-    const kind = figures.kind === null ? undefined : kinds[figures.kind];
-    if (kind !== undefined) this.add(kind);
+    const statementCounter = figures.kind === null ? undefined : statementCounters[figures.kind];
+    if (statementCounter !== undefined) this.add(statementCounter);
     this.add(
       figures.consistency === 'not_bounded'
         ? 'unbounded'
@@ -91,7 +91,8 @@ export class Counters {
           ? 'at_plus'
           : 'scan_plus',
     );
-    for (const limit of slow) if (figures.elapsedMs >= limit) this.add(`requests_${limit}ms`);
+    for (const thresholdMs of slowThresholdsMs)
+      if (figures.elapsedMs >= thresholdMs) this.add(`requests_${thresholdMs}ms`);
     this.add('index_scans', figures.phases.get('indexScan')?.operators ?? 0);
     this.add('primary_scans', figures.phases.get('primaryScan')?.operators ?? 0);
     this.times.add(figures.elapsedMs);

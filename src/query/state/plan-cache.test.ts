@@ -28,13 +28,13 @@ function planner(consults: readonly (string | number)[] = [], kind: Prepared['ki
   return { cache, ask };
 }
 
-test('a plan is kept from the second time on', () => {
+test('a plan is cached when its statement is sent the second time', () => {
   const { ask, cache } = planner();
   assert.deepEqual([ask('a'), ask('a'), ask('a'), ask('a')], [1, 1, 0, 0]);
   assert.equal(cache.size, 1);
 });
 
-test('other definitions, context or settings need another plan', () => {
+test('a change of definitions, query context or settings needs another plan', () => {
   const { ask } = planner();
   for (let round = 0; round < 3; round++) ask('a');
   assert.equal(ask('a', { context: 'default:b.s' }), 1);
@@ -43,7 +43,7 @@ test('other definitions, context or settings need another plan', () => {
   assert.equal(ask('a', { revision: 2 }), 1);
 });
 
-test('a plan holds for the values that the planner looked at, and for any others', () => {
+test('a plan is used again only with equal values of the parameters that the planner read', () => {
   const { ask } = planner(['p', 2]);
   const values = { named: { p: 'x%', other: 1 }, args: [1, 2] };
   for (let round = 0; round < 3; round++) ask('a', values);
@@ -55,13 +55,13 @@ test('a plan holds for the values that the planner looked at, and for any others
   assert.equal(ask('a', { ...values, named: {} }), 1);
 });
 
-test('the plans, their texts and values are limited, and only statements on documents have one', () => {
+test('limits the plans, their texts and values, and caches only statements on documents', () => {
   const { ask, cache } = planner(['p']);
-  const last = 'x'.repeat(10);
-  for (let at = 0; at < 600; at++) for (let round = 0; round < 2; round++) ask(`${last} ${at}`);
+  const prefix = 'x'.repeat(10);
+  for (let index = 0; index < 600; index++) for (let round = 0; round < 2; round++) ask(`${prefix} ${index}`);
   assert.equal(cache.size, 256);
-  assert.equal(ask(`${last} 599`), 0);
-  assert.equal(ask(`${last} 0`), 1);
+  assert.equal(ask(`${prefix} 599`), 0);
+  assert.equal(ask(`${prefix} 0`), 1);
   const long = 'x'.repeat(5_000);
   for (let round = 0; round < 3; round++) assert.equal(ask(long), 1);
   for (let round = 0; round < 3; round++) assert.equal(ask('b', { named: { p: long } }), 1);

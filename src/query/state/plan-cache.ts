@@ -1,13 +1,13 @@
-// Plans of statements that clients send again and again without preparing them. A plan is kept from the second time on that its text is
-// sent: statements with their values in the text never repeat. It holds while no keyspace, function or index has changed, for
-// requests with equal values of the parameters that the planner looked at.
+// Plans of statements that clients send repeatedly without preparing them. A plan is cached when its text is sent the second time:
+// statements with their values in the text never repeat. It is valid while no keyspace, function or index has changed, for requests with
+// equal values of the parameters that the planner read.
 import type { PrepareContext, Prepared } from '#sqlpp/run/engine.ts';
 import { jsonText } from '#sqlpp/values/json-text.ts';
 import type { Value } from '#sqlpp/values/value.ts';
 
-/** Limits of the plans, and of texts seen once. */
+/** Limits of the cached plans, and of the texts that were sent once. */
 const plansMax = 256;
-const seenMax = 256;
+const sentOnceMax = 256;
 /** The limit of a statement's text; a plan takes a multiple of it. */
 const textMax = 4 << 10;
 /** The limit of a value's text that a plan depends on. */
@@ -17,7 +17,7 @@ type Parameters = Pick<PrepareContext, 'positional' | 'named'>;
 
 interface Plan {
   readonly prepared: Prepared;
-  /** The values that the planner looked at, as JSON text; null: the request had none. */
+  /** The parameters that the planner read, with their values as JSON text; null: the request had none. */
   readonly consulted: ReadonlyMap<string | number, string | null>;
 }
 
@@ -34,13 +34,13 @@ export class PlanCache {
   private revision = -1;
   /** Least recently used first. */
   private readonly plans = new Map<string, Plan>();
-  private readonly seen = new Set<string>();
+  private readonly sentOnce = new Set<string>();
 
   get size(): number {
     return this.plans.size;
   }
 
-  /** The cached plan, or the one that `prepare` makes; it must report the parameters whose values it looks at. */
+  /** The cached plan, or the one that `prepare` makes; it must report each parameter whose value it reads. */
   planOf(
     basis: PlanBasis,
     revision: number,
@@ -52,25 +52,25 @@ export class PlanCache {
     if (text.length > textMax) return prepare(() => {});
     const key = `${Number(sequentialScans)}${queryContext}\0${text}`;
     const plan = this.plans.get(key);
-    if (plan !== undefined && isFor(plan, parameters)) {
+    if (plan !== undefined && isValidFor(plan, parameters)) {
       this.plans.delete(key);
       this.plans.set(key, plan);
       return plan.prepared;
     }
     const consulted = new Set<string | number>();
     const prepared = prepare((parameter) => consulted.add(parameter));
-    if (cachedKinds.has(prepared.kind)) this.note(key, prepared, valuesOf(consulted, parameters));
+    if (cachedKinds.has(prepared.kind)) this.keepIfRepeated(key, prepared, valuesOf(consulted, parameters));
     return prepared;
   }
 
-  private note(key: string, prepared: Prepared, consulted: Plan['consulted'] | null): void {
+  private keepIfRepeated(key: string, prepared: Prepared, consulted: Plan['consulted'] | null): void {
     if (consulted === null) return;
-    if (!this.plans.has(key) && !this.seen.has(key)) {
-      if (this.seen.size >= seenMax) this.seen.clear();
-      this.seen.add(key);
+    if (!this.plans.has(key) && !this.sentOnce.has(key)) {
+      if (this.sentOnce.size >= sentOnceMax) this.sentOnce.clear();
+      this.sentOnce.add(key);
       return;
     }
-    this.seen.delete(key);
+    this.sentOnce.delete(key);
     this.plans.set(key, { prepared, consulted });
     for (const oldest of this.plans.keys()) {
       if (this.plans.size <= plansMax) return;
@@ -84,7 +84,7 @@ export class PlanCache {
   }
 }
 
-function isFor({ consulted }: Plan, parameters: Parameters): boolean {
+function isValidFor({ consulted }: Plan, parameters: Parameters): boolean {
   for (const [parameter, text] of consulted) if (textOf(parameter, parameters) !== text) return false;
   return true;
 }

@@ -26,7 +26,7 @@ export interface PreparedEntry {
 }
 
 /** Counts a completed run with its elapsed and service times. */
-export function noteUse(
+export function countUse(
   entry: PreparedEntry,
   { endedMs, elapsedMs, serviceMs }: { endedMs: number; elapsedMs: number; serviceMs: number },
 ): void {

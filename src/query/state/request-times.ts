@@ -1,7 +1,7 @@
 // A histogram of request times since the start: 8 buckets per power of two, from a microsecond on.
 
 const bucketCount = 256;
-const leastMs = 0.001;
+const shortestMs = 0.001;
 const bucketsPerDoubling = 8;
 
 export class Histogram {
@@ -10,9 +10,9 @@ export class Histogram {
   private readonly counts = new Float64Array(bucketCount);
 
   add(ms: number): void {
-    const index = Math.ceil(Math.log2(Math.max(ms, leastMs) / leastMs) * bucketsPerDoubling);
-    const at = Math.min(bucketCount - 1, index);
-    this.counts[at] = (this.counts[at] as number) + 1;
+    const index = Math.ceil(Math.log2(Math.max(ms, shortestMs) / shortestMs) * bucketsPerDoubling);
+    const bucket = Math.min(bucketCount - 1, index);
+    this.counts[bucket] = (this.counts[bucket] as number) + 1;
     this.count++;
     this.totalMs += ms;
   }
@@ -21,13 +21,13 @@ export class Histogram {
     return this.count === 0 ? 0 : this.totalMs / this.count;
   }
 
-  /** The quantile `share` of the times. */
+  /** The time that the fraction `share` of all requests did not exceed. */
   quantileMs(share: number): number {
-    let left = this.count * share;
-    if (left === 0) return 0;
-    for (const [at, count] of this.counts.entries()) {
-      left -= count;
-      if (left <= 0) return leastMs * 2 ** (at / bucketsPerDoubling);
+    let remaining = this.count * share;
+    if (remaining === 0) return 0;
+    for (const [bucket, count] of this.counts.entries()) {
+      remaining -= count;
+      if (remaining <= 0) return shortestMs * 2 ** (bucket / bucketsPerDoubling);
     }
     return 0;
   }

@@ -137,10 +137,10 @@ const fields: Readonly<Record<string, Field>> = {
 
 /** The reply to GET /admin/settings. */
 export function shownSettings(settings: ServiceSettings): Record<string, unknown> {
-  const shown = Object.entries(fields).map(([name, field]) => [name, field.read(settings)] as const);
+  const active = Object.entries(fields).map(([name, field]) => [name, field.read(settings)] as const);
   const completed = { aborted: null, threshold: settings.completedThresholdMs };
-  const all = { ...settings.others, ...Object.fromEntries(shown), completed };
-  return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const published = { ...settings.others, ...Object.fromEntries(active), completed };
+  return Object.fromEntries(Object.entries(published).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**
@@ -149,11 +149,11 @@ export function shownSettings(settings: ServiceSettings): Record<string, unknown
  */
 export function changeSettings(settings: ServiceSettings, changes: Record<string, unknown>): void {
   const changed: ServiceSettings = { ...settings, others: { ...settings.others } };
-  for (const [name, value] of Object.entries(changes)) changeOne(changed, name, value);
+  for (const [name, value] of Object.entries(changes)) changeSetting(changed, name, value);
   Object.assign(settings, changed);
 }
 
-function changeOne(settings: ServiceSettings, name: string, value: unknown): void {
+function changeSetting(settings: ServiceSettings, name: string, value: unknown): void {
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (field !== undefined) {
     if (field.write(settings, value)) return;
@@ -161,7 +161,7 @@ function changeOne(settings: ServiceSettings, name: string, value: unknown): voi
   }
   if (name === 'completed') {
     const threshold = (value as { threshold?: unknown } | null)?.threshold;
-    if (threshold !== undefined) changeOne(settings, 'completed-threshold', threshold);
+    if (threshold !== undefined) changeSetting(settings, 'completed-threshold', threshold);
     return;
   }
   if (!Object.hasOwn(settings.others, name)) throw sqlError(2031, name);

@@ -16,7 +16,7 @@ async function resolvesIn(clock: ManualClock, pause: Promise<void>): Promise<'at
   return isDone ? '2 ms' : 'later';
 }
 
-test('a long request waits only while short ones run; a request ends only once', async (t) => {
+test('a long request pauses only while short ones run, and ending a request twice counts once', async (t) => {
   t.plan(6);
   const clock = new ManualClock();
   const slices = new TimeSlices(clock);

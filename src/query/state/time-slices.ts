@@ -1,4 +1,4 @@
-// Schedules requests on the thread. All run in slices. A request that has used several slices waits a while at the end of each if
+// Schedules requests on the thread. All run in slices. A request that has used several slices pauses at the end of each if
 // requests with fewer slices run: a short request takes several turns of the event loop, and would otherwise wait for a slice in each.
 import type { Clock } from '#ports/clock.ts';
 
@@ -15,29 +15,29 @@ const longPauseMs = 2;
 
 export class TimeSlices {
   private readonly clock: Clock;
-  private short = 0;
+  private shortRequests = 0;
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
   begin(): RequestSlices {
-    let used = 0;
+    let usedSlices = 0;
     let isShort = true;
-    this.short++;
-    const leaveShort = (): void => {
-      if (isShort) this.short--;
+    this.shortRequests++;
+    const countAsLong = (): void => {
+      if (isShort) this.shortRequests--;
       isShort = false;
     };
     return {
       pause: () => {
-        if (++used > shortSlicesMax) leaveShort();
+        if (++usedSlices > shortSlicesMax) countAsLong();
         return new Promise((resolve) => {
-          if (!isShort && this.short > 0) this.clock.after(longPauseMs, resolve);
+          if (!isShort && this.shortRequests > 0) this.clock.after(longPauseMs, resolve);
           else this.clock.soon(resolve);
         });
       },
-      end: leaveShort,
+      end: countAsLong,
     };
   }
 }
