@@ -28,14 +28,14 @@ export interface ActiveShardOptions {
 
 /** A member that answers nothing for this long is removed from the in-sync set. */
 const silentMs = 1_500;
-/** So is a member that has not received within this time what the shard had before. */
+/** A member that has not received the changes of the shard within this time is removed, too. */
 const behindMs = 2_000;
-/** And a member that lacks changes of a new active for this long, since the shard is not served meanwhile. */
+/** A member that lacks changes of a new active for this long is removed, since the shard is not served until then. */
 const takeOverMs = 500;
 /** Pauses before a copy that does not answer is asked again; `waiting`: requests wait for the shard. */
 const reopenMs = { served: 1_000, waiting: 50 };
 
-interface Fed {
+interface FedCopy {
   readonly feed: CopyFeed;
   openedMs: number;
 }
@@ -44,7 +44,7 @@ export class ActiveShard {
   private readonly options: ActiveShardOptions;
   private spec: ShardSpec;
   private readonly sinceMs: number;
-  private readonly copies = new Map<string, Fed>();
+  private readonly copies = new Map<string, FedCopy>();
   /** By node: the vbuckets in which its copy has another history. */
   private readonly diverged = new Map<string, readonly number[]>();
   /** By vbucket: the seqno that all members must have before the shard is served; null once it is. */
@@ -63,7 +63,7 @@ export class ActiveShard {
     this.sinceMs = options.clock.monotonicMs();
     const { bucket, rows, tookOver } = options;
     const { highSeqno } = bucket.rows;
-    // What they reported in an earlier epoch may have been rolled back.
+    // Positions that members reported in an earlier epoch may have been rolled back.
     for (const member of this.others())
       for (const row of rows) bucket.progress.discardCopy(row, copyKey(member));
     if (tookOver) this.takenOver = new Map(rows.map((row) => [row, highSeqno[row] as number]));
@@ -248,8 +248,8 @@ export class ActiveShard {
     const { clock, peers } = this.options;
     const { node, boot } = member;
     const now = clock.monotonicMs();
-    const known = peers.bootOf(node);
-    if ((known !== null && known !== boot) || peers.hasEnded(member)) return true;
+    const connectedBoot = peers.bootOf(node);
+    if ((connectedBoot !== null && connectedBoot !== boot) || peers.hasEnded(member)) return true;
     if (!this.spec.replicas.includes(node) || this.diverged.has(node)) return true;
     const answeredMs = Math.max(peers.answeredMs(node), this.sinceMs);
     if (now - answeredMs > silentMs || this.isBehind(member)) return true;
@@ -258,7 +258,7 @@ export class ActiveShard {
     return [...this.takenOver].some(([row, seqno]) => progress.receivedSeqno(row, copyKey(member)) < seqno);
   }
 
-  /** The member has not received what the shard had `behindMs` ago. */
+  /** Whether the member has not received the changes that the shard had `behindMs` ago. */
   private isBehind(member: SyncMember): boolean {
     const { bucket, clock, rows } = this.options;
     const key = copyKey(member);
@@ -276,9 +276,10 @@ export class ActiveShard {
   private haveTakenOver(seqnos: ReadonlyMap<number, number>): boolean {
     const { progress } = this.options.bucket;
     const size = this.spec.inSync?.length ?? 1;
-    const isFew = size < this.options.bucket.progress.majority;
+    const isBelowMajority = size < this.options.bucket.progress.majority;
     for (const [row, seqno] of seqnos)
-      if (progress.committedSeqno(row) < seqno || (isFew && !this.isRowOnDisk(row, seqno))) return false;
+      if (progress.committedSeqno(row) < seqno || (isBelowMajority && !this.isRowOnDisk(row, seqno)))
+        return false;
     return true;
   }
 

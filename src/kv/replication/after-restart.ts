@@ -21,8 +21,8 @@ export function changesAfterRestart(
   const others = inSync.filter(({ node }) => node !== self);
   const successor = others.find(({ boot, node }) => peers.bootOf(node) === boot)?.node;
   if (successor !== undefined) return [{ shard, epoch: current, kind: 'stop', successor }];
-  // It was promoted and has never served: the active before it may have more on disk than any other, so that no member can know who is to go
-  // on. It waits for a member that did not restart, or for an operator, who fails all other members over with `allowUnsafe`.
+  // This process was promoted and has never served: the active before it may have more on disk than any other, so no member can decide
+  // which one continues. It waits for a member that did not restart, or for an operator, who fails the others over with `allowUnsafe`.
   if (confirmed === undefined) return [];
   const restarted = others.filter(({ node }) => peers.bootOf(node) !== null).map(({ node }) => node);
   return restarted.length < others.length ? [] : [{ shard, epoch, kind: 'confirm', restarted }];

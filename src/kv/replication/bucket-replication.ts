@@ -58,7 +58,7 @@ export class BucketReplication {
   private readonly cuts = new CutWriter();
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
-  private last: Promise<unknown> = Promise.resolve();
+  private following: Promise<unknown> = Promise.resolve();
   /** A change of the map is under way. */
   private isChanging = false;
   /** The outcome of a change is unknown: the map is written again before anything else. */
@@ -80,20 +80,20 @@ export class BucketReplication {
 
   /** Brings the shards to the states of this map, unless a newer one was seen. */
   follow(specs: readonly ShardSpec[], revision: number): Promise<void> {
-    const done = this.last.then(() => this.followMap(specs, revision));
-    this.last = done.catch(() => {});
+    const done = this.following.then(() => this.followMap(specs, revision));
+    this.following = done.catch(() => {});
     return done;
   }
 
   received(node: string, message: PeerMessage, body: Buffer, bytes: number): void {
-    if (message.kind === 'open') this.opened(node, message);
-    else if (message.kind === 'batch') this.take(node, message, body, bytes);
+    if (message.kind === 'open') this.openIntake(node, message);
+    else if (message.kind === 'batch') this.takeBatch(node, message, body, bytes);
     else if (message.kind === 'empty') this.empty(node, message);
     else if (message.kind === 'got') this.got(node, message);
     else if (message.kind === 'opened' || message.kind === 'failed') {
       const active = this.actives.get(message.shard);
       if (active?.epoch === message.epoch) active.received(node, message);
-    } else if (message.kind === 'refused') this.see(message.shard, message.epoch);
+    } else if (message.kind === 'refused') this.followEpoch(message.shard, message.epoch);
   }
 
   private got(node: string, { rows }: Got): void {
@@ -109,7 +109,7 @@ export class BucketReplication {
 
   disconnected(node: string): void {
     for (const active of this.actives.values()) active.lost(node);
-    for (const [shard, { node: from }] of this.intakes) if (from === node) this.closeIntake(shard);
+    for (const [shard, { node: active }] of this.intakes) if (active === node) this.closeIntake(shard);
     this.unapplied.take(node);
   }
 
@@ -138,7 +138,7 @@ export class BucketReplication {
     const earlier = state === 'active' && confirmed === undefined ? this.earlier.refuse(shard) : null;
     if (earlier === null) return;
     this.epochs.set(shard, Math.max(epoch, this.epochOf(shard)));
-    this.say('refused', earlier, shard, this.epochOf(shard));
+    this.sendEpoch('refused', earlier, shard, this.epochOf(shard));
   }
 
   private async followStates(): Promise<void> {
@@ -161,16 +161,16 @@ export class BucketReplication {
   }
 
   private begin(shard: number, spec: ShardSpec): void {
-    const known = this.actives.get(shard);
-    if (known?.epoch === spec.epoch) {
-      known.follow(spec);
+    const current = this.actives.get(shard);
+    if (current?.epoch === spec.epoch) {
+      current.follow(spec);
       return;
     }
-    known?.close();
+    current?.close();
     this.endIntake(shard);
     const { state } = this.options.bucket.rows;
     const rows = this.rowsOf(shard);
-    const tookOver = known === undefined && rows.some((row) => state[row] !== VbucketState.active);
+    const tookOver = current === undefined && rows.some((row) => state[row] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
     this.actives.set(shard, new ActiveShard({ ...this.options, cuts: this.cuts, ref, rows, spec, tookOver }));
   }
@@ -197,7 +197,7 @@ export class BucketReplication {
   }
 
   private actSoon(): void {
-    if (this.soonTimer !== null || ![...this.actives.values()].some((one) => one.holdsRequests)) return;
+    if (this.soonTimer !== null || ![...this.actives.values()].some((active) => active.holdsRequests)) return;
     this.soonTimer = this.options.clock.after(waitingCheckMs, () => {
       this.soonTimer = null;
       this.act();
@@ -219,23 +219,24 @@ export class BucketReplication {
   private confirmation(spec: ShardSpec, shard: number): ShardChange[] {
     const { clock, peers, promisedUntilMs, self } = this.options;
     if (spec.state !== 'active' || spec.confirmed === self.boot) return [];
-    const known = Math.max(spec.epoch, this.epochOf(shard));
-    const epoch = spec.confirmed === undefined ? known : Math.max(known, spec.epoch + 1);
+    const highestEpoch = Math.max(spec.epoch, this.epochOf(shard));
+    const epoch = spec.confirmed === undefined ? highestEpoch : Math.max(highestEpoch, spec.epoch + 1);
     const members = spec.inSync ?? [];
-    const isWhole = members.length <= 1 || members.find(({ node }) => node === self.node)?.boot === self.boot;
+    const hasAllWrites =
+      members.length <= 1 || members.find(({ node }) => node === self.node)?.boot === self.boot;
     if (spec.stopped !== undefined && epoch <= spec.stopped) return [];
-    if (!isWhole) return changesAfterRestart(spec, { shard, epoch, self: self.node, peers });
+    if (!hasAllWrites) return changesAfterRestart(spec, { shard, epoch, self: self.node, peers });
     // Alone in its in-sync set without having confirmed, it was named by an unsafe failover: the active before it may still serve.
     const isAlone = members.length === 0 || (members.length === 1 && spec.confirmed !== undefined);
-    const isFree = isAlone || spec.stopped !== undefined || !this.earlier.needsPromise(shard);
+    const mayConfirmNow = isAlone || spec.stopped !== undefined || !this.earlier.needsPromise(shard);
     const untilMs = Math.max(promisedUntilMs, this.earlier.servesUntilMs(shard));
-    return isFree || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
+    return mayConfirmNow || clock.monotonicMs() >= untilMs ? [{ shard, epoch, kind: 'confirm' }] : [];
   }
 
   private async change(changes: readonly ShardChange[]): Promise<void> {
     const { bucket, change, log, self, uuid } = this.options;
     this.isChanging = true;
-    for (const one of changes) this.actives.get(one.shard)?.changing(one);
+    for (const shardChange of changes) this.actives.get(shardChange.shard)?.changing(shardChange);
     const confirmed = changes.filter(({ kind }) => kind === 'confirm');
     for (const { epoch, shard } of confirmed) this.raiseEpoch(shard, epoch, self.node);
     // This epoch is on disk before the map has it, so that no lower one is answered after a restart.
@@ -257,33 +258,33 @@ export class BucketReplication {
     }
   }
 
-  /** An epoch above that of the map: an active shard of this node stops at once. */
-  private see(shard: number, epoch: number): void {
+  /** Applies an epoch of a message: when it is higher, an active shard of this node stops at once. */
+  private followEpoch(shard: number, epoch: number): void {
     if (epoch <= this.epochOf(shard)) return;
     this.epochs.set(shard, epoch);
     if ((this.actives.get(shard)?.epoch ?? epoch) >= epoch) return;
     this.options.bucket.serveUntil(this.rowsOf(shard), 0);
     this.retire(shard);
-    this.last = this.last.then(() => this.followStates()).catch(() => {});
+    this.following = this.following.then(() => this.followStates()).catch(() => {});
   }
 
-  private opened(node: string, { epoch, feed, incarnation, shard }: Open): void {
+  private openIntake(node: string, { epoch, feed, incarnation, shard }: Open): void {
     const { bucket } = this.options;
     if (incarnation !== this.options.incarnation || this.specs.length === 0) return;
     const rows = this.rowsOf(shard);
     if (this.refusesOlder(node, shard, epoch)) return;
-    this.see(shard, epoch);
+    this.followEpoch(shard, epoch);
     const { highSeqno, state } = bucket.rows;
     const isCopy = (row: number): boolean =>
       state[row] === VbucketState.replica || state[row] === VbucketState.pending;
     // This node has not applied the map that makes it a copy; the active asks again.
-    if (rows.length === 0 || !rows.every(isCopy) || this.drops.isUnderWay(shard)) return;
+    if (rows.length === 0 || !rows.every(isCopy) || this.drops.isDropping(shard)) return;
     this.raiseEpoch(shard, epoch, node);
     this.closeIntake(shard);
     const intake = new CopyIntake({
       ...this.options,
       applier: bucket.applier,
-      applied: (vb, bytes) => this.reports.note(node, { shard, epoch }, vb, bytes),
+      applied: (vb, bytes) => this.reports.add(node, { shard, epoch }, vb, bytes),
       highSeqno: (vb) => highSeqno[vb] as number,
       failed: (reason) => this.failed(shard, reason),
     });
@@ -299,12 +300,12 @@ export class BucketReplication {
   }
 
   private refusesOlder(node: string, shard: number, epoch: number): boolean {
-    const known = this.epochOf(shard);
-    if (epoch < known) this.say('refused', node, shard, known);
-    return epoch < known;
+    const current = this.epochOf(shard);
+    if (epoch < current) this.sendEpoch('refused', node, shard, current);
+    return epoch < current;
   }
 
-  private say(kind: 'refused' | 'failed', node: string, shard: number, epoch: number): void {
+  private sendEpoch(kind: 'refused' | 'failed', node: string, shard: number, epoch: number): void {
     this.answer(node, { kind, shard, epoch, rows: [] });
   }
 
@@ -319,10 +320,10 @@ export class BucketReplication {
     for (const row of this.rowsOf(shard)) rows.epoch[row] = Math.max(rows.epoch[row] as number, epoch);
     // Sent before any later answer of this node to a beat, which the earlier active would take for a promise.
     const earlier = this.earlier.of(shard);
-    if (earlier !== undefined && earlier !== active) this.say('refused', earlier, shard, epoch);
+    if (earlier !== undefined && earlier !== active) this.sendEpoch('refused', earlier, shard, epoch);
   }
 
-  private take(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
+  private takeBatch(node: string, batch: CopyBatch, body: Buffer, bytes: number): void {
     const { epoch, shard, vb } = batch;
     const current = this.intakes.get(shard);
     const isOlder = this.refusesOlder(node, shard, epoch);
@@ -333,7 +334,7 @@ export class BucketReplication {
       return;
     }
     this.unapplied.add(node, bytes);
-    if (!isOlder) this.say('failed', node, shard, epoch);
+    if (!isOlder) this.sendEpoch('failed', node, shard, epoch);
   }
 
   private failed(shard: number, reason: string): void {
@@ -362,7 +363,7 @@ export class BucketReplication {
   /** Its active must not count what this copy reported: it then asks the copy for its position again. */
   private endIntake(shard: number): void {
     const { epoch, node } = this.closeIntake(shard) ?? {};
-    if (epoch !== undefined && node !== undefined) this.say('failed', node, shard, epoch);
+    if (epoch !== undefined && node !== undefined) this.sendEpoch('failed', node, shard, epoch);
   }
 
   private leftovers(): number[] {
@@ -371,8 +372,8 @@ export class BucketReplication {
 
   private persisted(row: number): void {
     const shard = this.intakes.size === 0 ? -1 : row % this.specs.length;
-    const from = this.intakes.get(shard);
-    if (from !== undefined) this.reports.note(from.node, { shard, epoch: from.epoch }, row, 0);
+    const intake = this.intakes.get(shard);
+    if (intake !== undefined) this.reports.add(intake.node, { shard, epoch: intake.epoch }, row, 0);
   }
 
   private servedUntilMs(row: number): number {

@@ -44,7 +44,7 @@ test('an answer to an earlier feed is ignored: the copy may have been emptied si
   feed.close();
 });
 
-test('an older node does not say which feed it answers', () => {
+test('accepts an answer without a feed number, as older nodes send it', () => {
   const feed = aFeed([]);
   feed.open();
   feed.opened({ kind: 'opened', ...shard, rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }] });

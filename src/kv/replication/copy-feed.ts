@@ -55,7 +55,7 @@ export class CopyFeed {
     peers.send(node, { kind: 'open', ...shard, incarnation, feed: this.number });
   }
 
-  /** Every vbucket of the copy has been at the end of its feed once. */
+  /** Whether every vbucket of the copy has reached the end of its feed at least once. */
   get isFollowing(): boolean {
     return this.following.size === this.options.rows.length;
   }
@@ -71,7 +71,7 @@ export class CopyFeed {
   private begin({ feed, rows }: Opened): void {
     const { bucket, node, peers } = this.options;
     if (this.isClosed || this.boot !== null) return;
-    // An answer to an earlier feed says what the copy had before it was emptied, or before it failed.
+    // An answer to an earlier feed has the position of the copy before it was emptied, or before it failed.
     if (feed !== undefined && feed !== this.number) return;
     const boot = peers.bootOf(node);
     if (boot === null) return;
@@ -148,7 +148,7 @@ function isContinued(
   const newest = Buffer.from(failover, 'base64');
   if (newest.length < entryBytes) return false;
   const [hi, lo] = [newest.readUInt32BE(0), newest.readUInt32BE(uuidBytes / 2)];
-  const place = log.findIndex(({ uuidHi, uuidLo }) => uuidHi === hi && uuidLo === lo);
-  if (place < 0) return false;
-  return copied <= (place === 0 ? high : (log[place - 1]?.seqno ?? 0));
+  const index = log.findIndex(({ uuidHi, uuidLo }) => uuidHi === hi && uuidLo === lo);
+  if (index < 0) return false;
+  return copied <= (index === 0 ? high : (log[index - 1]?.seqno ?? 0));
 }

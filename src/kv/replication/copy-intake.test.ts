@@ -114,7 +114,7 @@ test('a batch whose changes are not readable fails the copy, also after an item 
   assert.match(seen[2] ?? '', /^failed: /);
 });
 
-test('closing says how many bytes are not applied, those of the batch that failed included', () => {
+test('close returns the bytes that are not applied, including those of the batch that failed', () => {
   const { intake } = anIntake(() => Status.success);
   intake.take(batch, cutsOf(6, 7, 8), 10);
   assert.equal(intake.close(), 0);

@@ -22,7 +22,7 @@ export interface CopyIntakeOptions {
   failed: (reason: string) => void;
 }
 
-interface Taken {
+interface QueuedBatch {
   readonly batch: CopyBatch;
   readonly body: Buffer;
   readonly bytes: number;
@@ -30,7 +30,7 @@ interface Taken {
 
 export class CopyIntake {
   private readonly options: CopyIntakeOptions;
-  private readonly queue: Taken[] = [];
+  private readonly queue: QueuedBatch[] = [];
   private readonly reader = new CutReader(Buffer.alloc(0));
   /** Of the first batch in the queue, some items are applied already; the reader is at the next one. */
   private isBegun = false;
@@ -63,7 +63,7 @@ export class CopyIntake {
   private run(): void {
     for (let first = this.queue[0]; first !== undefined && !this.isClosed; first = this.queue[0]) {
       const status = this.apply(first);
-      if (this.awaits(status)) return;
+      if (this.retriesLater(status)) return;
       this.isBegun = false;
       this.queue.shift();
       if (status === Status.success) {
@@ -74,8 +74,8 @@ export class CopyIntake {
     }
   }
 
-  /** Whether the item can be applied later, which is then done. */
-  private awaits(status: DocumentResult): boolean {
+  /** True: the item can be applied later, and another attempt is scheduled. */
+  private retriesLater(status: DocumentResult): boolean {
     const { applier, clock } = this.options;
     const isForDisk = status === notResident;
     const isForMemory = status === Status.temporaryFailure || status === Status.outOfMemory;
@@ -97,7 +97,7 @@ export class CopyIntake {
     }
   }
 
-  private apply({ batch, body }: Taken): DocumentResult {
+  private apply({ batch, body }: QueuedBatch): DocumentResult {
     const { applier } = this.options;
     const { live, to, vb } = batch;
     const begun = this.isBegun ? this.applyItem(vb) : this.begin(batch, body);

@@ -25,7 +25,7 @@ export class CopyReports {
   }
 
   /** Reports the vbucket as it is now; `bytes` were received for it. */
-  note(node: string, { shard, epoch }: Pick<GotRow, 'shard' | 'epoch'>, vb: number, bytes: number): void {
+  add(node: string, { shard, epoch }: Pick<GotRow, 'shard' | 'epoch'>, vb: number, bytes: number): void {
     const { copy, highSeqno, persistedSeqno } = this.options.rows;
     const report = this.reportTo(node);
     report.bytes += bytes;
@@ -40,15 +40,15 @@ export class CopyReports {
   }
 
   private reportTo(node: string): Report {
-    const known = this.reports.get(node);
-    if (known !== undefined) return known;
-    const made = { bytes: 0, rows: new Map<number, GotRow>() };
-    this.reports.set(node, made);
+    const existing = this.reports.get(node);
+    if (existing !== undefined) return existing;
+    const report = { bytes: 0, rows: new Map<number, GotRow>() };
+    this.reports.set(node, report);
     void Promise.resolve().then(() => this.send(node));
-    return made;
+    return report;
   }
 
-  /** Sends what is noted: before messages that must not overtake it, else at the end of the turn. */
+  /** Sends the report: before messages that must not overtake it, otherwise at the end of the turn. */
   send(node: string): void {
     const report = this.reports.get(node);
     if (report === undefined) return;

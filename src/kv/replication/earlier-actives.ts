@@ -1,4 +1,4 @@
-// The active that fed each copy of this node last. It may serve until what this node promised to it ends, connected or not.
+// The active that fed each copy of this node last. It may serve until the promise of this node to it ends, connected or not.
 import type { PeerConnections } from './peers.ts';
 
 type Promises = Pick<PeerConnections, 'neededPromise' | 'promisedUntilMs'>;
@@ -7,7 +7,7 @@ export class EarlierActives {
   private readonly peers: Promises;
   /** By shard. */
   private readonly nodes = new Map<number, string>();
-  /** By shard that this node is to serve: until when the earlier active may serve, which it has refused since then. */
+  /** By shard that this node will serve: until when the earlier active, which this node has refused, may still serve. */
   private readonly refusedUntilMs = new Map<number, number>();
 
   constructor(peers: Promises) {
@@ -24,8 +24,9 @@ export class EarlierActives {
   }
 
   /**
-   * The active takes no later answer of this node for a promise, because it received a higher epoch first: else one that keeps running, or
-   * runs again, could not be replaced while its beats are answered. Returns the active to tell so; null: it was, or there is none.
+   * Ends the promises to the earlier active and returns it, so that the caller sends it the higher epoch; null: it was sent, or there is
+   * none. The active then takes no later answer for a promise. Otherwise one that keeps running could not be replaced, because this node
+   * answers its beats.
    */
   refuse(shard: number): string | null {
     const node = this.nodes.get(shard);

@@ -1,10 +1,10 @@
-// Hands a shard over to another member of its in-sync set: the active accepts no more writes, waits until every member has all
+// Moves a shard to another member of its in-sync set: the active accepts no more writes, waits until every member has all
 // of its changes, and may then report that it has stopped. If that takes too long, it serves again and retries later.
 import type { Clock } from '#ports/clock.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 
-/** Requests wait no longer than this. */
-const longestMs = 1_000;
+/** The longest time for which requests wait. */
+const durationMsMax = 1_000;
 const retryMs = 2_000;
 
 export interface HandoverOptions {
@@ -31,7 +31,7 @@ export class Handover {
   follow(isWanted: boolean): void {
     const { bucket, clock, rows } = this.options;
     const now = clock.monotonicMs();
-    if (this.sinceMs !== null && (!isWanted || now - this.sinceMs > longestMs)) {
+    if (this.sinceMs !== null && (!isWanted || now - this.sinceMs > durationMsMax)) {
       this.notBeforeMs = now + retryMs;
       this.end();
     }
@@ -40,7 +40,7 @@ export class Handover {
     bucket.handOver(rows, true);
   }
 
-  /** Every member has everything, and no client waits for a durable write. */
+  /** Whether every member has all changes, and no client waits for a durable write. */
   isComplete(): boolean {
     const { bucket, rows } = this.options;
     if (this.sinceMs === null || !bucket.isResolved(rows)) return false;

@@ -14,8 +14,8 @@ interface Own {
  * It is active only in an epoch that it has confirmed; or while it confirms a shard that no other node has served, since this was the only
  * node or the bucket is new.
  */
-export function ownState(spec: ShardSpec, { epoch: known, isServed, self }: Own): ShardSpec {
-  const epoch = Math.max(spec.epoch, known);
+export function ownState(spec: ShardSpec, { epoch: knownEpoch, isServed, self }: Own): ShardSpec {
+  const epoch = Math.max(spec.epoch, knownEpoch);
   const isMember = spec.inSync?.some(({ boot, node }) => node === self.node && boot === self.boot) ?? false;
   if (spec.state !== 'active') return { ...spec, epoch, isOutOfSync: !isMember };
   const isConfirmed = spec.confirmed === self.boot && epoch === spec.epoch;

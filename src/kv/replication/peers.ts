@@ -11,8 +11,8 @@ export const beatMs = 200;
 /** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
 export const promiseMsMax = 10_000;
 const redialMs = 500;
-/** How long the last messages of a process that stops may take. */
-const lastMs = { limit: 500, pause: 5 };
+/** The time that the last messages of a process may take when it stops, and the pause between checks. */
+const lastMessagesMs = { limit: 500, pause: 5 };
 /** The limit of bytes sent to one node and not yet applied there. */
 const inFlightMax = 16 * 1024 * 1024;
 /** What is sent in one turn is one write, or several of about this size. */
@@ -56,7 +56,7 @@ interface PeerTimes {
   promisedUntilMs: number;
   /** The boot of the process that ended cleanly last. */
   endedBoot: string | null;
-  /** The other one serves only as long as it is promised to. */
+  /** The other node serves only while a promise of this one is valid. */
   needsPromise: boolean;
 }
 
@@ -88,7 +88,7 @@ export class PeerConnections {
   accept(link: Link): void {
     if (this.isStopping) link.close('the node stops');
     else if (this.specs.some(({ node }) => node === link.node)) this.adopt(link);
-    else link.close('no node of the cluster');
+    else link.close('it is not a node of the cluster');
   }
 
   /** The boot of a connected node, else null. */
@@ -109,7 +109,7 @@ export class PeerConnections {
     return this.times.get(node)?.servesUntilMs ?? -Infinity;
   }
 
-  /** Whether that process said that it ended. */
+  /** Whether that process reported that it ended. */
   hasEnded({ node, boot }: SyncMember): boolean {
     return this.times.get(node)?.endedBoot === boot;
   }
@@ -167,9 +167,9 @@ export class PeerConnections {
     for (const node of this.connected()) this.send(node, { kind: 'ended' });
     for (const connection of this.connections.values()) this.write(connection);
     const links = [...this.connections.values()].map(({ link }) => link);
-    const untilMs = clock.monotonicMs() + lastMs.limit;
+    const untilMs = clock.monotonicMs() + lastMessagesMs.limit;
     while (links.some(({ unsentBytes }) => unsentBytes > 0) && clock.monotonicMs() < untilMs)
-      await clock.sleep(lastMs.pause);
+      await clock.sleep(lastMessagesMs.pause);
   }
 
   close(): void {
@@ -208,11 +208,11 @@ export class PeerConnections {
 
   private adopt(link: Link): void {
     const { node } = link;
-    const before = this.connections.get(node);
-    if (before !== undefined) {
-      // Before the new connection counts: what was sent on the earlier one may be lost, so that every feed must be opened again.
-      this.lose(before, 'it connected again');
-      before.link.close('it connected again');
+    const earlier = this.connections.get(node);
+    if (earlier !== undefined) {
+      // Before the new connection is used: messages on the earlier one may be lost, so every feed must be opened again.
+      this.lose(earlier, 'it connected again');
+      earlier.link.close('it connected again');
     }
     const connection = newConnection(link);
     this.connections.set(node, connection);
@@ -226,14 +226,14 @@ export class PeerConnections {
   private takeBytes(connection: Connection, bytes: Buffer): void {
     this.options.events.arrived();
     try {
-      connection.incoming.push(bytes, (frame) => this.take(connection, frame));
+      connection.incoming.push(bytes, (frame) => this.takeFrame(connection, frame));
     } catch (error) {
       connection.link.close((error as Error).message);
     }
   }
 
-  /** @throws Error when the message is none, or comes at the wrong time. */
-  private take(connection: Connection, frame: Buffer): void {
+  /** @throws Error when the frame is not a message, or the message comes at the wrong time. */
+  private takeFrame(connection: Connection, frame: Buffer): void {
     const { clock, events } = this.options;
     const { link } = connection;
     const { node } = link;
@@ -244,14 +244,14 @@ export class PeerConnections {
       connection.boot = message.boot;
       connection.saysPromise = message.saysPromise ?? false;
       events.connected(node);
-    } else if (connection.boot === null) throw new Error('its first message is no hello');
+    } else if (connection.boot === null) throw new Error('its first message is not a hello');
     else if (message.kind === 'ended') this.ended(connection);
     else if (message.kind === 'beat') {
       if (this.isStopping) return;
       const promiseMs = connection.saysPromise ? this.promiseMs : promiseMsMax;
       const times = this.timesOf(node);
       times.promisedUntilMs = Math.max(times.promisedUntilMs, clock.monotonicMs() + promiseMs);
-      // The sender may not have heard of the third node yet.
+      // The sender may not know the third node yet.
       times.needsPromise = this.needsPromise || message.needsPromise !== false;
       this.send(node, { kind: 'beaten', sentMs: message.sentMs, wallMs: clock.wallMs(), promiseMs });
     } else if (message.kind === 'beaten') this.answered(node, message);
@@ -288,15 +288,15 @@ export class PeerConnections {
   }
 
   private timesOf(node: string): PeerTimes {
-    const known = this.times.get(node) ?? {
+    const times = this.times.get(node) ?? {
       endedBoot: null,
       answeredMs: -Infinity,
       servesUntilMs: -Infinity,
       promisedUntilMs: -Infinity,
       needsPromise: true,
     };
-    this.times.set(node, known);
-    return known;
+    this.times.set(node, times);
+    return times;
   }
 }
 

@@ -21,7 +21,7 @@ const activeOf = (nodes: readonly Node[], vb: number): Node => {
   return found[0] as Node;
 };
 
-test('copies get what their active has, follow it, join the set, and majority writes are acknowledged', async (t) => {
+test('copies receive the changes of their active, join the in-sync set, and majority writes are acknowledged', async (t) => {
   const cluster = new Cluster(aSeed(t), ['a', 'b']);
   const { clock, map } = cluster;
   const a = await cluster.start('a');

@@ -61,12 +61,12 @@ export class Replication {
     const { peers } = this;
     const { change, clock, log, self, tick } = this.options;
     const promisedUntilMs = this.promisedBefore(earlier);
-    const made = new BucketReplication({
+    const replication = new BucketReplication({
       ...{ ...part, promisedUntilMs, self, change, clock, log, tick, peers },
       keepsCopies: () => this.keepsCopies,
     });
-    this.buckets.set(part.uuid, made);
-    return made;
+    this.buckets.set(part.uuid, replication);
+    return replication;
   }
 
   /** Until when promises that were made before may be valid. */
@@ -86,7 +86,7 @@ export class Replication {
     for (const uuid of [...this.buckets.keys()]) this.remove(uuid);
   }
 
-  /** Call it when this process answers no client any more: then another node may serve at once in its place. */
+  /** Call it when this process no longer answers clients: another node may then serve in its place at once. */
   release(): Promise<void> {
     return this.peers.releasePromises();
   }

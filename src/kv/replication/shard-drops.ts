@@ -18,15 +18,15 @@ interface ShardDropsOptions {
 export class ShardDrops {
   private readonly options: ShardDropsOptions;
   /** The shards whose vbuckets are being removed. */
-  private readonly underWay = new Set<number>();
+  private readonly dropping = new Set<number>();
   private notBeforeMs = -Infinity;
 
   constructor(options: ShardDropsOptions) {
     this.options = options;
   }
 
-  isUnderWay(shard: number): boolean {
-    return this.underWay.has(shard);
+  isDropping(shard: number): boolean {
+    return this.dropping.has(shard);
   }
 
   /** Shards that have documents here although the map places them on other nodes only, and whose removal may begin. */
@@ -44,21 +44,21 @@ export class ShardDrops {
 
   private isDue(shard: number, rows: readonly number[]): boolean {
     const { bucket, clock } = this.options;
-    if (this.underWay.has(shard) || clock.monotonicMs() < this.notBeforeMs) return false;
+    if (this.dropping.has(shard) || clock.monotonicMs() < this.notBeforeMs) return false;
     return rows.some((row) => (bucket.rows.highSeqno[row] as number) > 0);
   }
 
   /** A failed removal is logged, and is due again later. */
   begin(shard: number, rows: readonly number[]): void {
     const { bucket, clock, log, uuid } = this.options;
-    if (this.underWay.has(shard)) return;
-    this.underWay.add(shard);
+    if (this.dropping.has(shard)) return;
+    this.dropping.add(shard);
     bucket
       .drop(rows)
       .catch((error: Error) => {
         this.notBeforeMs = clock.monotonicMs() + retryMs;
         log.warn('replication.drop_failed', { bucket: uuid, shard, reason: error.message });
       })
-      .finally(() => this.underWay.delete(shard));
+      .finally(() => this.dropping.delete(shard));
   }
 }

@@ -6,7 +6,7 @@ import { TlsLinks } from './tls-links.host.ts';
 
 const host = '127.0.0.1';
 
-test('two nodes know each other by their certificates and exchange bytes', async () => {
+test('two nodes identify each other by their certificates and exchange bytes', async () => {
   const issue = await aNodeAuthority();
   const [a, b] = [new TlsLinks(), new TlsLinks()];
   a.useTls(await issue('a'));
