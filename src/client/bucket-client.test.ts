@@ -70,7 +70,7 @@ test('a failed write does not affect others, and CAS conditions are checked', ()
     assert.equal(((await client.getMany(0, ['a']))[0] as FetchedDocument).value.toString(), '4');
   }));
 
-test('a write can keep the expiry of the document', () =>
+test('a write with expiry `keep` leaves the expiry of the document unchanged', () =>
   withClient(async (client) => {
     const expiry = 4_000_000_000;
     const expiryOf = async () => {
@@ -166,7 +166,7 @@ test('scans a collection by vbucket, with keys only or with documents', () =>
     assert.equal(await client.itemCount(orders), 3_000);
   }));
 
-test('resolves the names of collections that exist, and of no others', () =>
+test('resolves the name of a collection to its id, and an unknown name to undefined', () =>
   withClient(async (client) => {
     assert.equal(await client.collectionId('shop', 'carts'), 9);
     assert.equal(await client.collectionId('shop', 'boats'), undefined);
@@ -195,7 +195,7 @@ test('an aborted read sends no further requests', () =>
     assert.deepEqual(await client.getMany(0, ['a']), [Status.keyNotFound], 'the connection remains usable');
   }));
 
-test('errors of a login and of a bucket name the status', async () => {
+test('a refused login and an unknown bucket reject with the status', async () => {
   await using service = await startService(aDesired({ buckets: [aBucket('b')] }));
   const open = (username: string, bucket: string) =>
     BucketClient.open({ address: addressOf(service.port), account: { ...adminAccount, username }, bucket });

@@ -139,23 +139,23 @@ export class BucketClient {
     this.connection.close();
   }
 
-  /** Resolves with a document or the status why there is none, in the order of the keys. */
+  /** Resolves with a document, or the status of the refused read, in the order of the keys. */
   async getMany(
     collectionId: number,
     keys: readonly string[],
     signal?: AbortSignal,
   ): Promise<(FetchedDocument | number)[]> {
-    const found = new Array<FetchedDocument | number>(keys.length);
+    const results = new Array<FetchedDocument | number>(keys.length);
     await pipelined(this.connection, {
       count: keys.length,
       signal,
-      request: (index) => onDocument(Get.opcode, collectionId, keys[index] as string),
+      request: (index) => documentRequest(Get.opcode, collectionId, keys[index] as string),
       take: (index, frame) => {
         // The field `vb` of a reply is its status.
-        found[index] = frame.vb === Status.success ? fetched(frame) : frame.vb;
+        results[index] = frame.vb === Status.success ? decodeDocument(frame) : frame.vb;
       },
     });
-    return found;
+    return results;
   }
 
   /**
@@ -171,23 +171,23 @@ export class BucketClient {
   ): Promise<(FetchedParts | number)[]> {
     const value = encodeReads(reads);
     const extras = docFlags === 0 ? Buffer.alloc(0) : Buffer.from([docFlags]);
-    const found = new Array<FetchedParts | number>(keys.length);
+    const results = new Array<FetchedParts | number>(keys.length);
     await pipelined(this.connection, {
       count: keys.length,
       signal,
       request: (index) => ({
-        ...onDocument(SubdocMultiLookup.opcode, collectionId, keys[index] as string),
+        ...documentRequest(SubdocMultiLookup.opcode, collectionId, keys[index] as string),
         extras,
         value,
       }),
       take: (index, frame) => {
-        const isDeleted = ofDeleted.has(frame.vb);
+        const isDeleted = deletedStatuses.has(frame.vb);
         const hasParts =
           isDeleted || frame.vb === Status.success || frame.vb === Status.subdocMultiPathFailure;
-        found[index] = hasParts ? { cas: casOf(frame), isDeleted, results: decodeReads(frame) } : frame.vb;
+        results[index] = hasParts ? { cas: casOf(frame), isDeleted, results: decodeReads(frame) } : frame.vb;
       },
     });
-    return found;
+    return results;
   }
 
   /** Never rejects for a single document. Writes of one key are applied in order. */
@@ -219,17 +219,17 @@ export class BucketClient {
   /** The failover logs of vbuckets, newest entry first. @throws StatusError when one of them cannot be read */
   async failoverLogs(vbuckets: readonly number[]): Promise<Map<number, { uuid: bigint; seqno: number }[]>> {
     const logs = new Map<number, { uuid: bigint; seqno: number }[]>();
-    let failed = 0;
+    let failedStatus = 0;
     await pipelined(this.connection, {
       count: vbuckets.length,
       request: (index) => ({ opcode: GetFailoverLog.opcode, vb: vbuckets[index] as number }),
       take: (index, { vb: status, buffer, valueStart, end }) => {
         if (status === Status.success)
           logs.set(vbuckets[index] as number, failoverEntries(buffer.subarray(valueStart, end)));
-        else failed = status;
+        else failedStatus = status;
       },
     });
-    if (failed !== 0) throw new StatusError(GetFailoverLog.opcode, failed);
+    if (failedStatus !== 0) throw new StatusError(GetFailoverLog.opcode, failedStatus);
     return logs;
   }
 
@@ -246,7 +246,7 @@ export class BucketClient {
     return uuids;
   }
 
-  /** Compares equal as long as no vbucket got another uuid. */
+  /** A digest of all vbucket uuids: it is equal as long as none has changed. */
   async histories(): Promise<string> {
     return (await this.stats('histories')).get('histories') ?? '';
   }
@@ -275,20 +275,20 @@ export class BucketClient {
     group: string,
   ): Promise<ReadonlyMap<string, string>> {
     const figures = new Map<string, string>();
-    const done = deferred<ReadonlyMap<string, string>>();
+    const result = deferred<ReadonlyMap<string, string>>();
     connection.send({ opcode: Stat.opcode, key: Buffer.from(group) }, (frame) => {
       if (frame === null) {
-        done.reject(new DataPortError('the connection to the data port ended'));
+        result.reject(new DataPortError('the connection to the data port ended'));
         return true;
       }
       const { buffer, keyStart, valueStart, end } = frame;
-      if (frame.vb !== Status.success) done.reject(new StatusError(Stat.opcode, frame.vb));
-      else if (keyStart === valueStart) done.resolve(figures);
+      if (frame.vb !== Status.success) result.reject(new StatusError(Stat.opcode, frame.vb));
+      else if (keyStart === valueStart) result.resolve(figures);
       else
         figures.set(buffer.toString('utf8', keyStart, valueStart), buffer.toString('utf8', valueStart, end));
       return frame.vb !== Status.success || keyStart === valueStart;
     });
-    return done.promise;
+    return result.promise;
   }
 
   /** How many documents a collection has. */
@@ -298,18 +298,18 @@ export class BucketClient {
 }
 
 /** Statuses of replies about deleted documents. */
-const ofDeleted: ReadonlySet<number> = new Set([
+const deletedStatuses: ReadonlySet<number> = new Set([
   Status.subdocSuccessDeleted,
   Status.subdocMultiPathFailureDeleted,
 ]);
 
-const onDocument = (opcode: number, collectionId: number, key: string): RequestParts => ({
+const documentRequest = (opcode: number, collectionId: number, key: string): RequestParts => ({
   opcode,
   vb: vbucketOf(key),
   key: documentKey(collectionId, key),
 });
 
-function fetched(frame: Frame): FetchedDocument {
+function decodeDocument(frame: Frame): FetchedDocument {
   const { buffer, extrasStart, keyStart, valueStart, end, datatype } = frame;
   const flags = keyStart - extrasStart === 4 ? buffer.readUInt32BE(extrasStart) : 0;
   const value = inflatedValue(buffer, valueStart, end, datatype);
@@ -335,7 +335,7 @@ function storeRequest(collectionId: number, store: StoreRequest): RequestParts {
   const { kind, key, cas, parts } = store;
   const opcode = parts === undefined ? opcodes[kind] : SubdocMultiMutation.opcode;
   return {
-    ...onDocument(opcode, collectionId, key),
+    ...documentRequest(opcode, collectionId, key),
     casHi: Number(cas >> 32n),
     casLo: Number(cas & 0xffffffffn),
     framing: framingOf(store),
@@ -359,11 +359,11 @@ function extrasOf({ kind, flags = jsonFlags, expiry, parts }: StoreRequest): Buf
   return extras;
 }
 
-const levels = { none: 0, majority: 1, majorityAndPersistActive: 2, persistToMajority: 3 } as const;
+const durabilityCodes = { none: 0, majority: 1, majorityAndPersistActive: 2, persistToMajority: 3 } as const;
 
 function framingOf({ kind, expiry, durability = 'none', parts }: StoreRequest): Buffer {
   const framing: number[] = [];
-  if (durability !== 'none') framing.push((RequestFrame.durability << 4) | 1, levels[durability]);
+  if (durability !== 'none') framing.push((RequestFrame.durability << 4) | 1, durabilityCodes[durability]);
   const mayKeep = parts !== undefined || kind === 'set' || kind === 'replace';
   if (expiry === 'keep' && mayKeep) framing.push(RequestFrame.preserveTtl << 4);
   return Buffer.from(framing);
@@ -371,7 +371,8 @@ function framingOf({ kind, expiry, durability = 'none', parts }: StoreRequest): 
 
 function storeReply(frame: Frame, vb: number): StoreReply {
   const { buffer, extrasStart, keyStart } = frame;
-  const isPart = frame.opcode === SubdocMultiMutation.opcode && frame.vb === Status.subdocMultiPathFailure;
+  const hasFailedPart =
+    frame.opcode === SubdocMultiMutation.opcode && frame.vb === Status.subdocMultiPathFailure;
   const hasToken = frame.vb === Status.success && keyStart - extrasStart >= 16;
   return {
     status: frame.vb,
@@ -383,6 +384,6 @@ function storeReply(frame: Frame, vb: number): StoreReply {
           seqno: Number(buffer.readBigUInt64BE(extrasStart + 8)),
         }
       : null,
-    failedPart: isPart ? decodeFailedWrite(frame).status : 0,
+    failedPart: hasFailedPart ? decodeFailedWrite(frame).status : 0,
   };
 }

@@ -56,7 +56,7 @@ export interface ChangeHandler {
   advanced(vb: number, seqno: number): void;
   event(event: CollectionEvent): void;
   ended(vb: number, reason: EndReason): void;
-  /** All received messages have been delivered; a good time to commit. */
+  /** All received messages have been delivered: the handler may commit now. */
   drained(): void;
 }
 
@@ -92,7 +92,7 @@ const features = [
 const bufferBytes = 4 << 20;
 const acknowledgeBytes = 1 << 20;
 const noopSeconds = 10;
-const noEnd = 2n ** 64n - 1n;
+const unlimitedEnd = 2n ** 64n - 1n;
 
 export class ChangeConnection {
   readonly closed: Promise<DataPortError>;
@@ -141,7 +141,7 @@ export class ChangeConnection {
     const extras = Buffer.alloc(48);
     if (until === 'latest') extras.writeUInt32BE(StreamFlag.toLatest);
     extras.writeBigUInt64BE(BigInt(from.seqno), 8);
-    extras.writeBigUInt64BE(typeof until === 'number' ? BigInt(until) : noEnd, 16);
+    extras.writeBigUInt64BE(typeof until === 'number' ? BigInt(until) : unlimitedEnd, 16);
     extras.writeBigUInt64BE(from.uuid, 24);
     extras.writeBigUInt64BE(BigInt(from.snapshotStart), 32);
     extras.writeBigUInt64BE(BigInt(from.snapshotEnd), 40);
@@ -149,14 +149,14 @@ export class ChangeConnection {
     const request = { opcode: DcpStreamRequest.opcode, vb, extras, value: this.filter };
     this.connection.send(request, (frame) => {
       if (frame === null) answer.reject(new DataPortError('the connection of change streams ended'));
-      else answer.resolve(this.reported(vb, streamReply(frame)));
+      else answer.resolve(this.reportOpened(vb, streamReply(frame)));
       return true;
     });
     return answer.promise;
   }
 
   /** Reports the start of a stream to the handler, before the messages after the reply are delivered. */
-  private reported(vb: number, reply: StreamReply): StreamReply {
+  private reportOpened(vb: number, reply: StreamReply): StreamReply {
     if (reply.kind === 'open') this.options.handler.opened(vb, reply.log);
     return reply;
   }
@@ -189,8 +189,8 @@ export class ChangeConnection {
     const withXattrs = options.withXattrs ? OpenFlag.includeXattrs : 0;
     const withDeletedXattrs = options.withDeletedXattrs ? OpenFlag.includeDeletedUserXattrs : 0;
     const withoutValues = options.withoutValues ? OpenFlag.noValue : 0;
-    const parts = withXattrs | withDeletedXattrs | withoutValues;
-    extras.writeUInt32BE(OpenFlag.producer | OpenFlag.includeDeleteTimes | parts, 4);
+    const contentFlags = withXattrs | withDeletedXattrs | withoutValues;
+    extras.writeUInt32BE(OpenFlag.producer | OpenFlag.includeDeleteTimes | contentFlags, 4);
     await connection.expect({ opcode: DcpOpen.opcode, extras, key: Buffer.from(options.name) });
     const controls = {
       connection_buffer_size: bufferBytes,

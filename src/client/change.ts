@@ -28,7 +28,7 @@ export class Change {
   casLo = 0;
   collectionId = 0;
   flags = 0;
-  /** Expiry in seconds since 1970 (0: never); for deletions, their time. */
+  /** In seconds since 1970: when the document expires (0: never), or when it was deleted. */
   expiry = 0;
   isJson = false;
   /** Bits of the value as it was sent. */
@@ -70,19 +70,23 @@ export class Change {
 
   /** With `keepsCompressed` the value stays as it was sent, and `bodyStart` has no meaning. */
   fill(frame: Frame, keepsCompressed = false): void {
-    const { buffer, extrasStart: at } = frame;
+    const { buffer, extrasStart } = frame;
     this.frame = frame;
     this.kind = kinds[frame.opcode] as ChangeKind;
     this.vb = frame.vb;
-    this.seqno = readSeqno(buffer, at);
-    this.rev = readSeqno(buffer, at + 8);
+    this.seqno = readSeqno(buffer, extrasStart);
+    this.rev = readSeqno(buffer, extrasStart + 8);
     this.casHi = frame.casHi;
     this.casLo = frame.casLo;
     this.collectionId = readCollectionId(buffer, frame.keyStart, frame.valueStart);
     const isMutation = frame.opcode === Message.mutation;
-    const hasTime = frame.keyStart - at >= 20;
-    this.flags = isMutation ? readU32(buffer, at + 16) : 0;
-    this.expiry = isMutation ? readU32(buffer, at + 20) : hasTime ? readU32(buffer, at + 16) : 0;
+    const hasTime = frame.keyStart - extrasStart >= 20;
+    this.flags = isMutation ? readU32(buffer, extrasStart + 16) : 0;
+    this.expiry = isMutation
+      ? readU32(buffer, extrasStart + 20)
+      : hasTime
+        ? readU32(buffer, extrasStart + 16)
+        : 0;
     if (keepsCompressed) this.keepValue(frame);
     else this.fillValue(frame);
   }
@@ -129,16 +133,16 @@ export interface CollectionEvent {
 export function eventOf(frame: Frame): CollectionEvent {
   const { buffer, extrasStart, valueStart, end } = frame;
   const kind = readU32(buffer, extrasStart + 8) as EventKind;
-  const ofScope = kind === EventKind.createScope || kind === EventKind.dropScope;
+  const isScopeEvent = kind === EventKind.createScope || kind === EventKind.dropScope;
   return {
     vb: frame.vb,
     seqno: readSeqno(buffer, extrasStart),
     kind,
     scopeId: end - valueStart >= 12 ? readU32(buffer, valueStart + 8) : 0,
-    collectionId: !ofScope && end - valueStart >= 16 ? readU32(buffer, valueStart + 12) : 0,
+    collectionId: !isScopeEvent && end - valueStart >= 16 ? readU32(buffer, valueStart + 12) : 0,
   };
 }
 
 /** Reads eight bytes as a number; seqnos are below 2^53. */
-export const readSeqno = (buffer: Buffer, at: number): number =>
-  readU32(buffer, at) * 2 ** 32 + readU32(buffer, at + 4);
+export const readSeqno = (buffer: Buffer, start: number): number =>
+  readU32(buffer, start) * 2 ** 32 + readU32(buffer, start + 4);

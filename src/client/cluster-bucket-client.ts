@@ -19,8 +19,8 @@ export class ClusterBucketClient extends BucketClient {
   private readonly nodes: ClusterConnection;
   private readonly routes: ClusterRoutes;
   private readonly clock: Clock;
-  /** The last reading of seqnos. */
-  private reading: Promise<unknown> = Promise.resolve();
+  /** The newest read of seqnos, which `histories` awaits. */
+  private lastSeqnoRead: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ClusterConnectionOptions, nodes: ClusterConnection) {
     super(options.bucket, nodes);
@@ -35,44 +35,47 @@ export class ClusterBucketClient extends BucketClient {
 
   /** @throws StatusError notMyVbucket while a vbucket has no node, or moves */
   override highSeqnos(collectionId?: number): Promise<Float64Array> {
-    const reading = this.retried(() => this.readSeqnos(collectionId));
-    this.reading = reading.catch(() => {}); // the caller has the failure
+    const reading = this.retryWhileMoving(() => this.readSeqnos(collectionId));
+    this.lastSeqnoRead = reading.catch(() => {}); // the caller has the failure
     return reading;
   }
 
-  /** Requested after the seqnos that a caller has requested before. */
+  /** Read after the seqnos that the caller requested before, so that a change of the history in between is seen. */
   override async histories(): Promise<string> {
-    await this.reading;
+    await this.lastSeqnoRead;
     const { revision } = this.routes;
-    const digests = await this.ofEach('histories', (figures, node) => `${node} ${figures.get('histories')}`);
+    const digests = await this.readFromEach(
+      'histories',
+      (figures, node) => `${node} ${figures.get('histories')}`,
+    );
     return [revision, ...digests].join('\n');
   }
 
   override async itemCount(collectionId: number): Promise<number> {
-    const counts = await this.ofEach(itemsGroup(collectionId), itemsIn);
+    const counts = await this.readFromEach(itemsGroup(collectionId), itemsIn);
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Something of a group of statistics of each node that serves vbuckets. */
-  private ofEach<T>(
+  /** Reads a group of statistics from each node that serves vbuckets. */
+  private readFromEach<T>(
     group: string,
     read: (figures: ReadonlyMap<string, string>, node: string) => T,
   ): Promise<T[]> {
-    return this.retried(() =>
+    return this.retryWhileMoving(() =>
       Promise.all(
         this.servingNodes().map(async (node) => read(await this.statsOf(this.senderTo(node), group), node)),
       ),
     );
   }
 
-  /** Reads again while a vbucket moves, for a few seconds. */
-  private async retried<T>(read: () => Promise<T>): Promise<T> {
-    for (let times = 0; ; times++) {
+  /** Repeats a read while a vbucket moves, for a few seconds. */
+  private async retryWhileMoving<T>(read: () => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
       try {
         return await read();
       } catch (error) {
         const isMoving = error instanceof StatusError && error.status === Status.notMyVbucket;
-        if (!isMoving || times >= retriesMax || this.isClosed) throw error;
+        if (!isMoving || attempt >= retriesMax || this.isClosed) throw error;
       }
       await this.clock.sleep(retryMs);
     }
@@ -86,13 +89,13 @@ export class ClusterBucketClient extends BucketClient {
       for (const [vb, seqno] of seqnosIn(value)) if (routes.activeOf(bucket, vb) === node) seqnos[vb] = seqno;
     });
     await Promise.all(readings);
-    if (seqnos.includes(-1)) throw vbucketElsewhere();
+    if (seqnos.includes(-1)) throw vbucketNotServed();
     return seqnos;
   }
 
   private servingNodes(): string[] {
     const byNode = this.routes.vbuckets(this.bucket);
-    if (byNode.has(null)) throw vbucketElsewhere();
+    if (byNode.has(null)) throw vbucketNotServed();
     return [...byNode.keys()] as string[];
   }
 
@@ -101,4 +104,4 @@ export class ClusterBucketClient extends BucketClient {
   }
 }
 
-const vbucketElsewhere = () => new StatusError(GetAllVbSeqnos.opcode, Status.notMyVbucket);
+const vbucketNotServed = () => new StatusError(GetAllVbSeqnos.opcode, Status.notMyVbucket);

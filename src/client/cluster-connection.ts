@@ -26,9 +26,9 @@ export interface ClusterConnectionOptions extends BucketClientOptions {
 const retryMs = { first: 10, most: 200 } as const;
 const attemptsMax = 30;
 /** Another node may get a new collection later than this one: about a second. */
-const attemptsOfCollection = 10;
+const collectionAttemptsMax = 10;
 /** A node may get a new bucket later than this one. */
-const selectAgain = { times: 20, everyMs: 100 } as const;
+const selectRetry = { attemptsMax: 20, pauseMs: 100 } as const;
 
 export class ClusterConnection implements RequestSender {
   private readonly options: ClusterConnectionOptions;
@@ -55,7 +55,7 @@ export class ClusterConnection implements RequestSender {
     this.attempt(request, take, 0);
   }
 
-  /** Sends to a node whatever the map says. */
+  /** Sends to this node, even if the map has the vbucket on another one. */
   sendTo(node: string, request: RequestParts, take: TakeReply): void {
     if (this.hasEnded) take(null);
     else this.connectionTo(node).send(request, take);
@@ -86,7 +86,7 @@ export class ClusterConnection implements RequestSender {
     }
   }
 
-  /** Requests without a vbucket concern what every node knows. */
+  /** Every node can answer a request without a vbucket, so it goes to this one. */
   private attempt(request: RequestParts, take: TakeReply, attempts: number): void {
     const { routes, bucket } = this.options;
     if (this.hasEnded) {
@@ -100,16 +100,16 @@ export class ClusterConnection implements RequestSender {
       return;
     }
     this.connectionTo(node).send(request, (frame) => {
-      if (frame === null || !this.mayTryAgain(frame, node, attempts)) return take(frame);
+      if (frame === null || !this.mayRetry(frame, node, attempts)) return take(frame);
       this.retryLater(request, take, attempts);
       return true;
     });
   }
 
-  private mayTryAgain({ vb: status }: Frame, node: string, attempts: number): boolean {
+  private mayRetry({ vb: status }: Frame, node: string, attempts: number): boolean {
     if (status === Status.notMyVbucket) return attempts < attemptsMax;
     const isElsewhere = node !== this.options.routes.self;
-    return isElsewhere && status === Status.unknownCollection && attempts < attemptsOfCollection;
+    return isElsewhere && status === Status.unknownCollection && attempts < collectionAttemptsMax;
   }
 
   private retryLater(request: RequestParts, take: TakeReply, attempts: number): void {
@@ -122,11 +122,11 @@ export class ClusterConnection implements RequestSender {
   }
 
   private connectionTo(node: string): NodeConnection {
-    const known = this.connections.get(node);
-    if (known !== undefined && !known.hasEnded) return known;
+    const existing = this.connections.get(node);
+    if (existing !== undefined && !existing.hasEnded) return existing;
     const connection = new NodeConnection(() => this.connect(node));
     this.connections.set(node, connection);
-    // Without the own node there is nothing that a caller could continue with.
+    // A caller cannot continue without its own node.
     if (node === this.options.routes.self) void connection.ended.then(() => this.close());
     return connection;
   }
@@ -136,15 +136,15 @@ export class ClusterConnection implements RequestSender {
     if (node === routes.self) return await openOnBucket(this.options);
     const address = addressOfNode(routes, node);
     if (address === undefined) throw new DataPortError(`node ${node} left the cluster`);
-    for (let times = 0; ; times++) {
+    for (let attempt = 0; ; attempt++) {
       try {
         return await openOnBucket({ address, account, bucket });
       } catch (error) {
         const isUnknown =
           error instanceof StatusError && [Status.noBucket, Status.noAccess].includes(error.status as never);
-        if (!isUnknown || times >= selectAgain.times || this.hasEnded) throw error;
+        if (!isUnknown || attempt >= selectRetry.attemptsMax || this.hasEnded) throw error;
       }
-      await clock.sleep(selectAgain.everyMs);
+      await clock.sleep(selectRetry.pauseMs);
     }
   }
 }
@@ -198,7 +198,7 @@ class NodeConnection {
 function replyTo(send: (take: TakeReply) => void): Promise<WireReply> {
   const reply = deferred<WireReply>();
   send((frame) => {
-    if (frame === null) reply.reject(new DataPortError('a node of the bucket is not reached'));
+    if (frame === null) reply.reject(new DataPortError('a node that serves the bucket cannot be reached'));
     else reply.resolve(replyOf(frame));
     return true;
   });

@@ -16,7 +16,7 @@ export interface ClusterFollowerOptions extends Omit<ChangeFollowerOptions, 'vbu
 interface Followed {
   readonly follower: ChangeFollower;
   readonly vbuckets: readonly number[];
-  /** The address of the node and the vbuckets, as text: when it changes, another follower takes over. */
+  /** The address of the node and the vbuckets, as text: when it changes, another follower replaces this one. */
   readonly assignment: string;
 }
 
@@ -70,7 +70,7 @@ export class ClusterFollower implements ChangesFollower {
       ending.map(async ([node, { follower, vbuckets }]) => {
         this.byNode.delete(node);
         await follower.stop();
-        // They are current again when another stream has begun.
+        // The handler counts these vbuckets as behind until another stream has begun.
         this.options.handler.lost(new Error('the map of the bucket changed'), vbuckets);
       }),
     );
@@ -93,7 +93,7 @@ export class ClusterFollower implements ChangesFollower {
   private begin(node: string, vbuckets: readonly number[], assignment: string): void {
     const { routes } = this.options;
     const address = node === routes.self ? this.options.address : addressOfNode(routes, node);
-    if (address === undefined) return; // a later state brings its address
+    if (address === undefined) return; // the follower starts when a later layout has the address
     const follower = new ChangeFollower({ ...this.options, address, vbuckets });
     this.byNode.set(node, { follower, vbuckets, assignment });
     if (this.isPaused) follower.pause();

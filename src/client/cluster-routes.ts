@@ -1,5 +1,5 @@
-// Which node serves which vbucket of a bucket, as the configuration of the cluster says. Kept current by its owner; readers look the
-// node up for each request.
+// Which node serves which vbucket of a bucket, by the configuration of the cluster. The owner updates it; clients look up the node for
+// each request.
 import { vbucketCount } from './document-key.ts';
 import type { InterNodeTls } from './wire-connection.adapter.ts';
 
@@ -62,9 +62,9 @@ export class ClusterRoutes {
     const byNode = new Map<string | null, number[]>();
     for (let vb = 0; vb < vbucketCount; vb++) {
       const node = this.activeOf(bucket, vb);
-      const known = byNode.get(node);
-      if (known === undefined) byNode.set(node, [vb]);
-      else known.push(vb);
+      const vbuckets = byNode.get(node);
+      if (vbuckets === undefined) byNode.set(node, [vb]);
+      else vbuckets.push(vb);
     }
     return byNode;
   }
@@ -80,6 +80,6 @@ const limits = { timeoutMs: 15_000, connectMs: 3_000 } as const;
 
 /** The address of another node, undefined if it is none of the cluster. */
 export function addressOfNode(routes: ClusterRoutes, id: string) {
-  const known = routes.node(id);
-  return known && { host: known.host, port: known.port, ...limits, node: { id, tls: routes.tls } };
+  const node = routes.node(id);
+  return node && { host: node.host, port: node.port, ...limits, node: { id, tls: routes.tls } };
 }

@@ -11,7 +11,7 @@ export class StatusError extends Error {
 
   constructor(opcode: number, status: number) {
     super(
-      `data port: opcode 0x${opcode.toString(16)} answered status 0x${status.toString(16)}${named(status)}`,
+      `data port: opcode 0x${opcode.toString(16)} answered status 0x${status.toString(16)}${nameSuffix(status)}`,
     );
     this.opcode = opcode;
     this.status = status;
@@ -34,7 +34,7 @@ export const isTransient = (status: number): boolean => transient.has(status);
 export const statusName = (status: number): string =>
   Object.entries(Status).find(([, code]) => code === status)?.[0] ?? `0x${status.toString(16)}`;
 
-const named = (status: number): string => {
+const nameSuffix = (status: number): string => {
   const name = statusName(status);
   return name.startsWith('0x') ? '' : ` (${name})`;
 };

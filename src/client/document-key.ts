@@ -14,23 +14,23 @@ const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** The same of a key in a buffer: for a short one faster than a call out of JavaScript. */
+/** Like `vbucketOf`, for a key in a buffer: for a short key faster than a call out of JavaScript. */
 export function vbucketOfBytes(bytes: Uint8Array, start: number, end: number): number {
   let crc = -1;
-  for (let at = start; at < end; at++)
-    crc = (crcTable[(crc ^ (bytes[at] as number)) & 0xff] as number) ^ (crc >>> 8);
+  for (let index = start; index < end; index++)
+    crc = (crcTable[(crc ^ (bytes[index] as number)) & 0xff] as number) ^ (crc >>> 8);
   return ((~crc >>> 16) & 0x7fff) % vbucketCount;
 }
 
 /** Encodes a key with its collection id in front. */
 export function documentKey(collectionId: number, key: string): Buffer {
-  const at = collectionIdBytes(collectionId);
-  const named = Buffer.allocUnsafe(at + Buffer.byteLength(key));
-  writeCollectionId(named, 0, collectionId);
-  named.write(key, at);
-  return named;
+  const prefixLength = collectionIdBytes(collectionId);
+  const prefixedKey = Buffer.allocUnsafe(prefixLength + Buffer.byteLength(key));
+  writeCollectionId(prefixedKey, 0, collectionId);
+  prefixedKey.write(key, prefixLength);
+  return prefixedKey;
 }
 
-/** The offset of the key after its collection id. */
-export const keyStartOf = (buffer: Buffer, at: number, end: number): number =>
-  at + collectionIdBytes(Math.max(0, readCollectionId(buffer, at, end)));
+/** The offset of the key after its collection id, which begins at `start`. */
+export const keyStartOf = (buffer: Buffer, start: number, end: number): number =>
+  start + collectionIdBytes(Math.max(0, readCollectionId(buffer, start, end)));

@@ -91,14 +91,14 @@ export class KvClient {
     }
   }
 
-  /** True once all are persisted; the request makes the node flush at once. */
+  /** Whether all documents are persisted; the request makes the node flush at once. */
   async arePersisted(documents: readonly StoredDocument[]): Promise<boolean> {
-    const entries = documents.map(observed);
+    const entries = documents.map(observeEntry);
     const { value } = await this.expect({ opcode: Observe.opcode, value: Buffer.concat(entries) });
-    let at = 0;
-    return entries.every((one) => {
-      at += one.length + observedStateBytes;
-      return value[at - observedStateBytes] !== inMemoryOnly;
+    let stateEnd = 0;
+    return entries.every((entry) => {
+      stateEnd += entry.length + observedStateBytes;
+      return value[stateEnd - observedStateBytes] !== inMemoryOnly;
     });
   }
 
@@ -117,7 +117,7 @@ export class KvClient {
 }
 
 /** A document in a request of OBSERVE. */
-function observed({ collectionId, key }: StoredDocument): Buffer {
+function observeEntry({ collectionId, key }: StoredDocument): Buffer {
   const name = documentKey(collectionId, key);
   const head = Buffer.alloc(4);
   head.writeUInt16BE(vbucketOf(key));

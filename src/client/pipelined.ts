@@ -31,8 +31,8 @@ class Run {
   private readonly work: Pipelined;
   private readonly finished: Deferred<void> = deferred();
   private next = 0;
-  private done = 0;
-  private bytes = 0;
+  private answered = 0;
+  private bytesInFlight = 0;
 
   constructor(connection: RequestSender, work: Pipelined) {
     this.connection = connection;
@@ -40,36 +40,36 @@ class Run {
   }
 
   start(): Promise<void> {
-    this.fill();
+    this.sendMore();
     return this.finished.promise;
   }
 
-  private fill(): void {
+  private sendMore(): void {
     const { work } = this;
     if (work.signal?.aborted) {
       this.finished.reject(work.signal.reason as Error);
       return;
     }
-    while (this.next < work.count && this.next - this.done < inFlightMax && this.bytes < bytesMax)
+    while (this.next < work.count && this.next - this.answered < inFlightMax && this.bytesInFlight < bytesMax)
       this.send(this.next++);
-    if (this.done === work.count) this.finished.resolve();
+    if (this.answered === work.count) this.finished.resolve();
   }
 
   private send(index: number): void {
     const request = this.work.request(index);
     const bytes = headBytes + (request.key?.length ?? 0) + (request.value?.length ?? 0);
-    this.bytes += bytes;
+    this.bytesInFlight += bytes;
     this.connection.send(request, (frame) => {
-      this.bytes -= bytes;
-      this.done++;
+      this.bytesInFlight -= bytes;
+      this.answered++;
       if (frame === null) {
         const lost = new DataPortError('the connection to the data port ended before the answer came');
         this.finished.reject(lost);
         return true;
       }
       this.work.take(index, frame);
-      // Refill when half is done, so that requests are sent together.
-      if (this.next - this.done <= inFlightMax / 2 || this.done === this.work.count) this.fill();
+      // Only when half of the requests are answered, so that the next ones are sent together.
+      if (this.next - this.answered <= inFlightMax / 2 || this.answered === this.work.count) this.sendMore();
       return true;
     });
   }

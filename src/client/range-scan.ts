@@ -33,12 +33,12 @@ const metaBytes = 25;
 const nothing = Buffer.alloc(0);
 
 /** The range that includes every key. */
-const everything = {
+const wholeRange = {
   start: Buffer.from([0]).toString('base64'),
   end: Buffer.from([0xff]).toString('base64'),
 };
 
-/** One scan. `next` reads the next page; null at the end. Call `cancel` to stop early. */
+/** `next` reads the next page; null at the end. Call `cancel` to stop early. */
 export class RangeScanner {
   private readonly connection: RequestSender;
   private readonly scan: RangeScan;
@@ -75,7 +75,7 @@ export class RangeScanner {
       collection: collectionId.toString(16),
       key_only: keysOnly,
       include_xattrs: withXattrs,
-      range: everything,
+      range: wholeRange,
     };
     const reply = await this.connection.request({
       opcode: RangeScanCreate.opcode,
@@ -98,11 +98,11 @@ export class RangeScanner {
     const documents: ScannedDocument[] = [];
     const page = deferred<ScannedDocument[]>();
     const request = { opcode: RangeScanContinue.opcode, vb: this.scan.vb, extras };
-    this.connection.send(request, (frame) => this.take(frame, documents, page));
+    this.connection.send(request, (frame) => this.takeFrame(frame, documents, page));
     return page.promise;
   }
 
-  private take(
+  private takeFrame(
     frame: Frame | null,
     documents: ScannedDocument[],
     page: Deferred<ScannedDocument[]>,
@@ -126,53 +126,54 @@ export class RangeScanner {
 
   private decode(frame: Frame, documents: ScannedDocument[]): void {
     const body = Buffer.from(frame.buffer.subarray(frame.valueStart, frame.end));
-    const cursor = { at: 0 };
-    while (cursor.at < body.length)
+    const cursor = { offset: 0 };
+    while (cursor.offset < body.length)
       documents.push(
         this.scan.keysOnly ? keyAt(body, cursor) : documentAt(body, cursor, this.scan.withXattrs),
       );
   }
 }
 
-function keyAt(body: Buffer, cursor: { at: number }): ScannedDocument {
+function keyAt(body: Buffer, cursor: { offset: number }): ScannedDocument {
   const key = textAt(body, cursor);
   return { key, value: nothing, xattrs: nothing, isJson: false, cas: 0n, flags: 0, expiry: 0 };
 }
 
-function documentAt(body: Buffer, cursor: { at: number }, withXattrs: boolean): ScannedDocument {
-  const { at } = cursor;
-  const datatype = body[at + 24] as number;
-  cursor.at += metaBytes;
+function documentAt(body: Buffer, cursor: { offset: number }, withXattrs: boolean): ScannedDocument {
+  const start = cursor.offset;
+  const datatype = body[start + 24] as number;
+  cursor.offset += metaBytes;
   const key = textAt(body, cursor);
-  const [start, end] = rangeAt(body, cursor);
-  const split = withXattrs && (datatype & Datatype.xattr) !== 0 ? bodyStart(body, start, end) : start;
+  const [valueStart, end] = rangeAt(body, cursor);
+  const bodyOffset =
+    withXattrs && (datatype & Datatype.xattr) !== 0 ? bodyStart(body, valueStart, end) : valueStart;
   return {
     key,
-    value: body.subarray(split, end),
-    xattrs: body.subarray(start, split),
+    value: body.subarray(bodyOffset, end),
+    xattrs: body.subarray(valueStart, bodyOffset),
     isJson: (datatype & Datatype.json) !== 0,
-    cas: body.readBigUInt64BE(at + 16),
-    flags: body.readUInt32BE(at),
-    expiry: body.readUInt32BE(at + 4),
+    cas: body.readBigUInt64BE(start + 16),
+    flags: body.readUInt32BE(start),
+    expiry: body.readUInt32BE(start + 4),
   };
 }
 
-function textAt(body: Buffer, cursor: { at: number }): string {
+function textAt(body: Buffer, cursor: { offset: number }): string {
   const [start, end] = rangeAt(body, cursor);
   return body.toString('utf8', start, end);
 }
 
 /** Reads a length (LEB128) and that many bytes. */
-function rangeAt(body: Buffer, cursor: { at: number }): [start: number, end: number] {
+function rangeAt(body: Buffer, cursor: { offset: number }): [start: number, end: number] {
   let length = 0;
   let factor = 1;
   for (;;) {
-    const byte = body[cursor.at++] as number;
+    const byte = body[cursor.offset++] as number;
     length += (byte & 0x7f) * factor;
     if (byte < 0x80) break;
     factor *= 0x80;
   }
-  const start = cursor.at;
-  cursor.at = start + length;
-  return [start, cursor.at];
+  const start = cursor.offset;
+  cursor.offset = start + length;
+  return [start, cursor.offset];
 }

@@ -11,11 +11,11 @@ const mechanism = Buffer.from('SCRAM-SHA512');
 const hash = 'sha512';
 const keyBytes = 64;
 const nonceBytes = 18;
-/** A server that asks for more would occupy this process. */
+/** A server that requires more iterations would occupy this process. */
 const iterationsMax = 1_000_000;
 const derive = promisify(pbkdf2);
 
-interface Asked {
+interface ScramConnection {
   request(request: RequestParts): Promise<{ status: number; value: Buffer }>;
 }
 
@@ -24,28 +24,33 @@ interface Asked {
  * @throws DataPortError when it does not follow the protocol, or does not know the account's verifier
  */
 export async function logInByScram(
-  connection: Asked,
+  connection: ScramConnection,
   { username, password }: { username: string; password: string },
 ): Promise<void> {
   const nonce = realRandom.bytes(nonceBytes).toString('base64');
-  const first = `n=${escaped(username)},r=${nonce}`;
-  const challenge = await ask(connection, SaslAuth.opcode, `n,,${first}`, Status.authContinue);
+  const clientFirst = `n=${escaped(username)},r=${nonce}`;
+  const challenge = await ask(connection, SaslAuth.opcode, `n,,${clientFirst}`, Status.authContinue);
   const { salt, iterations, serverNonce } = readChallenge(challenge, nonce);
   const salted = await derive(password, salt, iterations, keyBytes, hash);
   const withoutProof = `c=biws,r=${serverNonce}`;
-  const message = `${first},${challenge},${withoutProof}`;
+  const message = `${clientFirst},${challenge},${withoutProof}`;
   const clientKey = hmac(salted, 'Client Key');
   const signature = hmac(createHash(hash).update(clientKey).digest(), message);
   const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] as number)));
-  const final = `${withoutProof},p=${proof.toString('base64')}`;
-  const answer = await ask(connection, SaslStep.opcode, final, Status.success);
+  const clientFinal = `${withoutProof},p=${proof.toString('base64')}`;
+  const answer = await ask(connection, SaslStep.opcode, clientFinal, Status.success);
   const expected = hmac(hmac(salted, 'Server Key'), message);
   const verifier = Buffer.from(/^v=([^,]+)/.exec(answer)?.[1] ?? '', 'base64');
   if (verifier.length !== expected.length || !timingSafeEqual(verifier, expected))
     throw new DataPortError('the data port did not prove that it knows the account');
 }
 
-async function ask(connection: Asked, opcode: number, text: string, expected: number): Promise<string> {
+async function ask(
+  connection: ScramConnection,
+  opcode: number,
+  text: string,
+  expected: number,
+): Promise<string> {
   const reply = await connection.request({ opcode, key: mechanism, value: Buffer.from(text) });
   if (reply.status !== expected) throw new StatusError(opcode, reply.status);
   return reply.value.toString();
@@ -55,11 +60,11 @@ function readChallenge(text: string, nonce: string) {
   const [, serverNonce = '', salt = '', count = ''] = /^r=([^,]+),s=([^,]+),i=(\d{1,7})/.exec(text) ?? [];
   const iterations = Number(count);
   if (!serverNonce.startsWith(nonce) || iterations === 0 || iterations > iterationsMax)
-    throw new DataPortError('the data port sent a wrong SCRAM challenge');
+    throw new DataPortError('the data port sent an invalid SCRAM challenge');
   return { serverNonce, salt: Buffer.from(salt, 'base64'), iterations };
 }
 
-/** In names, `=` and `,` have codes. */
+/** Names are sent with `=` and `,` escaped. */
 const escaped = (name: string): string => name.replaceAll('=', '=3D').replaceAll(',', '=2C');
 
 const hmac = (key: Buffer, text: string): Buffer => createHmac(hash, key).update(text).digest();

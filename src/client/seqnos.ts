@@ -2,7 +2,12 @@
 import { GetAllVbSeqnos } from '#wire/commands/bucket.ts';
 import type { RequestParts } from '#wire/output.ts';
 
-/** Of the vbuckets that are active on the node which is asked. */
+/** A vbucket and its seqno. */
+const seqnoBytes = 10;
+/** A uuid and the seqno at which its history began. */
+const entryBytes = 16;
+
+/** Requests the seqnos of the vbuckets that are active on the node. */
 export function seqnosRequest(collectionId?: number): RequestParts {
   const activeOnly = 1;
   const extras = Buffer.alloc(collectionId === undefined ? 4 : 8);
@@ -12,13 +17,13 @@ export function seqnosRequest(collectionId?: number): RequestParts {
 }
 
 export function* seqnosIn(value: Buffer): Iterable<readonly [vb: number, seqno: number]> {
-  for (let at = 0; at + 10 <= value.length; at += 10)
-    yield [value.readUInt16BE(at), Number(value.readBigUInt64BE(at + 2))];
+  for (let start = 0; start + seqnoBytes <= value.length; start += seqnoBytes)
+    yield [value.readUInt16BE(start), Number(value.readBigUInt64BE(start + 2))];
 }
 
 export function failoverEntries(value: Buffer): { uuid: bigint; seqno: number }[] {
   const entries = [];
-  for (let at = 0; at + 16 <= value.length; at += 16)
-    entries.push({ uuid: value.readBigUInt64BE(at), seqno: Number(value.readBigUInt64BE(at + 8)) });
+  for (let start = 0; start + entryBytes <= value.length; start += entryBytes)
+    entries.push({ uuid: value.readBigUInt64BE(start), seqno: Number(value.readBigUInt64BE(start + 8)) });
   return entries;
 }

@@ -18,6 +18,8 @@ export interface PathResult {
 }
 
 const nothing = Buffer.alloc(0);
+/** The status of a result and the length of its value. */
+const resultHeadBytes = 6;
 
 export function encodeReads(reads: readonly PathRead[]): Buffer {
   return Buffer.concat(
@@ -50,11 +52,12 @@ export function encodeWrites(writes: readonly PathWrite[]): Buffer {
 export function decodeReads({ buffer, valueStart, end }: Frame): PathResult[] {
   const body = Buffer.from(buffer.subarray(valueStart, end));
   const results: PathResult[] = [];
-  let at = 0;
-  while (at + 6 <= body.length) {
-    const bytes = body.readUInt32BE(at + 2);
-    results.push({ status: body.readUInt16BE(at), value: body.subarray(at + 6, at + 6 + bytes) });
-    at += 6 + bytes;
+  let start = 0;
+  while (start + resultHeadBytes <= body.length) {
+    const valueFrom = start + resultHeadBytes;
+    const valueEnd = valueFrom + body.readUInt32BE(start + 2);
+    results.push({ status: body.readUInt16BE(start), value: body.subarray(valueFrom, valueEnd) });
+    start = valueEnd;
   }
   return results;
 }

@@ -61,7 +61,7 @@ export interface RequestSender {
 export interface WireAccount {
   username: string;
   password: string;
-  /** Log in without sending the password: for servers of others without TLS. */
+  /** Log in without sending the password: for servers of another cluster without TLS. */
   scram?: boolean;
 }
 
@@ -103,7 +103,7 @@ export class WireConnection implements RequestSender {
   private readonly reader = new FrameReader(frameBytesMax);
   private readonly frame = emptyFrame();
   private readonly output = new Output(16 << 10);
-  private readonly waiting = new Map<number, TakeReply>();
+  private readonly unanswered = new Map<number, TakeReply>();
   private readonly end: Deferred<DataPortError> = deferred();
   private reason: DataPortError | null = null;
   private lastOpaque = 0;
@@ -117,7 +117,7 @@ export class WireConnection implements RequestSender {
     this.socket.on('error', (error) => this.fail(new DataPortError(error.message, { cause: error })));
     this.socket.on('close', () => this.fail(new DataPortError('the data port closed the connection')));
     this.socket.setTimeout(connectMs, () => {
-      const isIdle = this.waiting.size === 0 && !this.expectsMessages && this.isOpen;
+      const isIdle = this.unanswered.size === 0 && !this.expectsMessages && this.isOpen;
       if (isIdle || this.socket.isPaused()) return;
       const waitedMs = this.isOpen ? timeoutMs : connectMs;
       this.fail(new DataPortError(`no answer from ${host}:${port} in ${waitedMs} ms`));
@@ -190,7 +190,7 @@ export class WireConnection implements RequestSender {
     });
   }
 
-  /** Nodes are known by their ids; their addresses may change. */
+  /** The certificate must name the id of the node: its address may change. */
   private openToNode({ host, port }: WireAddress, { id, tls }: NodeIdentification): Socket {
     const { authority, certificate, key } = tls;
     const socket = connectTls({
@@ -220,7 +220,7 @@ export class WireConnection implements RequestSender {
   }
 
   get inFlight(): number {
-    return this.waiting.size;
+    return this.unanswered.size;
   }
 
   /** Sends HELLO; resolves with the granted features. */
@@ -229,7 +229,8 @@ export class WireConnection implements RequestSender {
     for (const [index, code] of features.entries()) value.writeUInt16BE(code, index * 2);
     const reply = await this.expect({ opcode: Hello.opcode, key: agent, value });
     const granted = new Set<number>();
-    for (let at = 0; at + 1 < reply.value.length; at += 2) granted.add(reply.value.readUInt16BE(at));
+    for (let offset = 0; offset + 1 < reply.value.length; offset += 2)
+      granted.add(reply.value.readUInt16BE(offset));
     return granted;
   }
 
@@ -243,7 +244,7 @@ export class WireConnection implements RequestSender {
     await this.expect({ opcode: SaslAuth.opcode, key: Buffer.from('PLAIN'), value });
   }
 
-  /** Resolves with the status: a new bucket may not be there yet. */
+  /** Resolves with the status: the node may not have created a new bucket yet. */
   async selectBucket(name: string): Promise<number> {
     return (await this.request({ opcode: SelectBucket.opcode, key: Buffer.from(name) })).status;
   }
@@ -270,9 +271,10 @@ export class WireConnection implements RequestSender {
       take(null);
       return;
     }
-    if (this.waiting.size >= inFlightMax) throw new Error('too many requests of a connection are under way');
+    if (this.unanswered.size >= inFlightMax)
+      throw new Error('too many requests of a connection are in flight');
     const opaque = this.nextOpaque();
-    this.waiting.set(opaque, take);
+    this.unanswered.set(opaque, take);
     this.write(request, opaque);
   }
 
@@ -296,7 +298,7 @@ export class WireConnection implements RequestSender {
 
   private nextOpaque(): number {
     do this.lastOpaque = (this.lastOpaque + 1) >>> 0;
-    while (this.waiting.has(this.lastOpaque));
+    while (this.unanswered.has(this.lastOpaque));
     return this.lastOpaque;
   }
 
@@ -321,7 +323,7 @@ export class WireConnection implements RequestSender {
     reader.feed(buffer, 0, bytes);
     let result = reader.next(frame);
     while (result === FrameResult.whole && this.reason === null) {
-      this.take(frame);
+      this.deliver(frame);
       result = reader.next(frame);
     }
     if (result < FrameResult.needMore) {
@@ -332,23 +334,23 @@ export class WireConnection implements RequestSender {
     if (this.reason === null) this.onDrained?.();
   }
 
-  private take(frame: Frame): void {
+  private deliver(frame: Frame): void {
     if (frame.magic !== Magic.response && frame.magic !== Magic.altResponse) {
       this.onMessage?.(frame);
       return;
     }
     const { opaque } = frame;
-    const take = this.waiting.get(opaque);
-    if (take?.(frame)) this.waiting.delete(opaque);
+    const take = this.unanswered.get(opaque);
+    if (take?.(frame)) this.unanswered.delete(opaque);
   }
 
   private fail(reason: DataPortError): void {
     if (this.reason !== null) return;
     this.reason = reason;
     this.socket.destroy();
-    const waiting = [...this.waiting.values()];
-    this.waiting.clear();
-    for (const take of waiting) take(null);
+    const unanswered = [...this.unanswered.values()];
+    this.unanswered.clear();
+    for (const take of unanswered) take(null);
     this.end.resolve(reason);
   }
 }

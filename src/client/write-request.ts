@@ -8,26 +8,26 @@ const nothing = Buffer.alloc(0);
 export function putRequest(output: Output, parts: RequestParts, opaque: number): void {
   const { framing = nothing, extras = nothing, key = nothing, value = nothing } = parts;
   const bodyBytes = framing.length + extras.length + key.length + value.length;
-  const at = output.reserve(headerBytes + bodyBytes);
+  const start = output.reserve(headerBytes + bodyBytes);
   const { buffer } = output;
   const isFramed = framing.length > 0;
-  buffer[at] = parts.magic ?? (isFramed ? Magic.altRequest : Magic.request);
-  buffer[at + 1] = parts.opcode;
-  buffer[at + 2] = isFramed ? framing.length : key.length >> 8;
-  buffer[at + 3] = key.length;
-  buffer[at + 4] = extras.length;
-  buffer[at + 5] = parts.datatype ?? 0;
+  buffer[start] = parts.magic ?? (isFramed ? Magic.altRequest : Magic.request);
+  buffer[start + 1] = parts.opcode;
+  buffer[start + 2] = isFramed ? framing.length : key.length >> 8;
+  buffer[start + 3] = key.length;
+  buffer[start + 4] = extras.length;
+  buffer[start + 5] = parts.datatype ?? 0;
   const vb = parts.vb ?? 0;
-  buffer[at + 6] = vb >> 8;
-  buffer[at + 7] = vb;
-  writeU32(buffer, at + 8, bodyBytes);
-  writeU32(buffer, at + 12, opaque);
-  writeU32(buffer, at + 16, parts.casHi ?? 0);
-  writeU32(buffer, at + 20, parts.casLo ?? 0);
-  let to = at + headerBytes;
+  buffer[start + 6] = vb >> 8;
+  buffer[start + 7] = vb;
+  writeU32(buffer, start + 8, bodyBytes);
+  writeU32(buffer, start + 12, opaque);
+  writeU32(buffer, start + 16, parts.casHi ?? 0);
+  writeU32(buffer, start + 20, parts.casLo ?? 0);
+  let end = start + headerBytes;
   for (const part of [framing, extras, key, value]) {
-    buffer.set(part, to);
-    to += part.length;
+    buffer.set(part, end);
+    end += part.length;
   }
-  output.end = to;
+  output.end = end;
 }
