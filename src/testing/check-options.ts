@@ -1,4 +1,4 @@
-// Checks what startNode() was called with; what a node checks itself, such as names of buckets, is left to it.
+// Checks the options of startNode(). The node itself checks what it refuses, such as names of buckets.
 import { nearest } from '#base/nearest.ts';
 import type { PortOptions, StartNodeOptions } from './types.ts';
 
@@ -16,12 +16,13 @@ export const portFlags: Readonly<Record<keyof PortOptions, string>> = {
 
 type Check = (value: unknown) => string | null;
 
-const isText: Check = (value) => (typeof value === 'string' ? null : `a text is needed, not ${shown(value)}`);
-const isList: Check = (value) => (Array.isArray(value) ? null : `a list is needed, not ${shown(value)}`);
+const isText: Check = (value) =>
+  typeof value === 'string' ? null : `a text is needed, not ${jsonOf(value)}`;
+const isList: Check = (value) => (Array.isArray(value) ? null : `a list is needed, not ${jsonOf(value)}`);
 const isCount: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) > 0
     ? null
-    : `a whole number above 0 is needed, not ${shown(value)}`;
+    : `a whole number above 0 is needed, not ${jsonOf(value)}`;
 
 const checks: Readonly<Record<keyof StartNodeOptions, Check>> = {
   username: isText,
@@ -33,13 +34,13 @@ const checks: Readonly<Record<keyof StartNodeOptions, Check>> = {
   memoryQuotaMB: isCount,
   edition: isText,
   host: isText,
-  ports: (value) => (isRecord(value) ? null : `an object is needed, not ${shown(value)}`),
+  ports: (value) => (isRecord(value) ? null : `an object is needed, not ${jsonOf(value)}`),
   startMs: isCount,
 };
 
-/** @throws TypeError that names the option, and what it would have to be */
+/** @throws TypeError that names the option and the values that it accepts */
 export function checkOptions(options: StartNodeOptions): void {
-  if (!isRecord(options)) throw new TypeError(`startNode: an object is needed, not ${shown(options)}`);
+  if (!isRecord(options)) throw new TypeError(`startNode: an object is needed, not ${jsonOf(options)}`);
   checkNames(options, Object.keys(checks), '');
   for (const [name, value] of Object.entries(options)) {
     const problem = value === undefined ? null : checks[name as keyof StartNodeOptions](value);
@@ -49,18 +50,18 @@ export function checkOptions(options: StartNodeOptions): void {
   checkNames(ports, Object.keys(portFlags), 'ports.');
   for (const [name, port] of Object.entries(ports))
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
-      throw new TypeError(`startNode: ports.${name}: a port from 0 to 65535 is needed, not ${shown(port)}`);
+      throw new TypeError(`startNode: ports.${name}: a port from 0 to 65535 is needed, not ${jsonOf(port)}`);
 }
 
-function checkNames(given: object, known: readonly string[], within: string): void {
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
+function checkNames(options: object, names: readonly string[], prefix: string): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  const near = nearest(unknown, known);
-  const hint = near === null ? `there are ${known.join(', ')}` : `did you mean ${within}${near}?`;
-  throw new TypeError(`startNode: unknown option ${within}${unknown}; ${hint}`);
+  const similar = nearest(unknown, names);
+  const hint = similar === null ? `there are ${names.join(', ')}` : `did you mean ${prefix}${similar}?`;
+  throw new TypeError(`startNode: unknown option ${prefix}${unknown}; ${hint}`);
 }
 
 const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const shown = (value: unknown): string => JSON.stringify(value) ?? String(value);
+const jsonOf = (value: unknown): string => JSON.stringify(value) ?? String(value);

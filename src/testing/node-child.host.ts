@@ -1,5 +1,5 @@
-// The child process of a throw-away node: its command line, its channel and its folder. It ends when the channel closes, and so with this
-// process, however that ends; until it has ended, its folder is its own to delete.
+// The child process of a throw-away node: its command line, its channel and its folder. The child ends when the channel closes, so it ends
+// with this process even after a crash. The child deletes its folder itself if `stop` was not called.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,15 +12,20 @@ import type { TestNodeAddresses } from './types.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const stopMs = 30_000;
-/** As much of the error output is kept. */
+/** The limit of the error output that is kept, in characters. */
 const outputMax = 10_000;
-/** Settings of this process that would slow a node down or stop it. */
-const ownVariables = new Set(['NODE_OPTIONS', 'NODE_V8_COVERAGE', 'NODE_TEST_CONTEXT', 'NODE_CHANNEL_FD']);
+/** Environment variables of this process that would slow a node down or stop it. */
+const removedVariables = new Set([
+  'NODE_OPTIONS',
+  'NODE_V8_COVERAGE',
+  'NODE_TEST_CONTEXT',
+  'NODE_CHANNEL_FD',
+]);
 
 export interface NodeChildOptions {
   /** Options of `divan node`. */
   flags: readonly string[];
-  /** Options by environment: every user of the machine can read arguments. */
+  /** Options that are passed by the environment: every user of the machine can read arguments. */
   secrets: Readonly<Record<string, string>>;
   /** The content of the init file. */
   plan: object;
@@ -44,7 +49,7 @@ export class NodeChild {
     try {
       const child = launch(folder, options);
       const addresses = await whenReady(child, options.startMs);
-      letEnd(child);
+      detach(child);
       return new NodeChild(child, folder, addresses);
     } catch (error) {
       rmSync(folder, { recursive: true, force: true });
@@ -57,11 +62,11 @@ export class NodeChild {
   }
 
   get hasEnded(): boolean {
-    return ended(this.child);
+    return hasExited(this.child);
   }
 
   async stop(): Promise<void> {
-    await endOf(this.child);
+    await end(this.child);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -74,63 +79,66 @@ function launch(folder: string, { flags, secrets, plan }: NodeChildOptions): Chi
     // A signal to the group of this process, such as Ctrl-C, must not end it before the tests that use it.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { ...inherited(), ...secrets },
+    env: { ...inheritedEnvironment(), ...secrets },
   });
-  child.send({ throwAway: folder }, () => {}); // fails if it has ended: the error is its output
+  child.send({ throwAway: folder }, () => {}); // fails if the child has ended: its output has the reason
   return child;
 }
 
-function inherited(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('DIVAN_') && !ownVariables.has(name),
+function inheritedEnvironment(): NodeJS.ProcessEnv {
+  const variables = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('DIVAN_') && !removedVariables.has(name),
   );
-  return Object.fromEntries(kept);
+  return Object.fromEntries(variables);
 }
 
 async function whenReady(child: ChildProcess, startMs: number): Promise<TestNodeAddresses> {
-  let printed = '';
-  child.stderr?.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-outputMax)));
+  let errorOutput = '';
+  child.stderr?.on(
+    'data',
+    (chunk: Buffer) => (errorOutput = (errorOutput + chunk.toString()).slice(-outputMax)),
+  );
   const { promise, resolve, reject } = Promise.withResolvers<TestNodeAddresses>();
   child.once('message', (message) => resolve((message as { node: TestNodeAddresses }).node));
   child.once('error', reject);
-  // After `close` all of its output has been read.
-  child.once('close', () => reject(new Error(problemIn(printed))));
-  const late = realClock.after(startMs, () =>
-    reject(new Error(`startNode: startMs: the node was not ready in ${startMs} ms. ${printed}`.trim())),
+  // At `close` all output of the child has been read.
+  child.once('close', () => reject(new Error(problemIn(errorOutput))));
+  const timeout = realClock.after(startMs, () =>
+    reject(new Error(`startNode: startMs: the node was not ready in ${startMs} ms. ${errorOutput}`.trim())),
   );
   try {
     return await promise;
   } catch (error) {
     child.kill('SIGKILL');
-    if (child.pid !== undefined && !ended(child)) await once(child, 'exit');
+    if (child.pid !== undefined && !hasExited(child)) await once(child, 'exit');
     throw error;
   } finally {
-    late.cancel();
+    timeout.cancel();
   }
 }
 
-/** The node does not keep this process from ending. */
-function letEnd(child: ChildProcess): void {
+/** The node does not keep this process alive. */
+function detach(child: ChildProcess): void {
   child.unref();
   child.channel?.unref();
   (child.stderr as { unref?(): void } | null)?.unref?.();
 }
 
-const ended = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+const hasExited = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
-async function endOf(child: ChildProcess): Promise<void> {
-  if (ended(child)) return;
+async function end(child: ChildProcess): Promise<void> {
+  if (hasExited(child)) return;
   child.ref();
   const exit = once(child, 'exit');
   if (child.connected) child.disconnect();
-  const late = realClock.after(stopMs, () => child.kill('SIGKILL'));
+  const timeout = realClock.after(stopMs, () => child.kill('SIGKILL'));
   await exit;
-  late.cancel();
+  timeout.cancel();
 }
 
 /** The node's own message, with the options of startNode() in place of those of the command. */
-function problemIn(printed: string): string {
-  const lines = printed.split('\n').filter((line) => line !== '' && !line.startsWith('See divan '));
+function problemIn(errorOutput: string): string {
+  const lines = errorOutput.split('\n').filter((line) => line !== '' && !line.startsWith('See divan '));
   const text = lines.map((line) => line.replace(/^divan: /, '')).join('\n');
   return `startNode: ${asOptions(text) || 'the node ended during its start'}`;
 }

@@ -1,4 +1,4 @@
-// startNode(): a throw-away node with what the caller asks for.
+// startNode(): starts a throw-away node with the buckets, users and statements of the caller.
 import { checkOptions, portFlags } from './check-options.ts';
 import { NodeChild } from './node-child.host.ts';
 import { NodeReset } from './reset/node-reset.ts';
@@ -60,7 +60,7 @@ class StartedNode implements TestNode {
     return this.addresses.kv.replace(/^(couchbase:\/\/)?/, 'couchbase://');
   }
 
-  /** One at a time. */
+  /** A reset starts when the one before has ended. */
   reset(): Promise<void> {
     if (this.child.hasEnded) return Promise.reject(new Error('reset: the node has ended'));
     this.resetting = this.resetting.catch(() => {}).then(() => this.state.run());

@@ -16,7 +16,7 @@ export interface ScopeOptions {
 
 export interface DocumentOptions {
   key: string;
-  /** Any JSON. */
+  /** Any JSON value. */
   value: unknown;
   /** Default: `_default`, as for the collection. */
   scope?: string;
@@ -110,7 +110,7 @@ export interface TestHooks {
 export type RegisterHook = (run: () => Promise<void>) => unknown;
 export type RegisterTimedHook = (run: () => Promise<void>, timeoutMs: number) => unknown;
 
-/** The node of a test file: there from its first hook on. */
+/** The node of a test file: available from its first hook on. */
 export interface UsedNode {
   /** @throws Error before it has started */
   readonly node: TestNode;

@@ -1,4 +1,4 @@
-// Brings the documents of one bucket back to what they were when they were captured.
+// Restores the documents of one bucket to their captured versions.
 import { BucketClient } from '#client/bucket-client.ts';
 import { ChangeConnection, type ChangeHandler } from '#client/change-connection.ts';
 import { DataPortError } from '#client/data-port-error.ts';
@@ -21,15 +21,15 @@ export interface ResetBucket {
 /** Ids of the bucket's collections by `scope.collection`. */
 export type CollectionIds = ReadonlyMap<string, number>;
 
-interface Look {
-  /** The latest version of each key that has changed since the look before. */
+interface Changes {
+  /** The newest version of each key that has changed since the last read. */
   changed: Map<string, Version>;
-  /** The bucket was emptied, so that `changed` has all that there is. */
+  /** The bucket has another history, so `changed` has all its documents. */
   isWhole: boolean;
 }
 
-/** Stores the documents of a cache again. */
-export async function storeAgain(
+/** Stores the configured documents of a bucket without change streams. */
+export async function storeConfigured(
   { address, account, bucket }: ResetBucket,
   { documents = [] }: TestBucketOptions,
   collections: CollectionIds,
@@ -49,10 +49,10 @@ export async function storeAgain(
 
 export class BucketDocuments {
   private readonly target: ResetBucket;
-  private readonly kept = new Map<string, Version>();
+  private readonly captured = new Map<string, Version>();
   private capturedMs = 0;
   private collections: CollectionIds = new Map();
-  /** Up to where each vbucket's changes were read, and in which history. */
+  /** The seqno up to which each vbucket was read, and the uuid of its history. */
   private readonly seqnos = new Float64Array(vbucketCount);
   private readonly uuids = new BigUint64Array(vbucketCount);
   private histories = '';
@@ -64,33 +64,37 @@ export class BucketDocuments {
   async capture(collections: CollectionIds): Promise<void> {
     this.capturedMs = realClock.wallMs();
     this.collections = collections;
-    await this.with(async (client) => {
-      const { changed } = await this.look(client, collections);
-      for (const [id, version] of changed) if (!version.isDeleted) this.kept.set(id, version);
+    await this.withClient(async (client) => {
+      const { changed } = await this.readChanges(client, collections);
+      for (const [id, version] of changed) if (!version.isDeleted) this.captured.set(id, version);
     });
   }
 
-  /** All is to be written: the bucket was created again. */
-  writeAllNext(): void {
+  /** The bucket was created again: the next `restore` writes all documents. */
+  setRecreated(): void {
     this.histories = '';
   }
 
   /** False when a document cannot be changed now, because it is locked or has a durable write under way: the bucket must be flushed. */
   async restore(collections: CollectionIds): Promise<boolean> {
-    const renewed = new Set(
+    const recreated = new Set(
       [...collections.keys()].filter((name) => this.collections.get(name) !== collections.get(name)),
     );
     this.collections = collections;
-    return await this.with(async (client) => {
-      const { changed, isWhole } = await this.look(client, collections);
-      const writes = writesTo(this.kept, changed, (one) => isWhole || renewed.has(one.collection));
+    return await this.withClient(async (client) => {
+      const { changed, isWhole } = await this.readChanges(client, collections);
+      const writes = writesTo(
+        this.captured,
+        changed,
+        ({ collection }) => isWhole || recreated.has(collection),
+      );
       const nowMs = realClock.wallMs();
       const expiryOf = (version: Version) => renewedExpiry(version, this.capturedMs, nowMs);
       return (await write(client, writes, collections, expiryOf)).length === 0;
     });
   }
 
-  private async with<T>(use: (client: BucketClient) => Promise<T>): Promise<T> {
+  private async withClient<T>(use: (client: BucketClient) => Promise<T>): Promise<T> {
     const client = await BucketClient.open(this.target);
     try {
       return await use(client);
@@ -99,7 +103,7 @@ export class BucketDocuments {
     }
   }
 
-  private async look(client: BucketClient, collections: CollectionIds): Promise<Look> {
+  private async readChanges(client: BucketClient, collections: CollectionIds): Promise<Changes> {
     const [histories, ends] = await Promise.all([client.histories(), client.highSeqnos()]);
     const isWhole = histories !== this.histories;
     if (isWhole) {
@@ -109,11 +113,11 @@ export class BucketDocuments {
     this.histories = histories;
     const behind = [...ends.keys()].filter((vb) => (ends[vb] as number) > (this.seqnos[vb] as number));
     if (behind.length === 0) return { changed: new Map(), isWhole };
-    await askForDisk(client, behind, this.uuids);
-    return { changed: await this.read(behind, ends, collections), isWhole };
+    await requestPersistence(client, behind, this.uuids);
+    return { changed: await this.readStreams(behind, ends, collections), isWhole };
   }
 
-  private async read(
+  private async readStreams(
     vbuckets: readonly number[],
     ends: Float64Array,
     collections: CollectionIds,
@@ -121,12 +125,12 @@ export class BucketDocuments {
     const names = new Map([...collections].map(([name, id]) => [id, name]));
     const changed = new Map<string, Version>();
     const finished = Promise.withResolvers<void>();
-    let open = vbuckets.length;
+    let openStreams = vbuckets.length;
     const handler: ChangeHandler = {
       opened: (vb, [newest]) => void (this.uuids[vb] = newest?.uuid ?? 0n),
       change: (change) => {
         const name = names.get(change.collectionId);
-        if (name === undefined) return; // of a dropped collection, or one of the system
+        if (name === undefined) return; // of a dropped collection, or of a system collection
         const version = versionOf(change, name);
         changed.set(idOf(version), version);
       },
@@ -134,7 +138,7 @@ export class BucketDocuments {
         if (reason !== EndReason.finished)
           finished.reject(new DataPortError(`vbucket ${vb}: stream end ${reason}`));
         this.seqnos[vb] = ends[vb] as number;
-        if (--open === 0) finished.resolve();
+        if (--openStreams === 0) finished.resolve();
       },
       snapshot: () => {},
       advanced: () => {},
@@ -148,8 +152,8 @@ export class BucketDocuments {
       handler,
     });
     try {
-      const lost = streams.closed.then((error) => Promise.reject(error));
-      await Promise.race([this.request(streams, vbuckets, ends, finished.promise), lost]);
+      const connectionLost = streams.closed.then((error) => Promise.reject(error));
+      await Promise.race([this.request(streams, vbuckets, ends, finished.promise), connectionLost]);
     } finally {
       streams.close();
     }
@@ -174,10 +178,10 @@ export class BucketDocuments {
 }
 
 /**
- * Makes the node write what is not on disk yet, where streams read it, at once instead of some 80 ms after the change. The answers do not
- * matter: the streams wait for the disk.
+ * Makes the node persist changes at once instead of some 80 ms later: streams read them from disk. The replies are ignored, because the
+ * streams wait for the disk.
  */
-async function askForDisk(
+async function requestPersistence(
   client: BucketClient,
   vbuckets: readonly number[],
   uuids: BigUint64Array,

@@ -17,12 +17,13 @@ const version = (key: string, expiry = 0): Version => ({
 });
 
 test('a document with an expiry is always written again: it may have expired without a change', () => {
-  const kept = new Map([version('brief', 5_000), version('lasting')].map((one) => [idOf(one), one]));
-  const { set, remove } = writesTo(kept, new Map(), () => false);
+  const versions = [version('brief', 5_000), version('lasting')];
+  const captured = new Map(versions.map((document) => [idOf(document), document]));
+  const { set, remove } = writesTo(captured, new Map(), () => false);
   assert.deepEqual([set.map(({ key }) => key), remove], [['brief'], []]);
 });
 
-test('an expiry is as far away as it was at the capture; one of more than thirty days stays', () => {
+test('an expiry is renewed with the time that it had left at the capture; one of more than thirty days stays', () => {
   const month = 30 * 24 * 3600;
   assert.equal(renewedExpiry(version('a', 1_060), 1_000_000, 5_000_000), 5_060);
   assert.equal(renewedExpiry(version('a', 1_001 + month), 1_000_000, 5_000_000), 1_001 + month);

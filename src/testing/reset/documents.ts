@@ -1,5 +1,5 @@
-// The documents of a bucket as they were after the start, and how to bring them back: what has changed since the last look is read from
-// the bucket's change streams, so a reset costs as much as the test has changed, whatever the bucket holds.
+// The versions of documents after the start of the node, and the writes that restore them. Changes are read from the bucket's change
+// streams, so the cost of a reset grows with the changes of the test and not with the size of the bucket.
 import type { BucketClient } from '#client/bucket-client.ts';
 import type { Change } from '#client/change.ts';
 import { documentKey } from '#client/document-key.ts';
@@ -26,7 +26,7 @@ export interface Version {
   value: Buffer;
 }
 
-/** Options of writes with metadata: a new CAS, whatever version there is. */
+/** Options of writes with metadata: replace any version, and assign a new CAS. */
 const overwriting = 0x04 | 0x08;
 /** Expiry times above this are absolute. */
 const relativeSecondsMax = 30 * 24 * 3600;
@@ -50,22 +50,24 @@ export function versionOf(change: Change, collection: string): Version {
   };
 }
 
-/** The writes that lead from the present versions to the kept ones. `isMissing`: whether one that has not changed does not exist. */
+/** The writes that restore the captured versions. `isMissing`: whether a document without a change does not exist any more. */
 export function writesTo(
-  kept: ReadonlyMap<string, Version>,
+  captured: ReadonlyMap<string, Version>,
   present: ReadonlyMap<string, Version>,
   isMissing: (version: Version) => boolean,
 ): { set: Version[]; remove: Version[] } {
   const set: Version[] = [];
-  for (const [id, version] of kept) {
-    const now = present.get(id);
-    // A time to live begins again, and a document that has expired unseen has left no change yet.
-    const isDue = version.expiry !== 0 || (now === undefined && isMissing(version));
-    if (isDue || (now !== undefined && !isSame(now, version)))
-      set.push({ ...version, rev: Math.max(version.rev, now?.rev ?? 0) });
+  for (const [id, version] of captured) {
+    const current = present.get(id);
+    // An expiry begins again, and an expired document may not have a deletion in the change stream yet.
+    const mustRewrite = version.expiry !== 0 || (current === undefined && isMissing(version));
+    if (mustRewrite || (current !== undefined && !isSame(current, version)))
+      set.push({ ...version, rev: Math.max(version.rev, current?.rev ?? 0) });
   }
-  const remove = [...present].filter(([id, now]) => !kept.has(id) && (!now.isDeleted || now.hasXattrs));
-  return { set, remove: remove.map(([, now]) => now) };
+  const remove = [...present].filter(
+    ([id, current]) => !captured.has(id) && (!current.isDeleted || current.hasXattrs),
+  );
+  return { set, remove: remove.map(([, current]) => current) };
 }
 
 const isSame = (a: Version, b: Version): boolean =>
@@ -121,7 +123,7 @@ function withMeta(
   };
 }
 
-/** The time at which a kept document expires when it is written now: as long from now as it was from its capture. */
+/** The expiry of a captured document that is written now: after as many seconds as it had left at its capture. */
 export function renewedExpiry({ expiry }: Version, capturedMs: number, nowMs: number): number {
   const seconds = expiry - Math.floor(capturedMs / 1000);
   if (expiry === 0 || seconds > relativeSecondsMax) return expiry;

@@ -1,7 +1,12 @@
-// reset(): brings a node back to what it had after its start. What it lists is compared with what was listed then; what differs is
-// deleted, or created again as startNode() was asked to.
+// reset(): restores the state of a node after its start. It compares the present lists of buckets, users, groups and indexes with those
+// after the start, deletes what was added, and creates what is missing with the options of startNode().
 import type { TestBucketOptions, TestNodeAddresses, UserOptions } from '../types.ts';
-import { BucketDocuments, type CollectionIds, type ResetBucket, storeAgain } from './bucket-documents.ts';
+import {
+  BucketDocuments,
+  type CollectionIds,
+  type ResetBucket,
+  storeConfigured,
+} from './bucket-documents.ts';
 import { type ListedIndex, type ListedScope, type ListedUser, ResetRest } from './reset-rest.ts';
 
 export interface ResetTarget {
@@ -11,7 +16,7 @@ export interface ResetTarget {
   users: readonly UserOptions[];
 }
 
-interface KeptBucket {
+interface CapturedBucket {
   options: TestBucketOptions;
   uuid: string;
   scopes: ListedScope[];
@@ -24,7 +29,7 @@ const requestMs = 30_000;
 export class NodeReset {
   private readonly rest: ResetRest;
   private readonly target: ResetTarget;
-  private buckets: KeptBucket[] = [];
+  private buckets: CapturedBucket[] = [];
   /** The records of the users after the start, by name. */
   private users = new Map<string, string>();
   private indexes: ListedIndex[] = [];
@@ -49,7 +54,7 @@ export class NodeReset {
       rest.indexes(),
     ]);
     const hasChanged = await this.restoreBuckets(buckets);
-    // After the buckets: roles name them, and both roles and indexes go with their bucket or collection.
+    // After the buckets: roles name them, and dropping a bucket or collection removes its roles and indexes.
     await this.restoreUsers(hasChanged ? await rest.users() : users);
     for (const group of groups) await rest.deleteGroup(group);
     await this.restoreIndexes(hasChanged ? await rest.indexes() : indexes);
@@ -58,15 +63,20 @@ export class NodeReset {
   private async capture(): Promise<void> {
     const { rest, target } = this;
     const [present, users, indexes] = await Promise.all([rest.buckets(), rest.users(), rest.indexes()]);
-    this.noteUsers(users);
+    this.setUsers(users);
     this.indexes = indexes;
     this.buckets = await Promise.all(
-      target.buckets.map(async (options): Promise<KeptBucket> => {
+      target.buckets.map(async (options): Promise<CapturedBucket> => {
         const { name } = options;
         const documents = isCache(options) ? null : new BucketDocuments(this.dataTarget(name));
         const scopes = await rest.scopes(name);
         await documents?.capture(idsIn(scopes));
-        return { options, uuid: present.find((one) => one.name === name)?.uuid ?? '', scopes, documents };
+        return {
+          options,
+          uuid: present.find((bucket) => bucket.name === name)?.uuid ?? '',
+          scopes,
+          documents,
+        };
       }),
     );
   }
@@ -83,43 +93,43 @@ export class NodeReset {
   /** Resolves with whether buckets, scopes or collections were created or dropped. */
   private async restoreBuckets(present: readonly { name: string; uuid: string }[]): Promise<boolean> {
     const uuids = new Map(present.map(({ name, uuid }) => [name, uuid]));
-    const isKept = ({ name, uuid }: { name: string; uuid: string }): boolean =>
-      this.buckets.some((kept) => kept.options.name === name && kept.uuid === uuid);
-    // One at a time: each is a change of the same configuration. Memory of deleted ones is needed by those created again.
-    const extra = present.filter((bucket) => !isKept(bucket));
+    const isCaptured = ({ name, uuid }: { name: string; uuid: string }): boolean =>
+      this.buckets.some((captured) => captured.options.name === name && captured.uuid === uuid);
+    // One after another: each changes the same configuration, and new buckets need the memory of deleted ones.
+    const extra = present.filter((bucket) => !isCaptured(bucket));
     for (const bucket of extra) await this.rest.deleteBucket(bucket.name);
     const missing = this.buckets.filter(({ options, uuid }) => uuids.get(options.name) !== uuid);
-    for (const kept of missing) {
-      await this.rest.createBucket(fieldsOf(kept.options));
-      kept.documents?.writeAllNext();
+    for (const captured of missing) {
+      await this.rest.createBucket(fieldsOf(captured.options));
+      captured.documents?.setRecreated();
     }
-    if (missing.length > 0) await this.noteUuids();
-    const areNew = await Promise.all(this.buckets.map((kept) => this.restoreBucket(kept)));
-    return extra.length + missing.length > 0 || areNew.includes(true);
+    if (missing.length > 0) await this.readUuids();
+    const haveChanged = await Promise.all(this.buckets.map((captured) => this.restoreBucket(captured)));
+    return extra.length + missing.length > 0 || haveChanged.includes(true);
   }
 
-  private async noteUuids(): Promise<void> {
+  private async readUuids(): Promise<void> {
     const present = await this.rest.buckets();
-    for (const kept of this.buckets)
-      kept.uuid = present.find(({ name }) => name === kept.options.name)?.uuid ?? '';
+    for (const captured of this.buckets)
+      captured.uuid = present.find(({ name }) => name === captured.options.name)?.uuid ?? '';
   }
 
   /** Resolves with whether scopes or collections were created or dropped. */
-  private async restoreBucket(kept: KeptBucket): Promise<boolean> {
-    const { name } = kept.options;
+  private async restoreBucket(captured: CapturedBucket): Promise<boolean> {
+    const { name } = captured.options;
     const present = await this.rest.scopes(name);
-    const hasChanged = textOf(present) !== textOf(kept.scopes);
-    if (hasChanged) await this.rest.replaceScopes(name, kept.scopes);
-    await this.restoreDocuments(kept, idsIn(hasChanged ? await this.rest.scopes(name) : present));
+    const hasChanged = textOf(present) !== textOf(captured.scopes);
+    if (hasChanged) await this.rest.replaceScopes(name, captured.scopes);
+    await this.restoreDocuments(captured, idsIn(hasChanged ? await this.rest.scopes(name) : present));
     return hasChanged;
   }
 
-  private async restoreDocuments({ options, documents }: KeptBucket, ids: CollectionIds): Promise<void> {
+  private async restoreDocuments({ options, documents }: CapturedBucket, ids: CollectionIds): Promise<void> {
     const { name } = options;
     if (await documents?.restore(ids)) return;
     await this.rest.flush(name);
     if (Number(options.parameters?.['flushEnabled'] ?? 0) !== 1) await this.rest.forbidFlush(name);
-    if (documents === null) await storeAgain(this.dataTarget(name), options, ids);
+    if (documents === null) await storeConfigured(this.dataTarget(name), options, ids);
     else if (!(await documents.restore(ids)))
       throw new Error(`reset: bucket "${name}" has documents that cannot be changed`);
   }
@@ -132,22 +142,22 @@ export class NodeReset {
     const changed = target.users.filter(({ name }) => records.get(name) !== this.users.get(name));
     for (const { name, password, displayName = '', roles = [] } of changed)
       await rest.putUser(name, { password, name: displayName, roles: roles.join(','), groups: '' });
-    if (changed.length > 0) this.noteUsers(await rest.users());
+    if (changed.length > 0) this.setUsers(await rest.users());
   }
 
-  private noteUsers(users: readonly ListedUser[]): void {
+  private setUsers(users: readonly ListedUser[]): void {
     this.users = new Map(users.map((user) => [user.id, JSON.stringify(user)]));
   }
 
   private async restoreIndexes(present: readonly ListedIndex[]): Promise<void> {
     const isIn = (list: readonly ListedIndex[], wanted: ListedIndex): boolean =>
-      list.some((one) => placeOf(one) === placeOf(wanted));
+      list.some((index) => identityOf(index) === identityOf(wanted));
     for (const index of present) if (!isIn(this.indexes, index)) await this.rest.dropIndex(index);
     for (const index of this.indexes) if (!isIn(present, index)) await this.rest.run(index.definition);
   }
 }
 
-const placeOf = ({ bucket, scope, collection, index, definition }: ListedIndex): string =>
+const identityOf = ({ bucket, scope, collection, index, definition }: ListedIndex): string =>
   JSON.stringify([bucket, scope, collection, index, definition]);
 
 const idsIn = (scopes: readonly ListedScope[]): CollectionIds =>
@@ -163,7 +173,10 @@ const textOf = (scopes: readonly ListedScope[]): string =>
     scopes
       .map(
         ({ name, collections }) =>
-          [name, collections.map((one) => `${one.name} ${one.maxTTL ?? 0}`).sort()] as const,
+          [
+            name,
+            collections.map((collection) => `${collection.name} ${collection.maxTTL ?? 0}`).sort(),
+          ] as const,
       )
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   );

@@ -21,8 +21,8 @@ export interface ListedUser {
   domain: string;
 }
 
-const path = encodeURIComponent;
-const bucketPath = (bucket: string): string => `/pools/default/buckets/${path(bucket)}`;
+const encode = encodeURIComponent;
+const bucketPath = (bucket: string): string => `/pools/default/buckets/${encode(bucket)}`;
 
 const targetOf = (address: string, account: { username: string; password: string }): RestTarget => {
   const { hostname, port } = new URL(address);
@@ -65,7 +65,7 @@ export class ResetRest {
     return scopes.filter(({ name }) => name !== '_system');
   }
 
-  /** Resolves when the data service has them. */
+  /** Resolves when the data service has the scopes and collections. */
   async replaceScopes(bucket: string, scopes: readonly ListedScope[]): Promise<void> {
     const wanted = scopes.map(({ name, collections }) => ({
       name,
@@ -85,11 +85,11 @@ export class ResetRest {
   }
 
   async putUser(name: string, fields: Readonly<Record<string, string>>): Promise<void> {
-    await restOk(this.target, 'PUT', `/settings/rbac/users/local/${path(name)}`, fields);
+    await restOk(this.target, 'PUT', `/settings/rbac/users/local/${encode(name)}`, fields);
   }
 
   async deleteUser({ domain, id }: ListedUser): Promise<void> {
-    await restOk(this.target, 'DELETE', `/settings/rbac/users/${path(domain)}/${path(id)}`);
+    await restOk(this.target, 'DELETE', `/settings/rbac/users/${encode(domain)}/${encode(id)}`);
   }
 
   groups(): Promise<{ id: string }[]> {
@@ -97,7 +97,7 @@ export class ResetRest {
   }
 
   async deleteGroup({ id }: { id: string }): Promise<void> {
-    await restOk(this.target, 'DELETE', `/settings/rbac/groups/${path(id)}`);
+    await restOk(this.target, 'DELETE', `/settings/rbac/groups/${encode(id)}`);
   }
 
   /** Empty without the query service, which alone can change indexes. */
@@ -107,10 +107,10 @@ export class ResetRest {
   }
 
   async dropIndex({ index, bucket, scope, collection }: ListedIndex): Promise<void> {
-    const [name, ...place] = [index, bucket, scope, collection].map(
-      (one) => `\`${one.replaceAll('`', '``')}\``,
+    const [name, ...keyspace] = [index, bucket, scope, collection].map(
+      (part) => `\`${part.replaceAll('`', '``')}\``,
     );
-    await this.run(`DROP INDEX ${name} ON ${place.join('.')}`);
+    await this.run(`DROP INDEX ${name} ON ${keyspace.join('.')}`);
   }
 
   /** Resolves when the statement has run; for an index, when it is online. */
@@ -119,13 +119,18 @@ export class ResetRest {
     await this.expect(this.query, 'POST', '/query/service', JSON.stringify({ statement }));
   }
 
-  private async get<T>(of: string): Promise<T> {
-    return JSON.parse((await restOk(this.target, 'GET', of)).body) as T;
+  private async get<T>(path: string): Promise<T> {
+    return JSON.parse((await restOk(this.target, 'GET', path)).body) as T;
   }
 
-  private async expect(target: RestTarget, method: string, of: string, content: RestContent): Promise<void> {
-    const answer = await rest(target, method, of, content);
+  private async expect(
+    target: RestTarget,
+    method: string,
+    path: string,
+    content: RestContent,
+  ): Promise<void> {
+    const answer = await rest(target, method, path, content);
     if (answer.status >= 300 || /"status":\s*"(errors|fatal)"/.test(answer.body))
-      throw refusal(method, of, answer);
+      throw refusal(method, path, answer);
   }
 }
