@@ -1,0 +1,73 @@
+// Arithmetic and functions of filter expressions. Whole numbers stay whole: 1/4 is 0.
+import type { ArithmeticSign } from './tree.ts';
+import { type FilterValue, noValue } from './values.ts';
+
+type Numeric = (...args: number[]) => number;
+
+const degrees = 180 / Math.PI;
+
+/** By name; the number of arguments is the length. */
+export const numberFunctions: Readonly<Record<string, Numeric>> = {
+  PI: () => Math.PI,
+  E: () => Math.E,
+  ABS: (x) => Math.abs(x as number),
+  ACOS: (x) => Math.acos(x as number),
+  ASIN: (x) => Math.asin(x as number),
+  ATAN: (x) => Math.atan(x as number),
+  CEIL: (x) => Math.ceil(x as number),
+  COS: (x) => Math.cos(x as number),
+  DEGREES: (x) => (x as number) * degrees,
+  EXP: (x) => Math.exp(x as number),
+  FLOOR: (x) => Math.floor(x as number),
+  LOG: (x) => Math.log10(x as number),
+  LN: (x) => Math.log(x as number),
+  SIN: (x) => Math.sin(x as number),
+  TAN: (x) => Math.tan(x as number),
+  RADIANS: (x) => (x as number) / degrees,
+  // Halves away from zero.
+  ROUND: (x) => Math.sign(x as number) * Math.round(Math.abs(x as number)),
+  SQRT: (x) => Math.sqrt(x as number),
+  ATAN2: (y, x) => Math.atan2(y as number, x as number),
+  POW: (x, y) => (x as number) ** (y as number),
+};
+
+/** Missing if an argument is; no value if one is no number. */
+export function callFunction(name: string, args: readonly FilterValue[]): FilterValue {
+  if (args.includes(undefined)) return undefined;
+  if (args.some((one) => typeof one !== 'number')) return noValue;
+  return finite((numberFunctions[name] as Numeric)(...(args as number[])));
+}
+
+/** `hasFractions`: whole numbers are divided as all others. */
+export function calculate(
+  sign: ArithmeticSign,
+  left: FilterValue,
+  right: FilterValue,
+  hasFractions: boolean,
+): FilterValue {
+  if (left === undefined || right === undefined) return undefined;
+  if (typeof left !== 'number' || typeof right !== 'number') return noValue;
+  const isWhole = !hasFractions && Number.isInteger(left) && Number.isInteger(right);
+  const result = resultOf(sign, left, right);
+  if (!isWhole) return finite(result);
+  // As of 64 bits.
+  return Math.abs(result) < 2 ** 63 ? Math.trunc(result) : noValue;
+}
+
+function resultOf(sign: ArithmeticSign, left: number, right: number): number {
+  switch (sign) {
+    case '+':
+      return left + right;
+    case '-':
+      return left - right;
+    case '*':
+      return left * right;
+    case '/':
+      return left / right;
+    case '%':
+      return Math.trunc(left) % Math.trunc(right);
+  }
+}
+
+/** No number is minus zero. */
+const finite = (result: number): FilterValue => (Number.isFinite(result) ? result + 0 : noValue);

@@ -1,0 +1,41 @@
+// Times of `DATE()`, in nanoseconds since 1970: RFC 3339, or a year, a month, a day, with the time of day if wanted (UTC).
+
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)$/i;
+const short = /^((?:19|20)\d\d)(?:([-/. ])(\d\d)(?:\2(\d\d)(?: (\d\d):(\d\d):(\d\d))?)?)?$/;
+const textMax = 40;
+const perMs = 1_000_000n;
+
+/** Undefined: the text is no time. */
+export function readTime(text: string): bigint | undefined {
+  if (text.length > textMax) return undefined;
+  const full = rfc3339.exec(text);
+  if (full !== null) {
+    const [, year, month, day, hour, minute, second = '0', fraction = '', zone = 'Z'] = full;
+    const time = utcOf([year, month, day, hour, minute, second]);
+    const shift = minutesOf(zone);
+    if (time === undefined || shift === undefined) return undefined;
+    return BigInt(time - shift * 60_000) * perMs + BigInt(fraction.padEnd(9, '0'));
+  }
+  const parts = short.exec(text);
+  if (parts === null) return undefined;
+  const [, year, , month = '1', day = '1', hour = '0', minute = '0', second = '0'] = parts;
+  const time = utcOf([year, month, day, hour, minute, second]);
+  return time === undefined ? undefined : BigInt(time) * perMs;
+}
+
+function utcOf(texts: readonly (string | undefined)[]): number | undefined {
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = texts.map(Number);
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second);
+  const isSame = date.getUTCMonth() === month - 1 && date.getUTCDate() === day && date.getUTCHours() === hour;
+  return isSame && minute < 60 && second < 60 ? date.getTime() : undefined;
+}
+
+function minutesOf(zone: string): number | undefined {
+  if (zone.toUpperCase() === 'Z') return 0;
+  const hours = Number(zone.slice(1, 3));
+  const minutes = Number(zone.slice(4));
+  if (hours > 23 || minutes > 59) return undefined;
+  return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
+}

@@ -1,0 +1,71 @@
+// Applies a filter expression to the new versions of documents.
+import { type DocumentTest, type FilterSubject, matcherOf, pathsOf, UnfilterableError } from './evaluate.ts';
+import { parseFilter } from './parser.ts';
+
+export interface FilteredDocument {
+  readonly key: string;
+  readonly expiration: number;
+  readonly isJson: boolean;
+  /** The JSON text of an extended attribute. */
+  readonly xattr: (name: string) => Buffer | null;
+  readonly body: () => Buffer;
+}
+
+/** `unable`: the expression needs fields, and the document is not an object with fields, or its texts are too long. */
+export type FilterResult = 'matches' | 'differs' | 'unable';
+
+export class DocumentFilter {
+  private readonly matcher: DocumentTest;
+  private readonly needsBody: boolean;
+  private readonly needsMetadata: boolean;
+
+  /** @throws FilterError */
+  constructor(expression: string) {
+    const tree = parseFilter(expression);
+    const roots = pathsOf(tree).map(({ root }) => root);
+    this.matcher = matcherOf(tree);
+    this.needsBody = roots.includes('body');
+    this.needsMetadata = roots.some((root) => root !== 'body');
+  }
+
+  /** Whether it reads extended attributes or the body, which may be compressed. */
+  test(document: FilteredDocument): FilterResult {
+    // A document without fields is sent if the expression has nothing but fields.
+    if (this.needsBody && !document.isJson && !this.needsMetadata) return 'matches';
+    try {
+      const body = this.needsBody && document.isJson ? objectOf(document.body()) : undefined;
+      return this.matcher(subjectOf(document, body)) ? 'matches' : 'differs';
+    } catch (error) {
+      // Values of extreme nesting are compared as texts, for which the stack may be too small.
+      if (error instanceof UnfilterableError || error instanceof RangeError) return 'unable';
+      throw error;
+    }
+  }
+}
+
+function subjectOf(document: FilteredDocument, body: unknown): FilterSubject {
+  return {
+    key: () => document.key,
+    expiration: () => document.expiration,
+    xattr: (name) => {
+      const text = document.xattr(name);
+      return text === null ? undefined : parsed(text);
+    },
+    body: () => body,
+  };
+}
+
+function objectOf(text: Buffer): unknown {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UnfilterableError('the document is not an object');
+  return value;
+}
+
+function parsed(text: Buffer): unknown {
+  try {
+    return JSON.parse(text.toString('utf8')) as unknown;
+  } catch {
+    throw new UnfilterableError('the document is not JSON');
+  }
+}

@@ -1,0 +1,46 @@
+import { FilterError } from './filter-error.ts';
+import { scan, type Token } from './scanner.ts';
+
+export class FilterTokens {
+  private readonly tokens: readonly Token[];
+  private at = 0;
+
+  /** @throws FilterError */
+  constructor(text: string) {
+    this.tokens = scan(text);
+  }
+
+  get current(): Token {
+    return this.tokens[this.at] as Token;
+  }
+
+  get following(): Token {
+    return this.tokens[this.at + 1] ?? this.current;
+  }
+
+  /** The end stays. */
+  next(): Token {
+    const token = this.current;
+    if (token.kind !== 'end') this.at++;
+    return token;
+  }
+
+  is(...texts: readonly string[]): boolean {
+    const { kind, text } = this.current;
+    return (kind === 'sign' || kind === 'word') && texts.includes(text);
+  }
+
+  accept(...texts: readonly string[]): boolean {
+    if (!this.is(...texts)) return false;
+    this.at++;
+    return true;
+  }
+
+  /** @throws FilterError without it */
+  take(text: string): void {
+    const { kind, text: found, at } = this.current;
+    if (this.accept(text)) return;
+    const what = kind === 'end' ? 'the expression ends here' : `found ${JSON.stringify(found.slice(0, 50))}`;
+    throw new FilterError(at, `${what}; expected ${text}`);
+  }
+}

@@ -1,0 +1,141 @@
+// Reads the values of filter expressions: fields, metadata, constants, arithmetic and functions.
+import { numberFunctions } from './arithmetic.ts';
+import { readTime } from './dates.ts';
+import { FilterError } from './filter-error.ts';
+import type { FilterTokens } from './filter-tokens.ts';
+import type { Token } from './scanner.ts';
+import type { Operand, Path } from './tree.ts';
+
+const reserved = new Set([
+  'AND',
+  'EXISTS',
+  'FALSE',
+  'IF',
+  'IS',
+  'META',
+  'MISSING',
+  'NOT',
+  'NULL',
+  'OR',
+  'TRUE',
+]);
+const otherFunctions = ['DATE', 'EXISTS', 'REGEXP_CONTAINS'];
+const functionNames = new Set([...Object.keys(numberFunctions), ...otherFunctions]);
+
+/** Of the field names in it, this one cannot be written as it is. */
+function refuseReserved({ text, at }: Token): void {
+  if (reserved.has(text))
+    throw new FilterError(at, `${text} is a reserved word; write a field of this name as \`${text}\``);
+}
+
+/** A function in lower case is a mistake that nothing else explains. */
+export function refuseLowerCase(token: Token, names: ReadonlySet<string>): void {
+  const upper = token.text.toUpperCase();
+  if (token.kind === 'word' && upper !== token.text && names.has(upper))
+    throw new FilterError(token.at, `${token.text} is case-sensitive here; write ${upper}`);
+}
+
+/** A field, metadata, a constant or a function; `nested` reads what is in the parentheses of a function. */
+export function readOperand(reader: FilterTokens, nested: () => Operand): Operand {
+  const token = reader.current;
+  if (token.kind === 'number') return numberOf(reader.next(), false);
+  if (token.kind === 'string') return literal(reader.next().text);
+  if (token.kind === 'name') return readPath(reader);
+  if (token.kind !== 'word')
+    throw new FilterError(token.at, `${shown(token)}; expected a field, a constant or a function`);
+  if (['TRUE', 'true', 'FALSE', 'false'].includes(token.text))
+    return literal(reader.next().text.toUpperCase() === 'TRUE');
+  if (reader.following.text === '(' && reader.following.kind === 'sign') {
+    refuseLowerCase(token, new Set([...functionNames, 'META']));
+    if (token.text !== 'META') return readCall(reader, nested);
+  }
+  return readPath(reader);
+}
+
+export const literal = (value: string | number | boolean | bigint, isFloat = false): Operand => ({
+  kind: 'literal',
+  value,
+  isFloat,
+});
+
+function numberOf({ text, at }: Token, isNegative: boolean): Operand {
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw new FilterError(at, 'the number is too large');
+  return literal(isNegative ? -value : value, /[.eE]/.test(text));
+}
+
+function readCall(reader: FilterTokens, nested: () => Operand): Operand {
+  const { text: name, at } = reader.next();
+  const arity = name === 'DATE' ? 1 : numberFunctions[name]?.length;
+  if (!Object.hasOwn(numberFunctions, name) && name !== 'DATE')
+    throw new FilterError(
+      at,
+      `there is no function ${name} here; there are ${[...functionNames].sort().join(', ')}`,
+    );
+  reader.take('(');
+  const args: Operand[] = [];
+  const from = reader.current.at;
+  while (args.length < (arity as number)) {
+    if (args.length > 0) reader.take(',');
+    args.push(nested());
+  }
+  if (reader.current.text === ',') throw new FilterError(reader.current.at, `${name} has ${arity} arguments`);
+  reader.take(')');
+  return name === 'DATE' ? dateOf(args[0] as Operand, from) : { kind: 'call', name, args };
+}
+
+function dateOf(arg: Operand, at: number): Operand {
+  if (arg.kind === 'path') return { kind: 'call', name: 'DATE', args: [arg] };
+  const time = arg.kind === 'literal' && typeof arg.value === 'string' ? readTime(arg.value) : undefined;
+  if (time === undefined)
+    throw new FilterError(
+      at,
+      'DATE has a field or a date in quotes, such as "2019-01-25" or "2019-01-25T18:40:37Z"',
+    );
+  return literal(time);
+}
+
+export function readPath(reader: FilterTokens): Path {
+  const first = reader.current;
+  if (first.kind === 'word' && first.text === 'META') return readMeta(reader);
+  if (first.kind !== 'word' && first.kind !== 'name')
+    throw new FilterError(first.at, `${shown(first)}; expected a field`);
+  if (first.kind === 'word') refuseReserved(first);
+  return { kind: 'path', root: 'body', steps: [reader.next().text, ...readSteps(reader)] };
+}
+
+function readSteps(reader: FilterTokens): (string | number)[] {
+  const steps: (string | number)[] = [];
+  for (;;) {
+    if (reader.accept('.')) {
+      const token = reader.next();
+      if (token.kind !== 'word' && token.kind !== 'name')
+        throw new FilterError(token.at, `${shown(token)}; expected the name of a field`);
+      if (token.kind === 'word') refuseReserved(token);
+      steps.push(token.text);
+    } else if (reader.accept('[')) {
+      const token = reader.next();
+      if (token.kind !== 'number' || !/^\d{1,9}$/.test(token.text))
+        throw new FilterError(token.at, `${shown(token)}; expected the index of an element, from 0`);
+      steps.push(Number(token.text));
+      reader.take(']');
+    } else return steps;
+  }
+}
+
+function readMeta(reader: FilterTokens): Path {
+  const { at } = reader.next();
+  reader.take('(');
+  reader.take(')');
+  const [part, ...steps] = readSteps(reader);
+  if (part === 'xattrs' && typeof steps[0] === 'string') return { kind: 'path', root: 'xattrs', steps };
+  if ((part === 'id' || part === 'expiration') && steps.length === 0)
+    return { kind: 'path', root: part, steps };
+  throw new FilterError(
+    at,
+    'expected META().id, META().expiration, or META().xattrs with the name of an attribute',
+  );
+}
+
+export const shown = ({ kind, text }: Token): string =>
+  kind === 'end' ? 'the expression ends here' : `found ${JSON.stringify(text.slice(0, 50))}`;

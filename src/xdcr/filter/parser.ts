@@ -1,0 +1,242 @@
+// Parses filter expressions. Lowest first: OR, AND, NOT, comparisons, + and -, * / %, the sign of a number. Everything has a bound:
+// expressions are evaluated for every change.
+import { RE2JS } from 're2js';
+import { FilterError } from './filter-error.ts';
+import { FilterTokens } from './filter-tokens.ts';
+import { literal, readOperand, readPath, refuseLowerCase, shown } from './operands.ts';
+import type { ArithmeticSign, ComparisonSign, Condition, FilterNode, Operand, Path } from './tree.ts';
+
+export const filterLimits = {
+  characters: 8_192,
+  depth: 64,
+  patterns: 20,
+  patternCharacters: 1_000,
+  /** Instructions of a compiled regular expression. */
+  patternSize: 1_000,
+} as const;
+
+const comparisons: Readonly<Record<string, ComparisonSign>> = {
+  ...{ '=': '=', '==': '=', '!=': '!=', '<>': '!=' },
+  ...{ '<': '<', '<=': '<=', '>': '>', '>=': '>=' },
+};
+const operandKinds = new Set(['path', 'literal', 'arithmetic', 'call']);
+const keywords = new Set(['AND', 'OR', 'NOT', 'IS', 'NULL', 'MISSING']);
+
+/** @throws FilterError */
+export function parseFilter(text: string): Condition {
+  if (text.length > filterLimits.characters)
+    throw new FilterError(
+      filterLimits.characters,
+      `an expression has at most ${filterLimits.characters} characters`,
+    );
+  return new Parser(new FilterTokens(text)).parse();
+}
+
+class Parser {
+  private readonly reader: FilterTokens;
+  private depth = 0;
+  private patterns = 0;
+
+  constructor(reader: FilterTokens) {
+    this.reader = reader;
+  }
+
+  parse(): Condition {
+    const { at } = this.reader.current;
+    const node = this.any();
+    const rest = this.reader.current;
+    refuseLowerCase(rest, keywords);
+    if (rest.kind !== 'end') throw new FilterError(rest.at, `${shown(rest)}; expected AND, OR or the end`);
+    if (node.kind === 'path')
+      throw new FilterError(
+        at,
+        'a field alone is no condition; to select keys write REGEXP_CONTAINS(META().id, "pattern")',
+      );
+    return conditionOf(node, at);
+  }
+
+  private any(): FilterNode {
+    return this.joined('any', ['OR', '||'], () => this.all());
+  }
+
+  private all(): FilterNode {
+    return this.joined('all', ['AND', '&&'], () => this.negated());
+  }
+
+  private joined(kind: 'any' | 'all', signs: readonly string[], part: () => FilterNode): FilterNode {
+    const { at } = this.reader.current;
+    const first = part();
+    if (!this.reader.is(...signs)) return first;
+    const parts = [conditionOf(first, at)];
+    while (this.reader.accept(...signs)) parts.push(this.conditionIn(part));
+    return { kind, parts };
+  }
+
+  private negated(): FilterNode {
+    refuseNot(this.reader);
+    if (!this.reader.accept('NOT', '!')) return this.compared();
+    return this.nested(() => ({ kind: 'not', part: this.conditionIn(() => this.negated()) }));
+  }
+
+  private compared(): FilterNode {
+    const { at } = this.reader.current;
+    const left = this.sum();
+    if (this.reader.accept('IS')) return this.checked(pathOf(left, at));
+    const token = this.reader.current;
+    const sign = token.kind === 'sign' ? comparisons[token.text] : undefined;
+    if (sign === undefined) return left;
+    this.reader.next();
+    const from = this.reader.current;
+    if (from.text === 'NULL' && from.kind === 'word')
+      throw new FilterError(from.at, 'nothing compares with NULL; write IS NULL or IS NOT NULL');
+    const right = operandOf(this.sum(), from.at);
+    return { kind: 'compare', sign, left: operandOf(left, at), right };
+  }
+
+  private checked(path: Path): Condition {
+    const isNot = this.reader.accept('NOT');
+    const token = this.reader.next();
+    if (token.kind !== 'word' || !['NULL', 'MISSING'].includes(token.text))
+      throw new FilterError(token.at, `${shown(token)}; expected NULL, MISSING, NOT NULL or NOT MISSING`);
+    const exists: Condition = { kind: 'exists', path };
+    if (token.text === 'MISSING') return isNot ? exists : { kind: 'not', part: exists };
+    return isNot ? { kind: 'not', part: { kind: 'isNull', path } } : { kind: 'isNull', path };
+  }
+
+  private sum(): FilterNode {
+    return this.calculated(['+', '-'], () => this.product());
+  }
+
+  private product(): FilterNode {
+    return this.calculated(['*', '/', '%'], () => this.signed());
+  }
+
+  private calculated(signs: readonly string[], part: () => FilterNode): FilterNode {
+    const { at } = this.reader.current;
+    let left = part();
+    for (let count = 0; this.reader.is(...signs); count++) {
+      const { text, at: signAt } = this.reader.next();
+      if (count === filterLimits.depth)
+        throw new FilterError(signAt, `a calculation has at most ${filterLimits.depth} operators in a row`);
+      const from = this.reader.current.at;
+      const right = operandOf(part(), from);
+      left = { kind: 'arithmetic', sign: text as ArithmeticSign, left: operandOf(left, at), right };
+    }
+    return left;
+  }
+
+  private signed(): FilterNode {
+    if (!this.reader.accept('-')) return this.primary();
+    return this.nested(() => {
+      const { at } = this.reader.current;
+      const of = operandOf(this.signed(), at);
+      if (of.kind === 'literal' && typeof of.value === 'number') return literal(0 - of.value, of.isFloat);
+      return { kind: 'arithmetic', sign: '-', left: literal(0), right: of };
+    });
+  }
+
+  private primary(): FilterNode {
+    const { reader } = this;
+    if (reader.is('(')) return this.nested(() => this.inParentheses(() => this.any()));
+    const isCall = reader.following.kind === 'sign' && reader.following.text === '(';
+    if (isCall && reader.accept('EXISTS'))
+      return this.inParentheses(() => ({ kind: 'exists', path: readPath(reader) }));
+    if (isCall && reader.accept('REGEXP_CONTAINS')) return this.inParentheses(() => this.regexp());
+    return readOperand(reader, () =>
+      this.nested(() => {
+        const { at } = reader.current;
+        return operandOf(this.sum(), at);
+      }),
+    );
+  }
+
+  private inParentheses<T>(read: () => T): T {
+    this.reader.take('(');
+    const result = read();
+    refuseLowerCase(this.reader.current, keywords);
+    this.reader.take(')');
+    return result;
+  }
+
+  private regexp(): Condition {
+    const { at } = this.reader.current;
+    const text = this.nested(() => operandOf(this.sum(), at));
+    this.reader.take(',');
+    const token = this.reader.next();
+    if (token.kind !== 'string')
+      throw new FilterError(token.at, `${shown(token)}; expected a regular expression in quotes`);
+    if (++this.patterns > filterLimits.patterns)
+      throw new FilterError(
+        token.at,
+        `an expression has at most ${filterLimits.patterns} regular expressions`,
+      );
+    return { kind: 'regexp', text, pattern: compiled(token.text, token.at) };
+  }
+
+  private conditionIn(read: () => FilterNode): Condition {
+    const { at } = this.reader.current;
+    return conditionOf(read(), at);
+  }
+
+  private nested<T>(read: () => T): T {
+    if (++this.depth > filterLimits.depth)
+      throw new FilterError(
+        this.reader.current.at,
+        `an expression is nested at most ${filterLimits.depth} deep`,
+      );
+    const result = read();
+    this.depth--;
+    return result;
+  }
+}
+
+/** `not` before a field can only be meant as the keyword. */
+function refuseNot({ current, following }: FilterTokens): void {
+  if (current.text === 'not' && ['word', 'name'].includes(following.kind)) refuseLowerCase(current, keywords);
+}
+
+function conditionOf(node: FilterNode, at: number): Condition {
+  if (!isOperand(node)) return node;
+  if (node.kind === 'literal' && typeof node.value === 'boolean')
+    return { kind: 'constant', value: node.value };
+  throw new FilterError(at, 'a value alone is no condition; expected a comparison, such as field = "text"');
+}
+
+function operandOf(node: FilterNode, at: number): Operand {
+  if (isOperand(node)) return node;
+  throw new FilterError(at, 'a condition is no value; expected a field, a constant or a calculation');
+}
+
+function pathOf(node: FilterNode, at: number): Path {
+  if (node.kind === 'path') return node;
+  throw new FilterError(at, 'only fields can be NULL or MISSING');
+}
+
+const isOperand = (node: FilterNode): node is Operand => operandKinds.has(node.kind);
+
+/** RE2: time linear in the text. */
+function compiled(pattern: string, at: number): RE2JS {
+  const { patternCharacters, patternSize } = filterLimits;
+  if (pattern.length > patternCharacters)
+    throw new FilterError(at, `a regular expression has at most ${patternCharacters} characters`);
+  if (/\(\?(?:[=!]|<[=!])/.test(pattern))
+    throw new FilterError(
+      at,
+      'lookahead and lookbehind are not available; combine REGEXP_CONTAINS with AND NOT instead',
+    );
+  const result = tryCompile(pattern, at);
+  if (result.programSize() > patternSize)
+    throw new FilterError(at, 'the regular expression has too many repetitions; make their counts smaller');
+  return result;
+}
+
+function tryCompile(pattern: string, at: number): RE2JS {
+  try {
+    return RE2JS.compile(pattern);
+  } catch (error) {
+    throw new FilterError(
+      at,
+      (error as Error).message.replace(/^error parsing regexp: /, 'regular expression: '),
+    );
+  }
+}

@@ -1,0 +1,108 @@
+// Values of filter expressions, and how they compare. A constant makes a field's value its own type where that is possible; other
+// values of different types are in the order of their types.
+import { readTime } from './dates.ts';
+
+/** A result that is no value: a division by zero, a text that is no date. Lower than all others, and equal to none. */
+export const noValue = Symbol('no value');
+
+/** Undefined: missing. A bigint is a time. */
+export type FilterValue =
+  | typeof noValue
+  | undefined
+  | null
+  | boolean
+  | number
+  | string
+  | bigint
+  | readonly unknown[]
+  | { readonly [name: string]: unknown };
+
+const ranks = {
+  none: 0,
+  null: 1,
+  boolean: 2,
+  number: 3,
+  string: 4,
+  time: 5,
+  array: 6,
+  object: 7,
+} as const;
+type TypeName = keyof typeof ranks;
+
+export interface Side {
+  readonly value: FilterValue;
+  readonly isConstant: boolean;
+}
+
+/** Negative, 0 or positive; undefined if one is missing, or if both are no values: then nothing holds. */
+export function compareSides(left: Side, right: Side): number | undefined {
+  if (left.value === undefined || right.value === undefined) return undefined;
+  if (left.value === noValue && right.value === noValue) return undefined;
+  const [one, other] = alike(left, right);
+  const [ofOne, ofOther] = [typeOf(one), typeOf(other)];
+  if (ofOne !== ofOther) return ranks[ofOne] - ranks[ofOther];
+  switch (ofOne) {
+    case 'none':
+    case 'null':
+      return 0;
+    case 'string':
+      return Buffer.compare(Buffer.from(one as string), Buffer.from(other as string));
+    case 'array':
+    case 'object':
+      return compareTexts(JSON.stringify(one), JSON.stringify(other));
+    default:
+      return (one as number) < (other as number) ? -1 : (one as number) > (other as number) ? 1 : 0;
+  }
+}
+
+function typeOf(value: FilterValue): TypeName {
+  if (value === null) return 'null';
+  if (value === noValue || value === undefined) return 'none';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint') return 'time';
+  return typeof value as TypeName;
+}
+
+/** The shorter one is lower. */
+const compareTexts = (one: string, other: string): number =>
+  one.length - other.length || Buffer.compare(Buffer.from(one), Buffer.from(other));
+
+/** Both as one type, or as they are. */
+function alike(left: Side, right: Side): readonly [FilterValue, FilterValue] {
+  const { value: one } = left;
+  const { value: other } = right;
+  const [ofOne, ofOther] = [typeOf(one), typeOf(other)];
+  if (ofOne === ofOther) return [one, other];
+  if (left.isConstant !== right.isConstant) {
+    const converted = left.isConstant ? as(ofOne, other) : as(ofOther, one);
+    if (converted === undefined) return [one, other];
+    return left.isConstant ? [one, converted] : [converted, other];
+  }
+  // Two fields: first as the type that has fewer values.
+  const isOneFirst = ranks[ofOne] < ranks[ofOther];
+  const asOne: FilterValue = as(ofOne, other);
+  const asOther: FilterValue = as(ofOther, one);
+  const first: FilterValue = isOneFirst ? asOne : asOther;
+  const second: FilterValue = isOneFirst ? asOther : asOne;
+  if (first !== undefined) return isOneFirst ? [one, first] : [first, other];
+  if (second !== undefined) return isOneFirst ? [second, other] : [one, second];
+  return [one, other];
+}
+
+const numeral = /^[+-]?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
+
+/** Undefined: there is no such value. */
+function as(type: TypeName, value: FilterValue): FilterValue {
+  if (type === 'boolean') {
+    if (typeof value === 'number') return value !== 0;
+    if (typeof value !== 'string' || value.length > 5) return undefined;
+    const text = value.toLowerCase();
+    return text === 'true' ? true : text === 'false' ? false : undefined;
+  }
+  if (type === 'number') {
+    if (typeof value === 'boolean') return value ? 1 : 0;
+    return typeof value === 'string' && numeral.test(value) ? Number(value) : undefined;
+  }
+  if (type === 'string') return typeof value === 'number' ? String(value) : undefined;
+  return type === 'time' && typeof value === 'string' ? readTime(value) : undefined;
+}
