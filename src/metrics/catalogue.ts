@@ -190,6 +190,10 @@ const replications = {
   xdcr_deletion_filtered: gauge('Deletions left out by filters'),
   xdcr_expiry_filtered: gauge('Expirations left out by filters'),
   xdcr_binary_filtered: gauge('Documents left out because they are not JSON'),
+  xdcr_docs_filtered_on_user_defined_filter: gauge('Documents left out by filter expressions'),
+  xdcr_docs_unable_to_filter: gauge(
+    'Documents left out because a filter expression cannot be applied to them',
+  ),
   xdcr_docs_processed: gauge('Changes of the source up to which all are replicated or left out'),
   xdcr_changes_left: gauge('Changes that are not replicated yet'),
   xdcr_docs_checked: gauge('Changes that checkpoints cover'),

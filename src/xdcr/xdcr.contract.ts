@@ -32,6 +32,8 @@ export interface DataPathSettings {
   readonly filterExpiration: boolean;
   readonly filterBypassUncommittedTxn: boolean;
   readonly filterBinary: boolean;
+  /** Documents that it does not match are left out; empty: there is none. */
+  readonly filterExpression: string;
 }
 
 export interface WantedReplication {
@@ -42,6 +44,8 @@ export interface WantedReplication {
   readonly conflictResolution: ConflictResolution;
   readonly settings: DataPathSettings;
   readonly isPaused: boolean;
+  /** Of the present filter, then of those whose checkpoints it continues. */
+  readonly filterEpochs: readonly string[];
 }
 
 /** The replicated position of one vbucket of the source, and the position of the target then. Numbers of 64 bits are decimal texts. */
@@ -61,6 +65,8 @@ export interface ShardCheckpoint {
   /** Valid only for these two buckets. */
   readonly sourceBucketUuid: string;
   readonly targetBucketUuid: string;
+  /** What was left out before is known by this. */
+  readonly filterEpoch: string;
   readonly vbuckets: readonly VbCheckpoint[];
   /** Ids of source collections with documents that were left out, because the target does not have the collection yet. */
   readonly skipped: readonly number[];

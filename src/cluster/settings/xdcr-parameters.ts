@@ -49,7 +49,22 @@ const settings = [
   ...Object.entries(fixedSettings).map(([name, value]) =>
     setting(name, `\`${JSON.stringify(value)}\``, 'only the default', 'live', 'fixed'),
   ),
-  setting('filterSkipRestream', '`false`', 'only the default', 'live', 'fixed'),
+  setting(
+    'filterExpression',
+    '`""`',
+    'an expression of up to 8192 characters',
+    'live',
+    'effective',
+    'documents that it does not match are left out; empty: none is',
+  ),
+  setting(
+    'filterSkipRestream',
+    '`false`',
+    '`true`, `false`',
+    'live',
+    'effective',
+    'sent with each change of `filterExpression`: `false` replicates from the start, `true` goes on',
+  ),
   ...refusedSettings.map((name) => setting(name, 'none', 'nothing: it is refused', 'live', 'fixed')),
 ];
 

@@ -32,6 +32,8 @@ const states = [
   'deletion_filtered',
   'expiry_filtered',
   'binary_filtered',
+  'docs_filtered_on_user_defined_filter',
+  'docs_unable_to_filter',
   'docs_processed',
   'changes_left',
   'docs_checked',

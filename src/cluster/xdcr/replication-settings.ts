@@ -1,5 +1,6 @@
 // Settings of a replication: their ranges, their defaults, and how forms change them. Published settings that do not act in this version
 // are refused, except with the value that describes what happens anyway.
+import { filterProblem } from '#xdcr/filter/filter.contract.ts';
 import type { DataPathSettings } from '#xdcr/xdcr.contract.ts';
 
 export type ReplicationSettings = DataPathSettings;
@@ -44,7 +45,6 @@ export const fixedSettings = {
   type: 'xmem',
   priority: 'High',
   logLevel: 'Info',
-  filterExpression: '',
   collectionsExplicitMapping: false,
   collectionsMigrationMode: false,
   collectionsMirroringMode: false,
@@ -83,6 +83,7 @@ export const defaultReplicationSettings: ReplicationSettings = {
   filterBypassUncommittedTxn: false,
   filterBinary: false,
   compressionType: 'Auto',
+  filterExpression: '',
 };
 
 type Form = Readonly<Record<string, string>>;
@@ -90,7 +91,7 @@ type Form = Readonly<Record<string, string>>;
 export interface SettingsForm {
   readonly changes: Partial<ReplicationSettings>;
   /** Wrong fields with their texts. */
-  readonly problems: Readonly<Record<string, string>>;
+  readonly problems: Record<string, string>;
 }
 
 export function readSettings(form: Form): SettingsForm {
@@ -106,14 +107,14 @@ export function readSettings(form: Form): SettingsForm {
   for (const [name, rule] of Object.entries(integerRules)) readField(name, (text) => readInteger(text, rule));
   for (const name of switches) readField(name, readSwitch);
   readField('compressionType', readCompression);
+  readField('filterExpression', readFilter);
   for (const name of Object.keys(fixedSettings)) {
     const problem = fixedProblem(name as keyof typeof fixedSettings, form[name]);
     if (problem !== null) problems[name] = problem;
   }
   const skipRestream = form['filterSkipRestream'];
-  if (skipRestream !== undefined && booleanOf(skipRestream) !== false)
-    problems['filterSkipRestream'] =
-      'There are no filter expressions in this version; the only value is false';
+  if (skipRestream !== undefined && booleanOf(skipRestream) === undefined)
+    problems['filterSkipRestream'] = 'The value must be a boolean';
   for (const name of refusedSettings)
     if (form[name] !== undefined)
       problems[name] = 'This setting is not available in this version; leave it out';
@@ -148,6 +149,11 @@ function readCompression(text: string): Outcome {
   return { problem: 'Unable to translate user input to internal compression Type' };
 }
 
+function readFilter(text: string): Outcome {
+  const problem = filterProblem(text);
+  return problem === null ? { value: text.trim() } : { problem };
+}
+
 function fixedProblem(name: keyof typeof fixedSettings, text: string | undefined): string | null {
   if (text === undefined) return null;
   const onlyValue = fixedSettings[name];
@@ -168,8 +174,6 @@ function fixedProblem(name: keyof typeof fixedSettings, text: string | undefined
       ? null
       : 'Mapping rules are not available in this version: collections of the same names replicate';
   }
-  if (name === 'filterExpression')
-    return text.trim() === '' ? null : 'Filter expressions are not available in this version';
   return text === onlyValue ? null : `The only value in this version is ${onlyValue}`;
 }
 

@@ -1,8 +1,10 @@
 // Replications to buckets of other clusters: creating, changing, pausing and removing them.
+import type { Random } from '#ports/random.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
 import { vbucketCount } from '../topology/vbucket-map.ts';
+import { firstEpochs, nextEpochs } from './filter-epochs.ts';
 import type { ReferencesService } from './references.service.ts';
 import {
   booleanOf,
@@ -20,6 +22,7 @@ export interface ReplicationsDeps {
   /** Whether the source bucket of a replication exists. */
   readonly hasSource: (replication: StoredReplication) => boolean;
   readonly callTarget: CallTarget;
+  readonly random: Random;
 }
 
 type Form = Readonly<Record<string, string>>;
@@ -54,6 +57,9 @@ export class ReplicationsService {
   /** `authorize` is called with a valid source bucket, and throws if the caller may not replicate it. */
   async create(form: Form, isTrial: boolean, authorize: (bucket: string) => void): Promise<string> {
     const { changes, problems } = readSettings(form);
+    const skips = booleanOf(form['filterSkipRestream'] ?? 'false') === true;
+    if (skips)
+      problems['filterSkipRestream'] = 'A new replication has nothing to skip; the only value is false';
     const names = readNames(form, problems);
     const source = this.#deps.view.liveBucket(names.fromBucket);
     if (source === undefined)
@@ -77,14 +83,16 @@ export class ReplicationsService {
       const others = state.replications.filter(this.#deps.hasSource);
       if (others.some((replication) => replication.id === id)) throw xdcrRefusals.exists();
       if (others.length >= limits.replications) throw xdcrRefusals.tooMany({ count: limits.replications });
+      const settings = { ...defaultReplicationSettings, ...state.defaults, ...changes };
       const replication: StoredReplication = {
         id,
         clusterUuid: reference.uuid,
         fromBucket: source.name,
         fromBucketUuid: source.uuid,
         toBucket: names.toBucket,
-        settings: { ...defaultReplicationSettings, ...state.defaults, ...changes },
+        settings,
         pauseRequested: isPaused,
+        filterEpochs: firstEpochs(settings.filterExpression),
       };
       return { ...state, replications: [...others, replication] };
     }, isTrial);
@@ -103,8 +111,11 @@ export class ReplicationsService {
     const { changes, problems } = readSettings(form);
     const pause = form['pauseRequested'];
     const isPaused = pause === undefined ? undefined : booleanOf(pause);
+    const skip = form['filterSkipRestream'];
+    const lacksSkip = changes.filterExpression !== undefined && skip === undefined;
     const allProblems = {
       ...problems,
+      ...(lacksSkip && { filterExpression: 'Filter skip restream flag is required along with a filter' }),
       ...(pause !== undefined && isPaused === undefined && { pauseRequested: 'The value must be a boolean' }),
     };
     if (Object.keys(allProblems).length > 0) throw xdcrRefusals.invalidBare(allProblems);
@@ -114,6 +125,9 @@ export class ReplicationsService {
       const changed = (replication: StoredReplication): StoredReplication => ({
         ...replication,
         settings: { ...replication.settings, ...changes },
+        filterEpochs: isSameFilter(replication, changes)
+          ? replication.filterEpochs
+          : nextEpochs(replication.filterEpochs, booleanOf(skip ?? '') === true, this.#deps.random),
         pauseRequested: isPaused ?? replication.pauseRequested,
       });
       return {
@@ -129,6 +143,9 @@ export class ReplicationsService {
   /** Changes the defaults of replications that are created later. */
   async changeDefaults(form: Form, isTrial: boolean): Promise<ReplicationSettings> {
     const { changes, problems } = readSettings(form);
+    for (const name of ['filterExpression', 'filterSkipRestream'])
+      if ((form[name] ?? '').trim() !== '')
+        problems[name] = 'This is a setting of each replication, without a default; leave it out';
     if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
     const state = await this.#change(
       (before) => ({ ...before, defaults: { ...before.defaults, ...changes } }),
@@ -160,6 +177,9 @@ export class ReplicationsService {
     return isTrial ? change(state.value) : await state.change(change);
   }
 }
+
+const isSameFilter = ({ settings }: StoredReplication, changes: Partial<ReplicationSettings>): boolean =>
+  (changes.filterExpression ?? settings.filterExpression) === settings.filterExpression;
 
 const invalid = (fields: Readonly<Record<string, string>>) => xdcrRefusals.invalidFields(fields);
 

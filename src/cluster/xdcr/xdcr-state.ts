@@ -28,6 +28,8 @@ export interface StoredReplication {
   readonly toBucket: string;
   readonly settings: ReplicationSettings;
   readonly pauseRequested: boolean;
+  /** Which checkpoints count; see `filter-epochs.ts`. */
+  readonly filterEpochs: readonly string[];
 }
 
 export interface XdcrState {

@@ -19,7 +19,7 @@ export function replicationTask(replication: StoredReplication, report: Replicat
     replicationType: 'xmem',
     continuous: true,
     ...{ id, source: fromBucket, target: targetUri(clusterUuid, toBucket), pauseRequested },
-    filterExpression: '',
+    filterExpression: settings.filterExpression,
     filterDeletion: settings.filterDeletion,
     filterExpiration: settings.filterExpiration,
     filterBypassExpiry: settings.filterBypassExpiry,

@@ -38,6 +38,7 @@ const settingsShape = {
   ...shape.each(shape.integer, ...Object.keys(integerRules)),
   ...shape.each(shape.boolean, ...switches),
   compressionType: shape.oneOf('Auto', 'None'),
+  filterExpression: shape.string,
   ...fixedShapes,
 };
 const defaultsAnswer = shape.named('ReplicationDefaults', shape.object(settingsShape));

@@ -2,6 +2,7 @@
 import type { SecretBox } from '#auth/secret-box.ts';
 import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
+import type { Random } from '#ports/random.ts';
 import type { ConfigStore } from '#replog/config-store.ts';
 import type { ReplicationReport, TargetAccess, WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
@@ -33,6 +34,7 @@ export interface XdcrDeps {
   readonly peers: Pick<Peers, 'ask' | 'answer'>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly random: Random;
 }
 
 /** Other nodes must send their reports within this time. */
@@ -125,7 +127,7 @@ export class Xdcr {
   }
 
   #wanted(replication: StoredReplication): WantedReplication | null {
-    const { id, clusterUuid, fromBucket, fromBucketUuid, toBucket, settings, pauseRequested } = replication;
+    const { id, clusterUuid, fromBucket, fromBucketUuid, toBucket, settings } = replication;
     const reference = this.references.list().find(({ uuid }) => uuid === clusterUuid);
     const bucket = this.#deps.view.liveBucket(fromBucket);
     if (reference === undefined || bucket === undefined) return null;
@@ -135,7 +137,8 @@ export class Xdcr {
       target: { bucket: toBucket, access: this.#accessTo(reference) },
       conflictResolution: bucket.conflictResolutionType,
       settings,
-      isPaused: pauseRequested,
+      isPaused: replication.pauseRequested,
+      filterEpochs: replication.filterEpochs,
     };
   }
 

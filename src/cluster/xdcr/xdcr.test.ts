@@ -174,9 +174,9 @@ test('refuses each wrong field of a replication by its name', async () => {
     [{ type: 'capi' }, 'type', 'CAPI replication mode is now deprecated'],
     [{ type: 'x' }, 'type', 'type is invalid'],
     [
-      { filterExpression: 'EXISTS(a)' },
+      { filterExpression: 'a = 1 and b = 2' },
       'filterExpression',
-      'Filter expressions are not available in this version',
+      'Filter expression is invalid: at character 7: and is case-sensitive here; write AND',
     ],
     [{ priority: 'Low' }, 'priority', 'The only value in this version is High'],
     [
@@ -193,8 +193,9 @@ test('refuses each wrong field of a replication by its name', async () => {
     [
       { filterSkipRestream: 'true' },
       'filterSkipRestream',
-      'There are no filter expressions in this version; the only value is false',
+      'A new replication has nothing to skip; the only value is false',
     ],
+    [{ filterSkipRestream: 'x' }, 'filterSkipRestream', 'The value must be a boolean'],
     [
       { network_type: 'external' },
       'network_type',
@@ -288,6 +289,42 @@ test('changes the settings of one replication, and the defaults of replications 
     const answer = await request('/settings/replications/x', { method });
     assert.deepEqual([answer.status, answer.body.errors._], [400, 'requested resource not found']);
   }
+});
+
+test('a filter expression belongs to one replication, and is changed only together with filterSkipRestream', async () => {
+  const { post, request } = await aNode();
+  await post(refsPath, reference);
+  await post('/controller/createReplication', { ...replication, filterExpression: ' EXISTS(a) ' });
+  const path = `/settings/replications/${encodeURIComponent(id)}`;
+  const shown = async () => {
+    const [task] = (await request('/pools/default/tasks')).body.filter(
+      ({ type }: { type: string }) => type === 'xdcr',
+    );
+    return [task.filterExpression, (await request(path)).body.filterExpression];
+  };
+  assert.deepEqual(await shown(), ['EXISTS(a)', 'EXISTS(a)']);
+  const lacking = await post(path, { filterExpression: 'EXISTS(b)' });
+  assert.deepEqual(
+    [lacking.status, lacking.body],
+    [400, { filterExpression: 'Filter skip restream flag is required along with a filter' }],
+  );
+  const wrong = await post(path, { filterExpression: 'b', filterSkipRestream: 'x' });
+  assert.deepEqual(Object.keys(wrong.body).sort(), ['filterExpression', 'filterSkipRestream']);
+  assert.deepEqual(await shown(), ['EXISTS(a)', 'EXISTS(a)']);
+  for (const [filterExpression, filterSkipRestream] of [
+    ['EXISTS(b)', 'true'],
+    ['EXISTS(c)', '0'],
+    ['', 'false'],
+  ] as const) {
+    const changed = await post(path, { filterExpression, filterSkipRestream });
+    assert.deepEqual([changed.status, changed.body.filterExpression], [200, filterExpression]);
+    assert.deepEqual(await shown(), [filterExpression, filterExpression]);
+  }
+  const text = 'This is a setting of each replication, without a default; leave it out';
+  const defaults = await post('/settings/replications', { filterExpression: 'EXISTS(a)' });
+  assert.deepEqual([defaults.status, defaults.body], [400, { filterExpression: text }]);
+  const skip = await post('/settings/replications', { filterSkipRestream: 'true' });
+  assert.deepEqual([skip.status, skip.body], [400, { filterSkipRestream: text }]);
 });
 
 test('lets roles of the source bucket pause its replication, and only replication administrators change it', async () => {

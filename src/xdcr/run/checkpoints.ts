@@ -17,6 +17,7 @@ const shardCount = 64;
 export interface CheckpointsOptions {
   readonly replication: string;
   readonly sourceBucketUuid: string;
+  readonly filterEpochs: readonly string[];
   readonly store: CheckpointStore;
 }
 
@@ -24,12 +25,21 @@ export class Checkpoints {
   /** Ids of source collections that have to be replicated from the start once the target has them. */
   readonly skipped = new Set<number>();
   private readonly options: CheckpointsOptions;
+  private filterEpochs: readonly string[];
   private readonly marks = new Map<number, Mark>();
   private readonly changed = new Set<number>();
   private targetBucketUuid = '';
 
   constructor(options: CheckpointsOptions) {
     this.options = options;
+    this.filterEpochs = options.filterEpochs;
+  }
+
+  /** Under a filter that does not continue the present one, everything is replicated from the start. */
+  useFilter(epochs: readonly string[]): void {
+    const [present = ''] = this.filterEpochs;
+    this.filterEpochs = epochs;
+    if (!epochs.includes(present)) this.marks.clear();
   }
 
   /** Reads what is stored for these buckets; vbuckets that have a mark keep it. */
@@ -39,7 +49,8 @@ export class Checkpoints {
     for (const stored of await this.options.store.load(this.options.replication)) {
       const isOfTheseBuckets =
         stored.sourceBucketUuid === this.options.sourceBucketUuid &&
-        stored.targetBucketUuid === targetBucketUuid;
+        stored.targetBucketUuid === targetBucketUuid &&
+        this.filterEpochs.includes(stored.filterEpoch);
       if (!isOfTheseBuckets) continue;
       for (const id of stored.skipped) this.skipped.add(id);
       for (const checkpoint of stored.vbuckets)
@@ -91,6 +102,7 @@ export class Checkpoints {
       shard,
       sourceBucketUuid: this.options.sourceBucketUuid,
       targetBucketUuid: this.targetBucketUuid,
+      filterEpoch: this.filterEpochs[0] as string,
       vbuckets: vbuckets.map(([vb, mark]) => storedMark(vb, mark)),
       skipped: [...this.skipped],
     };

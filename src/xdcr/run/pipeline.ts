@@ -8,6 +8,7 @@ import { vbucketCount } from '#client/document-key.ts';
 import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.ts';
 import type { Clock } from '#ports/clock.ts';
 import { kindNames, type ReplicationCounts } from '../figures.ts';
+import { DocumentFilter } from '../filter/document-filter.ts';
 import { CollectionRoutes, noCollection } from '../source/collections.ts';
 import { sentValue } from '../source/filter.ts';
 import { fromStart, VbProgress } from '../source/vb-progress.ts';
@@ -52,6 +53,7 @@ export class OutboundPipeline implements FollowerHandler {
   readonly progress: readonly VbProgress[];
   private readonly options: OutboundPipelineOptions;
   private readonly routes = new CollectionRoutes();
+  private readonly filter: DocumentFilter | null;
   private readonly followers: ChangeFollower[] = [];
   private client: BucketClient | null = null;
   private link: TargetLink | null = null;
@@ -66,6 +68,8 @@ export class OutboundPipeline implements FollowerHandler {
 
   constructor(options: OutboundPipelineOptions) {
     this.options = options;
+    const { filterExpression } = options.wanted.settings;
+    this.filter = filterExpression === '' ? null : new DocumentFilter(filterExpression);
     this.progress = Array.from({ length: vbucketCount }, () => new VbProgress());
     for (const vb of options.vbuckets)
       (this.progress[vb] as VbProgress).reset(options.startOf(vb) ?? fromStart);
@@ -183,7 +187,7 @@ export class OutboundPipeline implements FollowerHandler {
     const { figures, wanted } = this.options;
     figures.add('docs_received_from_dcp');
     figures.add(`${kindNames[change.kind]}_received_from_dcp`);
-    const sent = sentValue(change, wanted.settings, figures);
+    const sent = sentValue(change, wanted.settings, figures, this.filter);
     if (sent === null) {
       done();
       return;

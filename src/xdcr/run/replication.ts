@@ -65,6 +65,7 @@ export class RunningReplication {
     this.checkpoints = new Checkpoints({
       replication: wanted.id,
       sourceBucketUuid: wanted.source.uuid,
+      filterEpochs: wanted.filterEpochs,
       store: deps.checkpoints,
     });
   }
@@ -97,10 +98,11 @@ export class RunningReplication {
     this.sourceClient?.close();
   }
 
-  /** Takes over new settings, from where it is. */
+  /** Takes over new settings, from where it is; from the start if the filter requires it. */
   async change(wanted: WantedReplication): Promise<void> {
     await this.stop();
     this.wanted = wanted;
+    this.checkpoints.useFilter(wanted.filterEpochs);
     this.start();
   }
 

@@ -4,6 +4,7 @@ import type { Change, ChangeKind } from '#client/change.ts';
 import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { ReplicationCounts } from '../figures.ts';
+import { DocumentFilter } from '../filter/document-filter.ts';
 import type { DataPathSettings } from '../xdcr.contract.ts';
 import { sentValue } from './filter.ts';
 
@@ -34,7 +35,9 @@ const aChange = ({
   }) as Change;
 
 const sent = (given: Given, more: Partial<DataPathSettings> = {}, counts = new ReplicationCounts()) =>
-  sentValue(aChange(given), { ...settings, ...more }, counts);
+  sentValue(aChange(given), { ...settings, ...more }, counts, filterOf(more.filterExpression));
+
+const filterOf = (expression = '') => (expression === '' ? null : new DocumentFilter(expression));
 
 function withXattrs(pairs: Record<string, string>, body: string): Buffer {
   const encoded = Object.entries(pairs).map(([key, value]) => {
@@ -89,6 +92,30 @@ test('leaves out what the settings name, and counts it', () => {
     assert.deepEqual([counts.get('docs_filtered'), counts.get(counter)], [1, 1]);
   }
   assert.notEqual(sent({ kind: 'deletion', datatype: Datatype.raw }, { filterBinary: true }), null);
+});
+
+test('leaves out documents that the filter expression does not match, and no deletions', () => {
+  const counts = new ReplicationCounts();
+  const leftOut = { filterExpression: 'v = 1 AND META().xattrs.own.a = 1 AND META().id = "k"' };
+  const value = withXattrs({ own: '{"a":1}', txn: '{"id":1}' }, '{"v":1}');
+  const other = withXattrs({ own: '{"a":2}' }, '{"v":1}');
+  const datatype = Datatype.json | Datatype.xattr;
+  const compressed = snappyCompress(value, 0, value.length);
+  assert.notEqual(sent({ value, datatype }, leftOut, counts), null);
+  assert.notEqual(sent({ value: compressed, datatype: datatype | Datatype.snappy }, leftOut, counts), null);
+  for (const kind of ['deletion', 'expiration'] as const)
+    assert.notEqual(sent({ kind, value: Buffer.alloc(0), datatype: 0 }, leftOut, counts), null);
+  assert.deepEqual(counts.counts, {});
+  assert.equal(sent({ value: other, datatype }, leftOut, counts), null);
+  assert.equal(sent({ value: Buffer.from('{"v":1}') }, leftOut, counts), null);
+  assert.equal(sent({ value, datatype, key: 'x' }, leftOut, counts), null);
+  assert.deepEqual(counts.counts, {
+    docs_filtered: 3,
+    set_filtered: 3,
+    docs_filtered_on_user_defined_filter: 3,
+  });
+  assert.equal(sent({ value: Buffer.from('[1]') }, leftOut, counts), null);
+  assert.deepEqual([counts.get('docs_unable_to_filter'), counts.get('docs_filtered')], [1, 3]);
 });
 
 test('compresses values where that makes them smaller', () => {

@@ -5,6 +5,7 @@ import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
 import { kindNames, type ReplicationCounts } from '../figures.ts';
+import type { DocumentFilter, FilterResult } from '../filter/document-filter.ts';
 import type { DataPathSettings } from '../xdcr.contract.ts';
 
 export interface OutgoingValue {
@@ -27,13 +28,24 @@ export function sentValue(
   change: Change,
   settings: DataPathSettings,
   figures: ReplicationCounts,
+  filter: DocumentFilter | null,
 ): OutgoingValue | null {
   const filterCounter = filterCounterOf(change, settings);
   if (filterCounter !== null) return leftOut(change, figures, filterCounter);
   const { datatype } = change;
   const view = change.buffer.subarray(change.xattrsStart, change.end);
+  const value = new StoredValue(view, datatype);
+  // Deletions and expirations are sent whatever the document was.
+  if (filter !== null && change.kind === 'mutation') {
+    const result = filterResult(filter, change, value);
+    if (result === 'differs') return leftOut(change, figures, 'docs_filtered_on_user_defined_filter');
+    if (result === 'unable') {
+      figures.add('docs_unable_to_filter');
+      return null;
+    }
+  }
   if ((datatype & Datatype.xattr) === 0) return compressed(Buffer.from(view), datatype, settings, figures);
-  const plain = inflated(view, datatype);
+  const { plain } = value;
   const bodyOffset = bodyStart(plain, 0, plain.length);
   const section = plain.subarray(0, bodyOffset);
   if (bodyOffset < 0 || getXattr(section, transactionXattr) === null)
@@ -43,6 +55,47 @@ export function sentValue(
   const bits = (datatype & Datatype.json) | (kept.length > 0 ? Datatype.xattr : 0);
   return compressed(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
 }
+
+/** Inflated once, when something of it is needed. */
+class StoredValue {
+  private readonly view: Buffer;
+  private readonly datatype: number;
+  private known: Buffer | null = null;
+
+  constructor(view: Buffer, datatype: number) {
+    this.view = view;
+    this.datatype = datatype;
+  }
+
+  get plain(): Buffer {
+    this.known ??= inflated(this.view, this.datatype);
+    return this.known;
+  }
+
+  get body(): Buffer {
+    return this.plain.subarray(this.start);
+  }
+
+  xattr(name: string): Buffer | null {
+    const section = this.plain.subarray(0, this.start);
+    return section.length === 0 ? null : getXattr(section, Buffer.from(name));
+  }
+
+  private get start(): number {
+    return (this.datatype & Datatype.xattr) === 0
+      ? 0
+      : Math.max(0, bodyStart(this.plain, 0, this.plain.length));
+  }
+}
+
+const filterResult = (filter: DocumentFilter, change: Change, value: StoredValue): FilterResult =>
+  filter.test({
+    key: change.keyBytes.toString(),
+    expiration: change.expiry,
+    isJson: change.isJson,
+    xattr: (name) => value.xattr(name),
+    body: () => value.body,
+  });
 
 /** The published counter of the filter that leaves the change out; null: the change is sent. */
 function filterCounterOf(change: Change, settings: DataPathSettings): string | null {

@@ -1,0 +1,18 @@
+// Which checkpoints a replication continues from. A checkpoint says what arrived under one filter: it counts for another one only if
+// the filter was changed with `filterSkipRestream=true`. Checkpoints carry the epoch of their filter.
+import { createHash } from 'node:crypto';
+import type { Random } from '#ports/random.ts';
+
+const epochsMax = 20;
+
+/** Of a new replication: one that is created again with the same filter continues. */
+export const firstEpochs = (expression: string): readonly string[] => [
+  expression === '' ? '' : createHash('sha256').update(expression).digest('hex').slice(0, 32),
+];
+
+/** After a change of the filter. */
+export const nextEpochs = (
+  epochs: readonly string[],
+  isContinued: boolean,
+  random: Random,
+): readonly string[] => [random.uuid(), ...(isContinued ? epochs.slice(0, epochsMax - 1) : [])];

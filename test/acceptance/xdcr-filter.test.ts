@@ -1,0 +1,79 @@
+// Replication of the documents that an expression matches, between two real nodes.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StoreRequest } from '#client/bucket-client.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
+import { clientOf, contentOf, replicate, shown, taskOf } from '../support/xdcr.ts';
+
+const timeout = 180_000;
+
+const aDocument = (index: number): StoreRequest => ({
+  kind: 'set',
+  key: `key-${index}`,
+  value: Buffer.from(JSON.stringify({ index, type: index % 2 === 0 ? 'even' : 'odd' })),
+  flags: 0x02000000,
+  expiry: 0,
+  cas: 0n,
+});
+
+async function store(node: NodeProcess, requests: readonly StoreRequest[]): Promise<void> {
+  const client = await clientOf(node);
+  const replies = await client.storeMany(0, requests);
+  client.close();
+  assert.deepEqual([...new Set(replies.map(({ status }) => status))], [0]);
+}
+
+const range = (from: number, to: number): StoreRequest[] =>
+  Array.from({ length: to - from }, (_, index) => aDocument(from + index));
+
+async function whenHolds(node: NodeProcess, indexes: readonly number[]): Promise<void> {
+  const keys = indexes.map((index) => `_default._default/key-${index}`).sort();
+  await eventually(async () => assert.deepEqual([...(await contentOf(node)).keys()].sort(), keys));
+}
+
+const indexesTo = (end: number, isWanted: (index: number) => boolean): number[] =>
+  Array.from({ length: end }, (_, index) => index).filter(isWanted);
+
+test('only documents that match arrive, and a changed expression starts again or goes on', {
+  timeout,
+}, async () => {
+  const args = ['--bucket', 'b'];
+  await using source = await NodeProcess.start({ args });
+  await using target = await NodeProcess.start({ args });
+  await store(source, range(0, 1000));
+  const id = await replicate(source, target, {
+    filterExpression: 'type = "even" AND REGEXP_CONTAINS(META().id, "^key-[0-9]+$") AND index < 500',
+  });
+  const isFirst = (index: number) => index % 2 === 0 && index < 500;
+  await whenHolds(target, indexesTo(1000, isFirst));
+  await eventually(async () => assert.equal((await taskOf(source)).changesLeft, 0));
+  const figure = async (name: string) => {
+    const path = `/pools/default/buckets/b/stats/${encodeURIComponent(`replications/${id}/${name}`)}`;
+    const { nodeStats } = (await source.request(path).then(shown)) as { nodeStats: Record<string, number[]> };
+    return Object.values(nodeStats)[0]?.at(-1);
+  };
+  await eventually(async () =>
+    assert.deepEqual(
+      [await figure('docs_filtered'), await figure('docs_filtered_on_user_defined_filter')],
+      [750, 750],
+    ),
+  );
+  const path = `/settings/replications/${encodeURIComponent(id)}`;
+  const change = (filterExpression: string, filterSkipRestream: string) =>
+    source.request(path, 'POST', { filterExpression, filterSkipRestream }).then(shown);
+  // Goes on: odd documents that are there already do not arrive. Paused, so that none is left out by the former expression.
+  const pause = (pauseRequested: string) => source.request(path, 'POST', { pauseRequested }).then(shown);
+  await pause('true');
+  await eventually(async () => assert.equal((await taskOf(source)).status, 'paused'));
+  await change('type = "odd"', 'true');
+  await store(source, range(1000, 1100));
+  await pause('false');
+  const isSecond = (index: number) => isFirst(index) || (index >= 1000 && index % 2 === 1);
+  await whenHolds(target, indexesTo(1100, isSecond));
+  // From the start.
+  await change('index >= 900', 'false');
+  await whenHolds(
+    target,
+    indexesTo(1100, (index) => isSecond(index) || index >= 900),
+  );
+});
