@@ -42,7 +42,7 @@ export function readOperand(reader: FilterTokens, nested: () => Operand): Operan
   if (token.kind === 'string') return literal(reader.next().text);
   if (token.kind === 'name') return readPath(reader);
   if (token.kind !== 'word')
-    throw new FilterError(token.at, `${shown(token)}; expected a field, a constant or a function`);
+    throw new FilterError(token.at, `${shownToken(token)}; expected a field, a constant or a function`);
   if (['TRUE', 'true', 'FALSE', 'false'].includes(token.text))
     return literal(reader.next().text.toUpperCase() === 'TRUE');
   if (reader.following.text === '(' && reader.following.kind === 'sign') {
@@ -99,7 +99,7 @@ export function readPath(reader: FilterTokens): Path {
   const first = reader.current;
   if (first.kind === 'word' && first.text === 'META') return readMeta(reader);
   if (first.kind !== 'word' && first.kind !== 'name')
-    throw new FilterError(first.at, `${shown(first)}; expected a field`);
+    throw new FilterError(first.at, `${shownToken(first)}; expected a field`);
   if (first.kind === 'word') refuseReserved(first);
   return { kind: 'path', root: 'body', steps: [reader.next().text, ...readSteps(reader)] };
 }
@@ -110,13 +110,13 @@ function readSteps(reader: FilterTokens): (string | number)[] {
     if (reader.accept('.')) {
       const token = reader.next();
       if (token.kind !== 'word' && token.kind !== 'name')
-        throw new FilterError(token.at, `${shown(token)}; expected the name of a field`);
+        throw new FilterError(token.at, `${shownToken(token)}; expected the name of a field`);
       if (token.kind === 'word') refuseReserved(token);
       steps.push(token.text);
     } else if (reader.accept('[')) {
       const token = reader.next();
       if (token.kind !== 'number' || !/^\d{1,9}$/.test(token.text))
-        throw new FilterError(token.at, `${shown(token)}; expected the index of an element, from 0`);
+        throw new FilterError(token.at, `${shownToken(token)}; expected the index of an element, from 0`);
       steps.push(Number(token.text));
       reader.take(']');
     } else return steps;
@@ -137,5 +137,5 @@ function readMeta(reader: FilterTokens): Path {
   );
 }
 
-export const shown = ({ kind, text }: Token): string =>
+export const shownToken = ({ kind, text }: Token): string =>
   kind === 'end' ? 'the expression ends here' : `found ${JSON.stringify(text.slice(0, 50))}`;

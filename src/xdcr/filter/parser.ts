@@ -3,7 +3,7 @@
 import { RE2JS } from 're2js';
 import { FilterError } from './filter-error.ts';
 import { FilterTokens } from './filter-tokens.ts';
-import { literal, readOperand, readPath, refuseLowerCase, shown } from './operands.ts';
+import { literal, readOperand, readPath, refuseLowerCase, shownToken } from './operands.ts';
 import type { ArithmeticSign, ComparisonSign, Condition, FilterNode, Operand, Path } from './tree.ts';
 
 export const filterLimits = {
@@ -46,7 +46,8 @@ class Parser {
     const node = this.any();
     const rest = this.reader.current;
     refuseLowerCase(rest, keywords);
-    if (rest.kind !== 'end') throw new FilterError(rest.at, `${shown(rest)}; expected AND, OR or the end`);
+    if (rest.kind !== 'end')
+      throw new FilterError(rest.at, `${shownToken(rest)}; expected AND, OR or the end`);
     if (node.kind === 'path')
       throw new FilterError(
         at,
@@ -97,7 +98,10 @@ class Parser {
     const isNot = this.reader.accept('NOT');
     const token = this.reader.next();
     if (token.kind !== 'word' || !['NULL', 'MISSING'].includes(token.text))
-      throw new FilterError(token.at, `${shown(token)}; expected NULL, MISSING, NOT NULL or NOT MISSING`);
+      throw new FilterError(
+        token.at,
+        `${shownToken(token)}; expected NULL, MISSING, NOT NULL or NOT MISSING`,
+      );
     const exists: Condition = { kind: 'exists', path };
     if (token.text === 'MISSING') return isNot ? exists : { kind: 'not', part: exists };
     return isNot ? { kind: 'not', part: { kind: 'isNull', path } } : { kind: 'isNull', path };
@@ -164,7 +168,7 @@ class Parser {
     this.reader.take(',');
     const token = this.reader.next();
     if (token.kind !== 'string')
-      throw new FilterError(token.at, `${shown(token)}; expected a regular expression in quotes`);
+      throw new FilterError(token.at, `${shownToken(token)}; expected a regular expression in quotes`);
     if (++this.patterns > filterLimits.patterns)
       throw new FilterError(
         token.at,
