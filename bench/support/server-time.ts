@@ -2,20 +2,23 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const millisecondsPerTick = 10;
+/** Positions in `statOf` of processor time, in ticks: of the process, and of its children that ended and were waited for. */
+const ownTime = [11, 12];
+const endedChildrenTime = [13, 14];
 
 /** Milliseconds of all threads of a process, of its living children and of those that ended. */
 export function serverMs(pid: number): number {
   let ticks = 0;
   for (const [id, fields] of processes()) {
-    if (id === pid) ticks += sum(fields, [11, 12, 13, 14]);
-    else if (Number(fields[1]) === pid) ticks += sum(fields, [11, 12]);
+    if (id === pid) ticks += sum(fields, [...ownTime, ...endedChildrenTime]);
+    else if (Number(fields[1]) === pid) ticks += sum(fields, ownTime);
   }
   return ticks * millisecondsPerTick;
 }
 
 /** Milliseconds of all threads of one process. */
 export function processMs(pid: number): number {
-  return sum(statOf(pid), [11, 12]) * millisecondsPerTick;
+  return sum(statOf(pid), ownTime) * millisecondsPerTick;
 }
 
 export const residentMb = (pid: number): number => statusMb(pid, 'VmRSS');
@@ -45,5 +48,5 @@ function statOf(pid: number): string[] {
   return rest.split(' ');
 }
 
-const sum = (fields: readonly string[], places: readonly number[]): number =>
-  places.reduce((total, place) => total + Number(fields[place]), 0);
+const sum = (fields: readonly string[], positions: readonly number[]): number =>
+  positions.reduce((total, position) => total + Number(fields[position]), 0);

@@ -52,9 +52,9 @@ const statementsMax = 10_000;
 /** Throws a UsageError that lists the problems, up to a limit. */
 export async function checkPlan(plan: InitPlan, context: PlanContext): Promise<void> {
   const check = new PlanCheck(plan, context);
-  await check.restore();
-  check.run();
-  await check.statements();
+  await check.readBackup();
+  check.checkBucketsAndUsers();
+  await check.checkStatements();
   if (check.problems.length > 0)
     throw new UsageError(check.problems.slice(0, problemsShown).join('\ndivan: '));
 }
@@ -73,15 +73,20 @@ class PlanCheck {
     this.state = noBuckets(context.memoryQuotaMb ?? defaultQuotasMb(memoryLimit()).memoryQuota);
   }
 
-  run(): void {
-    for (const [index, bucket] of this.plan.buckets.entries()) this.bucket(bucket, this.placeOf(index));
+  checkBucketsAndUsers(): void {
+    for (const [index, bucket] of this.plan.buckets.entries()) this.checkBucket(bucket, this.placeOf(index));
     if (this.plan.buckets.length > bucketsMax)
-      this.add(this.inFile('buckets'), this.plan.buckets.length, `a node has at most ${bucketsMax} buckets`);
-    for (const [index, user] of this.plan.users.entries()) this.user(user, this.inFile(`users.${index}`));
+      this.addProblem(
+        this.inFile('buckets'),
+        this.plan.buckets.length,
+        `a node has at most ${bucketsMax} buckets`,
+      );
+    for (const [index, user] of this.plan.users.entries())
+      this.checkUser(user, this.inFile(`users.${index}`));
   }
 
   /** Reads the manifest of the backup; the code for that is loaded only if there is one. */
-  async restore(): Promise<void> {
+  async readBackup(): Promise<void> {
     const { restore } = this.plan;
     if (restore === null) return;
     const { findBackup } = await import('#backup/archive/repository.adapter.ts');
@@ -90,35 +95,35 @@ class PlanCheck {
       this.restored = repository.chain(repository.chosen(name ?? undefined))[0]?.buckets ?? [];
     } catch (error) {
       if ((error as { explained?: boolean }).explained !== true) throw error;
-      this.add(this.inFile('restore'), undefined, (error as Error).message);
+      this.addProblem(this.inFile('restore'), undefined, (error as Error).message);
     }
   }
 
   /** Checks only the syntax: earlier statements may create what a statement names. Loads the parser only if there are statements. */
-  async statements(): Promise<void> {
+  async checkStatements(): Promise<void> {
     const { statements } = this.plan;
     if (statements.length === 0) return;
     const { services } = this.context;
     if (!services.split(',').includes('n1ql'))
-      return this.add(
+      return this.addProblem(
         this.inFile('statements'),
         undefined,
         `--services ${services} lacks n1ql, which runs them`,
       );
     if (statements.length > statementsMax)
-      this.add(this.inFile('statements'), statements.length, `at most ${statementsMax} are run`);
+      this.addProblem(this.inFile('statements'), statements.length, `at most ${statementsMax} are run`);
     const { parseStatement } = await import('#sqlpp/text/parser.ts');
     for (const [index, text] of statements.slice(0, statementsMax).entries()) {
       try {
         parseStatement(text);
       } catch (error) {
         if (!(error instanceof SqlError)) throw error;
-        this.add(this.inFile(`statements.${index}`), undefined, `${error.code}: ${error.message}`);
+        this.addProblem(this.inFile(`statements.${index}`), undefined, `${error.code}: ${error.message}`);
       }
     }
   }
 
-  private bucket(bucket: PlannedBucket, place: string): void {
+  private checkBucket(bucket: PlannedBucket, place: string): void {
     const fields = Object.entries(bucketFields(bucket)).map(([name, value]) => [name, String(value)]);
     const form = Object.fromEntries(fields) as Record<string, string>;
     const { choices, problems } = readNewBucket(form, {
@@ -130,64 +135,70 @@ class PlanCheck {
       compaction: compactionDefaults,
     });
     for (const [name, text] of Object.entries(problems.fields))
-      this.add(`${place}.${name in bucket.parameters ? `parameters.${name}` : name}`, form[name], text);
+      this.addProblem(
+        `${place}.${name in bucket.parameters ? `parameters.${name}` : name}`,
+        form[name],
+        text,
+      );
     const stored: StoredBucket = { ...choices, uuid: bucket.name, incarnation: 0, state: 'ready' };
     this.state = withBucket(this.state, stored);
-    this.scopes(bucket, place);
-    this.documents(bucket, place);
+    this.checkScopes(bucket, place);
+    this.checkDocuments(bucket, place);
   }
 
-  private scopes(bucket: PlannedBucket, place: string): void {
+  private checkScopes(bucket: PlannedBucket, place: string): void {
     for (const [index, scope] of bucket.scopes.entries()) {
-      const at = `${place}.scopes.${index}`;
+      const scopePlace = `${place}.scopes.${index}`;
       if (bucket.type === 'memcached' || bucket.type === 'cache')
-        this.add(at, scope.name, 'a bucket of this type has no scopes');
-      if (scope.name !== '_default') this.name(`${at}.name`, scope.name);
+        this.addProblem(scopePlace, scope.name, 'a bucket of this type has no scopes');
+      if (scope.name !== '_default') this.checkName(`${scopePlace}.name`, scope.name);
       if (bucket.scopes.findIndex(({ name }) => name === scope.name) < index)
-        this.add(`${at}.name`, scope.name, 'is listed twice');
+        this.addProblem(`${scopePlace}.name`, scope.name, 'is listed twice');
       const names = new Set<string>();
       for (const [number, collection] of scope.collections.entries()) {
         const name = typeof collection === 'string' ? collection : collection.name;
-        const own = `${at}.collections.${number}`;
-        this.name(typeof collection === 'string' ? own : `${own}.name`, name);
-        if (names.has(name)) this.add(own, name, 'is listed twice');
+        const collectionPlace = `${scopePlace}.collections.${number}`;
+        this.checkName(typeof collection === 'string' ? collectionPlace : `${collectionPlace}.name`, name);
+        if (names.has(name)) this.addProblem(collectionPlace, name, 'is listed twice');
         names.add(name);
         if (typeof collection !== 'string' && (collection.maxTTL ?? 0) > maxTtlMax)
-          this.add(`${own}.maxTTL`, collection.maxTTL, `must be from 0 to ${maxTtlMax}`);
+          this.addProblem(`${collectionPlace}.maxTTL`, collection.maxTTL, `must be from 0 to ${maxTtlMax}`);
       }
     }
   }
 
-  private documents(bucket: PlannedBucket, place: string): void {
+  private checkDocuments(bucket: PlannedBucket, place: string): void {
     for (const [index, { key, value, scope, collection }] of bucket.documents.entries()) {
-      const at = `${place}.documents.${index}`;
+      const documentPlace = `${place}.documents.${index}`;
       const keyMax =
         scope === '_default' && collection === '_default' ? keyBytesMax.inDefault : keyBytesMax.inOthers;
-      if (Buffer.byteLength(key) > keyMax) this.add(`${at}.key`, key, `has more than ${keyMax} bytes`);
+      if (Buffer.byteLength(key) > keyMax)
+        this.addProblem(`${documentPlace}.key`, key, `has more than ${keyMax} bytes`);
       if (Buffer.byteLength(JSON.stringify(value)) > valueBytesMax)
-        this.add(`${at}.value`, undefined, `has more than ${valueBytesMax} bytes`);
+        this.addProblem(`${documentPlace}.value`, undefined, `has more than ${valueBytesMax} bytes`);
       if (!hasScope(bucket, scope))
-        this.add(`${at}.scope`, scope, `bucket "${bucket.name}" has no such scope`);
+        this.addProblem(`${documentPlace}.scope`, scope, `bucket "${bucket.name}" has no such scope`);
       else if (!hasCollection(bucket, scope, collection))
-        this.add(
-          `${at}.collection`,
+        this.addProblem(
+          `${documentPlace}.collection`,
           collection,
           `scope "${scope}" of bucket "${bucket.name}" has no such collection`,
         );
     }
   }
 
-  private user({ name, password, roles }: PlannedUser, place: string): void {
-    this.problem(`${place}.name`, name, userNameProblem(name, 'Username'));
+  private checkUser({ name, password, roles }: PlannedUser, place: string): void {
+    this.addUnlessNull(`${place}.name`, name, userNameProblem(name, 'Username'));
     // Never the value: it is a secret.
-    this.problem(`${place}.password`, undefined, passwordProblem(password, defaultPasswordPolicy));
+    this.addUnlessNull(`${place}.password`, undefined, passwordProblem(password, defaultPasswordPolicy));
     for (const [index, text] of roles.entries()) {
       const { good, bad } = parseRoles(text);
-      if (bad.length > 0 || good.length === 0) this.add(`${place}.roles.${index}`, text, 'is not a role');
+      if (bad.length > 0 || good.length === 0)
+        this.addProblem(`${place}.roles.${index}`, text, 'is not a role');
       for (const role of good) {
         const [bucket = null, scope = null, collection = null] = role.names;
-        if (!this.exists(bucket, scope, collection))
-          this.add(
+        if (!this.targetExists(bucket, scope, collection))
+          this.addProblem(
             `${place}.roles.${index}`,
             text,
             'names a bucket, scope or collection that the plan does not create',
@@ -196,7 +207,7 @@ class PlanCheck {
     }
   }
 
-  private exists(bucket: string | null, scope: string | null, collection: string | null): boolean {
+  private targetExists(bucket: string | null, scope: string | null, collection: string | null): boolean {
     if (bucket === null || this.isRestored(bucket, scope, collection)) return true;
     const found = this.plan.buckets.find(({ name }) => name === bucket);
     if (found === undefined) return false;
@@ -211,15 +222,15 @@ class PlanCheck {
     return found.collections.some((candidate) => candidate.scope === scope && candidate.name === collection);
   }
 
-  private name(place: string, name: string): void {
-    this.problem(place, name, nameProblem(name));
+  private checkName(place: string, name: string): void {
+    this.addUnlessNull(place, name, nameProblem(name));
   }
 
-  private problem(place: string, value: unknown, text: string | null): void {
-    if (text !== null) this.add(place, value, text);
+  private addUnlessNull(place: string, value: unknown, text: string | null): void {
+    if (text !== null) this.addProblem(place, value, text);
   }
 
-  private add(place: string, value: unknown, text: string): void {
+  private addProblem(place: string, value: unknown, text: string): void {
     this.problems.push(
       value === undefined ? `${place}: ${text}` : `${place}: ${JSON.stringify(value)}: ${text}`,
     );

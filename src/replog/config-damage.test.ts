@@ -33,7 +33,7 @@ before(async () => {
   {
     await using store = new EmbeddedConfigStore(join(clean, 'config.db'));
     for (const [key, value] of entries)
-      await store.put(key, 'first', 0).then((at) => store.put(key, value, at as number));
+      await store.put(key, 'first', 0).then((revision) => store.put(key, value, revision as number));
     await store.put('gone', 1, 0);
     await store.delete('gone', store.revision());
     cpSync(clean, killed, { recursive: true });
@@ -41,10 +41,10 @@ before(async () => {
 });
 
 let copies = 0;
-function copyOf(folder: string, harm: (path: string) => void = () => {}): string {
+function copyOf(folder: string, damage: (path: string) => void = () => {}): string {
   const path = join(scratch, `copy-${++copies}`);
   cpSync(folder, path, { recursive: true });
-  harm(join(path, 'config.db'));
+  damage(join(path, 'config.db'));
   return path;
 }
 
@@ -58,7 +58,7 @@ const filesOf = (folder: string): [string, string][] =>
     .filter((name) => !name.endsWith('-shm'))
     .map((name) => [name, readFileSync(join(folder, name)).toString('base64')]);
 
-async function refused(folder: string, reason: RegExp): Promise<void> {
+async function assertRefused(folder: string, reason: RegExp): Promise<void> {
   const present = filesOf(folder);
   await assert.rejects(contentsOf(folder), reason);
   assert.deepEqual(filesOf(folder), present);
@@ -72,35 +72,39 @@ function rewrite(path: string, from: string, to: string): void {
   writeFileSync(path, bytes);
 }
 
-test('a flipped bit anywhere in the file is refused by name, or changes nothing', async (t) => {
+test('a flipped bit anywhere in the file changes nothing, or the file is refused by its name', async (t) => {
   const random = aSeed(t);
-  const whole = await contentsOf(copyOf(clean));
+  const undamaged = await contentsOf(copyOf(clean));
   const bytes = readFileSync(join(clean, 'config.db'));
   const flips = Number(process.env['DIVAN_TEST_FLIPS'] ?? 200);
-  let found = 0;
+  let refusals = 0;
   for (let i = 0; i < flips; i++) {
-    const at = i < 100 ? i : random(bytes.length);
+    const offset = i < 100 ? i : random(bytes.length);
     const changed = Buffer.from(bytes);
-    changed[at] = (changed[at] as number) ^ (1 << random(8));
+    changed[offset] = (changed[offset] as number) ^ (1 << random(8));
     const folder = copyOf(clean, (path) => writeFileSync(path, changed));
     try {
-      assert.deepEqual(await contentsOf(folder), whole, `byte ${at}`);
+      assert.deepEqual(await contentsOf(folder), undamaged, `byte ${offset}`);
     } catch (error) {
-      assert.match((error as Error).message, /cannot open the configuration file .*config\.db/, `byte ${at}`);
-      assert.deepEqual(readFileSync(join(folder, 'config.db')), changed, `byte ${at}`);
-      found++;
+      assert.match(
+        (error as Error).message,
+        /cannot open the configuration file .*config\.db/,
+        `byte ${offset}`,
+      );
+      assert.deepEqual(readFileSync(join(folder, 'config.db')), changed, `byte ${offset}`);
+      refusals++;
     }
     rmSync(folder, { recursive: true });
   }
-  t.diagnostic(`${found} of ${flips} flips refused`);
-  assert.ok(found > flips / 10);
+  t.diagnostic(`${refusals} of ${flips} flips refused`);
+  assert.ok(refusals > flips / 10);
 });
 
 test('a changed letter of a value and of a key are refused, with the name of the entry', async () => {
   const value = copyOf(clean, (path) => rewrite(path, '"quota":103', '"quota":102'));
-  await refused(value, /the entry "bucket\/3" is damaged/);
+  await assertRefused(value, /the entry "bucket\/3" is damaged/);
   const key = copyOf(clean, (path) => rewrite(path, 'bucket/3', 'bucket/4'));
-  await refused(key, /damaged/);
+  await assertRefused(key, /damaged/);
 });
 
 test('a missing entry is detected', async () => {
@@ -109,17 +113,17 @@ test('a missing entry is detected', async () => {
     database.exec(`delete from entry where key = 'bucket/3'`);
     database.close();
   });
-  await refused(folder, /entries of it are missing/);
+  await assertRefused(folder, /entries of it are missing/);
 });
 
-test('a missing log and a truncated log are refused', async () => {
-  await refused(
+test('a file whose write-ahead log is missing or truncated is refused', async () => {
+  await assertRefused(
     copyOf(killed, (path) => rmSync(`${path}-wal`)),
     /commits are missing: its write-ahead log was lost or cut short, or an older copy/,
   );
   const bytes = readFileSync(join(killed, 'config.db-wal'));
   for (const part of [0, 0.3, 0.9])
-    await refused(
+    await assertRefused(
       copyOf(killed, (path) => writeFileSync(`${path}-wal`, bytes.subarray(0, bytes.length * part))),
       /the last \d+ of its 26 commits are missing/,
     );
@@ -127,33 +131,33 @@ test('a missing log and a truncated log are refused', async () => {
     rmSync(`${path}-wal`);
     rmSync(`${path}-commits`);
   });
-  await refused(uncounted, /its write-ahead log is missing, though the file was in use/);
+  await assertRefused(uncounted, /its write-ahead log is missing, though the file was in use/);
 });
 
-test('a killed store and one whose log was copied into the file by another program open with everything', async () => {
-  const whole = await contentsOf(copyOf(clean));
-  assert.deepEqual(await contentsOf(copyOf(killed)), whole);
+test('a killed store opens with everything, also after another program copied its log into the file', async () => {
+  const undamaged = await contentsOf(copyOf(clean));
+  assert.deepEqual(await contentsOf(copyOf(killed)), undamaged);
   const merged = copyOf(killed, (path) => {
     const database = new DatabaseSync(path);
     database.exec('pragma wal_checkpoint(truncate)');
     database.close();
   });
   assert.deepEqual(readdirSync(merged).includes('config.db-wal'), false);
-  assert.deepEqual(await contentsOf(merged), whole);
+  assert.deepEqual(await contentsOf(merged), undamaged);
 });
 
-test('a commit counter that is behind, damaged or absent is no reason to refuse a file with its log', async () => {
-  const whole = await contentsOf(copyOf(clean));
+test('a file with its write-ahead log opens although the commit counter is behind, damaged or absent', async () => {
+  const undamaged = await contentsOf(copyOf(clean));
   for (const text of ['', 'x', `${'9'.repeat(16)} 00000000\n`])
     assert.deepEqual(
       await contentsOf(copyOf(killed, (path) => writeFileSync(`${path}-commits`, text))),
-      whole,
+      undamaged,
     );
-  assert.deepEqual(await contentsOf(copyOf(killed, (path) => rmSync(`${path}-commits`))), whole);
+  assert.deepEqual(await contentsOf(copyOf(killed, (path) => rmSync(`${path}-commits`))), undamaged);
   const behind = copyOf(killed, (path) =>
     copyFileSync(join(copyOf(killed), 'config.db-commits'), `${path}-commits`),
   );
-  assert.deepEqual(await contentsOf(behind), whole);
+  assert.deepEqual(await contentsOf(behind), undamaged);
 });
 
 test('a file of the first schema opens, and has checksums from then on', async () => {
@@ -173,7 +177,7 @@ test('a file of the first schema opens, and has checksums from then on', async (
     assert.equal(await store.put('b', 'cache', 7), 8);
   }
   rewrite(join(folder, 'config.db'), '"cache"', '"cachd"');
-  await refused(folder, /the entry "b" is damaged/);
+  await assertRefused(folder, /the entry "b" is damaged/);
 });
 
 test('an entry that was damaged while the store is open is neither served nor overwritten', async () => {

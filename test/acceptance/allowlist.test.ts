@@ -1,4 +1,4 @@
-// The client allowlist on every port: closes connections before a byte is read, at once and after a restart.
+// The client allowlist on every port: the node closes connections before it reads a byte, at once and after a restart.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -43,26 +43,26 @@ test('closes connections from other addresses on every port, including open ones
 }, async () => {
   const first = await NodeProcess.start();
   const ports = Object.entries(first.ready.node);
-  for (const [name, at] of ports) assert.equal(await isRefused(outside, name, at), false, name);
-  const held = from(outside, first.ready.node.kv);
-  await once(held, 'connect');
+  for (const [name, address] of ports) assert.equal(await isRefused(outside, name, address), false, name);
+  const openSocket = from(outside, first.ready.node.kv);
+  await once(openSocket, 'connect');
   assert.equal((await put(first, [`${inside}/32`])).status, 200);
-  if (!held.destroyed) await once(held.resume(), 'close');
-  for (const [name, at] of ports) {
-    // Each thread with ports gets the list by itself.
-    await eventually(async () => assert.equal(await isRefused(outside, name, at), true, name));
-    assert.equal(await isRefused(inside, name, at), false, name);
+  if (!openSocket.destroyed) await once(openSocket.resume(), 'close');
+  for (const [name, address] of ports) {
+    // Each thread that listens receives the list separately.
+    await eventually(async () => assert.equal(await isRefused(outside, name, address), true, name));
+    assert.equal(await isRefused(inside, name, address), false, name);
   }
   await first.stop();
-  await using again = await NodeProcess.start({ dataDir: first.dataDir });
-  for (const [name, at] of Object.entries(again.ready.node))
-    assert.equal(await isRefused(outside, name, at), true, name);
-  assert.deepEqual(await (await again.request('/settings/clientAllowlist')).json(), {
+  await using restarted = await NodeProcess.start({ dataDir: first.dataDir });
+  for (const [name, address] of Object.entries(restarted.ready.node))
+    assert.equal(await isRefused(outside, name, address), true, name);
+  assert.deepEqual(await (await restarted.request('/settings/clientAllowlist')).json(), {
     enabled: true,
     entries: [`${inside}/32`],
   });
-  assert.equal((await again.request('/settings/clientAllowlist', 'DELETE')).status, 200);
-  await eventually(async () => assert.equal(await isRefused(outside, 'kv', again.ready.node.kv), false));
+  assert.equal((await restarted.request('/settings/clientAllowlist', 'DELETE')).status, 200);
+  await eventually(async () => assert.equal(await isRefused(outside, 'kv', restarted.ready.node.kv), false));
   await first[Symbol.asyncDispose]();
 });
 
@@ -87,9 +87,9 @@ test('a node with an operator address admits only that address until it has a li
 }, async () => {
   const operator = '127.255.0.1';
   await using node = await NodeProcess.start({ args: ['--operator-address', operator] });
-  for (const [name, at] of Object.entries(node.ready.node)) {
-    assert.equal(await isRefused(inside, name, at), true, name);
-    assert.equal(await isRefused(operator, name, at), false, name);
+  for (const [name, address] of Object.entries(node.ready.node)) {
+    assert.equal(await isRefused(inside, name, address), true, name);
+    assert.equal(await isRefused(operator, name, address), false, name);
   }
 });
 
@@ -98,8 +98,11 @@ test('statements reach the query service through the REST port though the list l
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   // The client's address is on the list. The node's own connections must be admitted without being on it.
-  const from127 = '127.7.7.7';
-  assert.equal((await askFrom(from127, node, '/settings/clientAllowlist', allowOnly(from127))).status, 200);
+  const clientAddress = '127.7.7.7';
+  assert.equal(
+    (await askFrom(clientAddress, node, '/settings/clientAllowlist', allowOnly(clientAddress))).status,
+    200,
+  );
   await eventually(async () =>
     assert.equal(await isRefused(inside, 'query', node.ready.node.query as string), true),
   );
@@ -112,7 +115,7 @@ test('statements reach the query service through the REST port though the list l
   const answers: unknown[] = [];
   for (const statement of statements) {
     const sent = { method: 'POST', json: { statement } };
-    const { text } = await askFrom(from127, node, '/_p/query/query/service', sent);
+    const { text } = await askFrom(clientAddress, node, '/_p/query/query/service', sent);
     const { status, results } = JSON.parse(text) as { status: string; results: unknown };
     answers.push(status, results);
   }

@@ -14,7 +14,7 @@ interface Pool {
   nodes: { otpNode: string; hostname: string; clusterMembership: string; replication: number }[];
 }
 
-interface Terse {
+interface TerseBucket {
   vBucketServerMap: { vBucketMap: number[][]; serverList: string[] };
 }
 
@@ -46,7 +46,7 @@ test(name, { timeout: 300_000 }, async (t) => {
     emailEncrypt: 'false',
   });
   await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
-  const { serverList, vBucketMap } = (await read<Terse>(first, '/pools/default/b/b')).vBucketServerMap;
+  const { serverList, vBucketMap } = (await read<TerseBucket>(first, '/pools/default/b/b')).vBucketServerMap;
   const indexOf = (node: NodeProcess): number =>
     serverList.findIndex((address) => portOf(address) === portOf(node.ready.node.kv));
   const vb = vBucketMap.findIndex(([active, copy]) => active === indexOf(third) && copy === indexOf(second));
@@ -62,7 +62,7 @@ test(name, { timeout: 300_000 }, async (t) => {
   const successor = await dataClient(second, 'b');
   // On a busy machine, the shortest timeout could fail over nodes that run.
   await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '10' });
-  // A copy that a busy machine held back is back in sync: without it the node would have all durable writes alone.
+  // Waits until all copies are in sync: a shard without a copy in sync cannot fail over without losing durable writes.
   await eventuallyWithin(waitLimitMs, async () => {
     const bucket = await read<Pool>(first, '/pools/default/buckets/b');
     assert.deepEqual(

@@ -19,7 +19,7 @@ test('three nodes under faults answer as one register per document would, and th
   });
 });
 
-test('three nodes with their configuration on three NATS servers do so, too', {
+test('three nodes under faults, with their configuration on three NATS servers, answer as one register, too', {
   skip: skip || needs('nats-server'),
   timeout,
 }, async (t) => {

@@ -1,4 +1,4 @@
-// Two processes: one hands its shards over while the official SDK writes, is failed over, and is recovered into the cluster.
+// Two processes: while the official SDK writes, a graceful failover moves the shards of one to the other; then the node is recovered.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connect } from 'couchbase';
@@ -12,7 +12,7 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
-const ended = (node: NodeProcess, subtype: string): Promise<void> =>
+const untilEnded = (node: NodeProcess, subtype: string): Promise<void> =>
   eventuallyWithin(waitLimitMs, async () => {
     const tasks = (await (await node.request('/pools/default/tasks')).json()) as Record<string, unknown>[];
     const { status, errorMessage, ...task } = tasks.find(({ type }) => type === 'rebalance') ?? {};
@@ -34,7 +34,7 @@ test('a graceful failover loses and refuses no write, and a recovery makes the n
   await post(first, '/controller/addNode', { hostname: second.ready.node.rest, user: '', password: '' });
   const rebalance = () => post(first, '/controller/rebalance', { knownNodes: names.join(',') });
   await rebalance();
-  await ended(first, 'rebalance');
+  await untilEnded(first, 'rebalance');
   await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
   const cluster = await connect(`couchbase://${first.ready.node.kv}`, administrator);
   const collection = cluster.bucket('b').defaultCollection();
@@ -50,11 +50,11 @@ test('a graceful failover loses and refuses no write, and a recovery makes the n
   })();
   try {
     await post(first, '/controller/startGracefulFailover', { otpNode: names[1] });
-    await ended(first, 'gracefulFailover');
+    await untilEnded(first, 'gracefulFailover');
     assert.deepEqual(await members(first), ['active', 'inactiveFailed']);
     await post(first, '/controller/setRecoveryType', { otpNode: names[1], recoveryType: 'full' });
     await rebalance();
-    await ended(first, 'rebalance');
+    await untilEnded(first, 'rebalance');
     assert.deepEqual(await members(first), ['active', 'active']);
   } finally {
     isOver = true;

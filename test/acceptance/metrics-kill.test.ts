@@ -21,8 +21,8 @@ async function killAfter(folder: string, samples: number): Promise<number> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let printed = '';
-  for await (const piece of child.stdout) {
-    printed += piece;
+  for await (const chunk of child.stdout) {
+    printed += chunk;
     if (printed.split('\n').length - 1 >= samples && !child.killed) child.kill('SIGKILL');
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -42,7 +42,7 @@ test('has every synced sample after kill -9', async (t) => {
     assert.equal(series.length, 20);
     for (const { labels, timesMs, values } of series) {
       assert.ok(timesMs.length >= printed, `${timesMs.length} of ${printed}, killed after ${samples}`);
-      const wrong = values.findIndex((value, step) => value !== step * Number(labels['at']));
+      const wrong = values.findIndex((value, step) => value !== step * Number(labels['index']));
       assert.equal(wrong, -1, `sample ${wrong}`);
     }
     await tier.close();

@@ -53,10 +53,9 @@ class Load {
   }
 }
 
-const nodeOf = (args: readonly string[]) =>
-  NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv', ...args] });
+const newNode = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
-const add = async (first: NodeProcess, other: NodeProcess): Promise<void> => {
+const addNode = async (first: NodeProcess, other: NodeProcess): Promise<void> => {
   const call = { hostname: other.ready.node.rest, user: '', password: '' };
   assert.equal((await first.request('/controller/addNode', 'POST', call)).status, 200);
 };
@@ -95,15 +94,15 @@ function assertAcknowledged(documents: ReadonlyMap<string, string>, load: Load):
   }
 }
 
-const started = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
+const firstNode = () => NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
 
-test('a bucket without copies goes to an added node and back', async (t) => {
-  await using first = await started();
-  await using second = await nodeOf([]);
+test('half of a bucket without copies moves to an added node and back', async (t) => {
+  await using first = await firstNode();
+  await using second = await newNode();
   const cluster = await bucketOn(first, 0);
   await using load = new Load(cluster.bucket('b').defaultCollection(), 4);
   load.isDurable = true;
-  await add(first, second);
+  await addNode(first, second);
   await rebalance(first, names.slice(0, 2));
   assert.equal((await heldBy(second, 'b')).size, 512);
   assert.equal((await heldBy(first, 'b')).size, 512);
@@ -114,16 +113,16 @@ test('a bucket without copies goes to an added node and back', async (t) => {
   assertAcknowledged(await assertEqualCopies([first], 'b', 0), load);
 });
 
-test('a bucket with copies goes to a second and a third node, and leaves the second', async (t) => {
-  await using first = await started();
-  await using second = await nodeOf([]);
-  await using third = await nodeOf([]);
+test('a bucket with copies moves to a second and a third node, and off the second', async (t) => {
+  await using first = await firstNode();
+  await using second = await newNode();
+  await using third = await newNode();
   const cluster = await bucketOn(first, 1);
   await using load = new Load(cluster.bucket('b').defaultCollection(), 4);
-  await add(first, second);
+  await addNode(first, second);
   await rebalance(first, names.slice(0, 2));
   load.isDurable = true;
-  await add(first, third);
+  await addNode(first, third);
   await rebalance(first, names);
   await rebalance(first, names, names.slice(1, 2));
   await load.end();

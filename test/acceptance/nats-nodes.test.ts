@@ -28,7 +28,7 @@ const otpNodeOf = async (node: NodeProcess): Promise<string> =>
 const members = async (node: NodeProcess): Promise<string[]> =>
   (await pool(node)).nodes.map(({ otpNode, clusterMembership }) => `${otpNode} ${clusterMembership}`);
 
-/** None: the node is not set up. */
+/** Empty if the node is not set up. */
 const poolsOf = async ({ ready }: NodeProcess): Promise<unknown[]> =>
   ((await (await fetch(`${ready.node.rest}/pools`)).json()) as { pools: unknown[] }).pools;
 
@@ -37,7 +37,7 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
-const firstOn = (url: string): Promise<NodeProcess> =>
+const firstNodeOn = (url: string): Promise<NodeProcess> =>
   NodeProcess.start({ args: [...kv, '--memory-quota', '256', '--engine', url], startMs });
 
 /** The ports that a node took, to start it there again. */
@@ -72,14 +72,14 @@ async function assertRead(collection: Collection, value: string): Promise<void> 
 }
 
 /** Writes succeed as soon as the copies are in sync. */
-const writes = (collection: Collection, value: string): Promise<void> =>
+const eventuallyWrite = (collection: Collection, value: string): Promise<void> =>
   eventuallyWithin(waitLimitMs, () => write(collection, value));
 
 describe('nodes whose configuration is on NATS', { skip: needs('nats-server') }, () => {
-  it('join with the servers and login of the first, serve without the servers, and leave, the first too', async () => {
+  it('join with the servers and login of the first, serve without the servers, and leave, also the first', async () => {
     await using servers = await NatsCluster.start({ extra: 'authorization { user: ann, password: sesame }' });
     const [server] = servers.servers as [NatsServer];
-    await using first = await firstOn(servers.url.replace('nats://', 'nats://ann:sesame@'));
+    await using first = await firstNodeOn(servers.url.replace('nats://', 'nats://ann:sesame@'));
     const args = [...kv, '--join', first.ready.node.rest];
     await using second = await NodeProcess.start({ args, startMs });
     const names = [await otpNodeOf(first), await otpNodeOf(second)] as const;
@@ -92,7 +92,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
       );
     await post(second, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '1' });
     await withDocuments([first, second], async (collection) => {
-      await writes(collection, 'one');
+      await eventuallyWrite(collection, 'one');
 
       await server.stop('SIGKILL');
       await write(collection, 'two');
@@ -108,21 +108,21 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     const ports = await portsOf(second);
     await second.stop('SIGKILL');
     // Without the servers it starts from its copy of the configuration.
-    await using again = await NodeProcess.start({ args, dataDir: second.dataDir, ports, startMs });
-    await eventually(() => assert.match(again.output, /starting from the copy of the configuration in /));
+    await using restarted = await NodeProcess.start({ args, dataDir: second.dataDir, ports, startMs });
+    await eventually(() => assert.match(restarted.output, /starting from the copy of the configuration in /));
     assert.deepEqual(
-      await members(again),
+      await members(restarted),
       names.map((name) => `${name} active`),
     );
-    assert.ok(!`${first.output}${second.output}${again.output}`.includes('sesame'));
+    assert.ok(!`${first.output}${second.output}${restarted.output}`.includes('sesame'));
     await server.start();
-    await withDocuments([first, again], async (collection) => {
-      for (const node of [first, again])
+    await withDocuments([first, restarted], async (collection) => {
+      for (const node of [first, restarted])
         await eventuallyWithin(waitLimitMs, () => post(node, '/pools/default', { clusterName: 'on NATS' }));
-      await writes(collection, 'five');
-      await post(again, '/controller/rebalance', { knownNodes: names.join(), ejectedNodes: names[0] });
+      await eventuallyWrite(collection, 'five');
+      await post(restarted, '/controller/rebalance', { knownNodes: names.join(), ejectedNodes: names[0] });
       await eventuallyWithin(waitLimitMs, async () =>
-        assert.deepEqual(await members(again), [`${names[1]} active`]),
+        assert.deepEqual(await members(restarted), [`${names[1]} active`]),
       );
       await eventuallyWithin(waitLimitMs, async () => {
         assert.deepEqual(await poolsOf(first), [], 'the removed node is a new one');
@@ -130,21 +130,21 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
       assert.ok(!existsSync(join(first.dataDir, 'nats.json')));
       await assertRead(collection, 'five');
     });
-    // The node that is left has what another one needs to join, and the removed one can.
+    // The remaining node can add another one, here the removed node.
     const call = { hostname: first.ready.node.rest, user: '', password: '' };
     // Until it listens on all its ports it cannot be added.
-    await eventuallyWithin(waitLimitMs, () => post(again, '/controller/addNode', call));
-    await rebalance(again);
+    await eventuallyWithin(waitLimitMs, () => post(restarted, '/controller/addNode', call));
+    await rebalance(restarted);
     const { nats } = JSON.parse(readFileSync(join(first.dataDir, 'member.json'), 'utf8')) as {
       nats: { servers: string };
     };
     assert.match(nats.servers, /^nats:\/\/ann:sesame@/);
-    await withDocuments([first, again], (collection) => assertRead(collection, 'five'));
+    await withDocuments([first, restarted], (collection) => assertRead(collection, 'five'));
   });
 
   it('continue when a NATS server dies, and fail the first node over', async () => {
     await using servers = await NatsCluster.start({ count: 3 });
-    await using first = await firstOn(servers.url);
+    await using first = await firstNodeOn(servers.url);
     const unprovisioned = { unprovisioned: true, args: kv, startMs };
     await using second = await NodeProcess.start(unprovisioned);
     await using third = await NodeProcess.start(unprovisioned);
@@ -152,7 +152,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
     await post(first, '/pools/default/buckets', { name: 'b', ramQuotaMB: '100', replicaNumber: '2' });
     const dead = await otpNodeOf(first);
     await withDocuments([second, third], async (collection) => {
-      await writes(collection, 'one');
+      await eventuallyWrite(collection, 'one');
       for (const server of servers.servers) {
         await server.stop('SIGKILL');
         await write(collection, server.folder);
@@ -161,7 +161,7 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
       await eventuallyWithin(waitLimitMs, () => post(third, '/pools/default', { clusterName: 'on NATS' }));
       await first.stop('SIGKILL');
       await eventuallyWithin(waitLimitMs, () => post(third, '/controller/failOver', { otpNode: dead }));
-      await writes(collection, 'three');
+      await eventuallyWrite(collection, 'three');
       await assertRead(collection, 'three');
       await rebalance(third, [dead]);
       await assertRead(collection, 'three');
@@ -172,8 +172,8 @@ describe('nodes whose configuration is on NATS', { skip: needs('nats-server') },
       NodeProcess.start({ dataDir, args: [...kv, '--engine', servers.url], startMs }),
       /the cluster removed the node of the data folder .*: start it without --engine as a new node/,
     );
-    await using again = await NodeProcess.start({ dataDir, ...unprovisioned });
+    await using restarted = await NodeProcess.start({ dataDir, ...unprovisioned });
     assert.equal((await members(third)).length, 2);
-    assert.deepEqual(await poolsOf(again), []);
+    assert.deepEqual(await poolsOf(restarted), []);
   });
 });

@@ -1,4 +1,5 @@
-// divan/testing: nodes of tests start with what was asked for, are independent, and end with the process that started them, however it ends.
+// divan/testing: nodes of tests start with what the options request, are independent, and end with the process that started them, however
+// it ends.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +13,7 @@ import type { StartNodeOptions, TestNode } from '../../src/testing/types.ts';
 import { eventually } from '../support/node-process.ts';
 
 const entry = new URL('../../bin/testing.js', import.meta.url).href;
-/** The nodes' folders are in it, so that their processes can be told from those of other tests. */
+/** The nodes' folders are in it, so that their processes can be distinguished from those of other tests. */
 const scratch = mkdtempSync(join(tmpdir(), 'divan-library-'));
 process.env['TMPDIR'] = scratch;
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -43,12 +44,12 @@ function commandOf(pid: string): string {
   }
 }
 
-const nothingIsLeft = (): void => {
+const assertNothingLeft = (): void => {
   assert.deepEqual(nodePids(), []);
   assert.deepEqual(readdirSync(scratch), []);
 };
 
-test('a node has the buckets, collections, documents, users and indexes that were asked for', async () => {
+test('a node has the buckets, collections, documents, users and indexes of its options', async () => {
   const airline = {
     key: 'airline_10',
     value: { name: '40-Mile Air' },
@@ -80,19 +81,19 @@ test('a node has the buckets, collections, documents, users and indexes that wer
 });
 
 test('two nodes run at once, without anything in common; a stopped one leaves nothing', async () => {
-  const [one, two] = await Promise.all([startNode({ buckets: ['a'] }), startNode({ buckets: ['b'] })]);
-  assert.deepEqual(namesOf(await get(one, '/pools/default/buckets')), ['a']);
-  await one.stop();
-  await one.stop();
-  assert.deepEqual(nodePids(), [two.pid]);
-  assert.deepEqual(namesOf(await get(two, '/pools/default/buckets')), ['b']);
-  await two.stop();
-  nothingIsLeft();
+  const [first, second] = await Promise.all([startNode({ buckets: ['a'] }), startNode({ buckets: ['b'] })]);
+  assert.deepEqual(namesOf(await get(first, '/pools/default/buckets')), ['a']);
+  await first.stop();
+  await first.stop();
+  assert.deepEqual(nodePids(), [second.pid]);
+  assert.deepEqual(namesOf(await get(second, '/pools/default/buckets')), ['b']);
+  await second.stop();
+  assertNothingLeft();
 });
 
-/** A process that starts a node, prints its process id and runs `then`. */
-function starter(then: string): ChildProcess {
-  const code = `const { startNode } = await import('${entry}'); const node = await startNode({ buckets: ['a'] }); console.log(node.pid); ${then}`;
+/** A process that starts a node, prints its process id and runs `lastStep`. */
+function starter(lastStep: string): ChildProcess {
+  const code = `const { startNode } = await import('${entry}'); const node = await startNode({ buckets: ['a'] }); console.log(node.pid); ${lastStep}`;
   return spawn(process.execPath, ['--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -108,7 +109,7 @@ test('the node ends, and its folder is deleted, when the process of the tests is
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;
-  await eventually(nothingIsLeft);
+  await eventually(assertNothingLeft);
 });
 
 test('a process that is killed while the node starts leaves nothing either', async () => {
@@ -118,18 +119,18 @@ test('a process that is killed while the node starts leaves nothing either', asy
   });
   await once(child.stdout, 'data');
   child.kill('SIGKILL');
-  await eventually(nothingIsLeft);
+  await eventually(assertNothingLeft);
 });
 
-for (const [title, then] of [
-  ['a node that nobody stops does not keep its process from ending', ''],
+for (const [title, lastStep] of [
+  ['a node that is not stopped does not keep its process from ending', ''],
   ['the node ends with a process that calls exit', 'process.exit(0);'],
 ])
   test(`${title}, and ends with it`, async () => {
-    const child = starter(then as string);
+    const child = starter(lastStep as string);
     const [code] = await once(child, 'exit');
     assert.equal(code, 0);
-    await eventually(nothingIsLeft);
+    await eventually(assertNothingLeft);
   });
 
 const refused: readonly [unknown, RegExp][] = [
@@ -148,13 +149,13 @@ const refused: readonly [unknown, RegExp][] = [
   [{ startMs: 1 }, /startMs: the node was not ready in 1 ms/],
 ];
 
-test('what is not right is refused with its name, and leaves no process', async () => {
+test('the refusal of a wrong option names it, and no process is left', async () => {
   for (const [options, expected] of refused)
     await assert.rejects(startNode(options as StartNodeOptions), expected);
-  nothingIsLeft();
+  assertNothingLeft();
 });
 
-test('an occupied port is named', async () => {
+test('the refusal of an occupied port names it', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
@@ -164,5 +165,5 @@ test('an occupied port is named', async () => {
       new RegExp(`ports\\.${name}: cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use`),
     );
   server.close();
-  nothingIsLeft();
+  assertNothingLeft();
 });

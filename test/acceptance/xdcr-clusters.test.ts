@@ -12,13 +12,13 @@ const first = () =>
   NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256', '--bucket', 'b'] });
 const second = () => NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });
 
-async function join(one: NodeProcess, other: NodeProcess): Promise<void> {
-  const call = { hostname: other.ready.node.rest, user: '', password: '' };
-  await one.request('/controller/addNode', 'POST', call).then(shown);
-  assert.equal((await one.request('/controller/rebalance', 'POST', { knownNodes: names })).status, 200);
+async function addAndRebalance(member: NodeProcess, added: NodeProcess): Promise<void> {
+  const call = { hostname: added.ready.node.rest, user: '', password: '' };
+  await member.request('/controller/addNode', 'POST', call).then(shown);
+  assert.equal((await member.request('/controller/rebalance', 'POST', { knownNodes: names })).status, 200);
 }
 
-async function balanced(node: NodeProcess): Promise<void> {
+async function untilBalanced(node: NodeProcess): Promise<void> {
   await eventuallyWithin(waitMs, async () => {
     const pool = (await node.request('/pools/default').then(shown)) as {
       balanced: boolean;
@@ -40,13 +40,11 @@ test('buckets that move to added nodes on both sides go on replicating', { timeo
     const start = count;
     count += documents;
     const requests = Array.from({ length: documents }, (_, index) => ({
-      ...{
-        kind: 'set' as const,
-        key: `k${start + index}`,
-        value: Buffer.from('{"a":1}'),
-        cas: 0n,
-        expiry: 0,
-      },
+      kind: 'set' as const,
+      key: `k${start + index}`,
+      value: Buffer.from('{"a":1}'),
+      cas: 0n,
+      expiry: 0,
     }));
     // A vbucket that is on the other node is written there by the next round.
     const replies = await client.storeMany(0, requests);
@@ -54,20 +52,21 @@ test('buckets that move to added nodes on both sides go on replicating', { timeo
     return replies.filter(({ status }) => status === 0).length;
   };
   let written = await write(source, 3000);
-  await join(target, targetTwo);
+  await addAndRebalance(target, targetTwo);
   written += await write(source, 3000);
-  await balanced(target);
-  await join(source, sourceTwo);
+  await untilBalanced(target);
+  await addAndRebalance(source, sourceTwo);
   for (let round = 0; round < 10; round++) {
     written += await write(source, 300);
     written += await write(sourceTwo, 300).catch(() => 0);
   }
-  await balanced(source);
+  await untilBalanced(source);
   written += (await write(source, 500)) + (await write(sourceTwo, 500));
   await eventuallyWithin(waitMs, async () => {
-    const [there, here] = [await contentOfAll([target, targetTwo]), await contentOfAll([source, sourceTwo])];
-    assert.deepEqual([there.size, differences(here, there)], [here.size, []]);
-    assert.ok(here.size >= written, `${here.size} of ${written} documents`);
+    const replicated = await contentOfAll([target, targetTwo]);
+    const original = await contentOfAll([source, sourceTwo]);
+    assert.deepEqual([replicated.size, differences(original, replicated)], [original.size, []]);
+    assert.ok(original.size >= written, `${original.size} of ${written} documents`);
   });
   // Each node has replicated a part; both show the sum.
   for (const node of [source, sourceTwo])

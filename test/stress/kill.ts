@@ -38,12 +38,12 @@ export async function killRounds(
     for (let round = 1; round <= rounds; round++) {
       const before = ledger.acknowledged.size;
       const acknowledgements = ledger.acknowledgements;
-      await oneRound(dataDir, ledger, { round, compacting, killAfterMs: 100 + random(400) });
+      await runRound(dataDir, ledger, { round, compacting, killAfterMs: 100 + random(400) });
       // A round without acknowledged writes proves nothing.
       assert.deepEqual(ledger.unexpected, [], `round ${round}: writes failed before the kill`);
       assert.ok(ledger.acknowledgements > acknowledgements, `round ${round}: no write was acknowledged`);
       report(
-        `round ${round}: ${ledger.acknowledged.size} documents acknowledged (${before} before), all there; ` +
+        `round ${round}: ${ledger.acknowledged.size} documents acknowledged (${before} before), all present; ` +
           `${ledger.killedInCompaction} kills during a compaction`,
       );
     }
@@ -64,8 +64,8 @@ function isHalfCompacted(dataDir: string): boolean {
   return globSync(`${dataDir}/**/data-*.db`).length > named;
 }
 
-async function compactForever(node: NodeProcess, stopped: { now: boolean }): Promise<void> {
-  while (!stopped.now) {
+async function compactUntilStopped(node: NodeProcess, state: { isStopped: boolean }): Promise<void> {
+  while (!state.isStopped) {
     await node.request('/pools/default/buckets/b/controller/compactBucket', 'POST').catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -77,7 +77,7 @@ interface Round {
   killAfterMs: number;
 }
 
-async function oneRound(
+async function runRound(
   dataDir: string,
   ledger: Ledger,
   { round, compacting, killAfterMs }: Round,
@@ -87,16 +87,16 @@ async function oneRound(
   try {
     const collection = cluster.bucket('b').defaultCollection();
     await verify(collection, ledger);
-    const stopped = { now: false, killed: false };
-    const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, stopped));
+    const state = { isStopped: false, isKilled: false };
+    const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, state));
     const before = ledger.acknowledgements;
-    if (compacting) load.push(compactForever(node, stopped));
+    if (compacting) load.push(compactUntilStopped(node, state));
     // From the first acknowledgement on: otherwise a slow node would be killed before it acknowledges anything.
     await eventually(() => assert.ok(ledger.acknowledgements > before || ledger.unexpected.length > 0));
     await new Promise((resolve) => setTimeout(resolve, killAfterMs));
-    stopped.killed = true;
+    state.isKilled = true;
     await node.stop('SIGKILL');
-    stopped.now = true;
+    state.isStopped = true;
     if (isHalfCompacted(dataDir)) ledger.killedInCompaction++;
     await Promise.all(load);
   } finally {
@@ -109,9 +109,9 @@ async function write(
   ledger: Ledger,
   round: number,
   writer: number,
-  stopped: { now: boolean; killed: boolean },
+  state: { isStopped: boolean; isKilled: boolean },
 ): Promise<void> {
-  for (let i = 0; !stopped.now; i++) {
+  for (let i = 0; !state.isStopped; i++) {
     const key = `doc-${(writer + i * writers) % documents}`;
     const version = round * 1_000_000 + i;
     ledger.sent.set(key, version);
@@ -122,7 +122,7 @@ async function write(
       ledger.acknowledgements++;
     } catch (error) {
       // After the kill the write may or may not have been applied: only `sent` limits its version.
-      if (!stopped.killed) ledger.unexpected.push(error);
+      if (!state.isKilled) ledger.unexpected.push(error);
       if (ledger.unexpected.length > 0) return;
     }
   }

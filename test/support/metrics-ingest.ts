@@ -14,10 +14,10 @@ await tier.open();
 for (let step = 0; ; step++) {
   const timeMs = startMs + step * 10_000;
   clock.advance(timeMs - clock.wallMs());
-  const samples = Array.from({ length: 20 }, (_, at) => ({
+  const samples = Array.from({ length: 20 }, (_, index) => ({
     name: 'ops',
-    labels: { at: String(at) },
-    value: step * at,
+    labels: { index: String(index) },
+    value: step * index,
   }));
   tier.append(timeMs, samples);
   await tier.written();

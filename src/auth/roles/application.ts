@@ -7,7 +7,7 @@ import {
   collection,
   docs,
   none,
-  queries,
+  queryAndSearch,
   type RoleDefinition,
   scope,
   seesBucket,
@@ -80,13 +80,13 @@ export const search: readonly RoleDefinition[] = [
       ['bucket[b].collections', 'read'],
       [bucketDocs, 'read sread'],
       ['settings.fts', 'read write manage'],
-      ...queries,
+      ...queryAndSearch,
     ],
   ),
   collection(
     'fts_searcher',
     ['Search Reader', 'Queries search indexes.'],
-    [['collection[b:s:c].fts', 'read'], ['settings.fts', 'read'], ...queries],
+    [['collection[b:s:c].fts', 'read'], ['settings.fts', 'read'], ...queryAndSearch],
   ),
 ];
 
@@ -96,22 +96,22 @@ export const query: readonly RoleDefinition[] = [
   collection(
     'query_select',
     ['Query Select', 'Runs SELECT, and reads documents.'],
-    [['collection[b:s:c].n1ql.select', 'execute'], [docs, 'read sread'], ...queries],
+    [['collection[b:s:c].n1ql.select', 'execute'], [docs, 'read sread'], ...queryAndSearch],
   ),
   collection(
     'query_update',
     ['Query Update', 'Runs UPDATE, without reading documents.'],
-    [['collection[b:s:c].n1ql.update', 'execute'], [docs, 'upsert range_scan'], ...queries],
+    [['collection[b:s:c].n1ql.update', 'execute'], [docs, 'upsert range_scan'], ...queryAndSearch],
   ),
   collection(
     'query_insert',
     ['Query Insert', 'Runs INSERT, without reading documents.'],
-    [['collection[b:s:c].n1ql.insert', 'execute'], [docs, 'insert'], ...queries],
+    [['collection[b:s:c].n1ql.insert', 'execute'], [docs, 'insert'], ...queryAndSearch],
   ),
   collection(
     'query_delete',
     ['Query Delete', 'Runs DELETE, without reading documents.'],
-    [['collection[b:s:c].n1ql.delete', 'execute'], [docs, 'delete range_scan'], ...queries],
+    [['collection[b:s:c].n1ql.delete', 'execute'], [docs, 'delete range_scan'], ...queryAndSearch],
   ),
   collection(
     'query_manage_index',

@@ -48,7 +48,7 @@ export const seesBucket: readonly Pattern[] = [
 export const seesPools: readonly Pattern[] = [['pools', 'read']];
 export const seesConsole: readonly Pattern[] = [['ui', 'read'], ...seesPools];
 /** Permissions of the query and search roles. */
-export const queries: readonly Pattern[] = [['bucket[b].settings', 'read'], ...seesConsole];
+export const queryAndSearch: readonly Pattern[] = [['bucket[b].settings', 'read'], ...seesConsole];
 export const noBucketData = none(
   'bucket[.].data',
   'bucket[.].views',

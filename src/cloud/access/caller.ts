@@ -16,7 +16,7 @@ export interface TokenIdentity {
 
 /**
  * organizationOwner: everything. projectOwner: everything under its project, but neither creating nor deleting projects.
- * projectViewer: reads there. reader: reads everything.
+ * projectViewer: reads everything under its project. reader: reads everything.
  */
 export class Caller {
   readonly identity: TokenIdentity;
@@ -50,11 +50,11 @@ export class Caller {
     return this.identity.role === 'projectOwner' && this.identity.projectId === projectId;
   }
 
-  needRead(projectId: string): void {
+  requireRead(projectId: string): void {
     if (!this.mayRead(projectId)) throw forbidden(`this token has no role in project ${projectId}`);
   }
 
-  needWrite(projectId: string): void {
+  requireWrite(projectId: string): void {
     if (!this.mayWrite(projectId))
       throw forbidden(
         `this needs organizationOwner, or projectOwner of project ${projectId}; this token has ${this.identity.role}`,

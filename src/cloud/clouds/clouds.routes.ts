@@ -22,7 +22,7 @@ const sortColumns = {
   virtualNetworkCIDR: 'cidr',
 } as const;
 
-export const cloudOperations = ({ store, ...facts }: CloudRouteParts): BoundOperation[] => [
+export const cloudOperations = ({ store, ...organization }: CloudRouteParts): BoundOperation[] => [
   bind(ListClouds, async ({ query, url }) => {
     const { key, direction } = query.sortBy ?? { key: 'name', direction: 'asc' };
     const list = { table: 'clouds', column: sortColumns[key], direction } as const;
@@ -36,6 +36,6 @@ export const cloudOperations = ({ store, ...facts }: CloudRouteParts): BoundOper
     const id = params['id'] as string;
     const row = await store.selectFrom('clouds').selectAll().where('id', '=', id).executeTakeFirst();
     if (row === undefined) throw notFound(`there is no cloud ${id}`);
-    return { status: 200, body: cloudReply(row, facts) };
+    return { status: 200, body: cloudReply(row, organization) };
   }),
 ];

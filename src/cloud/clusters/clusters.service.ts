@@ -36,7 +36,7 @@ export class ClustersService {
     sort: Sort<(typeof clusterSortKeys)[number]> | undefined,
     environments: readonly Environment[],
   ) {
-    if (filter.projectId !== undefined) caller.needRead(filter.projectId);
+    if (filter.projectId !== undefined) caller.requireRead(filter.projectId);
     const where = {
       environment: environments,
       project_id: filter.projectId ?? caller.onlyProject,

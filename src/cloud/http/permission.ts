@@ -22,8 +22,8 @@ export function needNamedProject(operation: Operation, caller: Caller, body: unk
 
 /** Throws unless the caller has the permission in this project. */
 function needProject(operation: Operation, caller: Caller, projectId: string): void {
-  if (needOf(operation) === 'write') caller.needWrite(projectId);
-  else caller.needRead(projectId);
+  if (needOf(operation) === 'write') caller.requireWrite(projectId);
+  else caller.requireRead(projectId);
 }
 
 /** Throws unless the subject exists and the caller has the permission. */

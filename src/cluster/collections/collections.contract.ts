@@ -158,21 +158,21 @@ function readName(reader: FormReader): string {
 }
 
 /** The scopes and collections that the caller may read. */
-export function shownManifest(
+export function manifestReply(
   manifest: ManifestState,
-  visible: (scope: string, collection: string) => boolean,
+  isVisible: (scope: string, collection: string) => boolean,
 ) {
   const scopes = manifest.scopes.map(({ name, uid, collections, limits }) => ({
     name,
     uid,
     ...(limits && { limits }),
     collections: collections
-      .filter((collection) => visible(name, collection.name))
+      .filter((collection) => isVisible(name, collection.name))
       .map((collection) => ({ name: collection.name, uid: collection.uid, maxTTL: collection.maxTTL ?? 0 })),
   }));
   return {
     uid: manifest.uid,
-    scopes: scopes.filter((scope) => scope.collections.length > 0 || visible(scope.name, '.')),
+    scopes: scopes.filter((scope) => scope.collections.length > 0 || isVisible(scope.name, '.')),
   };
 }
 

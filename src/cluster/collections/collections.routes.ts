@@ -20,7 +20,7 @@ function manifestRoutes(service: CollectionsService): BoundRoute[] {
       const bucket = parameter(params, 'bucket');
       const visible = (scope: string, collection: string) =>
         context.may(`cluster.collection[${bucket}:${scope}:${collection}].collections!read`);
-      return reply.json(contract.shownManifest(service.manifest(bucket), visible));
+      return reply.json(contract.manifestReply(service.manifest(bucket), visible));
     }),
     bind(contract.PutManifest, async ({ params, query, body }, context) => {
       const { validOnUid } = query;
@@ -53,16 +53,17 @@ function ensureTimeout(sent: string | undefined): number {
 
 /** Refuses a new manifest that adds or removes scopes without rights on the bucket, or changes a scope without rights on it. */
 function checkChanges(bucket: string, before: ManifestState, after: ManifestState, context: Context): void {
-  const shape = ({ scopes }: ManifestState) =>
+  const contentOfScopes = ({ scopes }: ManifestState) =>
     new Map(scopes.map(({ name, collections, limits }) => [name, JSON.stringify([collections, limits])]));
-  const [was, is] = [shape(before), shape(after)];
-  const sameScopes = was.size === is.size && [...was.keys()].every((name) => is.has(name));
-  const mayAll = context.may(`cluster.bucket[${bucket}].collections!write`);
-  const touched = [...is.keys()].filter((name) => was.get(name) !== is.get(name));
-  const mayTouched = touched.every((name) =>
+  const [oldScopes, newScopes] = [contentOfScopes(before), contentOfScopes(after)];
+  const hasSameScopes =
+    oldScopes.size === newScopes.size && [...oldScopes.keys()].every((name) => newScopes.has(name));
+  const mayChangeBucket = context.may(`cluster.bucket[${bucket}].collections!write`);
+  const changed = [...newScopes.keys()].filter((name) => oldScopes.get(name) !== newScopes.get(name));
+  const mayChangeThem = changed.every((name) =>
     context.may(`cluster.scope[${bucket}:${name}].collections!write`),
   );
-  if (mayAll || (sameScopes && mayTouched)) return;
+  if (mayChangeBucket || (hasSameScopes && mayChangeThem)) return;
   throw collectionRefusals.notPermitted();
 }
 

@@ -1,5 +1,5 @@
-// Listens on the ports between nodes. Nodes of the cluster, which request the TLS port by its internal name and show their certificates,
-// are served by the owner; every other client only gets a line that names this server.
+// Listens on the ports between nodes. A node of the cluster requests the internal server name over TLS and presents its certificate;
+// its connection goes to the service given to `serveNodes`. Every other client only gets a line that names this server.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import {
   createSecureContext,
@@ -40,13 +40,13 @@ export class DistPorts {
   readonly #sockets = new Set<Socket>();
   readonly #plain: Server;
   #secure: TlsServer | null = null;
-  #nodes: { context: SecureContext; serve: ServeNode } | null = null;
+  #nodeService: { context: SecureContext; serve: ServeNode } | null = null;
   /** The port of each server, so that a closed one is opened on the same port again. */
   readonly #ports = new Map<Server, number>();
 
   constructor(options: DistPortsOptions) {
     this.#options = options;
-    this.#plain = this.#prepared(createServer((socket) => this.#greet(socket)));
+    this.#plain = this.#withLimits(createServer((socket) => this.#greet(socket)));
   }
 
   /** Resolves with the actual port. */
@@ -62,17 +62,17 @@ export class DistPorts {
       rejectUnauthorized: false,
       ALPNProtocols: Object.values(nodeProtocols),
       SNICallback: (name: string, done: (error: Error | null, context?: SecureContext) => void) =>
-        done(null, name === nodeServerName ? this.#nodes?.context : undefined),
+        done(null, name === nodeServerName ? this.#nodeService?.context : undefined),
     };
     const secure = createTlsServer(options, (socket) => this.#serve(socket));
     secure.on('tlsClientError', () => {}); // a client without TLS gets the error from the handshake
-    this.#secure = this.#prepared(secure);
+    this.#secure = this.#withLimits(secure);
     return this.#listen(this.#secure, this.#options.tlsPort);
   }
 
   /** From now on serves the nodes of a cluster, as the node with these credentials. */
   serveNodes({ ca, cert, key }: NodeCredentials, serve: ServeNode): void {
-    this.#nodes = { context: createSecureContext({ ca, cert, key, minVersion: 'TLSv1.3' }), serve };
+    this.#nodeService = { context: createSecureContext({ ca, cert, key, minVersion: 'TLSv1.3' }), serve };
   }
 
   replaceTls(tls: TlsSpec): void {
@@ -101,7 +101,7 @@ export class DistPorts {
 
   #serve(socket: TLSSocket): void {
     const { servername, alpnProtocol } = socket as { servername?: string | false } & TLSSocket;
-    if (servername !== nodeServerName || this.#nodes === null) {
+    if (servername !== nodeServerName || this.#nodeService === null) {
       this.#greet(socket);
       return;
     }
@@ -109,7 +109,7 @@ export class DistPorts {
     socket.on('error', () => {}); // the other node has disconnected
     socket.setTimeout(0);
     if (peer === null || !alpnProtocol) socket.destroy();
-    else this.#nodes.serve(socket, peer, alpnProtocol as NodeProtocol);
+    else this.#nodeService.serve(socket, peer, alpnProtocol as NodeProtocol);
   }
 
   #greet(socket: Socket): void {
@@ -118,7 +118,7 @@ export class DistPorts {
     socket.end(this.#options.greeting);
   }
 
-  #prepared<S extends Server>(server: S): S {
+  #withLimits<S extends Server>(server: S): S {
     server.maxConnections = connectionsMax;
     server.on('connection', (socket: Socket) => {
       if (this.#options.gate?.pass(socket) === false) return;

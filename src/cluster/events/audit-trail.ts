@@ -52,16 +52,16 @@ export class AuditTrail implements Audit {
 
   refused({ reason, user, remoteAddress, route }: RequestRefused): void {
     const isPermission = reason === 'permission';
-    const known = this.#deps.isUser(user) ? user : null;
+    const userName = this.#deps.isUser(user) ? user : null;
     this.#deps.denials.add(isPermission ? 'permission_refused' : 'login_failed', {
-      user: known,
+      user: userName,
       from: remoteAddress,
       operation: route.id,
       method: route.method,
       path: route.path,
     });
     const details = { operation: route.id };
-    this.#refusedUser(isPermission ? permissionRefused : loginFailed, known, remoteAddress, details);
+    this.#refusedUser(isPermission ? permissionRefused : loginFailed, userName, remoteAddress, details);
   }
 
   #refusedUser(event: AuditEvent, name: string | null, from: string, details: Record<string, unknown>): void {

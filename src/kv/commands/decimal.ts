@@ -15,9 +15,9 @@ export function readDecimal(buffer: Buffer, start: number, end: number): boolean
   for (let at = start; at < end; at++) {
     const digit = (buffer[at] as number) - 48;
     if (digit < 0 || digit > 9) return false;
-    const low = lo * 10 + digit;
-    lo = low % two32;
-    hi = hi * 10 + Math.floor(low / two32);
+    const product = lo * 10 + digit;
+    lo = product % two32;
+    hi = hi * 10 + Math.floor(product / two32);
     if (hi >= two32) return false;
   }
   number64.hi = hi;
@@ -30,10 +30,10 @@ export function writeDecimal(buffer: Buffer, start: number): number {
   let { hi, lo } = number64;
   let digits = 0;
   do {
-    const low = (hi % 10) * two32 + lo;
+    const dividend = (hi % 10) * two32 + lo;
     hi = Math.floor(hi / 10);
-    lo = Math.floor(low / 10);
-    reversed[digits++] = 48 + (low % 10);
+    lo = Math.floor(dividend / 10);
+    reversed[digits++] = 48 + (dividend % 10);
   } while (hi > 0 || lo > 0);
   for (let at = 0; at < digits; at++) buffer[start + at] = reversed[digits - 1 - at] as number;
   return start + digits;
@@ -43,15 +43,15 @@ const reversed = new Uint8Array(decimalBytesMax);
 
 /** Adds to `number64`, wrapping at 2^64. */
 export function add64(hi: number, lo: number): void {
-  const low = number64.lo + lo;
-  number64.lo = low % two32;
-  number64.hi = (number64.hi + hi + Math.floor(low / two32)) % two32;
+  const sum = number64.lo + lo;
+  number64.lo = sum % two32;
+  number64.hi = (number64.hi + hi + Math.floor(sum / two32)) % two32;
 }
 
 /** Subtracts from `number64`, stopping at 0. */
 export function subtract64(hi: number, lo: number): void {
   const isBelow = number64.hi < hi || (number64.hi === hi && number64.lo < lo);
-  const low = number64.lo - lo;
-  number64.hi = isBelow ? 0 : number64.hi - hi - (low < 0 ? 1 : 0);
-  number64.lo = isBelow ? 0 : low < 0 ? low + two32 : low;
+  const difference = number64.lo - lo;
+  number64.hi = isBelow ? 0 : number64.hi - hi - (difference < 0 ? 1 : 0);
+  number64.lo = isBelow ? 0 : difference < 0 ? difference + two32 : difference;
 }

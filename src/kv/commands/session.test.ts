@@ -191,12 +191,12 @@ test('returns the configuration of the bucket, and of the cluster to users with 
   await client.plain('admin', 'password');
   const cluster = await client.ask({ opcode: 0xb5 });
   assert.deepEqual([cluster.value.toString(), cluster.datatype], ['{"rev":7}', 1]);
-  const known = Buffer.alloc(16);
-  known.writeBigInt64BE(1n, 0);
-  known.writeBigInt64BE(7n, 8);
-  assert.equal((await client.ask({ opcode: 0xb5, extras: known })).value.length, 0);
-  known.writeBigInt64BE(6n, 8);
-  assert.equal((await client.ask({ opcode: 0xb5, extras: known })).value.toString(), '{"rev":7}');
+  const knownRevision = Buffer.alloc(16);
+  knownRevision.writeBigInt64BE(1n, 0);
+  knownRevision.writeBigInt64BE(7n, 8);
+  assert.equal((await client.ask({ opcode: 0xb5, extras: knownRevision })).value.length, 0);
+  knownRevision.writeBigInt64BE(6n, 8);
+  assert.equal((await client.ask({ opcode: 0xb5, extras: knownRevision })).value.toString(), '{"rev":7}');
   assert.equal(
     (await client.ask({ opcode: 0xb5, extras: Buffer.alloc(16) })).status,
     Status.invalidArguments,
@@ -239,16 +239,16 @@ test('pushes only the revision to clients that negotiated the brief form', async
 test('sends each configuration once with NOT_MY_VBUCKET if the client negotiated deduplication', async () => {
   await using service = await startService();
   const client = await service.ready({ features: [0x07, 0x0b, 0x12, 0x1e] });
-  const elsewhere = async () => (await client.ask({ ...get('k'), vb: 5000 })).value.toString();
-  assert.match(await elsewhere(), /"rev":1/);
-  assert.equal(await elsewhere(), '');
+  const bodyOfNotMyVbucket = async () => (await client.ask({ ...get('k'), vb: 5000 })).value.toString();
+  assert.match(await bodyOfNotMyVbucket(), /"rev":1/);
+  assert.equal(await bodyOfNotMyVbucket(), '');
   const bucket = aBucket('b', { clusterConfig: { revEpoch: 1, rev: 2, json: '{"rev":2}' } });
   await service.service.apply(aDesired({ buckets: [bucket] }));
-  assert.equal(await elsewhere(), '{"rev":2}');
-  assert.equal(await elsewhere(), '');
-  const every = await service.ready();
+  assert.equal(await bodyOfNotMyVbucket(), '{"rev":2}');
+  assert.equal(await bodyOfNotMyVbucket(), '');
+  const withoutDeduplication = await service.ready();
   for (let i = 0; i < 2; i++)
-    assert.match((await every.ask({ ...get('k'), vb: 5000 })).value.toString(), /"rev":2/);
+    assert.match((await withoutDeduplication.ask({ ...get('k'), vb: 5000 })).value.toString(), /"rev":2/);
 });
 
 test('finds ids of collections and scopes, and lists the manifest', async () => {
@@ -322,7 +322,7 @@ test('the grants of bucket, scope and collection determine what a user sees and 
   assert.equal((await client.ask({ opcode: 0x10 })).status, Status.noAccess);
 });
 
-test('a system collection requires another privilege', async () => {
+test('a system collection requires privileges of its own', async () => {
   const grants = (privileges: number) => ({ node: 0, buckets: { b: { privileges } } });
   const { read, upsert, systemCollectionLookup: lookup, systemCollectionMutation: mutation } = Privilege;
   const users = [

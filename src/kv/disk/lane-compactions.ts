@@ -84,7 +84,7 @@ export class Compactions {
     try {
       await copyLane.call('beginCopy', plan, options.purgeBeforeSeconds);
       await copyPages(copyLane, plan, options);
-      const state = await copyLane.call('handOverCopy', plan);
+      const state = await copyLane.call('suspendCopy', plan);
       return await this.inTurn(() => {
         options.signal.throwIfAborted();
         return lane.call('switchFile', plan, state);

@@ -19,7 +19,7 @@ export type LaneOperation =
   | 'planCopy'
   | 'beginCopy'
   | 'copyPage'
-  | 'handOverCopy'
+  | 'suspendCopy'
   | 'abandonCopy'
   | 'removeCopy'
   | 'switchFile'

@@ -33,7 +33,7 @@ const closing = new Set<Status>([
 export function legacyStatus(command: Command | undefined, session: Session, status: Status): Status | null {
   if (closing.has(status)) return null;
   if (status === Status.locked && command === GetAndLock) return Status.temporaryFailure;
-  const isUnknownPlace = status === Status.unknownCollection || status === Status.unknownScope;
-  if (isUnknownPlace && !session.has(Feature.collections)) return Status.invalidArguments;
+  const isUnknownKeyspace = status === Status.unknownCollection || status === Status.unknownScope;
+  if (isUnknownKeyspace && !session.has(Feature.collections)) return Status.invalidArguments;
   return replaced.get(status) ?? status;
 }

@@ -14,7 +14,7 @@ export function durationOf(request: Request): number {
   return encodeDuration((request.environment.clock.monotonicMs() - request.startedMs) * 1000);
 }
 
-/** Writes the header of a successful reply; returns the start of its body in the output. */
+/** Writes the header of a successful reply; returns the start of its body in the output. The caller attaches the last `attachedBytes`. */
 export function beginReply(
   request: Request,
   extrasBytes: number,
@@ -44,8 +44,8 @@ export function beginReply(
 
 /** Writes a successful reply with only a value. */
 export function replyValue(request: Request, value: Buffer, datatype = 0): Outcome {
-  const shown = request.session.has(Feature.json) ? datatype : datatype & ~Datatype.json;
-  const at = beginReply(request, 0, 0, value.length, shown, 0, 0);
+  const sentDatatype = request.session.has(Feature.json) ? datatype : datatype & ~Datatype.json;
+  const at = beginReply(request, 0, 0, value.length, sentDatatype, 0, 0);
   value.copy(request.output.buffer, at);
   return Outcome.replied;
 }
@@ -77,14 +77,14 @@ export const shownCasLo = (view: ItemView): number => (view.locked ? 0xffffffff 
 /** Writes a reply with a status, and its error context if negotiated. Returns false if the connection must be closed instead. */
 export function replyStatus(request: Request, status: Status): boolean {
   const { session, frame, output } = request;
-  const shown = session.has(Feature.xerror) ? status : legacyStatus(request.command, session, status);
-  if (shown === null) return false;
+  const sentStatus = session.has(Feature.xerror) ? status : legacyStatus(request.command, session, status);
+  if (sentStatus === null) return false;
   const body = bodyOf(request, status);
   const datatype = body.length > 0 && session.has(Feature.json) ? Datatype.json : 0;
   const at = output.reply(
     frame.opcode,
     frame.opaque,
-    shown,
+    sentStatus,
     durationOf(request),
     0,
     0,
@@ -102,12 +102,12 @@ const emptyBody = Buffer.alloc(0);
 function bodyOf(request: Request, status: Status): Buffer {
   if (status === Status.success) return emptyBody;
   if (status === Status.notMyVbucket) return configBody(request);
-  const isUnknownPlace = status === Status.unknownCollection || status === Status.unknownScope;
-  if (request.context === '' && !isUnknownPlace) return emptyBody;
+  const isUnknownKeyspace = status === Status.unknownCollection || status === Status.unknownScope;
+  if (request.context === '' && !isUnknownKeyspace) return emptyBody;
   const body: Record<string, unknown> = {};
   if (request.context !== '') body['error'] = { context: request.context };
-  if (isUnknownPlace) body['manifest_uid'] = request.bucket.collections.uid;
-  return request.session.has(Feature.xerror) || isUnknownPlace
+  if (isUnknownKeyspace) body['manifest_uid'] = request.bucket.collections.uid;
+  return request.session.has(Feature.xerror) || isUnknownKeyspace
     ? Buffer.from(JSON.stringify(body))
     : emptyBody;
 }

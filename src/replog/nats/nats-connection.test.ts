@@ -14,7 +14,7 @@ import { FinalError } from '../mirror/config-link.ts';
 const skip = needs('nats-server');
 
 /** A server that sends INFO and answers pings, so that a client can log in. */
-async function greeting(info: object): Promise<{ url: string; server: Server }> {
+async function fakeServer(info: object): Promise<{ url: string; server: Server }> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     const { port } = server.address() as AddressInfo;
@@ -78,16 +78,21 @@ describe('connection to NATS', { skip }, () => {
   });
 
   it('refuses an old server of a cluster, one whose cluster has an old server, and one without JetStream', async () => {
-    const old = await greeting({ version: '2.11.11', cluster: 'c', jetstream: true });
+    const old = await fakeServer({ version: '2.11.11', cluster: 'c', jetstream: true });
     await assert.rejects(
       natsStore(old.url),
       /is of version 2\.11\.11; servers of a cluster must be of 2\.12 or later/,
     );
-    const named = [old.url.slice('nats://'.length)];
-    const mixed = await greeting({ version: '2.15.2', cluster: 'c', jetstream: true, connect_urls: named });
+    const urlsOfOld = [old.url.slice('nats://'.length)];
+    const mixed = await fakeServer({
+      version: '2.15.2',
+      cluster: 'c',
+      jetstream: true,
+      connect_urls: urlsOfOld,
+    });
     await assert.rejects(natsStore(mixed.url), /is of version 2\.11\.11; servers of a cluster/);
-    const without = await greeting({ version: '2.15.2' });
-    await assert.rejects(natsStore(without.url), /runs without JetStream; start it with -js/);
-    for (const { server } of [old, mixed, without]) server.close();
+    const withoutJetStream = await fakeServer({ version: '2.15.2' });
+    await assert.rejects(natsStore(withoutJetStream.url), /runs without JetStream; start it with -js/);
+    for (const { server } of [old, mixed, withoutJetStream]) server.close();
   });
 });

@@ -3,9 +3,9 @@ import type { TLSSocket } from 'node:tls';
 import type { Channel } from './channel.ts';
 
 /** Limit of one message; the whole configuration is smaller. */
-const messageMax = 32 * 1024 * 1024;
+const messageBytesMax = 32 * 1024 * 1024;
 /** Bytes that may wait for a slow receiver; above, the connection is closed. */
-const unsentMax = 128 * 1024 * 1024;
+const unsentBytesMax = 128 * 1024 * 1024;
 const lengthBytes = 4;
 
 export class TlsChannel implements Channel {
@@ -27,7 +27,7 @@ export class TlsChannel implements Channel {
     const length = Buffer.alloc(lengthBytes);
     length.writeUInt32BE(body.length);
     this.#socket.write(Buffer.concat([length, body]));
-    if (this.#socket.writableLength > unsentMax) this.#end('the receiver is too slow');
+    if (this.#socket.writableLength > unsentBytesMax) this.#end('the receiver is too slow');
   }
 
   receive({ message, closed }: Parameters<Channel['receive']>[0]): void {
@@ -35,7 +35,7 @@ export class TlsChannel implements Channel {
       this.#received.push(chunk);
       this.#receivedBytes += chunk.length;
       try {
-        for (let one = this.#next(); one !== undefined; one = this.#next()) message(one);
+        for (let next = this.#next(); next !== undefined; next = this.#next()) message(next);
       } catch (error) {
         this.#end((error as Error).message);
       }
@@ -58,13 +58,13 @@ export class TlsChannel implements Channel {
     const [first = Buffer.alloc(0)] = this.#received;
     const head = first.length >= lengthBytes ? first : Buffer.concat(this.#received);
     const length = head.readUInt32BE(0);
-    if (length > messageMax)
-      throw new Error(`a message of ${length} bytes; at most ${messageMax} are accepted`);
+    if (length > messageBytesMax)
+      throw new Error(`a message of ${length} bytes; at most ${messageBytesMax} are accepted`);
     if (this.#receivedBytes < lengthBytes + length) return undefined;
-    const all = Buffer.concat(this.#received);
-    const rest = all.subarray(lengthBytes + length);
+    const bytes = Buffer.concat(this.#received);
+    const rest = bytes.subarray(lengthBytes + length);
     this.#received = rest.length === 0 ? [] : [rest];
     this.#receivedBytes = rest.length;
-    return JSON.parse(all.subarray(lengthBytes, lengthBytes + length).toString()) as unknown;
+    return JSON.parse(bytes.subarray(lengthBytes, lengthBytes + length).toString()) as unknown;
   }
 }

@@ -16,22 +16,24 @@ export function checkAggregatePlaces(text: string, node: Places, orderBy: readon
   refuseAll(text, node.where ? [node.where] : [], 'WHERE');
   refuseAll(text, bindings(group?.by ?? []), 'GROUP BY');
   const letting = bindings(group?.letting ?? []);
-  refuse(text, letting.flatMap(windowsIn), 'Window Aggregates not allowed in LETTING');
+  refuse(text, letting.flatMap(windowAggregatesIn), 'Window Aggregates not allowed in LETTING');
   const having = group?.having ? [group.having] : [];
-  refuse(text, having.flatMap(windowsIn), 'Window Aggregates not allowed in HAVING');
+  refuse(text, having.flatMap(windowAggregatesIn), 'Window Aggregates not allowed in HAVING');
   const projected = node.projection.terms.flatMap((term) => {
     const expression = term.kind === 'star' ? term.of : term.expression;
     return expression ? [expression] : [];
   });
   const sorted = bindings(orderBy);
-  const isGrouped = group !== undefined || projected.some((each) => plainIn(each).length > 0);
-  if (!isGrouped) refuse(text, sorted.flatMap(plainIn), 'Aggregates not available for this ORDER BY');
+  const isGrouped =
+    group !== undefined || projected.some((expression) => groupAggregatesIn(expression).length > 0);
+  if (!isGrouped)
+    refuse(text, sorted.flatMap(groupAggregatesIn), 'Aggregates not available for this ORDER BY');
   for (const expression of [...letting, ...having, ...projected, ...sorted]) checkNesting(text, expression);
 }
 
 function refuseAll(text: string, expressions: readonly Expression[], clause: string): void {
-  refuse(text, expressions.flatMap(plainIn), `Aggregates not allowed in ${clause}`);
-  refuse(text, expressions.flatMap(windowsIn), `Window Aggregates not allowed in ${clause}`);
+  refuse(text, expressions.flatMap(groupAggregatesIn), `Aggregates not allowed in ${clause}`);
+  refuse(text, expressions.flatMap(windowAggregatesIn), `Window Aggregates not allowed in ${clause}`);
 }
 
 function refuse(text: string, [first]: readonly Aggregate[], reason: string): void {
@@ -43,9 +45,9 @@ function checkNesting(text: string, node: Expression): void {
     if (part.kind !== 'aggregate') return;
     const inner = childrenOf(part);
     const isWindow = part.over !== undefined;
-    if (!isWindow && inner.some((each) => plainIn(each).length > 0))
+    if (!isWindow && inner.some((operand) => groupAggregatesIn(operand).length > 0))
       throw planError(text, 'Nested aggregates are not allowed', part);
-    if (inner.some((each) => windowsIn(each).length > 0))
+    if (inner.some((operand) => windowAggregatesIn(operand).length > 0))
       throw planError(
         text,
         `Window aggregates are not allowed inside ${isWindow ? 'Window ' : ''}Aggregates`,
@@ -56,8 +58,8 @@ function checkNesting(text: string, node: Expression): void {
   });
 }
 
-const plainIn = (node: Expression): Aggregate[] => aggregatesIn(node).filter(({ over }) => !over);
-const windowsIn = (node: Expression): Aggregate[] => aggregatesIn(node).filter(({ over }) => over);
+const groupAggregatesIn = (node: Expression): Aggregate[] => aggregatesIn(node).filter(({ over }) => !over);
+const windowAggregatesIn = (node: Expression): Aggregate[] => aggregatesIn(node).filter(({ over }) => over);
 
 function aggregatesIn(node: Expression): Aggregate[] {
   const found: Aggregate[] = [];

@@ -11,7 +11,7 @@ export interface Capture {
 export class Block {
   size = 0;
   readonly captures: Capture[] = [];
-  readonly #known = new Map<string, Slot>();
+  readonly #captured = new Map<string, Slot>();
 
   allocate(): number {
     return this.size++;
@@ -20,14 +20,14 @@ export class Block {
   /** The slot in which this block finds the outer expression's value. */
   capture(outer: Expression): Slot {
     const key = captureKey(outer);
-    const known = this.#known.get(key);
-    if (known) return known;
+    const existing = this.#captured.get(key);
+    if (existing) return existing;
     const slot = this.allocate();
     this.captures.push({ outer, slot });
     const original = outer.kind === 'slot' ? outer.original : outer;
-    const made: Slot = { kind: 'slot', slot, original, at: outer.at };
-    this.#known.set(key, made);
-    return made;
+    const captured: Slot = { kind: 'slot', slot, original, at: outer.at };
+    this.#captured.set(key, captured);
+    return captured;
   }
 
   isCaptured(slot: number): boolean {

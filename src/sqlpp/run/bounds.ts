@@ -27,8 +27,8 @@ function spanOf(codes: readonly RangeCode[], run: Run, row: Row): Span[] {
     const ranges = code(run, row);
     const combines = spans.length > 1 && ranges.length > 1;
     if (combines && spans.length * ranges.length > combinationsMax)
-      return spans.map((each) => ({ ranges: each }));
-    spans = spans.flatMap((each) => ranges.map((range) => [...each, range]));
+      return spans.map((ranges) => ({ ranges }));
+    spans = spans.flatMap((combination) => ranges.map((range) => [...combination, range]));
   }
   return spans.map((ranges) => ({ ranges }));
 }
@@ -100,22 +100,22 @@ function prefixOf(pattern: Code, escapeBy: Code | undefined): RangeCode {
 function literalPrefix(pattern: string, escapeText: string): { text: string; isWhole: boolean } {
   let text = '';
   for (let at = 0; at < pattern.length; at++) {
-    const letter = pattern[at] as string;
-    if (letter === escapeText && at + 1 < pattern.length) text += pattern[++at];
-    else if (letter === '%' || letter === '_') return { text, isWhole: false };
-    else text += letter;
+    const character = pattern[at] as string;
+    if (character === escapeText && at + 1 < pattern.length) text += pattern[++at];
+    else if (character === '%' || character === '_') return { text, isWhole: false };
+    else text += character;
   }
   return { text, isWhole: true };
 }
 
 /** The lowest string after all strings with this prefix, or undefined. */
 function stringAfter(prefix: string): string | undefined {
-  const points = [...prefix].map((letter) => letter.codePointAt(0) as number);
-  while (points.length > 0) {
-    const last = points.pop() as number;
+  const codePoints = [...prefix].map((character) => character.codePointAt(0) as number);
+  while (codePoints.length > 0) {
+    const last = codePoints.pop() as number;
     if (last >= 0x10ffff) continue;
     const next = last + 1 === 0xd800 ? 0xe000 : last + 1;
-    return String.fromCodePoint(...points, next);
+    return String.fromCodePoint(...codePoints, next);
   }
   return undefined;
 }

@@ -92,7 +92,7 @@ class Scanner implements Tokens {
         this.at++; // Space, tab, ends of lines.
       else if (code < 128 && wordStart[code] === 1) this.word();
       else if (code < 128 && digit[code] === 1) this.number();
-      else this.other(code);
+      else this.symbol(code);
     }
     this.add('end of input', text.length, undefined);
   }
@@ -143,7 +143,7 @@ class Scanner implements Tokens {
     return end;
   }
 
-  private other(code: number): void {
+  private symbol(code: number): void {
     switch (code) {
       case 34: // "
       case 39: {
@@ -179,24 +179,24 @@ class Scanner implements Tokens {
         }
         break;
     }
-    this.sign(code);
+    this.punctuation(code);
   }
 
-  private sign(code: number): void {
-    const two = this.text.slice(this.at, this.at + 2);
-    if (two === '==') {
+  private punctuation(code: number): void {
+    const pair = this.text.slice(this.at, this.at + 2);
+    if (pair === '==') {
       this.add('=', this.at + 2, undefined);
       return;
     }
-    if (two === '!=' || two === '<>') {
+    if (pair === '!=' || pair === '<>') {
       this.add('!=', this.at + 2, undefined);
       return;
     }
-    if (two === '<=' || two === '>=' || two === '||') {
-      this.add(two, this.at + 2, undefined);
+    if (pair === '<=' || pair === '>=' || pair === '||') {
+      this.add(pair, this.at + 2, undefined);
       return;
     }
-    if (two === ']i' && this.wordEnd(this.at + 1) === this.at + 2) {
+    if (pair === ']i' && this.wordEnd(this.at + 1) === this.at + 2) {
       this.add(']i', this.at + 2, undefined);
       return;
     }
@@ -229,14 +229,14 @@ class Scanner implements Tokens {
     else this.add('error', end, `${problem} - ${value.problem}`);
   }
 
-  /** The position after the closing quote, or the end of the text. With `doubles` a doubled quote is a literal one. */
-  private quotedEnd(quote: number, doubles: boolean): number {
+  /** The position after the closing quote, or the end of the text. With `allowsDoubled` a doubled quote is a literal one. */
+  private quotedEnd(quote: number, allowsDoubled: boolean): number {
     const { text } = this;
     for (let at = this.at + 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === 92) at++;
       else if (code === quote) {
-        if (!doubles || text.charCodeAt(at + 1) !== quote) return at + 1;
+        if (!allowsDoubled || text.charCodeAt(at + 1) !== quote) return at + 1;
         at++;
       }
     }

@@ -80,8 +80,9 @@ export class FileCopy {
   /** The vbucket that is being copied by key. */
   private current: { vb: number; afterKey: Uint8Array; rows: number; hasBig: boolean } | null = null;
   /** Ids of large values whose rows are copied. */
-  private bigs: number[] = [];
-  private rows = rowsPerPage.first;
+  private bigIds: number[] = [];
+  /** Rows of one page; adapted to the time that a page takes. */
+  private pageRows = rowsPerPage.first;
   /** Vbuckets with commits since they were copied, and the number of passes over them. */
   private behind: number[] = [];
   private passes = 0;
@@ -116,17 +117,17 @@ export class FileCopy {
   step(): CopyStep {
     const startedMs = this.monotonicMs();
     let isFinished = false;
-    if (this.bigs.length > 0) this.copyBigs(startedMs);
+    if (this.bigIds.length > 0) this.copyBigs(startedMs);
     else if (this.current !== null || this.waiting.length > 0) this.copyByKey();
     else isFinished = this.catchUp(restSeqnosMax, startedMs);
-    this.adapt(this.monotonicMs() - startedMs);
-    this.syncSome();
+    this.adaptPageSize(this.monotonicMs() - startedMs);
+    this.syncIfDue();
     const { rowsCopied, rowsTotal } = this;
     return { rowsCopied, rowsTotal: Math.max(rowsCopied, rowsTotal), isFinished };
   }
 
   /** Closes this connection. Another one continues from the returned state. */
-  handOver(): CopyState {
+  suspend(): CopyState {
     this.close();
     return { positions: [...this.positions], purged: [...this.purged.values()] };
   }
@@ -134,12 +135,12 @@ export class FileCopy {
   /** Copies everything that is left and makes the new file ready to be opened. No commit may run meanwhile. */
   finish(): PurgedVbucket[] {
     do {
-      while (this.bigs.length > 0) this.copyBigs(this.monotonicMs());
-    } while (!this.catchUp(0, this.monotonicMs()) || this.bigs.length > 0);
+      while (this.bigIds.length > 0) this.copyBigs(this.monotonicMs());
+    } while (!this.catchUp(0, this.monotonicMs()) || this.bigIds.length > 0);
     this.db.exec('begin');
     this.db.exec(copySql.copyStates);
     this.db.exec(copySql.copyCollections);
-    this.notePurged();
+    this.writePurged();
     this.db.prepare(sql.setClean).run(CleanFlag.open);
     this.db.exec('commit; detach old; pragma main.locking_mode=normal; pragma main.journal_mode=wal;');
     this.close();
@@ -155,19 +156,19 @@ export class FileCopy {
   }
 
   private copyByKey(): void {
-    const at = (this.current ??= this.beginVbucket(this.waiting.shift() as number));
+    const current = (this.current ??= this.beginVbucket(this.waiting.shift() as number));
     this.db.exec('begin');
-    const from = at.afterKey;
-    const bound = this.value('keyBound', at.vb, from, this.rows - 1) as Uint8Array | undefined;
+    const from = current.afterKey;
+    const bound = this.value('keyBound', current.vb, from, this.pageRows - 1) as Uint8Array | undefined;
     const to = bound ?? lastKey;
-    const kept = [this.purgeBeforeSeconds, this.positions.get(at.vb) ?? 0] as const;
-    const copied = Number(this.statement('copyKeys').run(at.vb, from, to, ...kept).changes);
-    const dropped = this.purgeBeforeSeconds > 0 ? this.noteDropped(at.vb, from, to, kept) : 0;
+    const keepBounds = [this.purgeBeforeSeconds, this.positions.get(current.vb) ?? 0] as const;
+    const copied = Number(this.statement('copyKeys').run(current.vb, from, to, ...keepBounds).changes);
+    const dropped = this.purgeBeforeSeconds > 0 ? this.recordDropped(current.vb, from, to, keepBounds) : 0;
     this.rowsCopied += copied;
-    at.rows += copied + dropped;
-    at.afterKey = to;
-    if (at.hasBig) this.bigs = this.numbers('bigByKey', at.vb, from, to);
-    if (bound === undefined) this.endVbucket(at);
+    current.rows += copied + dropped;
+    current.afterKey = to;
+    if (current.hasBig) this.bigIds = this.numbers('bigByKey', current.vb, from, to);
+    if (bound === undefined) this.endVbucket(current);
     this.db.exec('commit');
   }
 
@@ -185,8 +186,13 @@ export class FileCopy {
     throw new Error(`vbucket ${vb} has ${rows} rows by key, ${bySeqno} by seqno`);
   }
 
-  private noteDropped(vb: number, from: Uint8Array, to: Uint8Array, kept: readonly [number, number]): number {
-    const [rows, seqno, events] = this.row('dropped', vb, from, to, ...kept) as [
+  private recordDropped(
+    vb: number,
+    from: Uint8Array,
+    to: Uint8Array,
+    keepBounds: readonly [number, number],
+  ): number {
+    const [rows, seqno, events] = this.row('dropped', vb, from, to, ...keepBounds) as [
       number,
       number | null,
       number,
@@ -195,7 +201,7 @@ export class FileCopy {
     const before = this.purged.get(vb);
     this.purged.set(vb, {
       vb,
-      upToSeqno: kept[1],
+      upToSeqno: keepBounds[1],
       purgeSeqno: Math.max(before?.purgeSeqno ?? 0, seqno),
       tombstones: (before?.tombstones ?? 0) + rows - events,
     });
@@ -203,8 +209,8 @@ export class FileCopy {
   }
 
   /** Copies one page of later commits: of many vbuckets, if each has few. True when the passes are done. */
-  private catchUp(rest: number, startedMs: number): boolean {
-    if (this.behind.length === 0 && !this.beginPass(rest)) return true;
+  private catchUp(remainingMax: number, startedMs: number): boolean {
+    if (this.behind.length === 0 && !this.beginPass(remainingMax)) return true;
     this.db.exec('begin');
     do this.copyBySeqno(this.behind.pop() as number);
     while (this.behind.length > 0 && this.monotonicMs() - startedMs < pageTargetMs);
@@ -212,12 +218,12 @@ export class FileCopy {
     return false;
   }
 
-  /** False when no more than `rest` seqnos are left. Each pass leaves less, unless commits outrun the copy. */
-  private beginPass(rest: number): boolean {
+  /** False when no more than `remainingMax` seqnos are left. Each pass leaves less, unless commits outrun the copy. */
+  private beginPass(remainingMax: number): boolean {
     const lagOf = ([vb, high]: [number, number]): number => high - (this.positions.get(vb) ?? 0);
     const behind = this.vbuckets().filter((vbucket) => lagOf(vbucket) > 0);
-    const left = behind.reduce((sum, vbucket) => sum + lagOf(vbucket), 0);
-    if (left <= rest || (rest > 0 && this.passes >= passesMax)) return false;
+    const remaining = behind.reduce((sum, vbucket) => sum + lagOf(vbucket), 0);
+    if (remaining <= remainingMax || (remainingMax > 0 && this.passes >= passesMax)) return false;
     this.passes++;
     this.behind = behind.map(([vb]) => vb);
     return true;
@@ -226,11 +232,11 @@ export class FileCopy {
   private copyBySeqno(vb: number): void {
     const after = this.positions.get(vb) ?? 0;
     const high = this.number('high', vb) ?? 0;
-    const bound = this.value('seqnoBound', vb, after, this.rows - 1) as number | undefined;
+    const bound = this.value('seqnoBound', vb, after, this.pageRows - 1) as number | undefined;
     const to = bound ?? high;
     if (this.number('anyCopiedBig') === 1) this.statement('dropBigs').run(vb, after, to);
     this.statement('copySeqnos').run(vb, after, to);
-    if (this.number('hasBig') === 1) this.bigs.push(...this.numbers('bigBySeqno', vb, after, to));
+    if (this.number('hasBig') === 1) this.bigIds.push(...this.numbers('bigBySeqno', vb, after, to));
     this.positions.set(vb, to);
     if (bound !== undefined && to < high) this.behind.push(vb);
   }
@@ -239,12 +245,12 @@ export class FileCopy {
   private copyBigs(startedMs: number): void {
     const copy = this.statement('copyBig');
     this.db.exec('begin');
-    do copy.run(this.bigs.pop() as number);
-    while (this.bigs.length > 0 && this.monotonicMs() - startedMs < pageTargetMs);
+    do copy.run(this.bigIds.pop() as number);
+    while (this.bigIds.length > 0 && this.monotonicMs() - startedMs < pageTargetMs);
     this.db.exec('commit');
   }
 
-  private notePurged(): void {
+  private writePurged(): void {
     for (const entry of this.purged.values()) {
       const row = this.arrays(sql.vbucketsFrom).get(entry.vb) as unknown as unknown[] | undefined;
       const record = row && readVbRow(row);
@@ -257,12 +263,12 @@ export class FileCopy {
     }
   }
 
-  private adapt(tookMs: number): void {
-    if (tookMs > 2 * pageTargetMs) this.rows = Math.max(rowsPerPage.min, this.rows >> 1);
-    else if (tookMs < pageTargetMs / 2) this.rows = Math.min(rowsPerPage.max, this.rows * 2);
+  private adaptPageSize(tookMs: number): void {
+    if (tookMs > 2 * pageTargetMs) this.pageRows = Math.max(rowsPerPage.min, this.pageRows >> 1);
+    else if (tookMs < pageTargetMs / 2) this.pageRows = Math.min(rowsPerPage.max, this.pageRows * 2);
   }
 
-  private syncSome(): void {
+  private syncIfDue(): void {
     const pages = this.number('pageCount') as number;
     if ((pages - this.syncedPages) * pageBytes < syncBytes) return;
     this.syncedPages = pages;
@@ -296,11 +302,11 @@ export class FileCopy {
 
   /** Returns the statement's rows as arrays. */
   private arrays(text: string): StatementSync {
-    const known = this.statements.get(text);
-    if (known) return known;
-    const made = this.db.prepare(text);
-    made.setReturnArrays(true);
-    this.statements.set(text, made);
-    return made;
+    const prepared = this.statements.get(text);
+    if (prepared) return prepared;
+    const statement = this.db.prepare(text);
+    statement.setReturnArrays(true);
+    this.statements.set(text, statement);
+    return statement;
   }
 }

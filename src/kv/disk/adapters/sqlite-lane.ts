@@ -173,10 +173,10 @@ export class SqliteLane {
     return this.copyTo(target.path).step();
   }
 
-  handOverCopy({ target }: CopyPlan): CopyState {
+  suspendCopy({ target }: CopyPlan): CopyState {
     const copy = this.copyTo(target.path);
     this.copies.delete(target.path);
-    return copy.handOver();
+    return copy.suspend();
   }
 
   abandonCopy({ target }: CopyPlan): void {
