@@ -13,7 +13,7 @@ interface Link {
 }
 
 export class BucketChain implements Disposable {
-  /** The newest backup's: it names the collections that there are. */
+  /** Of the newest backup: it names the collections that exist. */
   readonly record: BucketRecord;
   private readonly links: readonly Link[];
 
@@ -43,7 +43,7 @@ export class BucketChain implements Disposable {
     }
   }
 
-  /** The parts of a vbucket, the newest first, down to the one that has everything. @throws ArchiveError when one is missing */
+  /** The parts of a vbucket, the newest first, down to the one that begins at the first change. @throws ArchiveError when one is missing */
   *parts(vb: number): Generator<{ name: string; data: DataReader; vbucket: CapturedVbucket }> {
     let from: number | null = null;
     for (const { name, record, data } of this.links) {
@@ -64,10 +64,10 @@ export class BucketChain implements Disposable {
   /** The newest version of each document of a vbucket, deletions too; a frame is valid until the next one. @throws ArchiveError */
   *newest(vb: number): Generator<Frame> {
     // Keys of one vbucket only: a thousandth of the bucket.
-    const seen = new Map<number, Set<string>>();
+    const keysByCollection = new Map<number, Set<string>>();
     for (const { data, vbucket } of this.parts(vb))
       for (const frame of documentsBackwards(data, vb, vbucket)) {
-        if (isNew(seen, frame)) yield frame;
+        if (addKey(keysByCollection, frame)) yield frame;
       }
   }
 
@@ -76,10 +76,10 @@ export class BucketChain implements Disposable {
   }
 }
 
-/** Remembers the key. */
-function isNew(seen: Map<number, Set<string>>, { collectionId, key }: Frame): boolean {
-  let keys = seen.get(collectionId);
-  if (keys === undefined) seen.set(collectionId, (keys = new Set()));
+/** Adds the key; false if it was there. */
+function addKey(keysByCollection: Map<number, Set<string>>, { collectionId, key }: Frame): boolean {
+  let keys = keysByCollection.get(collectionId);
+  if (keys === undefined) keysByCollection.set(collectionId, (keys = new Set()));
   const { size } = keys;
   // Latin-1 has a character for every byte, so different keys stay different.
   return keys.add(key.toString('latin1')).size > size;

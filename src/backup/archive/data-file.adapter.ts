@@ -67,8 +67,8 @@ export class DataWriter {
   }
 
   private write(bytes: Buffer): void {
-    for (let done = 0; done < bytes.length; )
-      done += writeSync(this.file, bytes, done, bytes.length - done, this.bytes + done);
+    for (let written = 0; written < bytes.length; )
+      written += writeSync(this.file, bytes, written, bytes.length - written, this.bytes + written);
     this.bytes += bytes.length;
   }
 }
@@ -103,12 +103,12 @@ export class DataReader implements Disposable {
 
   /** Reads the header of a block only. @throws ArchiveError */
   header(offset: number): BlockHeader {
-    return this.named(() => readBlockHeader(this.read(offset, blockHeaderBytes), offset));
+    return this.withPath(() => readBlockHeader(this.read(offset, blockHeaderBytes), offset));
   }
 
   /** Reads a block and checks its hash. @throws ArchiveError */
   block(offset: number): ReadBlock {
-    return this.named(() => {
+    return this.withPath(() => {
       const start = this.read(offset, blockHeaderBytes);
       const header = readBlockHeader(start, offset);
       const stored = this.read(offset + blockHeaderBytes, header.storedBytes);
@@ -121,26 +121,26 @@ export class DataReader implements Disposable {
 
   /** The frames of a block. @throws ArchiveError */
   frames({ header, stored }: ReadBlock): Buffer {
-    return this.named(() => unpackBlock(header, stored));
+    return this.withPath(() => unpackBlock(header, stored));
   }
 
   [Symbol.dispose](): void {
     closeSync(this.file);
   }
 
-  /** Fewer bytes at the end of the file. */
-  private read(at: number, count: number): Buffer {
-    const bytes = Buffer.allocUnsafe(Math.min(count, Math.max(0, this.bytes - at)));
-    let done = 0;
-    while (done < bytes.length) {
-      const more = readSync(this.file, bytes, done, bytes.length - done, at + done);
+  /** Returns fewer bytes at the end of the file. */
+  private read(offset: number, count: number): Buffer {
+    const bytes = Buffer.allocUnsafe(Math.min(count, Math.max(0, this.bytes - offset)));
+    let filled = 0;
+    while (filled < bytes.length) {
+      const more = readSync(this.file, bytes, filled, bytes.length - filled, offset + filled);
       if (more === 0) break;
-      done += more;
+      filled += more;
     }
-    return bytes.subarray(0, done);
+    return bytes.subarray(0, filled);
   }
 
-  private named<T>(work: () => T): T {
+  private withPath<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {

@@ -1,5 +1,5 @@
 // A repository: a folder with `repository.json` and one folder per backup. A backup with `manifest.json` is complete; one with
-// `partial.json` only was interrupted. Names and order of the writes make each of them whole or recognizable as not.
+// `partial.json` only was interrupted. The manifest is written last, so that an incomplete backup is recognized.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -33,7 +33,7 @@ const formatName = 'divan-backup-repository';
 /** Far above the manifest of 100 buckets with 1,000 collections each. */
 const manifestBytesMax = 256 << 20;
 
-/** What is known of an interrupted backup. */
+/** The description of an interrupted backup. */
 export interface Partial {
   readonly id: string;
   readonly name: string;
@@ -108,7 +108,7 @@ export class Repository {
     return this.folders().filter((name) => existsSync(join(this.path, name, manifestFile)));
   }
 
-  /** The complete backup of this name, without one the newest. @throws ArchiveError when there is none */
+  /** The complete backup of this name; without a name the newest. @throws ArchiveError when there is none */
   chosen(name: string | undefined): string {
     const complete = this.complete();
     const found = name ?? complete.at(-1);
@@ -137,13 +137,13 @@ export class Repository {
     if (statSync(path).size > manifestBytesMax)
       throw new ArchiveError(`${path} has more than ${manifestBytesMax} bytes`);
     const text = readFileSync(path);
-    const read = parseManifest(text.toString(), path);
+    const manifest = parseManifest(text.toString(), path);
     const stated = textOf(join(this.path, name, checksumFile)).split(' ')[0];
     if (createHash('sha256').update(text).digest('hex') !== stated)
       throw new ArchiveError(`${path} was changed: ${checksumFile} states another hash`);
-    if (read.repository !== this.id) throw new ArchiveError(`${path} belongs to another repository`);
-    if (read.name !== name) throw new ArchiveError(`${path} is the manifest of backup ${read.name}`);
-    return read;
+    if (manifest.repository !== this.id) throw new ArchiveError(`${path} belongs to another repository`);
+    if (manifest.name !== name) throw new ArchiveError(`${path} is the manifest of backup ${manifest.name}`);
+    return manifest;
   }
 
   /** The backup and those that it continues, the newest first. @throws ArchiveError when one of them is gone */
@@ -173,11 +173,11 @@ export class Repository {
   begin(clock: Clock, id: string, rest: Pick<Partial, 'after' | 'buckets'>): Partial {
     const startedAt = new Date(clock.wallMs()).toISOString();
     const name = this.freeName(startedAt.replaceAll(':', '_'));
-    const begun = { id, name, startedAt, ...rest };
+    const partial = { id, name, startedAt, ...rest };
     mkdirSync(join(this.path, name), { mode: 0o700 });
-    writeWhole(join(this.path, name, partialFile), `${JSON.stringify(begun)}\n`);
+    writeWhole(join(this.path, name, partialFile), `${JSON.stringify(partial)}\n`);
     syncFolder(this.path);
-    return begun;
+    return partial;
   }
 
   /** Later than all other names, also after the clock was set back. */
@@ -188,12 +188,12 @@ export class Repository {
     return `${base}-${String(Number(number) + 1).padStart(3, '0')}`;
   }
 
-  /** Null when even its description is missing: then nothing of it can be used. */
+  /** Null when its description is missing or damaged: the backup cannot be completed. */
   readPartial(name: string): Partial | null {
     try {
-      const read = jsonOf(join(this.path, name, partialFile));
-      partialShape(read, '');
-      return read as Partial;
+      const partial = jsonOf(join(this.path, name, partialFile));
+      partialShape(partial, '');
+      return partial as Partial;
     } catch (error) {
       if (error instanceof ArchiveError || error instanceof ShapeError) return null;
       throw error;
@@ -223,17 +223,17 @@ export function findBackup(path: string): { repository: Repository; name: string
   return { repository: Repository.open(full), name: null };
 }
 
-/** After a crash there is the old file, the new one, or none. */
+/** Replaces a file atomically: after a crash the path has the old content, the new content, or no file. */
 export function writeWhole(path: string, text: string): void {
-  const fresh = `${path}.new`;
-  const file = openSync(fresh, 'w', 0o600);
+  const temporary = `${path}.new`;
+  const file = openSync(temporary, 'w', 0o600);
   try {
     writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
-  renameSync(fresh, path);
+  renameSync(temporary, path);
   syncFolder(dirname(path));
 }
 

@@ -10,21 +10,23 @@ function* blocksBackwards(
   vb: number,
   { last, blocks }: Pick<CapturedVbucket, 'last' | 'blocks'>,
 ): Generator<ReadBlock> {
-  let at = last;
-  let left = blocks;
-  while (at !== 0) {
-    if (left-- === 0) throw new ArchiveError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
-    const block = data.block(at);
+  let offset = last;
+  let remaining = blocks;
+  while (offset !== 0) {
+    if (remaining-- === 0)
+      throw new ArchiveError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
+    const block = data.block(offset);
     const { header } = block;
-    if (header.vb !== vb || header.isLast !== (at === last))
-      throw new ArchiveError(`${data.path}: the block at offset ${at} is not one of vbucket ${vb}`);
+    if (header.vb !== vb || header.isLast !== (offset === last))
+      throw new ArchiveError(`${data.path}: the block at offset ${offset} is not one of vbucket ${vb}`);
     yield block;
-    at = header.previous;
+    offset = header.previous;
   }
-  if (left > 0) throw new ArchiveError(`${data.path}: vbucket ${vb} lacks ${left} of ${blocks} blocks`);
+  if (remaining > 0)
+    throw new ArchiveError(`${data.path}: vbucket ${vb} lacks ${remaining} of ${blocks} blocks`);
 }
 
-/** Calls `take` for each document, the newest first; the frame is valid during the call. */
+/** Yields each document, the newest first; the frame is valid until the next one. */
 export function* documentsBackwards(data: DataReader, vb: number, record: CapturedVbucket): Generator<Frame> {
   const frame = new Frame();
   let seqno = record.to + 1;

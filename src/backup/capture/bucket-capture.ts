@@ -1,5 +1,5 @@
-// Captures a bucket: streams of all its vbuckets, some at a time, into one data file. All vbuckets reach at least the seqnos that they had
-// at one moment at the start.
+// Captures a bucket: writes the streams of all its vbuckets, a limited number at once, to one data file. The backup has every change up to
+// the high seqnos that the vbuckets had at the start.
 
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
@@ -29,7 +29,7 @@ export interface BucketCaptureOptions {
   /** The vbuckets of the backup that this one continues, null for a full one. */
   previous: readonly CapturedVbucket[] | null;
   /** The vbuckets that an interrupted attempt completed. */
-  done: ReadonlyMap<number, CapturedVbucket>;
+  completed: ReadonlyMap<number, CapturedVbucket>;
   connectionName: string;
   clock: Clock;
   signal: AbortSignal;
@@ -67,7 +67,7 @@ class NodeCapture implements ChangeHandler {
   private logs: Map<number, FailoverEntry[]> = new Map();
   private readonly active = new Map<
     number,
-    { capture: VbucketCapture; done: Deferred<'complete' | 'full'> }
+    { capture: VbucketCapture; outcome: Deferred<'complete' | 'rollback'> }
   >();
   private readonly buffers: FrameBuffer[] = [];
   private readonly content: FrameContent = {
@@ -108,7 +108,7 @@ class NodeCapture implements ChangeHandler {
   }
 
   async readEnds(): Promise<void> {
-    this.ends = await this.patiently(() => this.client.highSeqnos());
+    this.ends = await this.retryWhileBusy(() => this.client.highSeqnos());
     this.logs = await this.readLogs();
   }
 
@@ -116,17 +116,18 @@ class NodeCapture implements ChangeHandler {
     const waiting = [...this.route.vbuckets];
     const worker = async (): Promise<void> => {
       const frames = this.buffers.pop() ?? new FrameBuffer();
-      for (let vb = waiting.shift(); vb !== undefined; vb = waiting.shift()) await this.vbucket(vb, frames);
+      for (let vb = waiting.shift(); vb !== undefined; vb = waiting.shift())
+        await this.captureVbucket(vb, frames);
     };
     await Promise.all(Array.from({ length: streamsAtOnce }, worker));
   }
 
   private readLogs(): Promise<Map<number, FailoverEntry[]>> {
-    return this.patiently(() => this.client.failoverLogs(this.route.vbuckets));
+    return this.retryWhileBusy(() => this.client.failoverLogs(this.route.vbuckets));
   }
 
   /** A bucket that warms up or is flushed refuses requests for a while. */
-  private async patiently<T>(request: () => Promise<T>): Promise<T> {
+  private async retryWhileBusy<T>(request: () => Promise<T>): Promise<T> {
     const { clock, signal } = this.options;
     const deadline = clock.monotonicMs() + busyMs;
     for (;;) {
@@ -142,15 +143,15 @@ class NodeCapture implements ChangeHandler {
 
   /** @throws ArchiveError when the bucket was flushed, or vbuckets changed their node, since the start */
   async checkHistories(): Promise<void> {
-    const now = await this.readLogs();
-    for (const [vb, log] of now) if (this.isOther(vb, log)) throw this.flushed(vb);
+    const logs = await this.readLogs();
+    for (const [vb, log] of logs) if (this.hasOtherHistory(vb, log)) throw this.flushed(vb);
   }
 
-  private async vbucket(vb: number, frames: FrameBuffer): Promise<void> {
+  private async captureVbucket(vb: number, frames: FrameBuffer): Promise<void> {
     const log = this.logs.get(vb) as FailoverEntry[];
-    const done = this.options.done.get(vb);
-    if (done !== undefined && isPartOf(done, log)) {
-      this.records.set(vb, done);
+    const completed = this.options.completed.get(vb);
+    if (completed !== undefined && isPartOf(completed, log)) {
+      this.records.set(vb, completed);
       return;
     }
     const previous = this.options.previous?.[vb];
@@ -167,11 +168,11 @@ class NodeCapture implements ChangeHandler {
     const connection = this.streams as ChangeConnection;
     const bounds = { from: from.seqno, target: this.ends[vb] as number };
     const capture = new VbucketCapture(vb, bounds, this.options.writer, frames);
-    const done = deferred<'complete' | 'full'>();
-    done.promise.catch(() => {}); // awaited below, unless the request fails first
-    this.active.set(vb, { capture, done });
+    const outcome = deferred<'complete' | 'rollback'>();
+    outcome.promise.catch(() => {}); // awaited below, unless the request fails first
+    this.active.set(vb, { capture, outcome });
     const position = { ...from, snapshotStart: from.seqno, snapshotEnd: from.seqno };
-    const reply = await this.patiently(async () => {
+    const reply = await this.retryWhileBusy(async () => {
       const answer = await connection.request(vb, { from: position });
       if (answer.kind === 'refused') throw new StatusError(DcpStreamRequest.opcode, answer.status);
       return answer;
@@ -180,9 +181,9 @@ class NodeCapture implements ChangeHandler {
       this.active.delete(vb);
       return false;
     }
-    const outcome = await done.promise;
+    const ending = await outcome.promise;
     this.active.delete(vb);
-    if (outcome === 'full') return false;
+    if (ending === 'rollback') return false;
     this.records.set(vb, capture.finish());
     this.options.progress(capture.documents + capture.deletions);
     await connection.closeStream(vb);
@@ -192,11 +193,11 @@ class NodeCapture implements ChangeHandler {
   private fail(reason: Error): void {
     if (this.failed !== null) return;
     this.failed = reason;
-    for (const { done } of this.active.values()) done.reject(reason);
+    for (const { outcome } of this.active.values()) outcome.reject(reason);
     this.streams?.close();
   }
 
-  private isOther(vb: number, log: readonly FailoverEntry[]): boolean {
+  private hasOtherHistory(vb: number, log: readonly FailoverEntry[]): boolean {
     return log[0]?.uuid !== this.logs.get(vb)?.[0]?.uuid;
   }
 
@@ -208,21 +209,21 @@ class NodeCapture implements ChangeHandler {
 
   opened(vb: number, log: readonly FailoverEntry[]): void {
     // The seqnos of the start belong to the history of the start: in another one the stream might never reach them.
-    if (this.isOther(vb, log)) {
+    if (this.hasOtherHistory(vb, log)) {
       this.fail(this.flushed(vb));
       return;
     }
     const active = this.active.get(vb);
     active?.capture.opened(log);
-    this.check(vb);
+    this.resolveIfComplete(vb);
   }
 
   snapshot(vb: number, _start: number, end: number): void {
-    this.open(vb)?.snapshot(end);
+    this.captureOf(vb)?.snapshot(end);
   }
 
   change(change: Change): void {
-    const capture = this.open(change.vb);
+    const capture = this.captureOf(change.vb);
     if (capture === undefined) return;
     const { content } = this;
     const hasXattrs = change.bodyStart > change.xattrsStart;
@@ -237,13 +238,13 @@ class NodeCapture implements ChangeHandler {
     content.expiry = change.expiry;
     content.key = change.keyBytes;
     content.value = change.buffer.subarray(change.xattrsStart, change.end);
-    this.written(() => capture.document(content));
-    this.check(change.vb);
+    this.failOnError(() => capture.document(content));
+    this.resolveIfComplete(change.vb);
   }
 
   advanced(vb: number, seqno: number): void {
-    this.open(vb)?.advance(seqno);
-    this.check(vb);
+    this.captureOf(vb)?.advance(seqno);
+    this.resolveIfComplete(vb);
   }
 
   event({ vb, seqno }: CollectionEvent): void {
@@ -253,21 +254,23 @@ class NodeCapture implements ChangeHandler {
   ended(vb: number, reason: EndReason): void {
     const active = this.active.get(vb);
     if (active === undefined || active.capture.isComplete) return;
-    if (reason === EndReason.rollback) active.done.resolve('full');
+    if (reason === EndReason.rollback) active.outcome.resolve('rollback');
     else
-      active.done.reject(new ArchiveError(`the node ended the stream of vbucket ${vb}: ${reasonOf(reason)}`));
+      active.outcome.reject(
+        new ArchiveError(`the node ended the stream of vbucket ${vb}: ${reasonOf(reason)}`),
+      );
   }
 
   drained(): void {}
 
-  /** What comes after the end of the backup is not in it. */
-  private open(vb: number): VbucketCapture | undefined {
+  /** Undefined once the vbucket is complete: later changes are not in the backup. */
+  private captureOf(vb: number): VbucketCapture | undefined {
     const capture = this.active.get(vb)?.capture;
     return capture?.isComplete ? undefined : capture;
   }
 
   /** An error of the disk ends the capture; handlers must not throw. */
-  private written(write: () => void): void {
+  private failOnError(write: () => void): void {
     try {
       write();
     } catch (error) {
@@ -275,18 +278,18 @@ class NodeCapture implements ChangeHandler {
     }
   }
 
-  private check(vb: number): void {
+  private resolveIfComplete(vb: number): void {
     const active = this.active.get(vb);
-    if (active?.capture.isComplete) active.done.resolve('complete');
+    if (active?.capture.isComplete) active.outcome.resolve('complete');
   }
 }
 
-/** The node still has the history up to the end of the record. */
+/** Whether the node still has the history up to the end of the record. */
 function isPartOf({ uuid, to }: CapturedVbucket, log: readonly FailoverEntry[]): boolean {
-  const at = log.findIndex((entry) => entry.uuid.toString() === uuid);
-  if (at < 0) return false;
+  const index = log.findIndex((entry) => entry.uuid.toString() === uuid);
+  if (index < 0) return false;
   // The history ended where the newer one began.
-  return at === 0 || to <= (log[at - 1] as FailoverEntry).seqno;
+  return index === 0 || to <= (log[index - 1] as FailoverEntry).seqno;
 }
 
 function reasonOf(reason: EndReason): string {

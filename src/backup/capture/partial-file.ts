@@ -12,23 +12,23 @@ export interface PartialFile {
 
 export function readPartialFile(data: DataReader): PartialFile {
   const vbuckets = new Map<number, CapturedVbucket>();
-  let at = fileHeaderBytes;
-  while (at < data.bytes) {
-    const found = blockAt(data, at);
-    if (found === null) break;
-    if (found.record !== null) vbuckets.set(found.vb, found.record);
-    at = found.next;
+  let offset = fileHeaderBytes;
+  while (offset < data.bytes) {
+    const block = blockAt(data, offset);
+    if (block === null) break;
+    if (block.record !== null) vbuckets.set(block.vb, block.record);
+    offset = block.next;
   }
-  return { vbuckets, bytes: at };
+  return { vbuckets, bytes: offset };
 }
 
 /** Null for a block that is cut off or damaged: it and what follows is captured again. */
 function blockAt(
   data: DataReader,
-  at: number,
+  offset: number,
 ): { vb: number; record: CapturedVbucket | null; next: number } | null {
   try {
-    const block = data.block(at);
+    const block = data.block(offset);
     const { header } = block;
     const next = nextOffset(header);
     if (!header.isLast) return { vb: header.vb, record: null, next };
@@ -36,7 +36,7 @@ function blockAt(
     const frame = new Frame();
     frame.move(plain, frameOffsets(plain, header.frames).at(-1) as number);
     if (frame.kind !== FrameKind.end) return null;
-    const record = vbucketRecord({ ...JSON.parse(frame.value.toString()), last: at });
+    const record = vbucketRecord({ ...JSON.parse(frame.value.toString()), last: offset });
     return { vb: header.vb, record, next };
   } catch (error) {
     if (error instanceof ArchiveError || error instanceof SyntaxError) return null;

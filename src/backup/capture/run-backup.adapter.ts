@@ -18,7 +18,7 @@ import { readPartialFile } from './partial-file.ts';
 
 export interface BackupRequest {
   folder: string;
-  /** Empty: all buckets whose documents streams give. */
+  /** Empty: all buckets with change streams. */
   buckets: readonly string[];
   /** Not incremental. */
   isFull: boolean;
@@ -43,10 +43,10 @@ export interface BackupProgress {
 
 export interface BackupResult {
   readonly manifest: BackupManifest;
-  /** It was begun by an earlier task. */
+  /** It completes a backup that an earlier task began. */
   readonly isResumed: boolean;
-  /** Buckets of types without change streams. */
-  readonly left: readonly string[];
+  /** Buckets without change streams, which are not in the backup. */
+  readonly skippedBuckets: readonly string[];
   /** The user may not read the definitions of indexes: they are not in the backup. */
   readonly lacksIndexes: boolean;
   /** Why it is full although it could have been incremental. */
@@ -60,15 +60,15 @@ export async function runBackup(request: BackupRequest, context: BackupContext):
   const repository = Repository.openOrCreate(request.folder, context.random);
   const lock = Repository.lock(repository.path);
   try {
-    const begun = beginning(repository, request, context, chosen.buckets);
-    const task = new BackupTask(repository, begun, context);
+    const beginning = resumeOrBegin(repository, request, context, chosen.buckets);
+    const task = new BackupTask(repository, beginning, context);
     const manifest = await task.run(chosen.buckets, source);
     return {
       manifest,
-      isResumed: begun.isResumed,
-      left: chosen.left,
+      isResumed: beginning.isResumed,
+      skippedBuckets: chosen.skipped,
       lacksIndexes: task.lacksIndexes,
-      notContinued: begun.notContinued,
+      notContinued: beginning.notContinued,
     };
   } finally {
     lock.release();
@@ -78,20 +78,20 @@ export async function runBackup(request: BackupRequest, context: BackupContext):
 async function chosenBuckets(
   { buckets: names }: BackupRequest,
   node: BackupNode,
-): Promise<{ buckets: NodeBucket[]; left: string[] }> {
-  const all = await node.buckets();
+): Promise<{ buckets: NodeBucket[]; skipped: string[] }> {
+  const present = await node.buckets();
   const hasStreams = ({ settings }: NodeBucket): boolean =>
     !typesWithoutStreams.has(String(settings['bucketType']));
   for (const name of names) {
-    const found = all.find((bucket) => bucket.name === name);
+    const found = present.find((bucket) => bucket.name === name);
     if (found === undefined) throw new ArchiveError(`--bucket: the node has no bucket "${name}"`);
     if (!hasStreams(found))
       throw new ArchiveError(`--bucket: "${name}" is of type cache, whose documents cannot be backed up`);
   }
-  const wanted = names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+  const wanted = names.length === 0 ? present : present.filter(({ name }) => names.includes(name));
   const buckets = wanted.filter(hasStreams).sort((a, b) => (a.name < b.name ? -1 : 1));
   if (buckets.length === 0) throw new ArchiveError('the node has no bucket to back up');
-  return { buckets, left: wanted.filter((bucket) => !hasStreams(bucket)).map(({ name }) => name) };
+  return { buckets, skipped: wanted.filter((bucket) => !hasStreams(bucket)).map(({ name }) => name) };
 }
 
 interface Beginning {
@@ -101,7 +101,7 @@ interface Beginning {
   notContinued: string | null;
 }
 
-function beginning(
+function resumeOrBegin(
   repository: Repository,
   request: BackupRequest,
   context: BackupContext,
@@ -113,15 +113,15 @@ function beginning(
     else return resumption(repository, partial, request, buckets);
   }
   const newest = request.isFull ? undefined : repository.complete().at(-1);
-  const { before, problem } = continued(repository, newest);
+  const { before, problem } = newestUsable(repository, newest);
   const after = before === null ? null : { name: before.name, id: before.id };
   const named = buckets.map(({ name, uuid }) => ({ name, uuid }));
   const partial = repository.begin(context.clock, hexId(context.random), { after, buckets: named });
   return { partial, before, isResumed: false, notContinued: problem };
 }
 
-/** A backup whose chain lacks one or is damaged could not be restored, nor what continues it. */
-function continued(
+/** The newest backup, if its chain is whole: a backup that continues a damaged chain could not be restored. */
+function newestUsable(
   repository: Repository,
   newest: string | undefined,
 ): { before: BackupManifest | null; problem: string | null } {
@@ -194,8 +194,10 @@ class BackupTask {
     const { node, signal } = context;
     const { name } = bucket;
     signal.throwIfAborted();
-    const previous = this.before?.buckets.find((one) => one.name === name && one.uuid === bucket.uuid);
-    const { writer, done } = this.open(index);
+    const previous = this.before?.buckets.find(
+      (record) => record.name === name && record.uuid === bucket.uuid,
+    );
+    const { writer, completed } = this.open(index);
     try {
       const expected = previous === undefined ? bucket.itemCount : null;
       let documents = 0;
@@ -204,13 +206,13 @@ class BackupTask {
         routes: await node.routes(name),
         writer,
         previous: previous?.vbuckets ?? null,
-        done,
+        completed,
         connectionName: `divan-backup-${partial.id}-${index}`,
         clock: context.clock,
         signal,
         progress: (more) => context.progress({ bucket: name, documents: (documents += more), expected }),
       });
-      // Names of the end: frames of a collection that is gone by now are not restored.
+      // Read at the end of the backup: frames of collections that were dropped during it are not restored.
       const scopes = await node.scopes(name);
       const indexes = await node.indexes(name);
       this.lacksIndexes ||= indexes === null;
@@ -226,36 +228,36 @@ class BackupTask {
         vbuckets,
       };
     } catch (error) {
-      throw await this.explained(error as Error, bucket);
+      throw await this.explain(error as Error, bucket);
     } finally {
       writer.close();
     }
   }
 
-  private open(index: number): { writer: DataWriter; done: ReadonlyMap<number, CapturedVbucket> } {
+  private open(index: number): { writer: DataWriter; completed: ReadonlyMap<number, CapturedVbucket> } {
     const { repository, partial } = this;
     const path = repository.dataPath(partial.name, index);
     const owner = { backup: Buffer.from(partial.id, 'hex'), bucket: index };
-    if (!existsSync(path)) return { writer: DataWriter.create(path, owner), done: new Map() };
+    if (!existsSync(path)) return { writer: DataWriter.create(path, owner), completed: new Map() };
     try {
       using reader = repository.data(partial, index);
       const { vbuckets, bytes } = readPartialFile(reader);
-      return { writer: DataWriter.reopen(path, owner, bytes), done: vbuckets };
+      return { writer: DataWriter.reopen(path, owner, bytes), completed: vbuckets };
     } catch (error) {
       if (!(error instanceof ArchiveError)) throw error;
-      // It was killed before the header of the file was written.
-      return { writer: DataWriter.create(path, owner), done: new Map() };
+      // The earlier task was killed before it wrote the header of the file.
+      return { writer: DataWriter.create(path, owner), completed: new Map() };
     }
   }
 
   private async checkUnchanged({ name, uuid }: NodeBucket): Promise<void> {
-    const now = await this.context.node.bucket(name);
-    if (now === null) throw new ArchiveError(`bucket "${name}" was deleted during the backup`);
-    if (now.uuid !== uuid) throw new ArchiveError(`bucket "${name}" was replaced during the backup`);
+    const present = await this.context.node.bucket(name);
+    if (present === null) throw new ArchiveError(`bucket "${name}" was deleted during the backup`);
+    if (present.uuid !== uuid) throw new ArchiveError(`bucket "${name}" was replaced during the backup`);
   }
 
-  /** A lost stream does not tell that its bucket is gone; a full disk should be named with its folder. */
-  private async explained(error: Error, bucket: NodeBucket): Promise<Error> {
+  /** Finds the cause of an error: a bucket that is gone ends its stream without a reason, and a full disk is named with its folder. */
+  private async explain(error: Error, bucket: NodeBucket): Promise<Error> {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== undefined && ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'ENOENT'].includes(code))
       return new ArchiveError(`cannot write to ${this.repository.path}${this.freeSpace()}: ${error.message}`);

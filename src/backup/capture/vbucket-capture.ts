@@ -1,5 +1,5 @@
-// The changes of one vbucket on their way into blocks. It is complete at the end of the first snapshot that reaches the target: then the
-// backup has the state of exactly that seqno.
+// Collects the changes of one vbucket in blocks. It is complete at the end of the first snapshot that reaches the target, so that the
+// backup has the state of the vbucket at exactly one seqno.
 import type { FailoverEntry } from '#client/change-connection.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { blockBytes } from '../format/block.ts';
@@ -11,7 +11,7 @@ export type EndRecord = Omit<CapturedVbucket, 'last'>;
 
 export class VbucketCapture {
   readonly vb: number;
-  /** The stream has sent everything. */
+  /** The stream has sent all changes of the backup. */
   isComplete = false;
   documents = 0;
   deletions = 0;
@@ -66,11 +66,11 @@ export class VbucketCapture {
   /** Writes the rest. A vbucket without changes has no block. */
   finish(): CapturedVbucket {
     const { seqno, log, from } = this;
-    const history = log.map(({ uuid, seqno: at }) => [uuid.toString(), at] as const);
-    const end = { uuid: history[0]?.[0] ?? '0', history, from, to: seqno };
+    const history = log.map((entry) => [entry.uuid.toString(), entry.seqno] as const);
+    const range = { uuid: history[0]?.[0] ?? '0', history, from, to: seqno };
     const counts = { documents: this.documents, deletions: this.deletions };
-    if (this.documents + this.deletions === 0) return { ...end, last: 0, blocks: 0, ...counts };
-    const record: EndRecord = { ...end, blocks: this.blocks + 1, ...counts };
+    if (this.documents + this.deletions === 0) return { ...range, last: 0, blocks: 0, ...counts };
+    const record: EndRecord = { ...range, blocks: this.blocks + 1, ...counts };
     this.frames.add(endFrame(seqno, record));
     this.writeBlock(true);
     return { ...record, last: this.lastBlock };

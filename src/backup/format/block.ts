@@ -3,7 +3,7 @@
 //   8 u32 frames                 12 u32 bytes of the frames  16 u32 stored bytes
 //  20 u64 offset of the block before it of the same vbucket, 0: none
 //  28 u64 its own offset         36 SHA-256 of backup id, bucket number (u32), header up to here, stored bytes
-// The hash covers the place of the block, so that a block that was moved or comes from another backup is detected.
+// The hash covers the offset of the block, so that a block that was moved or comes from another backup is detected.
 import { createHash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ArchiveError } from './archive-error.ts';
@@ -14,11 +14,11 @@ export const blockHeaderBytes = 68;
 export const blockBytes = 1 << 20;
 /** Frames of less than `blockBytes`, one document of the largest size, and the frame that ends a vbucket. */
 const plainBytesMax = blockBytes + frameValueBytesMax + 2 * (frameHeaderBytes + keyBytesMax) + (1 << 16);
-/** What incompressible bytes grow by. */
+/** Incompressible bytes grow by less than 1 MiB. */
 const storedBytesMax = plainBytesMax + (1 << 20);
 
 const magic = 0x44564231;
-const hashAt = 36;
+const hashOffset = 36;
 const lastFlag = 1;
 const zstdLevel = 1;
 
@@ -57,7 +57,7 @@ export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buff
   header.writeUInt32BE(stored.length, 16);
   header.writeBigUInt64BE(BigInt(block.previous), 20);
   header.writeBigUInt64BE(BigInt(block.offset), 28);
-  hashOf(owner, header, stored).copy(header, hashAt);
+  hashOf(owner, header, stored).copy(header, hashOffset);
   return [header, stored];
 }
 
@@ -65,7 +65,7 @@ export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buff
 export function readBlockHeader(header: Buffer, offset: number): BlockHeader {
   if (header.length < blockHeaderBytes) throw damaged(offset, 'its header is cut off');
   if (header.readUInt32BE(0) !== magic) throw damaged(offset, 'there is no block');
-  const read: BlockHeader = {
+  const block: BlockHeader = {
     vb: header.readUInt16BE(4),
     isLast: (header.readUInt16BE(6) & lastFlag) !== 0,
     frames: header.readUInt32BE(8),
@@ -74,16 +74,16 @@ export function readBlockHeader(header: Buffer, offset: number): BlockHeader {
     previous: Number(header.readBigUInt64BE(20)),
     offset: Number(header.readBigUInt64BE(28)),
   };
-  if (read.offset !== offset) throw damaged(offset, `it was written at offset ${read.offset}`);
-  if (read.previous >= offset) throw damaged(offset, `the block before it is at offset ${read.previous}`);
-  if (read.plainBytes > plainBytesMax || read.storedBytes > storedBytesMax)
-    throw damaged(offset, `it claims ${read.storedBytes} bytes, ${read.plainBytes} decompressed`);
-  return read;
+  if (block.offset !== offset) throw damaged(offset, `it was written at offset ${block.offset}`);
+  if (block.previous >= offset) throw damaged(offset, `the block before it is at offset ${block.previous}`);
+  if (block.plainBytes > plainBytesMax || block.storedBytes > storedBytesMax)
+    throw damaged(offset, `it claims ${block.storedBytes} bytes, ${block.plainBytes} decompressed`);
+  return block;
 }
 
 /** Compares the hash. @throws ArchiveError */
 export function checkBlock(owner: BlockOwner, header: Buffer, stored: Buffer, offset: number): void {
-  if (!hashOf(owner, header, stored).equals(header.subarray(hashAt, blockHeaderBytes)))
+  if (!hashOf(owner, header, stored).equals(header.subarray(hashOffset, blockHeaderBytes)))
     throw damaged(offset, 'its hash differs: its bytes were changed, or it belongs to another backup');
 }
 
@@ -104,7 +104,7 @@ function hashOf({ backup, bucket }: BlockOwner, header: Buffer, stored: Buffer):
   const number = Buffer.alloc(4);
   number.writeUInt32BE(bucket);
   const hash = createHash('sha256').update(backup).update(number);
-  return hash.update(header.subarray(0, hashAt)).update(stored).digest();
+  return hash.update(header.subarray(0, hashOffset)).update(stored).digest();
 }
 
 const damaged = (offset: number, problem: string): ArchiveError =>

@@ -5,9 +5,9 @@ export class ShapeError extends Error {}
 /** Throws a ShapeError that names the place. */
 export type Shape = (value: unknown, place: string) => void;
 
-const wrong = (place: string, right: string): ShapeError =>
-  new ShapeError(`${place || 'file'}: must be ${right}`);
-const at = (place: string, name: string | number): string =>
+const wrong = (place: string, expected: string): ShapeError =>
+  new ShapeError(`${place || 'file'}: must be ${expected}`);
+const fieldPath = (place: string, name: string | number): string =>
   place === '' ? String(name) : `${place}.${name}`;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -35,26 +35,26 @@ export const jsonField = {
     (first: Shape, second: Shape): Shape =>
     (value, place) => {
       if (!Array.isArray(value) || value.length !== 2) throw wrong(place, 'a list of two');
-      first(value[0], at(place, 0));
-      second(value[1], at(place, 1));
+      first(value[0], fieldPath(place, 0));
+      second(value[1], fieldPath(place, 1));
     },
   list:
     (max: number, item: Shape, min = 0): Shape =>
     (value, place) => {
       if (!Array.isArray(value) || value.length > max || value.length < min)
         throw wrong(place, `a list of ${min} to ${max}`);
-      for (const [index, one] of value.entries()) item(one, at(place, index));
+      for (const [index, element] of value.entries()) item(element, fieldPath(place, index));
     },
   record:
     (item: Shape): Shape =>
     (value, place) => {
       if (!isObject(value)) throw wrong(place, 'an object');
-      for (const [name, one] of Object.entries(value)) item(one, at(place, name));
+      for (const [name, element] of Object.entries(value)) item(element, fieldPath(place, name));
     },
   object:
     (fields: Readonly<Record<string, Shape>>): Shape =>
     (value, place) => {
       if (!isObject(value)) throw wrong(place, 'an object');
-      for (const [name, shape] of Object.entries(fields)) shape(value[name], at(place, name));
+      for (const [name, shape] of Object.entries(fields)) shape(value[name], fieldPath(place, name));
     },
 } as const;

@@ -29,7 +29,7 @@ export interface ExaminedKey {
   readonly key: string;
 }
 
-/** The oldest backup first. A backup that does not have the document, since it did not change, gives nothing. */
+/** The oldest backup first. A backup without a change of the document yields no version. */
 export function* examine(repository: Repository, wanted: ExaminedKey): Generator<ExaminedVersion> {
   for (const name of repository.complete()) {
     const found = versionIn(repository, repository.manifest(name), wanted);
@@ -61,7 +61,7 @@ const versionOf = (backup: string, frame: Frame): ExaminedVersion => ({
   sequence_number: frame.seqno,
   key: frame.key.toString(),
   deleted: frame.isDeletion,
-  value: frame.isDeletion ? null : shownBody(frame),
+  value: frame.isDeletion ? null : exportedBody(frame),
   metadata: {
     cas: frame.cas.toString(),
     revseqno: frame.rev,
@@ -74,14 +74,14 @@ const versionOf = (backup: string, frame: Frame): ExaminedVersion => ({
 const json = 1;
 const xattr = 4;
 
-/** The body without its attributes. */
+/** The body without its extended attributes. */
 export function bodyOf({ datatype, value }: Frame): Buffer {
   return (datatype & xattr) === 0 ? value : value.subarray(Math.max(0, bodyStart(value, 0, value.length)));
 }
 
 export const isJsonFrame = ({ datatype }: Frame): boolean => (datatype & json) !== 0;
 
-function shownBody(frame: Frame): unknown {
+function exportedBody(frame: Frame): unknown {
   const body = bodyOf(frame);
   return isJsonFrame(frame) ? JSON.parse(body.toString()) : body.toString('base64');
 }

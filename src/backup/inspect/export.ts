@@ -5,7 +5,7 @@ import { type Frame, FrameKind } from '../format/frame.ts';
 import { type BackupManifest, type BucketRecord, vbucketCount } from '../format/manifest.ts';
 import { bodyOf, isJsonFrame } from './examine.ts';
 
-/** With the backups that this one continues; deletions are left out. */
+/** Reads this backup and those that it continues; deletions are left out. */
 export function* exportLines(
   repository: Repository,
   chain: readonly BackupManifest[],
@@ -18,8 +18,8 @@ export function* exportLines(
       const collection = names.get(frame.collectionId);
       if (frame.kind !== FrameKind.mutation || collection === undefined) continue;
       const { scope, name } = collection;
-      const place = { bucket: record.name, scope, collection: name, key: frame.key.toString() };
-      yield `${JSON.stringify(place).slice(0, -1)},${valueField(frame)}}\n`;
+      const identity = { bucket: record.name, scope, collection: name, key: frame.key.toString() };
+      yield `${JSON.stringify(identity).slice(0, -1)},${valueField(frame)}}\n`;
     }
 }
 

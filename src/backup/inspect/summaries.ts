@@ -1,4 +1,4 @@
-// What a repository holds, from its manifests alone.
+// The backups of a repository with their sizes and counts, read from the manifests only.
 import type { Repository } from '../archive/repository.adapter.ts';
 import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 

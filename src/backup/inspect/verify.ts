@@ -1,4 +1,4 @@
-// Reads everything of a backup and compares it with hashes and counts. Also counts documents by collection.
+// Reads a whole backup, compares it with its hashes and counts, and counts the documents of each collection.
 import { vbucketOf } from '#client/document-key.ts';
 import type { DataReader } from '../archive/data-file.adapter.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
@@ -12,7 +12,7 @@ export interface VerifiedBucket {
   readonly bytes: number;
   readonly documents: number;
   readonly deletions: number;
-  /** Documents by `scope.collection`; of dropped collections under their ids. */
+  /** Documents by `scope.collection`; for a dropped collection by its id. */
   readonly collections: Readonly<Record<string, number>>;
 }
 
@@ -34,38 +34,41 @@ export function verifyBackup(
 }
 
 function verifyBucket(data: DataReader, record: BucketRecord, signal: AbortSignal): VerifiedBucket {
-  const byId = new Map<number, number>();
-  const all = { documents: 0, deletions: 0 };
+  const countsById = new Map<number, number>();
+  const totals = { documents: 0, deletions: 0 };
   for (const [vb, vbucket] of record.vbuckets.entries()) {
     signal.throwIfAborted();
-    const { documents, deletions } = verifyVbucket(data, vb, vbucket, byId);
-    all.documents += documents;
-    all.deletions += deletions;
+    const { documents, deletions } = verifyVbucket(data, vb, vbucket, countsById);
+    totals.documents += documents;
+    totals.deletions += deletions;
   }
   const names = new Map(record.collections.map(({ id, scope, name }) => [id, `${scope}.${name}`]));
-  const collections = [...byId].map(([id, count]) => [names.get(id) ?? `dropped ${id.toString(16)}`, count]);
-  return { name: record.name, bytes: data.bytes, ...all, collections: Object.fromEntries(collections) };
+  const collections = [...countsById].map(([id, count]) => [
+    names.get(id) ?? `dropped ${id.toString(16)}`,
+    count,
+  ]);
+  return { name: record.name, bytes: data.bytes, ...totals, collections: Object.fromEntries(collections) };
 }
 
 function verifyVbucket(
   data: DataReader,
   vb: number,
   vbucket: CapturedVbucket,
-  byId: Map<number, number>,
+  countsById: Map<number, number>,
 ): { documents: number; deletions: number } {
-  const found = { documents: 0, deletions: 0 };
+  const counts = { documents: 0, deletions: 0 };
   for (const frame of documentsBackwards(data, vb, vbucket)) {
     if (vbucketOf(frame.key) !== vb)
       throw new ArchiveError(`${data.path}: vbucket ${vb} has a key of vbucket ${vbucketOf(frame.key)}`);
     if (frame.kind === FrameKind.mutation) {
-      found.documents++;
-      byId.set(frame.collectionId, (byId.get(frame.collectionId) ?? 0) + 1);
-    } else found.deletions++;
+      counts.documents++;
+      countsById.set(frame.collectionId, (countsById.get(frame.collectionId) ?? 0) + 1);
+    } else counts.deletions++;
   }
-  if (found.documents !== vbucket.documents || found.deletions !== vbucket.deletions)
+  if (counts.documents !== vbucket.documents || counts.deletions !== vbucket.deletions)
     throw new ArchiveError(
-      `${data.path}: vbucket ${vb} has ${found.documents} documents and ${found.deletions} deletions; ` +
+      `${data.path}: vbucket ${vb} has ${counts.documents} documents and ${counts.deletions} deletions; ` +
         `its manifest states ${vbucket.documents} and ${vbucket.deletions}`,
     );
-  return found;
+  return counts;
 }

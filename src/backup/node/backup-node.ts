@@ -1,4 +1,4 @@
-// A node or cluster as backup and restore see it: definitions through the REST API, documents through the data ports of its nodes.
+// The node or cluster of a backup or restore: definitions through the REST API, documents through the data ports of its nodes.
 import type { BucketClientOptions } from '#client/bucket-client.ts';
 import {
   type RestContent,
@@ -46,9 +46,9 @@ export interface DataRoute {
 
 const timeoutMs = 60_000;
 const changeAttempts = 5;
-/** CREATE INDEX is answered when the index is online. */
+/** The reply to CREATE INDEX comes only when the index is online. */
 const statementMs = 3_600_000;
-/** Types without documents that streams could give. */
+/** Types of buckets without change streams. */
 export const typesWithoutStreams: ReadonlySet<string> = new Set(['memcached', 'cache']);
 
 export class BackupNode {
@@ -107,7 +107,7 @@ export class BackupNode {
     await this.send('POST', '/pools/default/buckets', { ...settings, name });
   }
 
-  /** Makes the scopes and collections that are missing, in one request whatever their number. */
+  /** Creates the missing scopes and collections, all in one request. */
   async addCollections(bucket: string, wanted: WantedCollections): Promise<void> {
     const path = `${bucketPath(bucket)}/scopes`;
     for (let attempt = 0; attempt < changeAttempts; attempt++) {
@@ -116,11 +116,13 @@ export class BackupNode {
       if (complete === null) return;
       const answer = await this.ask('PUT', `${path}?validOnUid=${uid}`, JSON.stringify({ scopes: complete }));
       if (answer.status < 300) return;
-      const { uid: now } = (await this.get(path)) as { uid: string };
-      // Refused for another reason than a change in between.
-      if (now === uid) throw asArchiveError(refusal('PUT', path, answer));
+      const { uid: currentUid } = (await this.get(path)) as { uid: string };
+      // Without a change in between the node refused the request for another reason.
+      if (currentUid === uid) throw asArchiveError(refusal('PUT', path, answer));
     }
-    throw new ArchiveError(`bucket "${bucket}": other clients change its collections all the time`);
+    throw new ArchiveError(
+      `bucket "${bucket}": other clients keep changing its collections; repeat the command`,
+    );
   }
 
   async flush(bucket: string): Promise<void> {
@@ -136,9 +138,9 @@ export class BackupNode {
     for (const [vb, [active = -1]] of vBucketMap.entries()) {
       if (active < 0)
         throw new ArchiveError(`bucket "${bucket}": no node serves vbucket ${vb} at the moment`);
-      const known = byServer.get(active);
-      if (known === undefined) byServer.set(active, [vb]);
-      else known.push(vb);
+      const vbuckets = byServer.get(active);
+      if (vbuckets === undefined) byServer.set(active, [vb]);
+      else vbuckets.push(vb);
     }
     if (byServer.size === 0) throw new ArchiveError(`bucket "${bucket}" has no vbuckets`);
     return [...byServer].map(([server, vbuckets]) => ({
@@ -161,12 +163,12 @@ export class BackupNode {
 
   private clientOptions(bucket: string, server: string): BucketClientOptions {
     const { host, username, password, localAddress } = this.access;
-    const at = server.lastIndexOf(':');
-    const name = server.slice(0, at).replace(/^\[|\]$/g, '');
+    const colon = server.lastIndexOf(':');
+    const name = server.slice(0, colon).replace(/^\[|\]$/g, '');
     return {
       address: {
         host: name === '$HOST' ? host : name,
-        port: Number(server.slice(at + 1)),
+        port: Number(server.slice(colon + 1)),
         timeoutMs,
         localAddress,
       },
@@ -264,16 +266,16 @@ function bucketOf(raw: RawBucket): NodeBucket {
     durabilityMinLevel: raw.durabilityMinLevel,
     flushEnabled: raw.controllers.flush === undefined ? 0 : 1,
   };
-  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const reported = Object.entries(settings).filter(([, value]) => value !== undefined);
   return {
     name: raw.name,
     uuid: raw.uuid,
-    settings: Object.fromEntries(given) as BucketSettings,
+    settings: Object.fromEntries(reported) as BucketSettings,
     itemCount: raw.basicStats.itemCount ?? 0,
   };
 }
 
-/** The scopes with those that are missing, as the form that replaces all of them; null if nothing is missing. */
+/** The request that replaces all scopes: the present and the missing ones; null if none is missing. */
 function withCollections(present: readonly RawScope[], wanted: WantedCollections): unknown[] | null {
   const scopes = new Map(
     present.map(({ name, limits, collections }) => [
@@ -291,7 +293,7 @@ function withCollections(present: readonly RawScope[], wanted: WantedCollections
   for (const name of wanted.scopes) scopeOf(name);
   for (const { scope: name, name: collection, maxTtl } of wanted.collections) {
     const scope = scopeOf(name);
-    if (scope.collections.some((one) => one.name === collection)) continue;
+    if (scope.collections.some((existing) => existing.name === collection)) continue;
     scope.collections.push(collectionForm({ name: collection, maxTTL: maxTtl }));
     missing++;
   }

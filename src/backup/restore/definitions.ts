@@ -1,4 +1,4 @@
-// The buckets, scopes and collections that documents of a backup go to: found on the node by name, or made.
+// The buckets, scopes and collections into which a restore writes: it finds them on the node by name, or creates them.
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BucketRecord } from '../format/manifest.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
@@ -6,18 +6,18 @@ import type { MappedName, NameMap } from './name-map.ts';
 
 /** Where the documents of one bucket of the backup go. */
 export interface Destinations {
-  /** By collection id in the backup. Frames of other collections are of such that were dropped before the backup ended. */
+  /** By collection id in the backup. Other ids are of collections that were dropped before the backup ended. */
   readonly collections: ReadonlyMap<number, { readonly bucket: string; readonly id: number }>;
   readonly buckets: readonly NodeBucket[];
 }
 
 export interface DefinitionOptions {
   node: BackupNode;
-  /** Makes buckets that are missing. */
+  /** Creates missing buckets. */
   createsBuckets: boolean;
-  /** Removes what buckets have that exist. */
+  /** Flushes existing buckets first. */
   replaces: boolean;
-  /** Buckets that an earlier part of this restore flushed or made. */
+  /** Buckets that this restore has flushed or created. */
   emptied: Set<string>;
   note(text: string): void;
 }
@@ -50,7 +50,8 @@ export async function prepareDestinations(
   }
   const collections = wanted.map(({ collection, target }) => {
     const id = ids.get(pathOf(target));
-    if (id === undefined) throw new ArchiveError(`collection ${pathOf(target)} was dropped meanwhile`);
+    if (id === undefined)
+      throw new ArchiveError(`collection ${pathOf(target)} was dropped during the restore`);
     return [collection.id, { bucket: target.bucket, id }] as const;
   });
   return { collections: new Map(collections), buckets };
@@ -74,9 +75,9 @@ async function prepareBucket(
   await node.createBucket(name, record.settings);
   emptied.add(name);
   options.note(`bucket "${name}" was created`);
-  const made = await node.bucket(name);
-  if (made === null) throw new ArchiveError(`bucket "${name}" was deleted meanwhile`);
-  return made;
+  const created = await node.bucket(name);
+  if (created === null) throw new ArchiveError(`bucket "${name}" was deleted during the restore`);
+  return created;
 }
 
 async function flush({ name, settings }: NodeBucket, { node, emptied }: DefinitionOptions): Promise<void> {

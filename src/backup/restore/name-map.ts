@@ -19,8 +19,8 @@ export class NameMap {
    * @throws ArchiveError for a rule that nothing in the backup matches
    */
   constructor(texts: readonly string[], buckets: readonly BucketRecord[]) {
-    const known = buckets.flatMap(pathsOf);
-    this.rules = texts.map((text) => ruleOf(text, known));
+    const paths = buckets.flatMap(pathsOf);
+    this.rules = texts.map((text) => ruleOf(text, paths));
     for (const [index, { from }] of this.rules.entries())
       if (this.rules.findIndex((rule) => rule.from.join('.') === from.join('.')) < index)
         throw new ArchiveError(`--map: ${from.join('.')} is mapped twice`);
@@ -56,11 +56,11 @@ const pathsOf = ({ name, scopes, collections }: BucketRecord): Path[] => [
   ...collections.map((collection) => [name, collection.scope, collection.name]),
 ];
 
-function ruleOf(text: string, known: readonly Path[]): { from: Path; to: Path } {
+function ruleOf(text: string, paths: readonly Path[]): { from: Path; to: Path } {
   const [left = '', right = '', ...rest] = text.split('=');
   if (left === '' || right === '' || rest.length > 0)
     throw new ArchiveError(`--map: "${text}" is not of the form a=b, such as travel=travel2`);
-  const from = known.find((path) => path.join('.') === left);
+  const from = paths.find((path) => path.join('.') === left);
   if (from === undefined)
     throw new ArchiveError(`--map: the backup has no bucket, scope or collection "${left}"`);
   const parts = right.split('.');

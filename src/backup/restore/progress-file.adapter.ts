@@ -1,10 +1,10 @@
-// How far a restore got, in a file of the repository: all vbuckets below `next` are acknowledged by the target.
+// The progress of a restore, in a file of the repository: the target has acknowledged all vbuckets below `next`.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '../archive/repository.adapter.ts';
 
-/** A restore continues only where everything of this is equal. */
+/** A restore is resumed only if all of these are equal. */
 export interface RestoreIdentity {
   readonly backup: string;
   readonly bucket: string;

@@ -42,7 +42,7 @@ export interface RestoredBucket {
   readonly targets: readonly string[];
   readonly documents: number;
   readonly deletions: number;
-  /** Versions that the target had already, or newer ones. */
+  /** Versions that the target did not store, because it had them or newer ones. */
   readonly skipped: number;
 }
 
@@ -50,7 +50,7 @@ export interface RestoreResult {
   readonly backup: string;
   readonly buckets: readonly RestoredBucket[];
   readonly indexes: number;
-  /** What the user should know: made buckets, indexes that were left out. */
+  /** For the user: created buckets, and indexes that were left out. */
   readonly notes: readonly string[];
   /** Indexes that could not be created. */
   readonly problems: readonly string[];
@@ -76,11 +76,11 @@ export async function runRestore(request: RestoreRequest, context: RestoreContex
   return { backup: newest.name, buckets, indexes, notes: restore.notes, problems: restore.problems };
 }
 
-function chosenBuckets({ name, buckets }: BackupManifest, wanted: readonly string[]): BucketRecord[] {
-  const missing = wanted.find((one) => !buckets.some((bucket) => bucket.name === one));
+function chosenBuckets({ name: backup, buckets }: BackupManifest, wanted: readonly string[]): BucketRecord[] {
+  const missing = wanted.find((name) => !buckets.some((bucket) => bucket.name === name));
   if (missing !== undefined)
     throw new ArchiveError(
-      `--bucket: backup ${name} has no bucket "${missing}"; it has ${buckets.map((bucket) => bucket.name).join(', ')}`,
+      `--bucket: backup ${backup} has no bucket "${missing}"; it has ${buckets.map((bucket) => bucket.name).join(', ')}`,
     );
   return wanted.length === 0 ? [...buckets] : buckets.filter((bucket) => wanted.includes(bucket.name));
 }
@@ -121,13 +121,13 @@ class Restore {
     try {
       for (const bucket of destinations.buckets)
         targets.set(bucket.name, await TargetBucket.open({ node, clock, bucket, isForced, signal }));
-      return await this.documents(documents, destinations, targets);
+      return await this.writeDocuments(documents, destinations, targets);
     } finally {
       for (const target of targets.values()) target.close();
     }
   }
 
-  private async documents(
+  private async writeDocuments(
     documents: BucketChain,
     destinations: Destinations,
     targets: ReadonlyMap<string, TargetBucket>,
@@ -135,26 +135,27 @@ class Restore {
     const { record } = documents;
     const { clock, signal, progress } = this.context;
     const file = await this.progressFile(record, [...targets.values()]);
-    const expected = record.vbuckets.reduce((all, vbucket) => all + vbucket.documents, 0);
-    let [done, deletions] = [0, 0];
-    let notedMs = clock.monotonicMs();
+    const expected = record.vbuckets.reduce((sum, vbucket) => sum + vbucket.documents, 0);
+    let [mutations, deletions] = [0, 0];
+    let reportedMs = clock.monotonicMs();
     let vb = this.request.resumes ? file.read() : 0;
     try {
       for (; vb < vbucketCount; vb++) {
         signal.throwIfAborted();
         for (const frame of documents.newest(vb)) {
-          const to = destinations.collections.get(frame.collectionId);
-          if (to === undefined) continue;
-          const full = (targets.get(to.bucket) as TargetBucket).write(vb, frame, to.id);
-          if (full !== null) await full;
-          if (frame.kind === FrameKind.mutation) done++;
+          const destination = destinations.collections.get(frame.collectionId);
+          if (destination === undefined) continue;
+          const target = targets.get(destination.bucket) as TargetBucket;
+          const room = target.write(vb, frame, destination.id);
+          if (room !== null) await room;
+          if (frame.kind === FrameKind.mutation) mutations++;
           else deletions++;
         }
-        if (clock.monotonicMs() - notedMs < progressMs) continue;
+        if (clock.monotonicMs() - reportedMs < progressMs) continue;
         for (const target of targets.values()) await target.drain();
         file.write(vb + 1);
-        progress({ bucket: record.name, documents: done, expected });
-        notedMs = clock.monotonicMs();
+        progress({ bucket: record.name, documents: mutations, expected });
+        reportedMs = clock.monotonicMs();
       }
       for (const target of targets.values()) await target.drain();
       if (this.request.awaitsDisk) for (const target of targets.values()) await target.untilPersisted();
@@ -162,8 +163,8 @@ class Restore {
       throw interrupted(error as Error, record.name, vb);
     }
     file.remove();
-    const skipped = [...targets.values()].reduce((all, target) => all + target.skipped, 0);
-    return { bucket: record.name, targets: [...targets.keys()], documents: done, deletions, skipped };
+    const skipped = [...targets.values()].reduce((sum, target) => sum + target.skipped, 0);
+    return { bucket: record.name, targets: [...targets.keys()], documents: mutations, deletions, skipped };
   }
 
   private async progressFile(
@@ -180,9 +181,9 @@ class Restore {
     });
   }
 
-  /** Makes the indexes that are missing; resolves with their number. */
+  /** Creates the missing indexes; resolves with their number. */
   async indexes(records: readonly BucketRecord[]): Promise<number> {
-    let made = 0;
+    let created = 0;
     for (const { name, indexes } of records) {
       if (indexes.length === 0) continue;
       if (!this.source.map.isEmpty) {
@@ -191,24 +192,24 @@ class Restore {
         );
         continue;
       }
-      const known = await this.context.node.indexes(name);
-      if (known === null) {
+      const existing = await this.context.node.indexes(name);
+      if (existing === null) {
         this.notes.push(`indexes of bucket "${name}" were left out: the user may not read their definitions`);
         continue;
       }
-      const present = new Set(known.map(({ definition }) => definition));
+      const present = new Set(existing.map(({ definition }) => definition));
       for (const { name: index, definition } of indexes) {
         if (present.has(definition)) continue;
         const problem = await this.context.node.runStatement(definition);
-        if (problem === null) made++;
+        if (problem === null) created++;
         else this.problems.push(`index "${index}" of bucket "${name}" was not created: ${problem}`);
       }
     }
-    return made;
+    return created;
   }
 }
 
 function interrupted(error: Error, bucket: string, vb: number): Error {
-  const far = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;
-  return new ArchiveError(`${error.message} (${far}; --resume continues)`, { cause: error });
+  const progress = `bucket "${bucket}": ${vb} of ${vbucketCount} vbuckets were restored`;
+  return new ArchiveError(`${error.message} (${progress}; --resume continues)`, { cause: error });
 }

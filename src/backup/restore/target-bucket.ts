@@ -41,9 +41,9 @@ export class TargetBucket {
   private readonly options: TargetOptions;
   private readonly clients: readonly BucketClient[];
   private readonly byVbucket: readonly BucketClient[];
-  private readonly flagsOfRequest: number;
+  private readonly requestOptions: number;
   private inFlight = 0;
-  private bytes = 0;
+  private bytesInFlight = 0;
   private room: Deferred<void> | null = null;
   private failed: Error | null = null;
 
@@ -52,7 +52,7 @@ export class TargetBucket {
     this.clients = clients;
     this.byVbucket = byVbucket;
     const isLastWrite = options.bucket.settings['conflictResolutionType'] === 'lww';
-    this.flagsOfRequest =
+    this.requestOptions =
       (isLastWrite ? Option.acceptsLastWrite : 0) | (options.isForced ? Option.skipsResolution : 0);
   }
 
@@ -64,9 +64,9 @@ export class TargetBucket {
       try {
         return await TargetBucket.connect(options);
       } catch (error) {
-        const isEarly =
+        const isStarting =
           error instanceof ArchiveError || (error instanceof StatusError && isOpening(error.status));
-        if (!isEarly || clock.monotonicMs() >= deadline) throw error;
+        if (!isStarting || clock.monotonicMs() >= deadline) throw error;
         await clock.sleep(retryMs, signal);
       }
     }
@@ -97,22 +97,22 @@ export class TargetBucket {
     return this.options.bucket.uuid;
   }
 
-  /** Compares equal as long as no vbucket lost changes. */
+  /** A digest of the vbucket histories: it is equal as long as no vbucket lost changes. */
   async histories(): Promise<string> {
     return (await Promise.all(this.clients.map((client) => client.histories()))).join('\n');
   }
 
   /**
-   * Sends a version. Returns null when there is room for the next one, else a promise of that: a promise per document costs a fifth of
-   * the time of a restore. @throws ArchiveError after a write that failed
+   * Sends a version. Returns null when there is room for the next one, otherwise a promise of room: a promise per document would take a
+   * fifth of the time of a restore. @throws ArchiveError after a write that failed
    */
   write(vb: number, frame: Frame, collectionId: number): Promise<void> | null {
     if (this.failed !== null) throw this.failed;
     const request = this.requestOf(vb, frame, collectionId);
     this.inFlight++;
-    this.bytes += bytesOf(request);
+    this.bytesInFlight += bytesOf(request);
     this.send(vb, request, 0);
-    if (this.inFlight < inFlightMax && this.bytes < bytesInFlightMax) return null;
+    if (this.inFlight < inFlightMax && this.bytesInFlight < bytesInFlightMax) return null;
     this.room = deferred();
     return this.room.promise;
   }
@@ -126,7 +126,7 @@ export class TargetBucket {
     if (this.failed !== null) throw this.failed;
   }
 
-  /** Resolves when all that was written is on disk. */
+  /** Resolves when all written versions are on disk. */
   async untilPersisted(): Promise<void> {
     if (this.options.bucket.settings['bucketType'] === 'ephemeral') return;
     const written = await Promise.all(this.clients.map((client) => client.highSeqnos()));
@@ -138,9 +138,9 @@ export class TargetBucket {
     for (const [index, client] of this.clients.entries()) {
       const figures = await client.stats('vbucket-seqno');
       const seqnos = written[index] as Float64Array;
-      const lacks = (seqno: number, vb: number): boolean =>
+      const isUnpersisted = (seqno: number, vb: number): boolean =>
         Number(figures.get(`vb_${vb}:last_persisted_seqno`) ?? seqno) < seqno;
-      if (seqnos.some(lacks)) return false;
+      if (seqnos.some(isUnpersisted)) return false;
     }
     return true;
   }
@@ -159,14 +159,14 @@ export class TargetBucket {
     extras.writeBigUInt64BE(BigInt(frame.rev), 8);
     extras.writeUInt32BE(frame.casHi, 16);
     extras.writeUInt32BE(frame.casLo, 20);
-    extras.writeUInt32BE(this.flagsOfRequest | (kind === FrameKind.expiration ? Option.isExpiration : 0), 24);
-    const named = Buffer.allocUnsafe(collectionIdBytes(collectionId) + key.length);
-    key.copy(named, writeCollectionId(named, 0, collectionId));
+    extras.writeUInt32BE(this.requestOptions | (kind === FrameKind.expiration ? Option.isExpiration : 0), 24);
+    const prefixedKey = Buffer.allocUnsafe(collectionIdBytes(collectionId) + key.length);
+    key.copy(prefixedKey, writeCollectionId(prefixedKey, 0, collectionId));
     const opcode = isDeletion ? DeleteWithMeta.opcode : SetWithMeta.opcode;
-    return { opcode, vb, extras, key: named, value, datatype: frame.datatype };
+    return { opcode, vb, extras, key: prefixedKey, value, datatype: frame.datatype };
   }
 
-  /** `sinceMs`: when the bucket refused it first, 0: it did not. */
+  /** `sinceMs`: when the bucket first refused the request; 0: it has not. */
   private send(vb: number, request: RequestParts, sinceMs: number): void {
     const { connection } = this.byVbucket[vb] as BucketClient;
     connection.send(request, (reply) => {
@@ -188,14 +188,14 @@ export class TargetBucket {
       return;
     }
     this.inFlight--;
-    this.bytes -= bytesOf(request);
-    if (this.inFlight <= inFlightMax / 2 && this.bytes <= bytesInFlightMax / 2) this.release();
+    this.bytesInFlight -= bytesOf(request);
+    if (this.inFlight <= inFlightMax / 2 && this.bytesInFlight <= bytesInFlightMax / 2) this.releaseRoom();
   }
 
   private mayRetry(status: number, sinceMs: number): boolean {
-    // A collection that was just created may not be known yet.
-    const isShort = isTransient(status) || status === Status.unknownCollection;
-    if (status === Status.notMyVbucket || !isShort || this.failed !== null) return false;
+    // The node may not know a new collection yet.
+    const isTemporary = isTransient(status) || status === Status.unknownCollection;
+    if (status === Status.notMyVbucket || !isTemporary || this.failed !== null) return false;
     const limitMs = status === Status.unknownCollection ? openMs / 3 : stuckMs;
     return sinceMs === 0 || this.options.clock.monotonicMs() - sinceMs < limitMs;
   }
@@ -213,7 +213,7 @@ export class TargetBucket {
     if (status === Status.notMyVbucket)
       return `${start}: vbuckets move between nodes; repeat the restore after the rebalance`;
     if (status === Status.noAccess) return `${start}: the user may not write metadata (role data_backup)`;
-    if (status === Status.unknownCollection) return `${start}: its collection was dropped meanwhile`;
+    if (status === Status.unknownCollection) return `${start}: its collection was dropped during the restore`;
     if (status === Status.outOfMemory || status === Status.temporaryFailure)
       return `${start} for ${stuckMs / 1_000} s: it has no memory left; raise its quota`;
     return `${start}: status ${statusName(status)}`;
@@ -221,10 +221,10 @@ export class TargetBucket {
 
   private fail(reason: Error): void {
     this.failed ??= reason;
-    this.release();
+    this.releaseRoom();
   }
 
-  private release(): void {
+  private releaseRoom(): void {
     this.room?.resolve();
     this.room = null;
   }

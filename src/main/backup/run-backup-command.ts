@@ -43,7 +43,7 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
 }
 
 function asJson(
-  { manifest, isResumed, left, lacksIndexes, notContinued }: BackupResult,
+  { manifest, isResumed, skippedBuckets, lacksIndexes, notContinued }: BackupResult,
   folder: string,
 ): unknown {
   const { name, type, startedAt, endedAt } = manifest;
@@ -60,14 +60,14 @@ function asJson(
     startedAt,
     endedAt,
     buckets,
-    bucketsLeftOut: left,
+    bucketsLeftOut: skippedBuckets,
     indexesLeftOut: lacksIndexes,
     notContinued,
   };
 }
 
 function asText(
-  { manifest, isResumed, left, lacksIndexes, notContinued }: BackupResult,
+  { manifest, isResumed, skippedBuckets, lacksIndexes, notContinued }: BackupResult,
   folder: string,
   seconds: number,
 ): string {
@@ -75,7 +75,7 @@ function asText(
     const { documents, deletions } = capturedCounts(bucket);
     return `${bucket.name}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}, ${sizeText(bucket.bytes)}`;
   });
-  for (const name of left)
+  for (const name of skippedBuckets)
     lines.push(`${name}: left out; a bucket of type cache keeps nothing that could be backed up`);
   if (lacksIndexes) lines.push('indexes: left out; the user may not read their definitions');
   if (notContinued !== null) lines.push(`earlier backups cannot be continued: ${notContinued}`);
