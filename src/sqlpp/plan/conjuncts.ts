@@ -53,6 +53,9 @@ const volatileCalls = new Set([
   'clock_local',
   'curl',
   'advisor',
+  'search',
+  'search_meta',
+  'search_score',
 ]);
 
 /** Whether the expression is volatile or expensive, so that it must not be duplicated. */
