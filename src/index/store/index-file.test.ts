@@ -336,12 +336,13 @@ test('a reader counts rows of intervals, accepted rows, and distinct documents',
   file.close();
 });
 
-function allRows(reader: IndexReader, isReverse: boolean, limit: number): StoredRow[] {
+/** Key, in hexadecimal digits, and id of each row. */
+function allRows(reader: IndexReader, isReverse: boolean, limit: number): string[] {
   const rows: StoredRow[] = [];
   for (;;) {
     const page = reader.page(everything, { after: rows.at(-1) ?? null, isReverse, limit });
     rows.push(...page);
-    if (page.length < limit) return rows;
+    if (page.length < limit) return rows.map(({ key, id }) => `${key.toString('hex')}=${id}`);
   }
 }
 
