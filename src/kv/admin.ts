@@ -61,6 +61,12 @@ export interface ShardSpec {
   readonly isOutOfSync?: boolean;
 }
 
+/** How far a copy of a shard is: under which epoch, and the sum of the seqnos of its vbuckets. */
+export interface ShardPosition {
+  readonly epoch: number;
+  readonly seqno: number;
+}
+
 /** A node whose copy has received every durable write, and the boot id of the process that received them. */
 export interface SyncMember {
   readonly node: string;
@@ -375,6 +381,8 @@ export interface KvAdmin {
   answerMapChange(id: number, outcome: MapOutcome): Promise<void>;
   /** A random key of the default collection; null if the collection is empty or the bucket is unknown or not ready. */
   randomKey(bucket: string): Promise<string | null>;
+  /** The positions of this node's copies, by shard; empty while the bucket is unknown or not ready. */
+  shardPositions(bucketUuid: string): Promise<(ShardPosition | null)[]>;
   /** Starts a compaction and returns at once. Does nothing if one is running or the bucket is unknown. */
   compact(bucketUuid: string, request: CompactionRequest): Promise<void>;
   /** Cancels the compaction with this origin; without an origin, any compaction of the bucket. */

@@ -201,6 +201,7 @@ export class Node {
         apply: (desired) => this.apply(desired),
         report: () => kv.report(),
         randomKey: (bucket) => kv.randomKey(bucket),
+        shardPositions: (uuid) => kv.shardPositions(uuid),
         compact: (uuid, request) => kv.compact(uuid, request),
         cancelCompaction: (uuid, origin) => kv.cancelCompaction(uuid, origin),
       },

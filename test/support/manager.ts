@@ -128,6 +128,9 @@ export class FakeKv {
   async randomKey(): Promise<string | null> {
     return this.key;
   }
+  async shardPositions(): Promise<[]> {
+    return [];
+  }
   async compact(uuid: string, request: CompactionRequest): Promise<void> {
     this.compactions.push([uuid, request]);
   }

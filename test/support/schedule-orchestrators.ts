@@ -8,12 +8,14 @@ import {
   type RebalancePlan,
 } from '#cluster/config/cluster-state.ts';
 import { ClusterView } from '#cluster/config/cluster-view.ts';
+import { CopyPositions, type NodePositions } from '#cluster/orchestrator/copy-positions.ts';
 import { failoverPlan } from '#cluster/orchestrator/failover-plan.ts';
 import { countedNodes } from '#cluster/orchestrator/members.ts';
 import { activated } from '#cluster/orchestrator/rebalance.service.ts';
 import { retryDefaults } from '#cluster/orchestrator/rebalance-retry.ts';
 import { Rebalancer } from '#cluster/orchestrator/rebalancer.ts';
 import { startMoves } from '#cluster/orchestrator/shard-moves.ts';
+import { shardPositions } from '#kv/bucket/shard-positions.ts';
 import { silentLog } from '#ports/log.ts';
 import { update } from '#replog/config-store.ts';
 import type { FaultyConfigStore } from './faulty-config-store.ts';
@@ -43,6 +45,11 @@ export class ScheduleOrchestrators {
     const store = this.cluster.storeOf(name);
     const view = new ClusterView(server, names[0] as string);
     await view.start();
+    const positions = new CopyPositions({
+      ...{ nodeId: name, bootId: name, clock, isDown: (node) => !running.has(node) },
+      data: { shardPositions: async () => [] },
+      peers: { answer: () => {}, ask: (node) => this.positionsOf(node) },
+    });
     const rebalancer: Rebalancer = new Rebalancer({
       store,
       view,
@@ -50,6 +57,7 @@ export class ScheduleOrchestrators {
       log: silentLog,
       term: () => made.term,
       isDown: (node) => !running.has(node),
+      positions: (bucket, map, failed) => positions.of(bucket, map, failed),
       movesPerNode: () => 4,
       retries: () => retryDefaults,
       ended: () => {},
@@ -57,6 +65,15 @@ export class ScheduleOrchestrators {
     const made = { store, rebalancer, term: this.orchestrators.length + 1 };
     this.orchestrators.push(made);
     rebalancer.start();
+  }
+
+  /** As a node answers; one that is not running is not reached. */
+  private async positionsOf(name: string): Promise<NodePositions> {
+    const process = this.cluster.running.get(name);
+    if (process === undefined) throw new Error('it does not run');
+    const { boot, bucket } = process.node;
+    const isReady = bucket.state === 'ready';
+    return { boot, shards: isReady ? shardPositions(bucket.rows, this.cluster.shardCount) : [] };
   }
 
   /** One of them takes the next term, while the other continues until it reads of that. */

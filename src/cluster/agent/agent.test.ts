@@ -38,6 +38,9 @@ class FakeKv {
   async randomKey(): Promise<string | null> {
     return null;
   }
+  async shardPositions(): Promise<[]> {
+    return [];
+  }
   async compact(uuid: string, request: CompactionRequest): Promise<void> {
     this.compactions.push([uuid, request]);
   }

@@ -8,6 +8,7 @@ import type {
   MapChange,
   MapOutcome,
   PeerTls,
+  ShardPosition,
   TlsSpec,
   UserSpec,
 } from '#kv/admin.ts';
@@ -51,7 +52,7 @@ export interface AgentDeps {
   view: ClusterView;
   store: ConfigStore;
   identity: NodeIdentity;
-  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'compact' | 'cancelCompaction'>;
+  kv: Pick<KvAdmin, 'apply' | 'report' | 'randomKey' | 'shardPositions' | 'compact' | 'cancelCompaction'>;
   users: DataUsers;
   tls: Changing & { current(): TlsSpec | null };
   /** The TLS options of connections between nodes; omitted: there are none. */
@@ -147,6 +148,10 @@ export class Agent implements DataService {
 
   randomKey(bucket: string): Promise<string | null> {
     return this.#deps.kv.randomKey(bucket);
+  }
+
+  shardPositions(bucketUuid: string): Promise<readonly (ShardPosition | null)[]> {
+    return this.#deps.kv.shardPositions(bucketUuid);
   }
 
   compact(bucketUuid: string, request: CompactionRequest): Promise<void> {

@@ -108,7 +108,7 @@ function problemOfMaps(
   const failed = nodes.map(({ uuid }) => uuid);
   const results = buckets.map(({ name, map }) => ({
     name,
-    ...failoverMap(map, { failed, position: () => null, allowUnsafe: false }),
+    ...failoverMap(map, { failed, allowUnsafe: false }),
   }));
   const lost = results.filter((result) => result.lost.length > 0).map(({ name }) => name);
   if (lost.length > 0) return `Would lose vbuckets in the following buckets: ${JSON.stringify(lost)}`;

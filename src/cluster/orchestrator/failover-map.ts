@@ -9,11 +9,14 @@ export interface CopyPosition {
   readonly seqno: number;
 }
 
+/** Null where it is not known. */
+export type PositionOf = (node: string, shard: number) => CopyPosition | null;
+
 export interface FailoverOptions {
   /** Ids of the failed nodes. */
   readonly failed: readonly string[];
-  /** The position of a node's copy; null where it is not known. */
-  readonly position: (node: string, shard: number) => CopyPosition | null;
+  /** Decides which of several copies is promoted; omitted: nothing is known of them. */
+  readonly position?: PositionOf;
   /** Whether a node's copy is known to lack what its in-sync set acknowledged, because the node restarted. */
   readonly lacks?: (node: string, shard: number) => boolean;
   /** Promotes a copy that may lack durable writes where no other is left. */
@@ -45,7 +48,7 @@ export function failoverMap(map: BucketMap, options: FailoverOptions): FailoverM
     if (inSync.length === 0) unsafe.push(index);
     if (inSync.length === 0 && !options.allowUnsafe) return shard;
     const node = furthest(inSync.length > 0 ? inSync : live, (candidate) =>
-      options.position(map.nodes[candidate] ?? '', index),
+      options.position?.(map.nodes[candidate] ?? '', index),
     );
     const members = shard.inSync?.filter(([member]) => !options.allowUnsafe || !failed.includes(member));
     return promoted(shard, node, live, inSync.length > 0 ? members : undefined);
@@ -103,7 +106,10 @@ function promoted(
   };
 }
 
-function furthest(nodes: readonly number[], position: (node: number) => CopyPosition | null): number {
+function furthest(
+  nodes: readonly number[],
+  position: (node: number) => CopyPosition | null | undefined,
+): number {
   const known = nodes.map((node) => ({ node, at: position(node) ?? { epoch: -1, seqno: -1 } }));
   const [first] = known.sort((a, b) => b.at.epoch - a.at.epoch || b.at.seqno - a.at.seqno);
   return first?.node ?? -1;

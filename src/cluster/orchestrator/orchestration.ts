@@ -17,6 +17,7 @@ import type { Events } from '../events/events.feature.ts';
 import { internalSettings } from '../internal-settings/internal-settings.ts';
 import type { NodeMembership } from '../joining/join-messages.ts';
 import { AutoFailover } from './auto-failover.ts';
+import { CopyPositions, type CopyPositionsDeps } from './copy-positions.ts';
 import { DiskHealth } from './disk-health.ts';
 import { type Heartbeat, Heartbeats } from './heartbeats.ts';
 import { OrchestratorLease } from './orchestrator-lease.ts';
@@ -46,7 +47,7 @@ export interface OrchestrationDeps {
   peers: HeartbeatLinks;
   events: Events['log'];
   alerts: AlertSink;
-  data: Pick<DataService, 'measured'>;
+  data: Pick<DataService, 'measured'> & CopyPositionsDeps['data'];
   /** Absent: this node cannot be a member. */
   membership?: Pick<NodeMembership, 'founderMoved'> | undefined;
   founderChange: FounderTerms;
@@ -99,10 +100,13 @@ export class Orchestration {
       this.#received(heartbeat, from);
       return deps.founderChange.noticeFor(heartbeat.storeTerm);
     });
+    const isDown = (node: string) => this.#heartbeats.isDown(node);
+    const positions = new CopyPositions({ ...deps, ...identity, isDown });
     this.#rebalancer = new Rebalancer({
       ...deps,
       term: () => this.#lease.term,
-      isDown: (node) => this.#heartbeats.isDown(node),
+      isDown,
+      positions: (bucket, map, failed) => positions.of(bucket, map, failed),
       ended: (outcome, plan) => {
         rebalanceEnded(outcome, deps.store, deps.events);
         // If the count cannot be written, the cluster may do one automatic failover more than the settings permit.

@@ -3,9 +3,17 @@ import type { Clock } from '#ports/clock.ts';
 import type { OpenPlace } from '#ports/file-place.ts';
 import type { Log } from '#ports/log.ts';
 import type { Random } from '#ports/random.ts';
-import type { BucketReport, BucketSpec, CompactionRequest, DurabilityMinLevel, ShardSpec } from '../admin.ts';
+import type {
+  BucketReport,
+  BucketSpec,
+  CompactionRequest,
+  DurabilityMinLevel,
+  ShardPosition,
+  ShardSpec,
+} from '../admin.ts';
 import { Bucket } from '../bucket/bucket.ts';
 import type { BucketRules } from '../bucket/rules.ts';
+import { shardPositions } from '../bucket/shard-positions.ts';
 import { expiryPagerSecondsDefault } from '../bucket/upkeep/expiry-pager.ts';
 import { type BucketFiles, type DiskEngine, type DiskSizes, noSizes } from '../data/disk-engine.ts';
 import { DurabilityLevel } from '../data/documents.ts';
@@ -174,6 +182,11 @@ export class BucketHost {
   private endReplication(): void {
     this.options.replication?.()?.remove(this.served.uuid);
     this.shards = null;
+  }
+
+  positions(): (ShardPosition | null)[] {
+    const { bucket, served } = this;
+    return bucket.state === 'ready' ? shardPositions(bucket.rows, served.spec.shards?.length ?? 0) : [];
   }
 
   async report(): Promise<BucketReport> {

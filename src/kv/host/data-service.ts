@@ -30,6 +30,7 @@ import type {
   MapRequest,
   PeerTls,
   RefusedLogin,
+  ShardPosition,
   SyncMember,
 } from '../admin.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
@@ -222,6 +223,10 @@ export class DataService implements KvAdmin {
     return typeof found === 'number' ? null : found.key.toString('utf8', 1);
   }
 
+  async shardPositions(bucketUuid: string): Promise<(ShardPosition | null)[]> {
+    return this.hostOf(bucketUuid)?.positions() ?? [];
+  }
+
   async serveBatches(port: BatchPort): Promise<void> {
     const answer = (request: BatchRequest): void => {
       const reply = this.batches.answer(request);
@@ -316,7 +321,9 @@ export class DataService implements KvAdmin {
     directory.clusterConfig = clusterConfig && { ...clusterConfig, json: Buffer.from(clusterConfig.json) };
     const removed = [...this.hosts.values()].filter((host) => !isWanted(host, desired.buckets));
     await Promise.all(removed.map((host) => this.remove(host)));
-    await Promise.all(desired.deletedBuckets.map((uuid) => this.removeLeftovers(uuid)));
+    // An earlier process may have ended before it finished a deletion.
+    const { disk, folder } = this.bucketOptions;
+    await Promise.all(desired.deletedBuckets.map((uuid) => disk.destroy(bucketFiles(folder, uuid, 0))));
     this.expiryPagerSeconds = desired.expiryPagerSeconds ?? expiryPagerSecondsDefault;
     for (const host of this.hosts.values()) host.expireEvery(this.expiryPagerSeconds);
     const begun = new Set([...this.hosts.values()].map(({ started }) => started));
@@ -385,12 +392,6 @@ export class DataService implements KvAdmin {
     served.producers.bucketGone();
     this.clients.closeOn(served);
     await host.destroy();
-  }
-
-  /** An earlier process may have ended before it finished a deletion. */
-  private async removeLeftovers(uuid: string): Promise<void> {
-    const { disk, folder } = this.bucketOptions;
-    await disk.destroy(bucketFiles(folder, uuid, 0));
   }
 }
 

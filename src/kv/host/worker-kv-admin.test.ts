@@ -87,3 +87,23 @@ test('the error of start names the port that is in use', async () => {
   await admin.stop();
   taken.close();
 });
+
+test('a data thread says how far its copies of the shards of a bucket are', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
+  const admin = newAdmin();
+  t.after(async () => {
+    await admin.stop();
+    await rm(dataDir, { recursive: true });
+  });
+  await admin.start(startOptions(dataDir));
+  const active = { state: 'active', epoch: 3, replicas: [] } as const;
+  const bucket = aBucket('b', { shards: [active, active] });
+  await admin.apply(aDesired({ buckets: [bucket] }));
+  // The collections of a new bucket are events with seqnos in every vbucket.
+  await eventually(async () => {
+    const positions = await admin.shardPositions(bucket.uuid);
+    assert.equal(positions.length, 2);
+    assert.ok(positions.every((one) => one?.epoch === 3 && one.seqno >= 512));
+  });
+  assert.deepEqual(await admin.shardPositions('unknown'), []);
+});

@@ -16,6 +16,7 @@ import type {
   MapOutcome,
   MapRequest,
   RefusedLogin,
+  ShardPosition,
 } from '../admin.ts';
 import type { ThreadCallFailure, ThreadMessage } from './thread-messages.ts';
 
@@ -74,6 +75,10 @@ export class WorkerKvAdmin implements KvAdmin {
 
   randomKey(bucket: string): Promise<string | null> {
     return this.call('randomKey', [bucket]);
+  }
+
+  shardPositions(bucketUuid: string): Promise<(ShardPosition | null)[]> {
+    return this.call('shardPositions', [bucketUuid]);
   }
 
   compact(bucketUuid: string, request: CompactionRequest): Promise<void> {
