@@ -59,6 +59,10 @@ export const internalDefaults = Object.fromEntries([
 export const internalSettings = (view: ClusterView): InternalSettings =>
   view.setting(internalSetting, internalDefaults);
 
+/** Those that an operator has set. */
+export const chosenInternalSettings = (view: ClusterView): Partial<InternalSettings> =>
+  view.setting<Partial<InternalSettings>>(internalSetting, {});
+
 /** Whether limits of users and scopes are enforced. */
 export const limitsEnforced = (view: ClusterView): LimitsEnforcement => {
   const isOn = () => internalSettings(view).enforceLimits;

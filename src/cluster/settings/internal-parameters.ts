@@ -1,5 +1,7 @@
 // The internal settings: limits with an effect, and values for features that this version does not have.
 import { numberRules, switches } from '../internal-settings/internal-settings.ts';
+import { internalNames } from '../xdcr/internal-defaults.ts';
+import { integerRules } from '../xdcr/replication-settings.ts';
 import { type Effect, type SettingGroup, setting } from './setting.ts';
 
 type NumberName = keyof typeof numberRules;
@@ -19,8 +21,15 @@ const enforcing =
 function effectOf(name: string): Effect {
   if (name === 'enforceLimits') return 'effective';
   if (name in acting) return 'effective';
-  if (name.startsWith('xdcr')) return 'replication';
+  if (name in internalNames) return 'effective';
+  if (name.startsWith('xdcr')) return 'kept';
   return name.startsWith('rebalanceMoves') ? 'replicas' : 'views';
+}
+
+function noteOfDefault(name: NumberName): string | undefined {
+  if (!(name in internalNames)) return undefined;
+  const of = internalNames[name as keyof typeof internalNames];
+  return `once set, the default of \`${of}\` of replications that are created later, at most ${integerRules[of].max}, unless \`/settings/replications\` sets it`;
 }
 
 const numbers = (Object.keys(numberRules) as NumberName[]).map((name) => {
@@ -32,7 +41,7 @@ const numbers = (Object.keys(numberRules) as NumberName[]).map((name) => {
     range,
     'live',
     effectOf(name),
-    acting[name],
+    acting[name] ?? noteOfDefault(name),
   );
 });
 

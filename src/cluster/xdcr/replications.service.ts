@@ -23,6 +23,8 @@ export interface ReplicationsDeps {
   readonly hasSource: (replication: StoredReplication) => boolean;
   readonly callTarget: CallTarget;
   readonly random: Random;
+  /** Defaults that the internal settings give. */
+  readonly internalDefaults: () => Partial<ReplicationSettings>;
 }
 
 type Form = Readonly<Record<string, string>>;
@@ -51,7 +53,7 @@ export class ReplicationsService {
   }
 
   defaults(): ReplicationSettings {
-    return { ...defaultReplicationSettings, ...this.#deps.state.value.defaults };
+    return this.#defaultsOf(this.#deps.state.value);
   }
 
   /** `authorize` is called with a valid source bucket, and throws if the caller may not replicate it. */
@@ -83,7 +85,7 @@ export class ReplicationsService {
       const others = state.replications.filter(this.#deps.hasSource);
       if (others.some((replication) => replication.id === id)) throw xdcrRefusals.exists();
       if (others.length >= limits.replications) throw xdcrRefusals.tooMany({ count: limits.replications });
-      const settings = { ...defaultReplicationSettings, ...state.defaults, ...changes };
+      const settings = { ...this.#defaultsOf(state), ...changes };
       const replication: StoredReplication = {
         id,
         clusterUuid: reference.uuid,
@@ -151,7 +153,11 @@ export class ReplicationsService {
       (before) => ({ ...before, defaults: { ...before.defaults, ...changes } }),
       isTrial,
     );
-    return { ...defaultReplicationSettings, ...state.defaults };
+    return this.#defaultsOf(state);
+  }
+
+  #defaultsOf({ defaults }: XdcrState): ReplicationSettings {
+    return { ...defaultReplicationSettings, ...this.#deps.internalDefaults(), ...defaults };
   }
 
   async #checkTarget(reference: StoredReference, bucket: string, sourceResolution: string): Promise<void> {

@@ -7,8 +7,10 @@ import type { ConfigStore } from '#replog/config-store.ts';
 import type { ReplicationReport, TargetAccess, WantedReplication, XdcrAdmin } from '#xdcr/xdcr.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import { WatchedSetting } from '../config/watched-setting.ts';
+import { chosenInternalSettings } from '../internal-settings/internal-settings.ts';
 import type { Peers } from '../peers/peers.ts';
 import { CheckpointsStore } from './checkpoints.store.ts';
+import { internalDefaults } from './internal-defaults.ts';
 import { mergedReports } from './merged-reports.ts';
 import { ReferenceChecks } from './reference-checks.ts';
 import { ReferencesService } from './references.service.ts';
@@ -68,7 +70,11 @@ export class Xdcr {
     };
     const deleteCheckpoints = (uuid: string) => checkpoints.deleteForCluster(uuid);
     this.references = new ReferencesService({ ...serviceDeps, deleteCheckpoints });
-    this.replications = new ReplicationsService({ ...serviceDeps, references: this.references });
+    this.replications = new ReplicationsService({
+      ...serviceDeps,
+      references: this.references,
+      internalDefaults: () => internalDefaults(chosenInternalSettings(deps.view)),
+    });
     const passwordOf = (reference: StoredReference) => this.references.passwordOf(reference);
     this.checks = new ReferenceChecks({ ...serviceDeps, passwordOf });
   }

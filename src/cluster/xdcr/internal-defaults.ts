@@ -1,0 +1,23 @@
+// The internal settings that, once an operator has set them, are defaults of replications which `/settings/replications` does not set.
+import type { InternalSettings } from '../internal-settings/internal-settings.ts';
+import { integerRules, type ReplicationSettings } from './replication-settings.ts';
+
+export const internalNames = {
+  xdcrCheckpointInterval: 'checkpointInterval',
+  xdcrDocBatchSizeKb: 'docBatchSizeKb',
+  xdcrFailureRestartInterval: 'failureRestartInterval',
+  xdcrOptimisticReplicationThreshold: 'optimisticReplicationThreshold',
+  xdcrWorkerBatchSize: 'workerBatchSize',
+} as const satisfies Partial<Record<keyof InternalSettings, keyof typeof integerRules>>;
+
+/** A value above what a replication may have counts as its maximum. */
+export function internalDefaults(chosen: Partial<InternalSettings>): Partial<ReplicationSettings> {
+  const names = Object.keys(internalNames) as (keyof typeof internalNames)[];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = chosen[name];
+      const rule = internalNames[name];
+      return value === undefined ? [] : [[rule, Math.min(value, integerRules[rule].max)]];
+    }),
+  );
+}
