@@ -155,8 +155,9 @@ test('the refusal of a wrong option names it, and no process is left', async () 
   assertNothingLeft();
 });
 
-test('the refusal of an occupied port names it', async () => {
+test('the refusal of an occupied port names it', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
+  t.after(() => server.close());
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   for (const name of ['rest', 'kv', 'queryTls'])
@@ -164,6 +165,5 @@ test('the refusal of an occupied port names it', async () => {
       startNode({ ports: { [name]: port } }),
       new RegExp(`ports\\.${name}: cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use`),
     );
-  server.close();
   assertNothingLeft();
 });
