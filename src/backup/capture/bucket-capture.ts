@@ -49,11 +49,20 @@ export async function captureBucket(options: BucketCaptureOptions): Promise<Capt
     await Promise.all(nodes.map((node) => node.readEnds()));
     await Promise.all(nodes.map((node) => node.run()));
     await Promise.all(nodes.map((node) => node.checkHistories()));
+  } catch (error) {
+    throw await causeOf(error as Error, nodes);
   } finally {
     for (const node of nodes) node.close();
   }
   const records = new Map(nodes.flatMap((node) => [...node.records]));
   return Array.from({ length: vbucketCount }, (_, vb) => records.get(vb) as CapturedVbucket);
+}
+
+/** A flush ends connections without a reason; the vbuckets have other histories then. */
+async function causeOf(error: Error, nodes: readonly NodeCapture[]): Promise<Error> {
+  if (error instanceof ArchiveError) return error;
+  const found = await Promise.all(nodes.map((node) => node.findFlush()));
+  return found.find((flushed) => flushed !== null) ?? error;
 }
 
 /** The part of a bucket that one node serves. */
@@ -126,8 +135,27 @@ class NodeCapture implements ChangeHandler {
     return this.retryWhileBusy(() => this.client.failoverLogs(this.route.vbuckets));
   }
 
+  /** Asks on a new connection. Null: the bucket was not flushed since the start, or its node does not answer. */
+  async findFlush(): Promise<ArchiveError | null> {
+    if (this.options.signal.aborted) return null;
+    const read = async (): Promise<Map<number, FailoverEntry[]>> => {
+      const client = await BucketClient.open(this.route.options);
+      try {
+        return await client.failoverLogs(this.route.vbuckets);
+      } finally {
+        client.close();
+      }
+    };
+    const logs = await this.retryWhileBusy(read, () => false).catch(() => new Map<number, FailoverEntry[]>());
+    const flushed = [...logs].find(([vb, log]) => this.logs.has(vb) && this.hasOtherHistory(vb, log));
+    return flushed === undefined ? null : this.flushed(flushed[0]);
+  }
+
   /** A bucket that warms up or is flushed refuses requests for a while. */
-  private async retryWhileBusy<T>(request: () => Promise<T>): Promise<T> {
+  private async retryWhileBusy<T>(
+    request: () => Promise<T>,
+    isOver = () => this.failed !== null,
+  ): Promise<T> {
     const { clock, signal } = this.options;
     const deadline = clock.monotonicMs() + busyMs;
     for (;;) {
@@ -135,7 +163,7 @@ class NodeCapture implements ChangeHandler {
         return await request();
       } catch (error) {
         const isBusy = error instanceof StatusError && isTransient(error.status);
-        if (!isBusy || this.failed !== null || clock.monotonicMs() >= deadline) throw error;
+        if (!isBusy || isOver() || clock.monotonicMs() >= deadline) throw error;
         await clock.sleep(retryMs, signal);
       }
     }
