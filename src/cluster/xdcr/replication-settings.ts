@@ -94,20 +94,22 @@ export interface SettingsForm {
   readonly problems: Record<string, string>;
 }
 
-export function readSettings(form: Form): SettingsForm {
+export async function readSettings(form: Form): Promise<SettingsForm> {
   const changes: Record<string, unknown> = {};
   const problems: Record<string, string> = {};
   const readField = (name: string, read: (text: string) => Outcome) => {
     const text = form[name];
-    if (text === undefined) return;
-    const outcome = read(text);
+    if (text !== undefined) note(name, read(text));
+  };
+  const note = (name: string, outcome: Outcome) => {
     if ('problem' in outcome) problems[name] = outcome.problem;
     else changes[name] = outcome.value;
   };
   for (const [name, rule] of Object.entries(integerRules)) readField(name, (text) => readInteger(text, rule));
   for (const name of switches) readField(name, readSwitch);
   readField('compressionType', readCompression);
-  readField('filterExpression', readFilter);
+  const expression = form['filterExpression'];
+  if (expression !== undefined) note('filterExpression', await readFilter(expression));
   for (const name of Object.keys(fixedSettings)) {
     const problem = fixedProblem(name as keyof typeof fixedSettings, form[name]);
     if (problem !== null) problems[name] = problem;
@@ -149,8 +151,8 @@ function readCompression(text: string): Outcome {
   return { problem: 'Unable to translate user input to internal compression Type' };
 }
 
-function readFilter(text: string): Outcome {
-  const problem = filterProblem(text);
+async function readFilter(text: string): Promise<Outcome> {
+  const problem = await filterProblem(text);
   return problem === null ? { value: text.trim() } : { problem };
 }
 

@@ -58,7 +58,7 @@ export class ReplicationsService {
 
   /** `authorize` is called with a valid source bucket, and throws if the caller may not replicate it. */
   async create(form: Form, isTrial: boolean, authorize: (bucket: string) => void): Promise<string> {
-    const { changes, problems } = readSettings(form);
+    const { changes, problems } = await readSettings(form);
     const skips = booleanOf(form['filterSkipRestream'] ?? 'false') === true;
     if (skips)
       problems['filterSkipRestream'] = 'A new replication has nothing to skip; the only value is false';
@@ -110,7 +110,7 @@ export class ReplicationsService {
   }
 
   async change(id: string, form: Form, isTrial: boolean): Promise<StoredReplication> {
-    const { changes, problems } = readSettings(form);
+    const { changes, problems } = await readSettings(form);
     const pause = form['pauseRequested'];
     const isPaused = pause === undefined ? undefined : booleanOf(pause);
     const skip = form['filterSkipRestream'];
@@ -144,7 +144,7 @@ export class ReplicationsService {
 
   /** Changes the defaults of replications that are created later. */
   async changeDefaults(form: Form, isTrial: boolean): Promise<ReplicationSettings> {
-    const { changes, problems } = readSettings(form);
+    const { changes, problems } = await readSettings(form);
     for (const name of ['filterExpression', 'filterSkipRestream'])
       if ((form[name] ?? '').trim() !== '')
         problems[name] = 'This is a setting of each replication, without a default; leave it out';

@@ -1,10 +1,11 @@
 // Whether a text is a filter expression, for those who store it.
 import { FilterError } from './filter-error.ts';
-import { parseFilter } from './parser.ts';
 
 /** Null: it is one, or none is given. */
-export function filterProblem(expression: string): string | null {
+export async function filterProblem(expression: string): Promise<string | null> {
   if (expression.trim() === '') return null;
+  // The engine of regular expressions takes memory and time to load: only nodes with filters need it.
+  const { parseFilter } = await import('./parser.ts');
   try {
     parseFilter(expression);
     return null;
