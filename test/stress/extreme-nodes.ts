@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -260,7 +261,7 @@ function memoryGroup(): { limit: (pid: number, megabytes: number) => void; remov
 /** The kernel makes an ext4 file system read-only after an error (`mount -o remount,abort` stands for the error). Needs root. */
 export async function readOnly(documents: number): Promise<string> {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-read-only-'));
-  const [image, dataDir] = [join(scratch, 'image'), join(scratch, 'data')];
+  const [image, mended, dataDir] = [join(scratch, 'image'), join(scratch, 'mended'), join(scratch, 'data')];
   mkdirSync(dataDir);
   execFileSync('truncate', ['-s', '256M', image]);
   execFileSync('mkfs.ext4', ['-q', '-O', '^metadata_csum', image]);
@@ -299,10 +300,12 @@ export async function readOnly(documents: number): Promise<string> {
       assert.match(await edit.text(), /read-only|readonly|disk|file/i);
       await node.stop('SIGTERM');
     }
-    // The file system is checked and mounted again.
+    // The file system is checked and mounted again: a copy of it, because a mount namespace that another test made meanwhile
+    // keeps the aborted one mounted.
     execFileSync('umount', [dataDir]);
-    checkFileSystem(image);
-    execFileSync('mount', ['-o', 'loop', image, dataDir]);
+    copyFileSync(image, mended);
+    checkFileSystem(mended);
+    execFileSync('mount', ['-o', 'loop', mended, dataDir]);
     await using again = await NodeProcess.start({ dataDir: join(dataDir, 'node') });
     await ledger.check(again, 500);
     await eventually(async () => {
