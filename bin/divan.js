@@ -29,7 +29,7 @@ function runUnderOwnNode() {
     const hint =
       isCheckout && process.platform === 'linux'
         ? 'run "npm ci" to get the project\'s own'
-        : 'install a newer Node, or use a checkout';
+        : 'install it from https://nodejs.org';
     console.error(`divan: needs Node 24 or newer (this is ${process.version}); ${hint}`);
     process.exit(1);
   }

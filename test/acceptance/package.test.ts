@@ -1,46 +1,61 @@
-// The published package, packed by npm and used from `node_modules`, where Node strips no types.
+// The published package, packed by npm and installed by npm in an empty folder, where Node strips no types.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { connect } from 'couchbase';
 import { aCluster } from '../support/cloud-cluster.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
-import { administrator, NodeProcess } from '../support/node-process.ts';
+import { endAfterTests } from '../support/left-running.ts';
+import { LocalRegistry } from '../support/local-registry.ts';
+import { eventuallyWithin, portFlags, type Ready } from '../support/node-process.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-package-'));
 const installed = join(scratch, 'node_modules/divan');
 const launcher = join(installed, 'bin/divan.js');
+const oldNode = '/usr/bin/node';
+const startMs = 60_000;
+let installation = { stdout: '', stderr: '' };
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Installs the package in a folder with its dependencies, without development dependencies. */
-before(() => {
+before(async () => {
   execFileSync('npm', ['pack', '--silent', '--pack-destination', scratch], { cwd: checkout });
   const archive = readdirSync(scratch).find((name) => name.endsWith('.tgz')) as string;
-  execFileSync('tar', ['-xzf', archive], { cwd: scratch });
-  mkdirSync(join(scratch, 'node_modules'));
-  renameSync(join(scratch, 'package'), installed);
-  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-  for (const name of Object.keys(manifest.dependencies)) {
-    const link = join(scratch, 'node_modules', name);
-    mkdirSync(join(link, '..'), { recursive: true });
-    symlinkSync(join(checkout, 'node_modules', name), link);
-  }
+  await using registry = await LocalRegistry.start();
+  installation = await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', `./${archive}`], {
+    cwd: scratch,
+    env: { ...foreignEnvironment(), npm_config_registry: registry.url },
+  });
 });
+
+/** That of a user outside of this checkout: npm passes its settings to its children. */
+function foreignEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(npm_|DIVAN_)/i.test(name));
+  const own = { npm_config_cache: join(scratch, 'cache'), npm_config_userconfig: join(scratch, 'npmrc') };
+  return { ...Object.fromEntries(kept), ...own };
+}
+
+test('npm installs the package in an empty folder without a warning and without development dependencies', () => {
+  assert.equal(installation.stderr, '');
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+  const present = (names: object) =>
+    Object.keys(names).filter((name) => existsSync(join(scratch, 'node_modules', name)));
+  assert.deepEqual(present(dependencies), Object.keys(dependencies));
+  const own = Object.keys(devDependencies).filter((name) => !isDependencyOfDependency(name));
+  assert.deepEqual(present(Object.fromEntries(own.map((name) => [name, '']))), []);
+});
+
+/** Of what production needs anyway. */
+function isDependencyOfDependency(name: string): boolean {
+  const { packages } = JSON.parse(readFileSync(join(checkout, 'package-lock.json'), 'utf8'));
+  return packages[`node_modules/${name}`]?.dev !== true && name !== 'divan-runtime';
+}
 
 test('the package contains only JavaScript and the types of divan/testing, and packing leaves none in the checkout', () => {
   const files = readdirSync(installed, { recursive: true }).map(String);
@@ -57,18 +72,38 @@ test('the manifest requires the version of Node that the launcher requires', () 
   assert.equal(engines.node, `>=${major}`);
 });
 
-test('the package starts a node that an SDK can use and that serves its web page', async () => {
-  await using node = await NodeProcess.start({ launcher, args: ['--bucket', 'travel'] });
-  const page = await node.request('/ui/app.js');
-  assert.match(await page.text(), /fetch/);
-  const cluster = await connect(
-    node.ready.node.kv.replace(/^(couchbase:\/\/)?/, 'couchbase://'),
-    administrator,
-  );
+test('divan and divan/testing say which Node they need when this one is too old', (t) => {
+  const version = spawnSync(oldNode, ['--version'], { encoding: 'utf8' }).stdout ?? '';
+  if (!/^v(1[89]|2[0-3])\./.test(version)) return t.skip(`${oldNode} is no old Node: ${version}`);
+  const run = spawnSync(oldNode, [launcher, 'up'], { encoding: 'utf8', cwd: scratch });
+  assert.equal(run.status, 1);
+  assert.match(run.stderr, /^divan: needs Node 24 or newer \(this is v\d+\.\d+\.\d+\); .*\n$/);
+  const use = spawnSync(oldNode, ['--input-type=module', '-e', `import 'divan/testing'`], {
+    ...{ encoding: 'utf8', cwd: scratch },
+  });
+  assert.match(use.stderr, /Error: divan\/testing: needs Node 24 or newer \(this is v/);
+});
+
+test('npx divan up runs a node, which an SDK can use and which serves its web page', async () => {
+  const readyFile = join(scratch, 'ready.json');
+  const args = ['--no-cloud', '--bucket', 'travel', '--ready-file', readyFile, ...portFlags];
+  const child = spawn('npx', ['divan', 'up', ...args], {
+    cwd: scratch,
+    env: foreignEnvironment(),
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  endAfterTests(child);
+  const ready = await eventuallyWithin(startMs, () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready);
+  assert.match(await (await fetch(`${ready.node.rest}/ui/app.js`)).text(), /fetch/);
+  const { username = '', password = '' } = ready;
+  const cluster = await connect(`couchbase://${ready.node.kv}`, { username, password });
   const collection = cluster.bucket('travel').defaultCollection();
   await collection.upsert('a', { b: 1 });
   assert.deepEqual((await collection.get('a')).content, { b: 1 });
   await cluster.close();
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  await eventuallyWithin(startMs, () => assert.rejects(fetch(ready.node.rest)));
 });
 
 test('divan/testing of the package starts a node, from a module and from CommonJS', () => {
