@@ -8,6 +8,8 @@ import type { MappedName, NameMap } from './name-map.ts';
 export interface Destinations {
   /** By collection id in the backup. Other ids are of collections that were dropped before the backup ended. */
   readonly collections: ReadonlyMap<number, { readonly bucket: string; readonly id: number }>;
+  /** Collection ids in the backup whose target cannot be made, with its name. */
+  readonly missing: ReadonlyMap<number, MappedName>;
   readonly buckets: readonly NodeBucket[];
 }
 
@@ -37,7 +39,7 @@ export async function prepareDestinations(
   const ids = new Map<string, number>();
   for (const name of names) {
     buckets.push(await prepareBucket(name, record, options));
-    const keyspaces = wanted.filter(({ target }) => target.bucket === name);
+    const keyspaces = wanted.filter(({ target }) => target.bucket === name && !isDefault(target));
     await options.node.addCollections(name, {
       scopes: scopes.filter(({ bucket }) => bucket === name).map(({ scope }) => scope),
       collections: keyspaces.map(({ collection, target }) => ({
@@ -48,14 +50,20 @@ export async function prepareDestinations(
     for (const { id, scope, name: collection } of collections)
       ids.set(pathOf({ bucket: name, scope, collection }), id);
   }
-  const collections = wanted.map(({ collection, target }) => {
+  const collections = new Map<number, { bucket: string; id: number }>();
+  const missing = new Map<number, MappedName>();
+  for (const { collection, target } of wanted) {
     const id = ids.get(pathOf(target));
-    if (id === undefined)
-      throw new ArchiveError(`collection ${pathOf(target)} was dropped during the restore`);
-    return [collection.id, { bucket: target.bucket, id }] as const;
-  });
-  return { collections: new Map(collections), buckets };
+    if (id !== undefined) collections.set(collection.id, { bucket: target.bucket, id });
+    else if (isDefault(target)) missing.set(collection.id, target);
+    else throw new ArchiveError(`collection ${pathOf(target)} was dropped during the restore`);
+  }
+  return { collections, missing, buckets };
 }
+
+/** It is there from the start; once dropped, it cannot be created again. */
+const isDefault = ({ scope, collection }: MappedName): boolean =>
+  scope === '_default' && collection === '_default';
 
 async function prepareBucket(
   name: string,
@@ -89,4 +97,5 @@ async function flush({ name, settings }: NodeBucket, { node, emptied }: Definiti
   emptied.add(name);
 }
 
-const pathOf = ({ bucket, scope, collection }: MappedName): string => `${bucket}.${scope}.${collection}`;
+export const pathOf = ({ bucket, scope, collection }: MappedName): string =>
+  `${bucket}.${scope}.${collection}`;

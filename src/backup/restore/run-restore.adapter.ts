@@ -7,6 +7,7 @@ import { FrameKind } from '../format/frame.ts';
 import { type BackupManifest, type BucketRecord, vbucketCount } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
+import { LeftOut } from './left-out.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
 import { TargetBucket } from './target-bucket.ts';
@@ -44,6 +45,8 @@ export interface RestoredBucket {
   readonly deletions: number;
   /** Versions that the target did not store, because it had them or newer ones. */
   readonly skipped: number;
+  /** Documents whose collection the target does not have and cannot create. */
+  readonly leftOut: number;
 }
 
 export interface RestoreResult {
@@ -136,6 +139,7 @@ class Restore {
     const { clock, signal, progress } = this.context;
     const file = await this.progressFile(record, [...targets.values()]);
     const expected = record.vbuckets.reduce((sum, vbucket) => sum + vbucket.documents, 0);
+    const leftOut = new LeftOut(record, destinations.missing);
     let [mutations, deletions] = [0, 0];
     let reportedMs = clock.monotonicMs();
     let vb = this.request.resumes ? file.read() : 0;
@@ -144,7 +148,10 @@ class Restore {
         signal.throwIfAborted();
         for (const frame of documents.newest(vb)) {
           const destination = destinations.collections.get(frame.collectionId);
-          if (destination === undefined) continue;
+          if (destination === undefined) {
+            leftOut.count(frame);
+            continue;
+          }
           const target = targets.get(destination.bucket) as TargetBucket;
           const room = target.write(vb, frame, destination.id);
           if (room !== null) await room;
@@ -164,7 +171,11 @@ class Restore {
     }
     file.remove();
     const skipped = [...targets.values()].reduce((sum, target) => sum + target.skipped, 0);
-    return { bucket: record.name, targets: [...targets.keys()], documents: mutations, deletions, skipped };
+    this.notes.push(...leftOut.notes());
+    return {
+      ...{ bucket: record.name, targets: [...targets.keys()], documents: mutations, deletions, skipped },
+      leftOut: leftOut.total,
+    };
   }
 
   private async progressFile(
