@@ -1,0 +1,74 @@
+// Opens archives of each version of the format (test/fixtures/archives), as the next release must.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import {
+  type BucketState,
+  backupNode,
+  differences,
+  type SeenVersion,
+  stateOf,
+} from '../support/bucket-state.ts';
+import { runCommand } from '../support/command.ts';
+import { administrator, NodeProcess } from '../support/node-process.ts';
+
+const archives = fileURLToPath(new URL('../fixtures/archives/', import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), 'divan-archives-'));
+after(() => rmSync(scratch, { recursive: true, force: true }));
+
+for (const version of ['v1']) {
+  const folder = join(scratch, version, 'archive');
+
+  test(`reads an archive of format ${version}`, async () => {
+    unpack(version);
+    assert.match(await succeeds('backup', 'verify', folder), /sound/);
+    const listed = JSON.parse(await succeeds('backup', 'list', folder, '--json')) as { type: string }[];
+    assert.deepEqual(
+      listed.map(({ type }) => type),
+      ['full', 'incremental'],
+    );
+    const documents = [...expectedState(version)].filter(([, { kind }]) => kind === 'mutation');
+    const lines = (await succeeds('backup', 'export', folder)).trim().split('\n');
+    assert.equal(lines.length, documents.length);
+    assert.ok(lines.some((line) => line.includes('"key":"a3","value":{"n":"newer"}')));
+  });
+
+  test(`restores an archive of format ${version}, and continues it`, async () => {
+    unpack(version);
+    await using node = await NodeProcess.start();
+    const address = { DIVAN_URL: node.ready.node.rest, DIVAN_PASSWORD: administrator.password };
+    assert.match(await succeedsWith(address, 'restore', folder), /1 index created/);
+    const found = await stateOf(backupNode(node), 'travel');
+    assert.deepEqual(differences(expectedState(version), found), []);
+    const next = await succeedsWith(address, 'backup', folder);
+    assert.match(next, /incremental backup/);
+    await succeeds('backup', 'verify', folder);
+  });
+}
+
+function unpack(version: string): void {
+  const parent = join(scratch, version);
+  rmSync(parent, { recursive: true, force: true });
+  execFileSync('mkdir', ['-p', parent]);
+  execFileSync('tar', ['-xzf', join(archives, `${version}.tar.gz`), '-C', parent]);
+}
+
+function expectedState(version: string): BucketState {
+  const rows = JSON.parse(readFileSync(join(archives, `${version}.expected.json`), 'utf8')) as Record<
+    string,
+    Omit<SeenVersion, 'cas'> & { cas: string }
+  >;
+  return new Map(Object.entries(rows).map(([key, row]) => [key, { ...row, cas: BigInt(row.cas) }]));
+}
+
+const succeeds = (...args: string[]): Promise<string> => succeedsWith({}, ...args);
+
+async function succeedsWith(environment: Record<string, string>, ...args: string[]): Promise<string> {
+  const { status, out, error } = await runCommand(args, environment);
+  assert.deepEqual([status, error], [0, ''], args.join(' '));
+  return out;
+}
