@@ -1,6 +1,7 @@
 // One connection of change streams on a bucket: streams are requested by vbucket, their messages go to one handler in order.
 // Flow control acknowledges what the handler has consumed; NOOPs detect a dead peer.
 import { deferred } from '#base/deferred.ts';
+import { readU64 } from '#wire/bytes.ts';
 import {
   DcpBufferAck,
   DcpCloseStream,
@@ -13,7 +14,7 @@ import { type EndReason, Message, OpenFlag, StreamFlag } from '#wire/dcp.ts';
 import { Feature } from '#wire/features.ts';
 import { type Frame, Magic } from '#wire/frame.ts';
 import { Status } from '#wire/status.ts';
-import { Change, type CollectionEvent, eventOf, readSeqno } from './change.ts';
+import { Change, type CollectionEvent, eventOf } from './change.ts';
 import { DataPortError } from './data-port-error.ts';
 import { failoverEntries } from './seqnos.ts';
 import { type WireAccount, type WireAddress, WireConnection } from './wire-connection.adapter.ts';
@@ -232,8 +233,8 @@ export class ChangeConnection {
       this.current.fill(frame, this.options.keepsCompressed);
       handler.change(this.current);
     } else if (opcode === Message.snapshotMarker)
-      handler.snapshot(vb, readSeqno(buffer, extrasStart), readSeqno(buffer, extrasStart + 8));
-    else if (opcode === Message.seqnoAdvanced) handler.advanced(vb, readSeqno(buffer, extrasStart));
+      handler.snapshot(vb, readU64(buffer, extrasStart), readU64(buffer, extrasStart + 8));
+    else if (opcode === Message.seqnoAdvanced) handler.advanced(vb, readU64(buffer, extrasStart));
     else if (opcode === Message.systemEvent) handler.event(eventOf(frame));
     else if (opcode === Message.streamEnd) handler.ended(vb, buffer.readUInt32BE(extrasStart) as EndReason);
   }
@@ -256,6 +257,6 @@ function streamReply(frame: Frame): StreamReply {
   const { buffer, valueStart, end, vb: status } = frame;
   if (status === Status.success)
     return { kind: 'open', log: failoverEntries(buffer.subarray(valueStart, end)) };
-  if (status === Status.rollback) return { kind: 'rollback', seqno: readSeqno(buffer, valueStart) };
+  if (status === Status.rollback) return { kind: 'rollback', seqno: readU64(buffer, valueStart) };
   return { kind: 'refused', status };
 }

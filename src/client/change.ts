@@ -1,5 +1,5 @@
 // Decodes the messages of change streams. The objects are reused for every message: copy what must outlive the call.
-import { readU32 } from '#wire/bytes.ts';
+import { readU32, readU64 } from '#wire/bytes.ts';
 import { readCollectionId } from '#wire/collection-id.ts';
 import { EventKind, Message } from '#wire/dcp.ts';
 import type { Frame } from '#wire/frame.ts';
@@ -74,8 +74,8 @@ export class Change {
     this.frame = frame;
     this.kind = kinds[frame.opcode] as ChangeKind;
     this.vb = frame.vb;
-    this.seqno = readSeqno(buffer, extrasStart);
-    this.rev = readSeqno(buffer, extrasStart + 8);
+    this.seqno = readU64(buffer, extrasStart);
+    this.rev = readU64(buffer, extrasStart + 8);
     this.casHi = frame.casHi;
     this.casLo = frame.casLo;
     this.collectionId = readCollectionId(buffer, frame.keyStart, frame.valueStart);
@@ -136,13 +136,9 @@ export function eventOf(frame: Frame): CollectionEvent {
   const isScopeEvent = kind === EventKind.createScope || kind === EventKind.dropScope;
   return {
     vb: frame.vb,
-    seqno: readSeqno(buffer, extrasStart),
+    seqno: readU64(buffer, extrasStart),
     kind,
     scopeId: end - valueStart >= 12 ? readU32(buffer, valueStart + 8) : 0,
     collectionId: !isScopeEvent && end - valueStart >= 16 ? readU32(buffer, valueStart + 12) : 0,
   };
 }
-
-/** Reads eight bytes as a number; seqnos are below 2^53. */
-export const readSeqno = (buffer: Buffer, start: number): number =>
-  readU32(buffer, start) * 2 ** 32 + readU32(buffer, start + 4);

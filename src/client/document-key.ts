@@ -31,6 +31,15 @@ export function documentKey(collectionId: number, key: string): Buffer {
   return prefixedKey;
 }
 
+/** Like `documentKey`, for a key in bytes. */
+export function documentKeyOfBytes(collectionId: number, key: Buffer): Buffer {
+  const prefixLength = collectionIdBytes(collectionId);
+  const prefixedKey = Buffer.allocUnsafe(prefixLength + key.length);
+  writeCollectionId(prefixedKey, 0, collectionId);
+  key.copy(prefixedKey, prefixLength);
+  return prefixedKey;
+}
+
 /** The offset of the key after its collection id, which begins at `start`. */
 export const keyStartOf = (buffer: Buffer, start: number, end: number): number =>
   start + collectionIdBytes(Math.max(0, readCollectionId(buffer, start, end)));

@@ -19,6 +19,16 @@ export function writeU32(buffer: Uint8Array, at: number, value: number): void {
   buffer[at + 3] = value;
 }
 
+/** Reads an unsigned 64-bit integer as a number, exact below 2^53. */
+export function readU64(buffer: Uint8Array, at: number): number {
+  return readU32(buffer, at) * 2 ** 32 + readU32(buffer, at + 4);
+}
+
+export function writeU64(buffer: Uint8Array, at: number, value: number): void {
+  writeU32(buffer, at, Math.floor(value / 2 ** 32));
+  writeU32(buffer, at + 4, value >>> 0);
+}
+
 /** Reads an unsigned 48-bit integer. */
 export function readU48(buffer: Uint8Array, at: number): number {
   return (((buffer[at] as number) << 8) | (buffer[at + 1] as number)) * 2 ** 32 + readU32(buffer, at + 2);

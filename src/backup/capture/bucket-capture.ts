@@ -6,6 +6,7 @@ import { BucketClient } from '#client/bucket-client.ts';
 import type { Change, CollectionEvent } from '#client/change.ts';
 import { ChangeConnection, type ChangeHandler, type FailoverEntry } from '#client/change-connection.ts';
 import { isTransient, StatusError } from '#client/data-port-error.ts';
+import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { DcpStreamRequest } from '#wire/commands/stream.ts';
 import { EndReason } from '#wire/dcp.ts';
@@ -13,7 +14,7 @@ import { Datatype } from '#wire/status.ts';
 import type { DataWriter } from '../archive/data-file.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameBuffer, type FrameContent, FrameKind } from '../format/frame.ts';
-import { type CapturedVbucket, vbucketCount } from '../format/manifest.ts';
+import type { CapturedVbucket } from '../format/manifest.ts';
 import type { DataRoute } from '../node/backup-node.ts';
 import { VbucketCapture } from './vbucket-capture.ts';
 

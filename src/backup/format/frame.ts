@@ -2,7 +2,7 @@
 //   0 u32 bytes of the value      4 u16 bytes of the key      6 u8 kind      7 u8 datatype (1 JSON, 4 attributes in front)
 //   8 u32 collection id          12 u64 CAS                  20 u64 revision                28 u64 seqno
 //  36 u32 flags                  40 u32 expiry, or the time of a deletion
-import { readU32, writeU32 } from '#wire/bytes.ts';
+import { readU32, readU64, writeU32, writeU64 } from '#wire/bytes.ts';
 import { ArchiveError } from './archive-error.ts';
 
 export const frameHeaderBytes = 44;
@@ -155,12 +155,4 @@ function endOfFrame(block: Buffer, at: number): number {
   const end = at + frameHeaderBytes + keyBytes + valueBytes;
   if (end > block.length) throw new ArchiveError('a frame is cut off');
   return end;
-}
-
-const readU64 = (buffer: Uint8Array, at: number): number =>
-  readU32(buffer, at) * 2 ** 32 + readU32(buffer, at + 4);
-
-function writeU64(buffer: Uint8Array, at: number, value: number): void {
-  writeU32(buffer, at, Math.floor(value / 2 ** 32));
-  writeU32(buffer, at + 4, value >>> 0);
 }

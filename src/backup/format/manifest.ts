@@ -1,11 +1,11 @@
 // The manifest of a backup: what it contains, where, and up to which seqno. Written last; a folder without it is a partial backup.
 
+import { vbucketCount } from '#client/document-key.ts';
 import { ArchiveError } from './archive-error.ts';
 import { jsonField, type Shape, ShapeError } from './shape.ts';
 
 export const formatName = 'divan-backup';
 export const archiveVersion = 1;
-export const vbucketCount = 1024;
 const bucketsMax = 100;
 const collectionsMax = 10_000;
 const indexesMax = 100_000;

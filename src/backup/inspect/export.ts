@@ -1,8 +1,10 @@
 // The documents of a backup as JSON lines: {"bucket","scope","collection","key","value"}; other values than JSON as "base64".
+
+import { vbucketCount } from '#client/document-key.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import type { Repository } from '../archive/repository.adapter.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
-import { type BackupManifest, type BucketRecord, vbucketCount } from '../format/manifest.ts';
+import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import { bodyOf, isJsonFrame } from './examine.ts';
 
 /** Reads this backup and those that it continues; deletions are left out. */

@@ -1,10 +1,12 @@
 // One restore: the newest versions of a backup and of those that it continues, written into buckets of a node, vbucket by vbucket.
+
+import { vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import { findBackup, type Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameKind } from '../format/frame.ts';
-import { type BackupManifest, type BucketRecord, vbucketCount } from '../format/manifest.ts';
+import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
 import { LeftOut } from './left-out.ts';

@@ -2,14 +2,14 @@
 import { type Deferred, deferred } from '#base/deferred.ts';
 import { BucketClient } from '#client/bucket-client.ts';
 import { isTransient, StatusError, statusName } from '#client/data-port-error.ts';
+import { documentKeyOfBytes, vbucketCount } from '#client/document-key.ts';
 import type { Clock } from '#ports/clock.ts';
-import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
 import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Status } from '#wire/status.ts';
+import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
-import { vbucketCount } from '../format/manifest.ts';
 import type { BackupNode, NodeBucket } from '../node/backup-node.ts';
 
 const inFlightMax = 1_024;
@@ -21,9 +21,6 @@ const openMs = 30_000;
 const stuckMs = 20_000;
 const persistedPollMs = 10;
 const retryMs = 20;
-
-/** Options of *_WITH_META. */
-const Option = { acceptsLastWrite: 0x02, skipsResolution: 0x08, isExpiration: 0x10 } as const;
 
 export interface TargetOptions {
   node: BackupNode;
@@ -53,7 +50,8 @@ export class TargetBucket {
     this.byVbucket = byVbucket;
     const isLastWrite = options.bucket.settings['conflictResolutionType'] === 'lww';
     this.requestOptions =
-      (isLastWrite ? Option.acceptsLastWrite : 0) | (options.isForced ? Option.skipsResolution : 0);
+      (isLastWrite ? WithMetaOption.acceptsLastWrite : 0) |
+      (options.isForced ? WithMetaOption.skipsResolution : 0);
   }
 
   /** Waits for the data service to open a new bucket. */
@@ -151,19 +149,12 @@ export class TargetBucket {
   }
 
   private requestOf(vb: number, frame: Frame, collectionId: number): RequestParts {
-    const { isDeletion, kind, key, value } = frame;
-    // Every byte is written below.
-    const extras = Buffer.allocUnsafe(28);
-    extras.writeUInt32BE(frame.flags, 0);
-    extras.writeUInt32BE(isDeletion ? 0 : frame.expiry, 4);
-    extras.writeBigUInt64BE(BigInt(frame.rev), 8);
-    extras.writeUInt32BE(frame.casHi, 16);
-    extras.writeUInt32BE(frame.casLo, 20);
-    extras.writeUInt32BE(this.requestOptions | (kind === FrameKind.expiration ? Option.isExpiration : 0), 24);
-    const prefixedKey = Buffer.allocUnsafe(collectionIdBytes(collectionId) + key.length);
-    key.copy(prefixedKey, writeCollectionId(prefixedKey, 0, collectionId));
+    const { isDeletion, kind, flags, expiry, rev, casHi, casLo, value, datatype } = frame;
+    const meta = { flags, expiry: isDeletion ? 0 : expiry, rev, casHi, casLo };
+    const kindOption = kind === FrameKind.expiration ? WithMetaOption.isExpiration : 0;
+    const extras = withMetaExtras(meta, this.requestOptions | kindOption);
     const opcode = isDeletion ? DeleteWithMeta.opcode : SetWithMeta.opcode;
-    return { opcode, vb, extras, key: prefixedKey, value, datatype: frame.datatype };
+    return { opcode, vb, extras, key: documentKeyOfBytes(collectionId, frame.key), value, datatype };
   }
 
   /** `sinceMs`: when the bucket first refused the request; 0: it has not. */

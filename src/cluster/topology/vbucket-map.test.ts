@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { vbucketCount } from '#client/document-key.ts';
 import type { BucketMap } from '../config/cluster-state.ts';
-import { mapOnOneNode, mappedText, vbucketCount, vbucketMapOf } from './vbucket-map.ts';
+import { mapOnOneNode, mappedText, vbucketMapOf } from './vbucket-map.ts';
 
 const nodeIds = ['one'];
 

@@ -1,7 +1,7 @@
 // Which node holds which vbucket: the map of a bucket by shards, and as clients receive it.
+import { vbucketCount } from '#client/document-key.ts';
 import type { BucketMap } from '../config/cluster-state.ts';
 
-export const vbucketCount = 1024;
 /** A shard is the vbuckets with one remainder modulo this. */
 export const shardCount = 64;
 

@@ -1,9 +1,10 @@
 // Replications to buckets of other clusters: creating, changing, pausing and removing them.
+
+import { vbucketCount } from '#client/document-key.ts';
 import type { Random } from '#ports/random.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
-import { vbucketCount } from '../topology/vbucket-map.ts';
 import { firstEpochs, nextEpochs } from './filter-epochs.ts';
 import type { ReferencesService } from './references.service.ts';
 import {

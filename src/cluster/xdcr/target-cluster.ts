@@ -1,6 +1,7 @@
 // Calls of the REST API of another cluster: whether it can be reached with a reference, which cluster it is, and what its buckets are.
+
+import { vbucketCount } from '#client/document-key.ts';
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
-import { vbucketCount } from '../topology/vbucket-map.ts';
 
 export type CallTarget = (
   target: RestTarget,

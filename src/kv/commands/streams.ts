@@ -144,7 +144,7 @@ function beginStream(
   if ((flags & StreamFlag.fromLatest) !== 0) {
     client.startSeqno = client.snapStart = client.snapEnd = source.visibleSeqno(frame.vb);
   }
-  const requestedEnd = readU64(frame.buffer, frame.extrasStart + 16);
+  const requestedEnd = readSeqno(frame.buffer, frame.extrasStart + 16);
   const endSeqno = (flags & StreamFlag.toLatest) !== 0 ? highSeqno : requestedEnd;
   const { startSeqno, snapStart, snapEnd } = client;
   if (startSeqno > endSeqno) return request.refuse(Status.outOfRange, 'Start seqno is above the end');
@@ -203,11 +203,11 @@ function replyRollback(request: Request, seqno: number): Outcome {
 function resumptionOf({ frame }: Request): Resumption {
   const { buffer, extrasStart: at } = frame;
   return {
-    startSeqno: readU64(buffer, at + 8),
+    startSeqno: readSeqno(buffer, at + 8),
     uuidHi: buffer.readUInt32BE(at + 24),
     uuidLo: buffer.readUInt32BE(at + 28),
-    snapStart: readU64(buffer, at + 32),
-    snapEnd: readU64(buffer, at + 40),
+    snapStart: readSeqno(buffer, at + 32),
+    snapEnd: readSeqno(buffer, at + 40),
   };
 }
 
@@ -252,7 +252,7 @@ const notOpen = (request: Request): Status =>
   request.refuse(Status.invalidArguments, 'The connection was not opened for change streams');
 
 /** Numbers from 2^53 on are above every seqno: they are read as Infinity. */
-function readU64(buffer: Buffer, at: number): number {
+function readSeqno(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32BE(at) * 2 ** 32 + buffer.readUInt32BE(at + 4);
   return value >= 2 ** 53 ? Infinity : value;
 }

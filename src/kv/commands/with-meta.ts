@@ -2,22 +2,13 @@
 import { readU32 } from '#wire/bytes.ts';
 import { snappyInflate } from '#wire/snappy.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { WithMetaOption } from '#wire/with-meta.ts';
 import { bodyStart } from '#wire/xattr-section.ts';
 import { type IncomingVersion, type MutationRequest, StoreMode } from '../data/documents.ts';
 import { replyMutation } from '../dispatch/reply.ts';
 import { beginMutation, type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { valueBytesMax } from '../value/validate-value.ts';
 import { takeValue } from './values.ts';
-
-const Option = {
-  /** Older option with the meaning of `skipsResolution`. */
-  force: 0x01,
-  /** Required for buckets with last-write-wins conflict resolution, forbidden for others. */
-  acceptsLastWrite: 0x02,
-  regeneratesCas: 0x04,
-  skipsResolution: 0x08,
-  isExpiration: 0x10,
-} as const;
 
 const revLimit = 2 ** 48;
 
@@ -75,11 +66,11 @@ function readOptions(request: Request): Status {
   const options = keyStart - extrasStart >= 28 ? readU32(buffer, extrasStart + 24) : 0;
   const has = (option: number): boolean => (options & option) !== 0;
   const rule = request.bucket.spec.conflictResolution;
-  const skips = has(Option.force) || has(Option.skipsResolution);
+  const skips = has(WithMetaOption.force) || has(WithMetaOption.skipsResolution);
   incoming.rule = skips ? null : rule;
-  incoming.regeneratesCas = has(Option.regeneratesCas);
-  incoming.isExpiration = has(Option.isExpiration);
-  const problem = optionsProblem(rule, has(Option.acceptsLastWrite), skips);
+  incoming.regeneratesCas = has(WithMetaOption.regeneratesCas);
+  incoming.isExpiration = has(WithMetaOption.isExpiration);
+  const problem = optionsProblem(rule, has(WithMetaOption.acceptsLastWrite), skips);
   return problem === '' ? Status.success : request.refuse(Status.invalidArguments, problem);
 }
 

@@ -11,7 +11,8 @@ const version = (key: string, expiry = 0): Version => ({
   isJson: true,
   flags: 0,
   expiry,
-  cas: 1n,
+  casHi: 0,
+  casLo: 1,
   rev: 1,
   value: Buffer.from('1'),
 });

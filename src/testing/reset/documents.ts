@@ -7,6 +7,7 @@ import { pipelined } from '#client/pipelined.ts';
 import { DeleteWithMeta, SetWithMeta } from '#wire/commands/documents.ts';
 import type { RequestParts } from '#wire/output.ts';
 import { Datatype, Status } from '#wire/status.ts';
+import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
 
 /** A version of a document, or of its deletion. */
 export interface Version {
@@ -20,14 +21,15 @@ export interface Version {
   flags: number;
   /** Absolute, in seconds; 0: never. */
   expiry: number;
-  cas: bigint;
+  casHi: number;
+  casLo: number;
   rev: number;
   /** Extended attributes and body. */
   value: Buffer;
 }
 
 /** Options of writes with metadata: replace any version, and assign a new CAS. */
-const overwriting = 0x04 | 0x08;
+const overwriting = WithMetaOption.regeneratesCas | WithMetaOption.skipsResolution;
 /** Expiry times above this are absolute. */
 const relativeSecondsMax = 30 * 24 * 3600;
 
@@ -44,7 +46,8 @@ export function versionOf(change: Change, collection: string): Version {
     isJson: change.isJson,
     flags: change.flags,
     expiry: change.kind === 'mutation' ? change.expiry : 0,
-    cas: change.cas,
+    casHi: change.casHi,
+    casLo: change.casLo,
     rev: change.rev,
     value: Buffer.from(change.buffer.subarray(change.xattrsStart, change.end)),
   };
@@ -107,12 +110,14 @@ function withMeta(
   expiry: number,
 ): RequestParts {
   const isDeletion = opcode === DeleteWithMeta.opcode;
-  const extras = Buffer.alloc(28);
-  extras.writeUInt32BE(isDeletion ? 0 : version.flags);
-  extras.writeUInt32BE(expiry, 4);
-  extras.writeBigUInt64BE(BigInt(version.rev + 1), 8);
-  extras.writeBigUInt64BE(version.cas, 16);
-  extras.writeUInt32BE(overwriting, 24);
+  const meta = {
+    flags: isDeletion ? 0 : version.flags,
+    expiry,
+    rev: version.rev + 1,
+    casHi: version.casHi,
+    casLo: version.casLo,
+  };
+  const extras = withMetaExtras(meta, overwriting);
   const datatype = (version.isJson ? Datatype.json : 0) | (version.hasXattrs ? Datatype.xattr : 0);
   return {
     opcode,

@@ -1,8 +1,9 @@
 // A version of a document on its way to the target, and the requests that send it.
 import type { ChangeKind } from '#client/change.ts';
-import { collectionIdBytes, writeCollectionId } from '#wire/collection-id.ts';
+import { documentKeyOfBytes } from '#client/document-key.ts';
 import { DeleteWithMeta, GetMeta, SetWithMeta } from '#wire/commands/documents.ts';
 import type { RequestParts } from '#wire/output.ts';
+import { WithMetaOption, withMetaExtras } from '#wire/with-meta.ts';
 import type { ConflictResolution } from '../xdcr.contract.ts';
 
 export interface Outgoing {
@@ -31,7 +32,6 @@ export interface Outgoing {
 export const outgoingBytes = ({ key, value }: Outgoing): number => key.length + value.length + headBytes;
 const headBytes = 128;
 
-const Option = { acceptsLastWrite: 0x02, isExpiration: 0x10 } as const;
 /** Version of the request: the reply states the datatype too. */
 const withDatatype = Buffer.from([2]);
 
@@ -53,23 +53,10 @@ export function writeRequest(outgoing: Outgoing, rule: ConflictResolution): Requ
 
 function extrasOf(outgoing: Outgoing, rule: ConflictResolution): Buffer {
   const { kind, flags, expiry, rev, casHi, casLo } = outgoing;
-  const extras = Buffer.allocUnsafe(28);
-  extras.writeUInt32BE(flags);
-  extras.writeUInt32BE(kind === 'mutation' ? expiry : 0, 4);
-  extras.writeUInt32BE(Math.floor(rev / 2 ** 32), 8);
-  extras.writeUInt32BE(rev >>> 0, 12);
-  extras.writeUInt32BE(casHi, 16);
-  extras.writeUInt32BE(casLo, 20);
-  const resolutionOption = rule === 'lww' ? Option.acceptsLastWrite : 0;
-  const kindOption = kind === 'expiration' ? Option.isExpiration : 0;
-  extras.writeUInt32BE(resolutionOption | kindOption, 24);
-  return extras;
+  const resolutionOption = rule === 'lww' ? WithMetaOption.acceptsLastWrite : 0;
+  const kindOption = kind === 'expiration' ? WithMetaOption.isExpiration : 0;
+  const meta = { flags, expiry: kind === 'mutation' ? expiry : 0, rev, casHi, casLo };
+  return withMetaExtras(meta, resolutionOption | kindOption);
 }
 
-function keyOf({ targetCollectionId, key }: Outgoing): Buffer {
-  const prefixLength = collectionIdBytes(targetCollectionId);
-  const prefixedKey = Buffer.allocUnsafe(prefixLength + key.length);
-  writeCollectionId(prefixedKey, 0, targetCollectionId);
-  key.copy(prefixedKey, prefixLength);
-  return prefixedKey;
-}
+const keyOf = ({ targetCollectionId, key }: Outgoing): Buffer => documentKeyOfBytes(targetCollectionId, key);

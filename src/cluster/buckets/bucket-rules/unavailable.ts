@@ -1,6 +1,6 @@
 // Parameters of published versions that have no effect here: only the values that describe the actual behaviour are accepted.
 import { integerOf } from '#base/decimal.ts';
-import { vbucketCount } from '../../topology/vbucket-map.ts';
+import { vbucketCount } from '#client/document-key.ts';
 import type { RuleInput } from './rule-input.ts';
 
 /** Only one storage engine exists here; a request for the other is refused instead of silently using this one. */
