@@ -1,5 +1,6 @@
 // Calls of the REST API of another cluster: whether it can be reached with a reference, which cluster it is, and what its buckets are.
 
+import { hostAndPortOf } from '#base/host-and-port.ts';
 import { vbucketCount } from '#client/document-key.ts';
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
 
@@ -104,7 +105,7 @@ function nodeAddresses(nodes: readonly ExtendedNode[], answering: string, hasTls
 
 /** The address of the TLS port: the given one if it speaks TLS, else the one that the plain port names. */
 async function tlsAddress(call: CallTarget, account: TargetAccount): Promise<string> {
-  const { host, port } = splitAddress(account.hostname);
+  const { host, port } = hostAndPortOf(account.hostname);
   const target = { host, port, authority: account.certificate, timeoutMs };
   try {
     await call(target, 'GET', '/nodes/self/xdcrSSLPorts');
@@ -127,7 +128,7 @@ async function read<T>(
   path: string,
   mayBeMissing = false,
 ): Promise<T> {
-  const { host, port } = splitAddress(account.hostname);
+  const { host, port } = hostAndPortOf(account.hostname);
   const { username, password, certificate } = account;
   const target = { host, port, username, password, timeoutMs, answerBytesMax };
   const withTls = certificate === '' ? target : { ...target, authority: certificate };
@@ -172,9 +173,4 @@ function problemOf(error: unknown, host: string, port: number): TargetProblem {
   return new TargetProblem(
     `Could not connect to "${host}" on port ${port}. This could be due to an incorrect host/port combination or a firewall in place between the servers.`,
   );
-}
-
-function splitAddress(hostname: string): { host: string; port: number } {
-  const colon = hostname.lastIndexOf(':');
-  return { host: hostname.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(hostname.slice(colon + 1)) };
 }

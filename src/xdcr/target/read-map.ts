@@ -1,4 +1,5 @@
 // Reads the short configuration of a bucket of the target from the first of its nodes that answers.
+import { hostAndPortOf } from '#base/host-and-port.ts';
 import type { RestReply, RestTarget } from '#client/rest.adapter.ts';
 import type { TargetAccess } from '../xdcr.contract.ts';
 import { type TargetMap, type TerseBucket, targetMapOf } from './target-map.ts';
@@ -15,7 +16,7 @@ export async function readTargetMap(
 ): Promise<TargetMap> {
   let failure = new Error('the target has no nodes');
   for (const address of access.hosts) {
-    const { host, port } = splitAddress(address);
+    const { host, port } = hostAndPortOf(address);
     try {
       const { username, password, authority } = access;
       const target = { host, port, username, password, authority, timeoutMs };
@@ -36,9 +37,3 @@ const reasonOf = (status: number, bucket: string): string => {
   if (status === 401) return 'the target refuses the credentials';
   return `the target answered with status ${status}`;
 };
-
-/** `host:port` with brackets around IPv6 addresses. */
-function splitAddress(address: string): { host: string; port: number } {
-  const colon = address.lastIndexOf(':');
-  return { host: address.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(address.slice(colon + 1)) };
-}
