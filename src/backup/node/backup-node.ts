@@ -1,4 +1,5 @@
 // The node or cluster of a backup or restore: definitions through the REST API, documents through the data ports of its nodes.
+import { hostAndPortOf } from '#base/host-and-port.ts';
 import type { BucketClientOptions } from '#client/bucket-client.ts';
 import {
   type RestContent,
@@ -163,12 +164,11 @@ export class BackupNode {
 
   private clientOptions(bucket: string, server: string): BucketClientOptions {
     const { host, username, password, localAddress } = this.access;
-    const colon = server.lastIndexOf(':');
-    const name = server.slice(0, colon).replace(/^\[|\]$/g, '');
+    const { host: name, port } = hostAndPortOf(server);
     return {
       address: {
         host: name === '$HOST' ? host : name,
-        port: Number(server.slice(colon + 1)),
+        port,
         timeoutMs,
         localAddress,
       },
