@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { eventually } from '../../test/support/node-process.ts';
+import { silentLog } from './log.ts';
+import { ServiceThread } from './service-thread.ts';
+
+/** Reports each number that it receives, ends without notice at 0, and stops when asked. */
+const source = `import { parentPort, workerData } from 'node:worker_threads';
+parentPort!.on('message', (call: { kind: string; value: number }) => {
+  if (call.kind === 'stop') parentPort!.postMessage({ kind: 'stopped' });
+  else if (call.value === 0) process.exit();
+  else parentPort!.postMessage({ kind: 'report', value: call.value, workerData });
+});`;
+
+interface Report {
+  readonly kind: 'report';
+  readonly value: number;
+  readonly workerData: string;
+}
+
+async function aService() {
+  const folder = await mkdtemp(join(tmpdir(), 'divan-thread-'));
+  await writeFile(join(folder, 'service.ts'), source);
+  const clock = new ManualClock();
+  const received: Report[] = [];
+  const pauses: number[] = [];
+  const state = { kind: 'number' as const, value: 7 };
+  let ends = 0;
+  const thread: ServiceThread<{ kind: 'number'; value: number }, Report> = new ServiceThread({
+    area: 'example',
+    name: 'example',
+    module: pathToFileURL(join(folder, 'service')),
+    importer: import.meta.url,
+    clock,
+    log: {
+      ...silentLog,
+      warn: (event, fields) => {
+        assert.equal(event, 'example.thread_restarts');
+        pauses.push(fields?.['inMs'] as number);
+      },
+    },
+    workerData: () => Promise.resolve('data'),
+    started: () => thread.send(state),
+    receive: (message) => received.push(message),
+    ended: () => ends++,
+  });
+  return {
+    thread,
+    clock,
+    received,
+    pauses,
+    state,
+    ends: () => ends,
+    async [Symbol.asyncDispose]() {
+      await thread.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+test('starts once, with its data, and sends it the state', async () => {
+  await using service = await aService();
+  const { thread, received } = service;
+  thread.send({ kind: 'number', value: 1 });
+  thread.start();
+  thread.start();
+  await eventually(() => assert.equal(received.length, 1));
+  assert.deepEqual(received, [{ kind: 'report', value: 7, workerData: 'data' }]);
+});
+
+test('restarts a thread that ends unexpectedly, after pauses that double until it reports again', async () => {
+  await using service = await aService();
+  const { thread, clock, received, pauses, state } = service;
+  state.value = 0;
+  thread.start();
+  for (const expected of [[100], [100, 200], [100, 200, 400]]) {
+    await eventually(() => assert.deepEqual(pauses, expected));
+    assert.equal(thread.isRunning, false);
+    if (expected.length === 3) state.value = 7;
+    clock.advance(expected.at(-1) as number);
+  }
+  await eventually(() => assert.equal(received.length, 1));
+  thread.send({ kind: 'number', value: 0 });
+  await eventually(() => assert.deepEqual(pauses, [100, 200, 400, 100]));
+});
+
+test('a thread that was stopped is not restarted', async () => {
+  const service = await aService();
+  const { thread, received, pauses, ends } = service;
+  thread.start();
+  await eventually(() => assert.equal(received.length, 1));
+  await service[Symbol.asyncDispose]();
+  await eventually(() => assert.equal(ends(), 1));
+  assert.equal(thread.isRunning, false);
+  thread.start();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(thread.isRunning, false);
+  assert.deepEqual(pauses, []);
+});

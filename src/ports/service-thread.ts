@@ -1,0 +1,123 @@
+// A worker thread that serves the main thread: started on demand, restarted with growing pauses when it ends unexpectedly, and
+// stopped in order. The thread answers the call `stop` with the message `stopped`; its messages `log` are logged here, and a
+// `report` shows that it works.
+import type { Worker, WorkerOptions } from 'node:worker_threads';
+import { type Deferred, deferred } from '#base/deferred.ts';
+import type { Clock } from './clock.ts';
+import type { Log, LogMessage } from './log.ts';
+import { startWorker } from './worker.ts';
+
+const restartMs = { first: 100, most: 10_000 } as const;
+const stopTimeoutMs = 10_000;
+
+/** A service has calls of its own beside this. */
+interface StopCall {
+  readonly kind: 'stop';
+}
+
+export interface ServiceThreadOptions<Message> {
+  /** Begins the events of the log: `<area>.thread_failed`. */
+  readonly area: string;
+  /** Shown by debuggers and figures of the process. */
+  readonly name: string;
+  /** The URL of the module without its extension, and the caller's own, as `startWorker` expects them. */
+  readonly module: URL;
+  readonly importer: string;
+  readonly resourceLimits?: WorkerOptions['resourceLimits'];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Awaited before each start. */
+  workerData(): Promise<unknown>;
+  /** Called after each start: sends the thread its state. */
+  started(): void;
+  /** Called with every other message. */
+  receive(message: Message): void;
+  /** Called when the thread has ended, before it is restarted or because it was stopped. */
+  ended(): void;
+}
+
+export class ServiceThread<
+  Call extends { readonly kind: string },
+  Message extends { readonly kind: string },
+> {
+  private readonly options: ServiceThreadOptions<Message>;
+  private worker: Worker | null = null;
+  private starting: Promise<void> | null = null;
+  private restartInMs: number = restartMs.first;
+  private stopping: Deferred<void> | null = null;
+
+  constructor(options: ServiceThreadOptions<Message>) {
+    this.options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.worker !== null;
+  }
+
+  get isStopping(): boolean {
+    return this.stopping !== null;
+  }
+
+  /** Starts the thread unless it runs or is about to. */
+  start(): void {
+    if (this.worker !== null) return;
+    this.starting ??= this.startWorker().finally(() => {
+      this.starting = null;
+    });
+  }
+
+  /** Does nothing while the thread does not run: `started` sends it the state. */
+  send(call: Call | StopCall): void {
+    this.worker?.postMessage(call);
+  }
+
+  /** The thread stores its state first; after ten seconds it is ended without that. */
+  async stop(): Promise<void> {
+    this.stopping ??= deferred<void>();
+    await this.starting;
+    const { worker } = this;
+    if (worker === null) return;
+    this.send({ kind: 'stop' });
+    const timer = this.options.clock.after(stopTimeoutMs, () => this.stopping?.resolve());
+    await this.stopping.promise;
+    timer.cancel();
+    await worker.terminate();
+  }
+
+  private async startWorker(): Promise<void> {
+    const { area, name, module, importer, resourceLimits, log } = this.options;
+    const workerData = await this.options.workerData();
+    if (this.isStopping) return;
+    const limits = resourceLimits === undefined ? {} : { resourceLimits };
+    const worker = startWorker(module, importer, { name, workerData, ...limits });
+    worker.on('message', (message: Message | LogMessage) => this.receive(message));
+    worker.on('error', (error) => log.error(`${area}.thread_failed`, { reason: error.stack }));
+    worker.on('exit', () => this.ended(worker));
+    this.worker = worker;
+    this.options.started();
+  }
+
+  private receive(message: Message | LogMessage): void {
+    if (isLog(message)) this.options.log[message.level](message.event, message.fields);
+    else if (message.kind === 'stopped') this.stopping?.resolve();
+    else {
+      if (message.kind === 'report') this.restartInMs = restartMs.first;
+      this.options.receive(message);
+    }
+  }
+
+  private ended(worker: Worker): void {
+    if (this.worker !== worker) return;
+    this.worker = null;
+    this.stopping?.resolve();
+    this.options.ended();
+    if (this.isStopping) return;
+    this.options.log.warn(`${this.options.area}.thread_restarts`, { inMs: this.restartInMs });
+    this.options.clock.after(this.restartInMs, () => {
+      if (!this.isStopping) this.start();
+    });
+    this.restartInMs = Math.min(2 * this.restartInMs, restartMs.most);
+  }
+}
+
+const isLog = (message: { readonly kind: string }): message is LogMessage => message.kind === 'log';
