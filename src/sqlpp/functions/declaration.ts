@@ -16,6 +16,12 @@ export interface Memo {
 
 export type Implementation = (values: readonly Value[], context: EvaluationContext, memo: Memo) => Value;
 
+/**
+ * When calls with the same arguments may return different results. `between requests`: such a call cannot be indexed.
+ * `between calls`: in addition each row evaluates it, and it is not duplicated.
+ */
+export type Variation = 'never' | 'between requests' | 'between calls';
+
 export interface FunctionDeclaration {
   /** The name in lower case. */
   readonly name: string;
@@ -24,8 +30,7 @@ export interface FunctionDeclaration {
   readonly minimum: number;
   readonly maximum: number;
   readonly nulls: NullRule;
-  /** Calls with the same arguments may return different results, so each row evaluates the call, and it cannot be indexed. */
-  readonly isVolatile: boolean;
+  readonly varies: Variation;
   /** The evaluation context implements the function. */
   readonly isSpecial: boolean;
   /** Arguments, as the reference page shows them: `array, value [, value …]`. */
@@ -57,7 +62,7 @@ export const many = 32_767;
 interface Options {
   readonly synonyms?: readonly string[];
   readonly nulls?: NullRule;
-  readonly isVolatile?: boolean;
+  readonly varies?: Variation;
   readonly isSpecial?: boolean;
 }
 
@@ -77,7 +82,7 @@ export class Declarations {
       group: this.group,
       ...countsOf(signature),
       nulls: options.nulls ?? 'propagate',
-      isVolatile: options.isVolatile ?? false,
+      varies: options.varies ?? 'never',
       isSpecial: options.isSpecial ?? false,
       signature,
       doc,

@@ -125,7 +125,7 @@ export const numbers = new Declarations('number')
     synonyms('rad'),
   )
   .add('random', ' [seed]', 'A number from 0 to below 1; with a seed always the same.', random, {
-    isVolatile: true,
+    varies: 'between calls',
   })
   .add(
     'round',

@@ -7,7 +7,8 @@ import { inferOptions, inferred } from './inferred-schema.ts';
 const elsewhere: Implementation = () => null;
 
 const special = { nulls: 'own', isSpecial: true } as const;
-const volatile = { nulls: 'own', isSpecial: true, isVolatile: true } as const;
+const perCall = { ...special, varies: 'between calls' } as const;
+const perRequest = { ...special, varies: 'between requests' } as const;
 
 /** An array is a sample of values; everything else is one value. */
 const inferValue: Implementation = ([value, options]) => {
@@ -37,21 +38,24 @@ export const specials = new Declarations('meta')
     special,
   )
   .add('ds_version', '', 'The version of the server.', elsewhere, special)
-  .add('node_name', '', 'The name of the node that runs the statement.', elsewhere, volatile)
-  .add('current_users', '', 'The users of the request.', elsewhere, volatile)
-  .add('uuid', '', 'A new random UUID.', (_, context) => context.uuid(), { nulls: 'own', isVolatile: true })
+  .add('node_name', '', 'The name of the node that runs the statement.', elsewhere, perRequest)
+  .add('current_users', '', 'The users of the request.', elsewhere, perRequest)
+  .add('uuid', '', 'A new random UUID.', (_, context) => context.uuid(), {
+    nulls: 'own',
+    varies: 'between calls',
+  })
   .add(
     'advisor',
     'statements',
     'The indexes that a statement, or an array of statements, uses and needs, as ADVISE answers for one.',
     elsewhere,
-    volatile,
+    perCall,
   )
   .add('infer_value', 'value [, options]', 'The schema of a value, as INFER answers it.', inferValue, {
     nulls: 'missing',
     synonyms: ['infervalue', 'infer'],
   })
-  .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, volatile)
-  .add('search', 'keyspace, query [, options]', 'Refused: a node has no search service.', elsewhere, volatile)
-  .add('search_meta', '[alias]', 'Refused: a node has no search service.', elsewhere, volatile)
-  .add('search_score', '[alias]', 'Refused: a node has no search service.', elsewhere, volatile);
+  .add('curl', 'url [, options]', 'The answer of a server that the allowlist permits.', elsewhere, perCall)
+  .add('search', 'keyspace, query [, options]', 'Refused: a node has no search service.', elsewhere, perCall)
+  .add('search_meta', '[alias]', 'Refused: a node has no search service.', elsewhere, perCall)
+  .add('search_score', '[alias]', 'Refused: a node has no search service.', elsewhere, perCall);

@@ -1,4 +1,5 @@
 // Splits predicates into conjuncts, and finds the slots that each reads.
+import { functionNamed } from '../functions/catalogue.ts';
 import type { Expression } from '../tree/query.ts';
 import { childrenOf, visit } from './walk.ts';
 
@@ -43,25 +44,10 @@ export function readsAny(node: Expression, slots: ReadonlySet<number>): boolean 
   return childrenOf(node).some((child) => readsAny(child, slots));
 }
 
-const volatileCalls = new Set([
-  'random',
-  'uuid',
-  'clock_millis',
-  'clock_str',
-  'clock_utc',
-  'clock_tz',
-  'clock_local',
-  'curl',
-  'advisor',
-  'search',
-  'search_meta',
-  'search_score',
-]);
-
 /** Whether the expression is volatile or expensive, so that it must not be duplicated. */
 export function isVolatile(node: Expression): boolean {
   if (node.kind === 'subquery' || node.kind === 'user call') return true;
-  if (node.kind === 'call' && volatileCalls.has(node.name)) return true;
+  if (node.kind === 'call' && functionNamed(node.name)?.varies === 'between calls') return true;
   return childrenOf(node).some(isVolatile);
 }
 

@@ -26,9 +26,8 @@ function flattens(node: Expression): boolean {
   return some(node, (part) => part.kind === 'flatten keys');
 }
 
-/** NOW_… returns another time in the next request. */
 function isDeterministic(name: string): boolean {
-  return functionNamed(name)?.isVolatile !== true && !name.startsWith('now_');
+  return (functionNamed(name)?.varies ?? 'never') === 'never';
 }
 
 /** Whether the expression depends only on the document and is deterministic. */

@@ -206,7 +206,8 @@ const textToDuration: Implementation = ([text]) => {
   return ns === undefined ? null : integerValue(ns);
 };
 
-const volatile = { isVolatile: true } as const;
+const perCall = { varies: 'between calls' } as const;
+const perRequest = { varies: 'between requests' } as const;
 const synonyms = (...list: string[]): { synonyms: string[] } => ({ synonyms: list });
 
 export const dates = new Declarations('date')
@@ -215,29 +216,39 @@ export const dates = new Declarations('date')
     '',
     'The time now in milliseconds since 1970.',
     (_, context) => context.clockMs(),
-    volatile,
+    perCall,
   )
   .add('clock_str', ' [format]', 'The time now.', timeText(clock, local), {
-    isVolatile: true,
-    synonyms: ['clock_local'],
+    ...perCall,
+    ...synonyms('clock_local'),
   })
-  .add('clock_tz', 'zone [, format]', 'The time now in a zone.', timeInZone(clock), volatile)
-  .add('clock_utc', ' [format]', 'The time now in UTC.', timeText(clock, inUtc), volatile)
+  .add('clock_tz', 'zone [, format]', 'The time now in a zone.', timeInZone(clock), perCall)
+  .add('clock_utc', ' [format]', 'The time now in UTC.', timeText(clock, inUtc), perCall)
   .add(
     'now_millis',
     '',
     'Milliseconds since 1970 when the request arrived.',
     (_, context) => context.startedMs,
+    perRequest,
+  )
+  .add('now_str', ' [format]', 'The time when the request arrived.', timeText(started, local), {
+    ...perRequest,
+    ...synonyms('now_local'),
+  })
+  .add(
+    'now_tz',
+    'zone [, format]',
+    'The time when the request arrived, in a zone.',
+    timeInZone(started),
+    perRequest,
   )
   .add(
-    'now_str',
+    'now_utc',
     ' [format]',
-    'The time when the request arrived.',
-    timeText(started, local),
-    synonyms('now_local'),
+    'The time when the request arrived, in UTC.',
+    timeText(started, inUtc),
+    perRequest,
   )
-  .add('now_tz', 'zone [, format]', 'The time when the request arrived, in a zone.', timeInZone(started))
-  .add('now_utc', ' [format]', 'The time when the request arrived, in UTC.', timeText(started, inUtc))
   .add('date_add_millis', 'millis, count, part', 'The date plus a number of parts.', addToMillis)
   .add('date_add_str', 'date, count, part', 'The date plus a number of parts.', addToText)
   .add(
