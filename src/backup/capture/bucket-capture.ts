@@ -79,7 +79,6 @@ class NodeCapture implements ChangeHandler {
     number,
     { capture: VbucketCapture; outcome: Deferred<'complete' | 'rollback'> }
   >();
-  private readonly buffers: FrameBuffer[] = [];
   private readonly content: FrameContent = {
     ...{ kind: 0, datatype: 0, collectionId: 0, casHi: 0, casLo: 0, rev: 0, seqno: 0, flags: 0, expiry: 0 },
     ...{ key: Buffer.alloc(0), value: Buffer.alloc(0) },
@@ -125,7 +124,7 @@ class NodeCapture implements ChangeHandler {
   async run(): Promise<void> {
     const waiting = [...this.route.vbuckets];
     const worker = async (): Promise<void> => {
-      const frames = this.buffers.pop() ?? new FrameBuffer();
+      const frames = new FrameBuffer();
       for (let vb = waiting.shift(); vb !== undefined; vb = waiting.shift())
         await this.captureVbucket(vb, frames);
     };

@@ -7,13 +7,13 @@
 import { createHash } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ArchiveError } from './archive-error.ts';
-import { frameHeaderBytes, frameValueBytesMax, keyBytesMax } from './frame.ts';
+import { frameHeaderBytes, frameKeyBytesMax, frameValueBytesMax } from './frame.ts';
 
 export const blockHeaderBytes = 68;
 /** A block is written once it has this many bytes of frames. */
 export const blockBytes = 1 << 20;
 /** Frames of less than `blockBytes`, one document of the largest size, and the frame that ends a vbucket. */
-const plainBytesMax = blockBytes + frameValueBytesMax + 2 * (frameHeaderBytes + keyBytesMax) + (1 << 16);
+const plainBytesMax = blockBytes + frameValueBytesMax + 2 * (frameHeaderBytes + frameKeyBytesMax) + (1 << 16);
 /** Incompressible bytes grow by less than 1 MiB. */
 const storedBytesMax = plainBytesMax + (1 << 20);
 

@@ -3,11 +3,12 @@
 //   8 u32 collection id          12 u64 CAS                  20 u64 revision                28 u64 seqno
 //  36 u32 flags                  40 u32 expiry, or the time of a deletion
 import { readU32, readU64, writeU32, writeU64 } from '#wire/bytes.ts';
+import { keyBytesMax } from '#wire/collection-id.ts';
 import { ArchiveError } from './archive-error.ts';
 
 export const frameHeaderBytes = 44;
 /** The longest key of a document. */
-export const keyBytesMax = 250;
+export const frameKeyBytesMax = keyBytesMax.inDefault;
 /** A body of 20 MiB, its attributes and their lengths. */
 export const frameValueBytesMax = 22 << 20;
 
@@ -150,7 +151,7 @@ function endOfFrame(block: Buffer, at: number): number {
   const [kind, datatype] = [block[at + 6] as number, block[at + 7] as number];
   if (kind > kindMax || (datatype & ~knownDatatypes) !== 0)
     throw new ArchiveError(`a frame has the unknown kind ${kind} or datatype ${datatype}`);
-  if (keyBytes > keyBytesMax || valueBytes > frameValueBytesMax)
+  if (keyBytes > frameKeyBytesMax || valueBytes > frameValueBytesMax)
     throw new ArchiveError(`a frame has a key of ${keyBytes} bytes and a value of ${valueBytes} bytes`);
   const end = at + frameHeaderBytes + keyBytes + valueBytes;
   if (end > block.length) throw new ArchiveError('a frame is cut off');

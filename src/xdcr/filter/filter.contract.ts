@@ -1,7 +1,7 @@
-// Whether a text is a filter expression, for those who store it.
+// Checks filter expressions before they are stored.
 import { FilterError } from './filter-error.ts';
 
-/** Null: it is one, or none is given. */
+/** Says what is wrong with the expression; null: nothing, or it is empty. */
 export async function filterProblem(expression: string): Promise<string | null> {
   if (expression.trim() === '') return null;
   // The engine of regular expressions takes memory and time to load: only nodes with filters need it.
