@@ -187,6 +187,8 @@ test('an index key is deterministic', async () => {
   for (const call of [
     'now_tz("UTC")',
     'now_local()',
+    'now_millis()',
+    'node_name()',
     'clock_local()',
     'clock_tz("UTC")',
     'random()',
