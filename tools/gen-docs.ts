@@ -9,10 +9,12 @@ import { type Effect, missingFeatures, type Setting } from '../src/cluster/setti
 import { archiveVerbs } from '../src/main/backup/archive-commands.ts';
 import { backupOptions, restoreOptions } from '../src/main/backup-options.ts';
 import { cloudOptions } from '../src/main/cloud-options.ts';
+import { nodeConnection } from '../src/main/connection-options.ts';
 import { nodeOptions } from '../src/main/node-options.ts';
 import { operatorCommands } from '../src/main/operator/commands.ts';
 import { defaultText, environmentName, type OptionSpecs } from '../src/main/options.ts';
 import { queryOptions } from '../src/main/query-options.ts';
+import { remoteCommands } from '../src/main/remote/commands.ts';
 import { resetPasswordOptions } from '../src/main/reset-password-options.ts';
 import { upOptions } from '../src/main/up-options.ts';
 import { errorsPage } from './docs-errors.ts';
@@ -42,7 +44,7 @@ function read(path: string): string | null {
   }
 }
 
-function commandLine(): string {
+async function commandLine(): Promise<string> {
   const lines = [
     '# Command line\n',
     '`npx divan <command>` in a checkout after `npm ci`. Flags win over environment variables, those over defaults.\n',
@@ -66,6 +68,12 @@ function commandLine(): string {
     '| command | what it does | options |',
     '|---|---|---|',
     ...Object.entries(archiveVerbs).map(archiveRow),
+    '\nCommands on a running node, over its REST API and its data port. `--help` after each says more about its options. All take the address',
+    'and the account of `divan backup`, with the password from `DIVAN_PASSWORD` or from a file: every user of a machine can read command lines.',
+    'Most take `--json`, for programs.\n',
+    '| command | what it does | options |',
+    '|---|---|---|',
+    ...(await remoteRows()),
     '\n`divan cloud`: the hosted management API, which provisions and runs clusters of such nodes ([guide](../guides/cloud.md)).\n',
     ...optionTable(cloudOptions),
     '\nTokens, users and clouds are managed by commands on the same database, whether the cloud runs or not; `--help` after each lists its',
@@ -80,8 +88,15 @@ function commandLine(): string {
       '"capi":"http://127.0.0.1:8092","capiTls":"https://127.0.0.1:18092"},' +
       '"cloud":{"api":"http://127.0.0.1:8080","token":"…","accessKey":"…","secretKey":"…"},"username":"Administrator","password":"…"}',
     '```\n',
-    'SIGTERM and SIGINT stop cleanly, a second one at once. Exit status: 0 after a clean stop, 1 when something cannot start or has failed',
-    'since, 2 for a wrong command line. `divan --version` prints the version.',
+    'SIGTERM and SIGINT stop cleanly, a second one at once. `divan --version` prints the version. Exit status of all commands:\n',
+    '| status | meaning |',
+    '|---|---|',
+    '| 0 | done; for a node, a clean stop |',
+    '| 1 | something cannot start, has failed since, or was refused |',
+    '| 2 | a wrong command line |',
+    '| 3 | a part of the work was refused and the rest is done |',
+    '| 4 | the named bucket, collection, user, document or metric does not exist |',
+    '| 130 | stopped by Ctrl-C or SIGTERM |',
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -96,6 +111,17 @@ const optionTable = (options: OptionSpecs): string[] => [
     return `| \`${usage}\`${note} | \`${environmentName(name)}\` | ${fallback} | ${spec.doc} |`;
   }),
 ];
+
+async function remoteRows(): Promise<string[]> {
+  const common = [...Object.keys(nodeConnection('')), 'json'];
+  const rows = Object.entries(remoteCommands).map(async ([command, { load }]) =>
+    (await load()).map(({ usage, doc, options }) => {
+      const flags = Object.keys(options).filter((name) => !common.includes(name));
+      return `| \`${`divan ${command} ${usage}`.trimEnd()}\` | ${doc} | ${flags.map((name) => `\`--${name}\``).join(', ')} |`;
+    }),
+  );
+  return (await Promise.all(rows)).flat();
+}
 
 function archiveRow([verb, { doc, options }]: [string, (typeof archiveVerbs)[string]]): string {
   const flags = Object.keys(options).map((name) => `\`--${name}\``);

@@ -1,12 +1,8 @@
 // The options of `divan backup` and `divan restore`.
-import { httpUrl } from './cloud-options.ts';
+import { nodeConnection } from './connection-options.ts';
 import { kinds, type OptionValues } from './options.ts';
 
-const node = {
-  url: { kind: httpUrl, default: 'http://127.0.0.1:8091', doc: 'REST API of a node' },
-  username: { kind: kinds.text, default: 'Administrator', doc: 'user with the role data_backup, or more' },
-  password: { kind: kinds.text, doc: 'password of that user; better given by environment', required: true },
-} as const;
+const node = nodeConnection('user with the role data_backup, or more');
 
 const json = { kind: kinds.flag, default: false, doc: 'print one JSON object instead of text' } as const;
 

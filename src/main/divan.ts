@@ -2,10 +2,12 @@
 import { nearest } from '#base/nearest.ts';
 import { backupOptions, restoreOptions } from './backup-options.ts';
 import { cloudOptions } from './cloud-options.ts';
+import { CommandError, ExitStatus } from './exit-status.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, type OptionSpecs, parseOptions, UsageError } from './options.ts';
 import { queryOptions } from './query-options.ts';
 import { release } from './release.ts';
+import { type RemoteCommand, remoteCommands } from './remote/commands.ts';
 import { resetPasswordOptions } from './reset-password-options.ts';
 import { Shutdown } from './signals.ts';
 import { followParent } from './throw-away.ts';
@@ -13,11 +15,17 @@ import { upOptions } from './up-options.ts';
 
 interface Command {
   readonly doc: string;
+  run(args: readonly string[]): Promise<void>;
+  help(args: readonly string[]): Promise<string> | string;
+}
+
+interface OptionCommand {
+  readonly doc: string;
   readonly options: OptionSpecs;
   run(args: readonly string[]): Promise<void>;
 }
 
-const commands: Readonly<Record<string, Command>> = {
+const optionCommands: Readonly<Record<string, OptionCommand>> = {
   up: {
     doc: 'a provisioned node and the cloud beside it, ready to use; generates and prints a password on first start',
     options: upOptions,
@@ -55,27 +63,30 @@ const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-const exitUsage = 2;
-const exitFailure = 1;
+const commands: ReadonlyMap<string, Command> = new Map([
+  ...Object.entries(optionCommands).map(
+    ([name, command]) =>
+      [name, { ...command, help: (args: readonly string[]) => helpFor(name, command, args) }] as const,
+  ),
+  ...Object.entries(remoteCommands).map(([name, command]) => [name, onRunningNode(name, command)] as const),
+]);
 
 async function main([name, ...args]: string[]): Promise<void> {
   try {
     if (name === 'help') return await main([...args, '--help']);
     if (name === undefined || name === '--help' || name === '-h') return print(overview());
     if (name === '--version' || name === '-v' || name === 'version') return print(`divan ${release}\n`);
-    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    const command = commands.get(name);
     if (command === undefined) throw new UsageError(unknownCommand(name));
-    if (args.includes('--help') || args.includes('-h')) return print(await helpFor(name, command, args));
+    if (args.includes('--help') || args.includes('-h')) return print(await command.help(args));
     await command.run(args);
   } catch (error) {
     const usage = error instanceof UsageError;
     const explained = usage || isExplained(error);
     process.stderr.write(`divan: ${explained ? (error as Error).message : (error as Error).stack}\n`);
     if (usage)
-      process.stderr.write(
-        `See divan ${name !== undefined && Object.hasOwn(commands, name) ? `${name} ` : ''}--help\n`,
-      );
-    process.exit(usage ? exitUsage : exitFailure);
+      process.stderr.write(`See divan ${name !== undefined && commands.has(name) ? `${name} ` : ''}--help\n`);
+    process.exit(usage ? ExitStatus.usage : statusOf(error));
   }
 }
 
@@ -83,6 +94,19 @@ async function main([name, ...args]: string[]): Promise<void> {
 function isExplained(error: unknown): boolean {
   const { explained, syscall, code } = error as { explained?: boolean; syscall?: string; code?: string };
   return explained === true || syscall !== undefined || code === 'ERR_SQLITE_ERROR';
+}
+
+const statusOf = (error: unknown): number =>
+  error instanceof CommandError ? error.status : ExitStatus.failure;
+
+function onRunningNode(name: string, { doc, load }: RemoteCommand): Command {
+  const verbModule = () => import('./remote/verb.ts');
+  return {
+    doc,
+    run: async (args) => (await verbModule()).runVerb(name, await load(), args),
+    help: async (args) =>
+      `${(await verbModule()).verbHelp(name, doc, await load(), args)}\n${environmentNote}\n`,
+  };
 }
 
 async function up(args: readonly string[]): Promise<void> {
@@ -138,24 +162,25 @@ async function resetPassword(args: readonly string[]): Promise<void> {
 
 const print = (text: string): void => void process.stdout.write(text);
 
+const environmentNote = 'Every option can be given by environment: --rest-port is DIVAN_REST_PORT.';
+
 function overview(): string {
-  const rows = Object.entries(commands).map(([name, { doc }]) => `  divan ${name.padEnd(14)} ${doc}`);
+  const rows = [...commands].map(([name, { doc }]) => `  divan ${name.padEnd(14)} ${doc}`);
   return `Divan ${release}: a small, fast document database node.\n\n${rows.join('\n')}\n\nOptions: divan <command> --help\n`;
 }
 
-async function helpFor(name: string, command: Command, args: readonly string[]): Promise<string> {
+async function helpFor(name: string, command: OptionCommand, args: readonly string[]): Promise<string> {
   const operator = name === 'cloud' ? await import('./operator/commands.ts') : null;
   const ofOperator = operator?.operatorHelp(args) ?? null;
   if (ofOperator !== null) return ofOperator;
   const more = operator === null ? '' : `\n${operator.overview()}`;
-  const note =
-    'Every option can be given by environment: --rest-port is DIVAN_REST_PORT. Port 0 takes a free port.';
-  return `divan ${name}: ${command.doc}\n\n${describeOptions(command.options)}\n\n${note}\n${more}`;
+  return `divan ${name}: ${command.doc}\n\n${describeOptions(command.options)}\n\n${environmentNote} Port 0 takes a free port.\n${more}`;
 }
 
 function unknownCommand(name: string): string {
-  const near = nearest(name, Object.keys(commands));
-  return `unknown command "${name}"${near === null ? `; there are ${Object.keys(commands).join(', ')}` : `; did you mean "${near}"?`}`;
+  const names = [...commands.keys()];
+  const near = nearest(name, names);
+  return `unknown command "${name}"${near === null ? `; there are ${names.join(', ')}` : `; did you mean "${near}"?`}`;
 }
 
 await main(process.argv.slice(2));

@@ -1,11 +1,9 @@
 // The options of `divan query`.
-import { httpUrl } from './cloud-options.ts';
+import { connectionOptions } from './connection-options.ts';
 import { kinds, type OptionValues } from './options.ts';
 
 export const queryOptions = {
-  url: { kind: httpUrl, default: 'http://127.0.0.1:8093', doc: 'query service' },
-  username: { kind: kinds.text, default: 'Administrator', doc: 'user who runs the statements' },
-  password: { kind: kinds.text, doc: 'password of that user; better given by environment', required: true },
+  ...connectionOptions('http://127.0.0.1:8093', 'query service', 'user who runs the statements'),
   file: { kind: kinds.path, doc: 'file of statements that end with ;' },
   explain: {
     kind: kinds.flag,

@@ -8,8 +8,11 @@ import { exportLines } from '#backup/inspect/export.ts';
 import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
 import { type VerifiedBucket, verifyBackup } from '#backup/inspect/verify.ts';
 import { type ArchiveOptions, archiveOptions, examineOptions } from '../backup-options.ts';
+import { interruptible } from '../interruptible.ts';
 import type { OptionSpecs } from '../options.ts';
-import { columns, counted, interruptible, oneFolder, print, sizeText, splitWords } from './command-line.ts';
+import { splitWords } from '../split-words.ts';
+import { columns, counted, print, sizeText } from '../terminal.ts';
+import { oneFolder } from './command-line.ts';
 
 interface Verb {
   readonly doc: string;

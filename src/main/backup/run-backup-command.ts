@@ -3,16 +3,10 @@ import { type BackupResult, runBackup } from '#backup/capture/run-backup.adapter
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
 import { backupOptions } from '../backup-options.ts';
-import {
-  counted,
-  interruptible,
-  nodeOf,
-  oneFolder,
-  ProgressLine,
-  print,
-  sizeText,
-  splitWords,
-} from './command-line.ts';
+import { interruptible } from '../interruptible.ts';
+import { splitWords } from '../split-words.ts';
+import { counted, ProgressLine, print, sizeText } from '../terminal.ts';
+import { nodeOf, oneFolder } from './command-line.ts';
 
 const folderDefault = './divan-backup';
 

@@ -2,16 +2,11 @@
 import { type RestoreResult, runRestore } from '#backup/restore/run-restore.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { restoreOptions } from '../backup-options.ts';
+import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
-import {
-  counted,
-  interruptible,
-  nodeOf,
-  oneFolder,
-  ProgressLine,
-  print,
-  splitWords,
-} from './command-line.ts';
+import { splitWords } from '../split-words.ts';
+import { counted, ProgressLine, print } from '../terminal.ts';
+import { nodeOf, oneFolder } from './command-line.ts';
 
 export async function runRestoreCommand(args: readonly string[]): Promise<void> {
   const { words, options } = splitWords(args, restoreOptions);

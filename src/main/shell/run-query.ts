@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { createInterface, type Interface } from 'node:readline';
 import { statementMax } from '#sqlpp/text/parser.ts';
-import { parseOptions, UsageError } from '../options.ts';
+import { passwordOf } from '../connection-options.ts';
+import { UsageError } from '../options.ts';
 import { type QueryOptions, queryOptions } from '../query-options.ts';
+import { splitWords } from '../split-words.ts';
 import { planSentences } from './plan-sentences.ts';
 import { QueryFailure, type QueryNotice, sendStatement } from './query-client.ts';
 import { jsonLines, printable, table } from './rows-text.ts';
@@ -14,34 +16,20 @@ const help =
   'Statements end with ; and may have several lines. \\timing switches times on and off, \\quit ends.\n';
 
 export async function runQuery(args: readonly string[]): Promise<void> {
-  const { statement, rest } = splitStatement(args);
-  const options = parseOptions(queryOptions, rest, process.env);
+  const { words, options } = splitWords(args, queryOptions);
+  if (words.length > 1) throw new UsageError('more than one statement is given; put a statement in quotes');
+  const statement = words[0] ?? null;
   if (statement !== null && options.file !== undefined)
     throw new UsageError('a statement and --file are given; give one of them');
+  const reads = statement === null && options.file === undefined;
+  if (reads && options['password-file'] === '-')
+    throw new UsageError('--password-file: standard input has the statements; give a file or DIVAN_PASSWORD');
   // The reader of a pipe may end before all rows are written.
   process.stdout.on('error', () => process.exit(0));
-  const shell = new Shell(options);
+  const shell = new Shell(options, passwordOf(options));
   if (statement !== null) return shell.runAll(statement);
   if (options.file !== undefined) return shell.runAll(textOf(options.file));
   return shell.read();
-}
-
-/** The one argument that is neither an option nor its value. */
-function splitStatement(args: readonly string[]): { statement: string | null; rest: string[] } {
-  const rest: string[] = [];
-  let statement: string | null = null;
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] as string;
-    const isOption = /^--[a-z]/.test(arg);
-    if (!isOption && statement !== null)
-      throw new UsageError('more than one statement is given; put a statement in quotes');
-    if (!isOption) statement = arg;
-    else rest.push(arg);
-    const name = arg.slice(2);
-    const needsValue = isOption && Object.hasOwn(queryOptions, name) && name !== 'json' && name !== 'explain';
-    if (needsValue && args[i + 1] !== undefined) rest.push(args[++i] as string);
-  }
-  return { statement, rest };
 }
 
 function textOf(path: string): string {
@@ -54,12 +42,14 @@ function textOf(path: string): string {
 
 class Shell {
   private readonly options: QueryOptions;
+  private readonly password: string;
   private readonly reader = new StatementReader();
   private isTiming = false;
   private running: AbortController | null = null;
 
-  constructor(options: QueryOptions) {
+  constructor(options: QueryOptions, password: string) {
     this.options = options;
+    this.password = password;
   }
 
   /** Ends with the first statement that fails. */
@@ -128,11 +118,12 @@ class Shell {
   }
 
   private async run(statement: string): Promise<void> {
-    const { explain, json } = this.options;
+    const { explain, json, url, username } = this.options;
+    const target = { url, username, password: this.password };
     this.running = new AbortController();
     try {
       const text = explain ? `EXPLAIN ${statement}` : statement;
-      const answer = await sendStatement(this.options, text, this.running.signal);
+      const answer = await sendStatement(target, text, this.running.signal);
       const { results = [], errors = [], warnings = [], metrics = {} } = answer;
       for (const warning of warnings) process.stderr.write(`warning ${notice(warning)}\n`);
       const isChange = results.length === 0 && metrics.mutationCount !== undefined;

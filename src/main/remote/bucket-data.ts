@@ -1,0 +1,230 @@
+// The documents of one bucket, for commands: connections to all its nodes, each request to the node that has the key.
+import {
+  BucketClient,
+  type FetchedDocument,
+  type StoreReply,
+  type StoreRequest,
+} from '#client/bucket-client.ts';
+import { DataPortError, isTransient, StatusError, statusName } from '#client/data-port-error.ts';
+import { vbucketOf } from '#client/document-key.ts';
+import type { RequestSender } from '#client/wire-connection.adapter.ts';
+import { realClock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
+import { type RemoteNode, urlPath } from './remote-node.ts';
+
+const timeoutMs = 30_000;
+/** A write that the bucket cannot take for this time, or a node that is away for it, ends the command. */
+const stuckMs = 20_000;
+const retryMs = 50;
+
+interface RawConfig {
+  readonly vBucketServerMap?: {
+    readonly serverList: readonly string[];
+    readonly vBucketMap: readonly (readonly number[])[];
+  };
+}
+
+export class BucketData {
+  readonly bucket: string;
+  private readonly node: RemoteNode;
+  private readonly signal: AbortSignal | undefined;
+  private clients = new Map<string, BucketClient>();
+  private byVbucket: readonly string[] = [];
+
+  private constructor(node: RemoteNode, bucket: string, signal: AbortSignal | undefined) {
+    this.node = node;
+    this.bucket = bucket;
+    this.signal = signal;
+  }
+
+  /** @throws CommandError if there is no such bucket, or it serves no documents */
+  static async open(node: RemoteNode, bucket: string, signal?: AbortSignal): Promise<BucketData> {
+    const data = new BucketData(node, bucket, signal);
+    try {
+      await data.route();
+      return data;
+    } catch (error) {
+      data.close();
+      throw explained(error, bucket);
+    }
+  }
+
+  get vbucketCount(): number {
+    return this.byVbucket.length;
+  }
+
+  close(): void {
+    for (const client of this.clients.values()) client.close();
+    this.clients.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** @throws CommandError with the status `missing` */
+  async collectionId(scope: string, collection: string): Promise<number> {
+    const [client] = this.clients.values();
+    const id = await (client as BucketClient).collectionId(scope, collection);
+    if (id !== undefined) return id;
+    const name = `${scope}.${collection}`;
+    throw new CommandError(
+      `bucket "${this.bucket}" has no collection "${name}"; create it with divan collection create ${this.bucket} ${name}`,
+      ExitStatus.missing,
+    );
+  }
+
+  /** Undefined: there is no such document. */
+  async get(collectionId: number, key: string): Promise<FetchedDocument | undefined> {
+    const since = realClock.monotonicMs();
+    for (;;) {
+      const [reply] = await this.clientOf(vbucketOf(key)).getMany(collectionId, [key], this.signal);
+      if (typeof reply === 'object') return reply;
+      const status = reply as number;
+      if (status === Status.keyNotFound) return undefined;
+      if (!isTransient(status) || realClock.monotonicMs() - since > stuckMs)
+        throw new CommandError(`document "${key}": ${statusName(status)}`);
+      await this.pause(status);
+    }
+  }
+
+  /**
+   * Sends all and waits for the replies; requests that a node could not take for the moment, and those whose outcome is not known since a
+   * connection ended, are sent again. `onLost` is called before the latter.
+   */
+  async store(
+    collectionId: number,
+    requests: readonly StoreRequest[],
+    onLost?: (index: number) => void,
+  ): Promise<StoreReply[]> {
+    const replies = new Array<StoreReply>(requests.length);
+    let pending = requests.map((_, index) => index);
+    let since = realClock.monotonicMs();
+    while (pending.length > 0) {
+      const left = await this.storeOnce(collectionId, requests, pending, replies, onLost);
+      if (left.length < pending.length) since = realClock.monotonicMs();
+      pending = left;
+      if (left.length === 0) break;
+      if (realClock.monotonicMs() - since > stuckMs) throw this.stuck(replies[left[0] as number]);
+      await this.pause(replies[left[0] as number]?.status ?? Status.notMyVbucket);
+    }
+    return replies;
+  }
+
+  /** The connection to the node that has the vbucket. */
+  senderOf(vb: number): RequestSender {
+    return this.clientOf(vb).connection;
+  }
+
+  /** One connection of its own to the node that has the vbucket. */
+  nodeOf(vb: number): string {
+    return this.byVbucket[vb] as string;
+  }
+
+  private async storeOnce(
+    collectionId: number,
+    requests: readonly StoreRequest[],
+    indexes: readonly number[],
+    replies: StoreReply[],
+    onLost?: (index: number) => void,
+  ): Promise<number[]> {
+    const byNode = new Map<string, number[]>();
+    for (const index of indexes) {
+      const server = this.nodeOf(vbucketOf((requests[index] as StoreRequest).key));
+      byNode.set(server, [...(byNode.get(server) ?? []), index]);
+    }
+    const left: number[] = [];
+    const sending = [...byNode].map(async ([server, those]) => {
+      try {
+        const client = this.clients.get(server);
+        if (client === undefined) throw new DataPortError(`${server} is not connected`);
+        const some = await client.storeMany(
+          collectionId,
+          those.map((index) => requests[index] as StoreRequest),
+          this.signal,
+        );
+        for (const [position, reply] of some.entries()) {
+          const index = those[position] as number;
+          replies[index] = reply;
+          if (mayRepeat(reply.status)) left.push(index);
+        }
+      } catch (error) {
+        if (!(error instanceof DataPortError)) throw error;
+        for (const index of those) {
+          onLost?.(index);
+          left.push(index);
+        }
+      }
+    });
+    await Promise.all(sending);
+    return left;
+  }
+
+  private stuck(reply: StoreReply | undefined): CommandError {
+    const reason =
+      reply === undefined
+        ? 'its node cannot be reached'
+        : reply.status === Status.outOfMemory || reply.status === Status.temporaryFailure
+          ? 'it has no memory left; raise its quota (divan bucket edit --quota MB)'
+          : statusName(reply.status);
+    return new CommandError(`bucket "${this.bucket}" took no document for ${stuckMs / 1_000} s: ${reason}`);
+  }
+
+  /** Waits, and reads the map again where a node is gone or a vbucket moved. */
+  private async pause(status: number): Promise<void> {
+    await realClock.sleep(retryMs, this.signal);
+    const isClosed = [...this.clients.values()].some((client) => client.isClosed);
+    if (status !== Status.notMyVbucket && !isClosed) return;
+    try {
+      await this.route();
+    } catch (error) {
+      this.signal?.throwIfAborted();
+      if (!(error instanceof CommandError || error instanceof DataPortError || error instanceof StatusError))
+        throw error;
+    }
+  }
+
+  private clientOf(vb: number): BucketClient {
+    const client = this.clients.get(this.nodeOf(vb));
+    if (client === undefined || client.isClosed)
+      throw new CommandError(`the connection to bucket "${this.bucket}" was lost`);
+    return client;
+  }
+
+  /** Reads which node has which vbucket, and connects to those that are new. */
+  private async route(): Promise<void> {
+    const { bucket, node } = this;
+    const { vBucketServerMap: map } = (await node.get(urlPath`/pools/default/b/${bucket}`)) as RawConfig;
+    if (map === undefined)
+      throw new CommandError(`bucket "${bucket}" is of a type whose documents this command does not reach`);
+    const servers = map.vBucketMap.map(([active = -1]) => map.serverList[active]);
+    const away = servers.indexOf(undefined);
+    if (away >= 0) throw new CommandError(`bucket "${bucket}": no node serves vbucket ${away} at the moment`);
+    for (const server of new Set(servers as string[])) {
+      if (this.clients.get(server)?.isClosed === false) continue;
+      const client = await BucketClient.open({
+        address: addressOf(server, node.host),
+        account: node.account,
+        bucket,
+      });
+      this.clients.set(server, client);
+    }
+    this.byVbucket = servers as string[];
+  }
+}
+
+function addressOf(server: string, restHost: string) {
+  const colon = server.lastIndexOf(':');
+  const name = server.slice(0, colon).replace(/^\[|\]$/g, '');
+  return { host: name === '$HOST' ? restHost : name, port: Number(server.slice(colon + 1)), timeoutMs };
+}
+
+const mayRepeat = (status: number): boolean => isTransient(status) || status === Status.unknownCollection;
+
+function explained(error: unknown, bucket: string): unknown {
+  if (error instanceof StatusError)
+    return new CommandError(`bucket "${bucket}": the data port answered ${statusName(error.status)}`);
+  if (error instanceof DataPortError) return new CommandError(`bucket "${bucket}": ${error.message}`);
+  return error;
+}

@@ -1,0 +1,207 @@
+// `divan doc`: documents of a collection of a running node, over its data port; lists of keys over its REST API.
+import { readFileSync } from 'node:fs';
+import { jsonFlags, type StoreReply, type StoreRequest } from '#client/bucket-client.ts';
+import { statusName } from '#client/data-port-error.ts';
+import { realClock } from '#ports/clock.ts';
+import { Status } from '#wire/status.ts';
+import { nodeConnection } from '../connection-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
+import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
+import { BucketData } from './bucket-data.ts';
+import { collectionOf, jsonFlag, seconds, wholeNumber } from './common-options.ts';
+import { RemoteNode, type RemoteOptions, urlPath } from './remote-node.ts';
+import { type Printed, verb } from './verb.ts';
+
+const plain = {
+  ...nodeConnection('user with the roles data_reader and data_writer, or more'),
+  ...collectionOf,
+  json: jsonFlag,
+} as const;
+/** Longer expiries are points in time. */
+const relativeExpiryMax = 30 * 86_400;
+const valueBytesMax = 20 << 20;
+
+const casText: OptionKind<bigint> = {
+  placeholder: 'CAS',
+  parse(text) {
+    if (/^\d{1,20}$/.test(text) && BigInt(text) > 0n && BigInt(text) < 1n << 64n) return BigInt(text);
+    throw new UsageError(`"${text}" is not a CAS as divan doc get --json prints it`);
+  },
+};
+
+const guarded = { cas: { kind: casText, doc: 'only over this version of the document' } } as const;
+const writing = {
+  file: { kind: kinds.path, doc: 'file of the value; -: standard input' },
+  expiry: { kind: seconds, doc: 'when the document expires, from now' },
+  durability: {
+    kind: choice('none', 'majority', 'majorityAndPersistActive', 'persistToMajority'),
+    default: 'none',
+    doc: 'what is awaited',
+  },
+} as const;
+
+interface Place extends RemoteOptions {
+  readonly scope: string;
+  readonly collection: string;
+}
+
+export const docVerbs = [
+  verb('get BUCKET KEY', 'prints a document', plain, async (options, [bucket = '', key = '']) =>
+    within(options, bucket, async (data, id) => {
+      const found = await data.get(id, key);
+      if (found === undefined) throw absent(bucket, key);
+      const { value, isJson, cas, flags } = found;
+      const text = value.toString();
+      const content = isJson ? { value: JSON.parse(text) as unknown } : { base64: value.toString('base64') };
+      return { value: { key, cas: String(cas), flags, ...content }, text };
+    }),
+  ),
+  verb(
+    'set BUCKET KEY [VALUE]',
+    'stores a document, over another one too',
+    { ...plain, ...writing, ...guarded },
+    async (options, [bucket = '', key = '', value]) =>
+      within(options, bucket, (data, id) =>
+        store(data, id, bucket, {
+          ...requestOf(key, value, options),
+          kind: options.cas === undefined ? 'set' : 'replace',
+          cas: options.cas ?? 0n,
+        }),
+      ),
+  ),
+  verb(
+    'insert BUCKET KEY [VALUE]',
+    'stores a document; a key that exists is refused',
+    { ...plain, ...writing },
+    async (options, [bucket = '', key = '', value]) =>
+      within(options, bucket, (data, id) =>
+        store(data, id, bucket, { ...requestOf(key, value, options), kind: 'add', cas: 0n }),
+      ),
+  ),
+  verb(
+    'delete BUCKET KEY',
+    'deletes a document',
+    { ...plain, ...guarded },
+    async (options, [bucket = '', key = '']) =>
+      within(options, bucket, (data, id) =>
+        store(data, id, bucket, {
+          kind: 'remove',
+          key,
+          value: Buffer.alloc(0),
+          cas: options.cas ?? 0n,
+          expiry: 0,
+        }),
+      ),
+  ),
+  verb(
+    'list BUCKET',
+    'keys in order, with --values their documents',
+    {
+      ...plain,
+      prefix: { kind: kinds.text, default: '', doc: 'only keys that begin so' },
+      after: { kind: kinds.text, doc: 'only keys behind this one: the last of the page before' },
+      limit: { kind: wholeNumber(1, 10_000), default: 100, doc: 'the most keys' },
+      values: { kind: kinds.flag, default: false, doc: 'print the documents too' },
+    },
+    async (options, [bucket = '']) => {
+      const { scope, collection, prefix, after, limit, values } = options;
+      const first = after === undefined || after < prefix ? prefix : after;
+      const query = new URLSearchParams({
+        limit: String(limit + 1),
+        include_docs: String(values),
+        startkey: JSON.stringify(first),
+      });
+      const path = urlPath`/pools/default/buckets/${bucket}/scopes/${scope}/collections/${collection}/docs`;
+      const { rows } = (await new RemoteNode(options).get(`${path}?${query}`)) as { rows: Row[] };
+      const found = rows.filter(({ id }) => id !== after && id.startsWith(prefix)).slice(0, limit);
+      return {
+        value: found.map(({ id, doc }) => ({ key: id, ...(values && contentOf(doc)) })),
+        text: found
+          .map(({ id, doc }) => (values ? `${id}\t${doc?.json ?? `(${doc?.base64} in base64)`}` : id))
+          .join('\n'),
+      };
+    },
+  ),
+];
+
+interface Row {
+  readonly id: string;
+  readonly doc?: { readonly json?: string; readonly base64?: string };
+}
+
+const contentOf = (doc: Row['doc']) =>
+  doc?.json === undefined ? { base64: doc?.base64 ?? '' } : { value: JSON.parse(doc.json) as unknown };
+
+async function within(
+  options: Place,
+  bucket: string,
+  act: (data: BucketData, collectionId: number) => Promise<Printed>,
+): Promise<Printed> {
+  using data = await BucketData.open(new RemoteNode(options), bucket);
+  return await act(data, await data.collectionId(options.scope, options.collection));
+}
+
+interface WritingValues {
+  readonly file: string | undefined;
+  readonly expiry: number | undefined;
+  readonly durability: StoreRequest['durability'];
+  readonly 'password-file': string | undefined;
+}
+
+function requestOf(key: string, given: string | undefined, options: WritingValues) {
+  const { file, expiry = 0, durability = 'none' } = options;
+  if ((given === undefined) === (file === undefined))
+    throw new UsageError('give VALUE, or --file PATH (-: standard input)');
+  if (file === '-' && options['password-file'] === '-')
+    throw new UsageError('--file and --password-file: both name standard input');
+  const value = given === undefined ? contentOfFile(file as string) : Buffer.from(given);
+  if (value.length > valueBytesMax) throw new CommandError('the value has more than 20 MiB');
+  const flags = isJson(value) ? jsonFlags : 0x03000000;
+  return { key, value, flags, durability, expiry: expiryOf(expiry) };
+}
+
+const expiryOf = (fromNow: number): number =>
+  fromNow <= relativeExpiryMax ? fromNow : Math.floor(realClock.wallMs() / 1_000) + fromNow;
+
+function contentOfFile(file: string): Buffer {
+  try {
+    return readFileSync(file === '-' ? 0 : file);
+  } catch (error) {
+    throw new UsageError(`--file: cannot read ${file}: ${(error as Error).message}`);
+  }
+}
+
+/** A value that is no JSON is stored as bytes. */
+function isJson(value: Buffer): boolean {
+  try {
+    JSON.parse(value.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function store(
+  data: BucketData,
+  collectionId: number,
+  bucket: string,
+  request: StoreRequest,
+): Promise<Printed> {
+  const [reply] = await data.store(collectionId, [request]);
+  const { status, cas } = reply as StoreReply;
+  if (status === Status.success) {
+    const done = request.kind === 'remove' ? 'deleted' : 'stored';
+    return { value: { key: request.key, cas: String(cas) }, text: `"${request.key}" is ${done}` };
+  }
+  if (status === Status.keyNotFound) throw absent(bucket, request.key);
+  if (status === Status.keyExists)
+    throw new CommandError(
+      request.kind === 'add'
+        ? `document "${request.key}" exists`
+        : `document "${request.key}" has another CAS`,
+    );
+  throw new CommandError(`document "${request.key}": ${statusName(status)}`);
+}
+
+const absent = (bucket: string, key: string) =>
+  new CommandError(`bucket "${bucket}" has no document "${key}" in this collection`, ExitStatus.missing);

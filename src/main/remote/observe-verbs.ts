@@ -1,0 +1,171 @@
+// `divan metrics` and `divan logs`: what a running node measures and reports, over its REST API.
+import { realClock } from '#ports/clock.ts';
+import { nodeConnection } from '../connection-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
+import { interruptible } from '../interruptible.ts';
+import { kinds } from '../options.ts';
+import { columns } from '../terminal.ts';
+import { jsonFlag, seconds, wholeNumber } from './common-options.ts';
+import { RemoteNode } from './remote-node.ts';
+import { verb } from './verb.ts';
+
+const followMs = 1_000;
+const functionName = { placeholder: 'rate,sum', parse: (text: string) => text };
+
+interface Series {
+  readonly metric: Readonly<Record<string, unknown>>;
+  readonly values: readonly [number, string][];
+}
+
+interface LogEntry {
+  readonly tstamp: number;
+  readonly serverTime: string;
+  readonly node: string;
+  readonly type: string;
+  readonly module: string;
+  readonly text: string;
+}
+
+export const metricsVerbs = [
+  verb(
+    '[NAME]',
+    'the current samples of all metrics whose name begins so; with --since the values of the metric NAME over time',
+    {
+      ...nodeConnection('user with the role external_stats_reader, or more'),
+      json: jsonFlag,
+      since: { kind: seconds, doc: 'values of this time until now' },
+      step: { kind: wholeNumber(1, 86_400, 'SECONDS'), default: 10, doc: 'from one value to the next' },
+      functions: {
+        kind: functionName,
+        doc: 'functions that are applied in order, as the range API names them',
+      },
+      bucket: { kind: kinds.text, doc: 'only of this bucket' },
+    },
+    async (options, [name]) => {
+      const node = new RemoteNode(options);
+      if (options.since === undefined) return current(node, name ?? '', options.bucket);
+      if (name === undefined)
+        throw new CommandError('NAME is missing: --since shows one metric', ExitStatus.usage);
+      return overTime(node, name, options.since, options);
+    },
+  ),
+];
+
+export const logsVerbs = [
+  verb(
+    '',
+    'the last entries of the log of the cluster',
+    {
+      ...nodeConnection('user with the role ro_admin, or more'),
+      json: jsonFlag,
+      lines: { kind: wholeNumber(1, 10_000), default: 50, doc: 'the most entries' },
+      follow: {
+        kind: kinds.flag,
+        default: false,
+        doc: 'go on with new entries until Ctrl-C; with --json a line for each',
+      },
+    },
+    async (options) => {
+      const node = new RemoteNode(options);
+      const { lines, follow } = options;
+      const list = await entries(node, `limit=${lines}`);
+      if (!follow) return { value: list, text: list.map(lineOf).join('\n') };
+      const show = options.json ? (entry: LogEntry) => JSON.stringify(entry) : lineOf;
+      await interruptible((signal) => followLog(node, list, show, signal));
+      return null;
+    },
+  ),
+];
+
+async function current(node: RemoteNode, prefix: string, bucket: string | undefined) {
+  const { body } = await node.request('GET', '/metrics');
+  const samples = body
+    .split('\n')
+    .map((line) => /^([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)/.exec(line))
+    .filter((match) => match !== null)
+    .map(([, name = '', labels = '', value = '']) => ({
+      name,
+      labels: labelsIn(labels),
+      value: Number(value),
+    }))
+    .filter(
+      ({ name, labels }) => name.startsWith(prefix) && (bucket === undefined || labels['bucket'] === bucket),
+    );
+  if (samples.length === 0)
+    throw new CommandError(`no metric whose name begins with "${prefix}" has a sample`, ExitStatus.missing);
+  const rows = samples.map(({ name, labels, value }) => [name, labelText(labels), String(value)]);
+  return { value: samples, text: columns(rows) };
+}
+
+/** `{a="b",c="d"}` of the text format, whose values escape quotes, backslashes and line ends as JSON does. */
+function labelsIn(text: string): Record<string, string> {
+  const pairs = [...text.matchAll(/([a-zA-Z_]\w*)=("(?:[^"\\]|\\.)*")/g)];
+  return Object.fromEntries(
+    pairs.map(([, name, value]) => [name as string, JSON.parse(value as string) as string]),
+  );
+}
+
+const labelText = (labels: Readonly<Record<string, unknown>>): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}=${String(value)}`)
+    .join(' ');
+
+interface RangeOptions {
+  readonly step: number;
+  readonly functions: string | undefined;
+  readonly bucket: string | undefined;
+}
+
+async function overTime(
+  node: RemoteNode,
+  name: string,
+  since: number,
+  { step, functions = '', bucket }: RangeOptions,
+) {
+  const chain = functions === '' ? [] : functions.split(',');
+  const path = ['/pools/default/stats/range', ...[name, ...chain].map(encodeURIComponent)].join('/');
+  const query = new URLSearchParams({
+    start: String(-since),
+    step: String(step),
+    ...(bucket !== undefined && { bucket }),
+  });
+  const { data } = (await node.get(`${path}?${query}`)) as { data: Series[] };
+  if (data.length === 0)
+    throw new CommandError(`metric "${name}" has no values in this time`, ExitStatus.missing);
+  const text = data.map(({ metric, values }) => {
+    const { nodes, ...labels } = metric;
+    const rows = values.map(([at, value]) => [new Date(at * 1_000).toISOString(), value]);
+    return `${labelText({ ...labels, nodes })}\n${columns(rows)}`;
+  });
+  return { value: data, text: text.join('\n\n') };
+}
+
+const entries = async (node: RemoteNode, query: string): Promise<LogEntry[]> =>
+  ((await node.get(`/logs?${query}`)) as { list: LogEntry[] }).list;
+
+const lineOf = ({ serverTime, node, type, module, text }: LogEntry): string =>
+  `${serverTime}  ${type.padEnd(7)}  ${node}  ${module}: ${text}`;
+
+async function followLog(
+  node: RemoteNode,
+  list: readonly LogEntry[],
+  show: (entry: LogEntry) => string,
+  signal: AbortSignal,
+): Promise<void> {
+  // The reader of a pipe may end first.
+  process.stdout.on('error', () => process.exit(0));
+  let shown = new Set<string>();
+  for (let news = list; ; ) {
+    const fresh = news.filter((entry) => !shown.has(JSON.stringify(entry)));
+    for (const entry of fresh) process.stdout.write(`${show(entry)}\n`);
+    const last = news.at(-1);
+    // Entries of one millisecond may come one after the other.
+    if (last !== undefined)
+      shown = new Set(
+        news.filter(({ tstamp }) => tstamp === last.tstamp).map((entry) => JSON.stringify(entry)),
+      );
+    await realClock.sleep(followMs, signal);
+    news = await entries(node, last === undefined ? 'limit=1000' : `limit=10000&sinceTime=${last.tstamp}`);
+    if (news.length === 0 && last !== undefined) news = [last];
+  }
+}

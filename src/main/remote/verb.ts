@@ -1,0 +1,104 @@
+// Commands with verbs, such as `divan bucket create NAME`: one declaration each gives the parser, the help, the reference page and the
+// completions of shells.
+import { nearest } from '#base/nearest.ts';
+import { DataPortError, StatusError } from '#client/data-port-error.ts';
+import { CommandError } from '../exit-status.ts';
+import { describeOptions, type OptionSpecs, type OptionValues, UsageError } from '../options.ts';
+import { splitWords } from '../split-words.ts';
+
+/** What is printed: with `--json` the value, else the text. */
+export interface Printed {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+type Run<S extends OptionSpecs> = (
+  options: OptionValues<S>,
+  words: readonly string[],
+) => Promise<Printed | null>;
+
+export interface Verb {
+  /** The verb and its words: `create NAME`, `get BUCKET KEY`, `[FILE]` for one that may be left out. */
+  readonly usage: string;
+  readonly doc: string;
+  readonly options: OptionSpecs;
+  /** Null: it has printed everything itself. */
+  readonly run: Run<OptionSpecs>;
+}
+
+export const verb = <const S extends OptionSpecs>(
+  usage: string,
+  doc: string,
+  options: S,
+  run: Run<S>,
+): Verb => ({
+  usage,
+  doc,
+  options,
+  run: run as unknown as Run<OptionSpecs>,
+});
+
+/** The verb itself; empty for a command with only one. */
+export const nameOf = ({ usage }: Verb): string => /^[a-z-]*/.exec(usage)?.[0] ?? '';
+const wordsOf = ({ usage }: Verb): string[] => usage.split(' ').filter((word) => /^[[A-Z]/.test(word));
+
+export async function runVerb(
+  command: string,
+  verbs: readonly Verb[],
+  args: readonly string[],
+): Promise<void> {
+  const found = verbOf(command, verbs, args);
+  const rest = nameOf(found) === '' ? args : args.slice(1);
+  const { words, options } = splitWords(rest, found.options);
+  checkWords(command, found, words);
+  const answer = await explained(() => found.run(options, words));
+  if (answer === null) return;
+  const text = (options as { json?: boolean }).json ? JSON.stringify(answer.value) : answer.text;
+  if (text !== '') process.stdout.write(`${text}\n`);
+}
+
+/** An ended connection is no defect of the command: it is reported without a stack. */
+async function explained<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof DataPortError || error instanceof StatusError) throw new CommandError(error.message);
+    throw error;
+  }
+}
+
+/** Help of one verb, or the list of all. */
+export function verbHelp(
+  command: string,
+  doc: string,
+  verbs: readonly Verb[],
+  args: readonly string[],
+): string {
+  const only = verbs.length === 1 ? verbs[0] : undefined;
+  const found = only ?? verbs.find((one) => nameOf(one) === args[0]);
+  if (found !== undefined)
+    return `divan ${command} ${found.usage}: ${found.doc}\n\n${describeOptions(found.options)}\n`;
+  const width = Math.max(...verbs.map(({ usage }) => usage.length));
+  const rows = verbs.map((one) => `  divan ${command} ${one.usage.padEnd(width)}  ${one.doc}`);
+  return `divan ${command}: ${doc}\n\n${rows.join('\n')}\n\nOptions: divan ${command} <verb> --help\n`;
+}
+
+function verbOf(command: string, verbs: readonly Verb[], [name]: readonly string[]): Verb {
+  const found = verbs.find((one) => nameOf(one) === '' || nameOf(one) === name);
+  if (found !== undefined) return found;
+  const names = verbs.map(nameOf);
+  const near = name === undefined ? null : nearest(name, names);
+  const problem = name === undefined ? 'a verb is missing' : `there is no "divan ${command} ${name}"`;
+  throw new UsageError(
+    `${problem}; ${near === null ? `there are ${names.join(', ')}` : `did you mean "${near}"?`}`,
+  );
+}
+
+function checkWords(command: string, found: Verb, words: readonly string[]): void {
+  const expected = wordsOf(found);
+  const missing = expected.find((word, index) => !word.startsWith('[') && (words[index] ?? '') === '');
+  const usage = `divan ${command} ${found.usage}`;
+  if (missing !== undefined) throw new UsageError(`${missing} is missing: ${usage}`);
+  if (words.length > expected.length)
+    throw new UsageError(`unexpected "${words[expected.length]}": ${usage}`);
+}

@@ -1,0 +1,14 @@
+// Runs commands against a running node, with its address and password from the environment.
+import { type CommandEnd, runCommand } from './command.ts';
+import { administrator, type NodeProcess } from './node-process.ts';
+
+export const nodeEnvironment = (node: NodeProcess): Record<string, string> => ({
+  DIVAN_URL: node.ready.node.rest,
+  DIVAN_PASSWORD: administrator.password,
+});
+
+/** Runs a command line, split at spaces. */
+export const commandsOn =
+  (node: () => NodeProcess) =>
+  (line: string, ...more: string[]): Promise<CommandEnd> =>
+    runCommand([...line.split(' '), ...more], nodeEnvironment(node()));
