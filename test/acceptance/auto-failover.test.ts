@@ -7,7 +7,7 @@ import { joinNodes } from '../support/join-nodes.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const waitLimitMs = 60_000;
+const waitLimitMs = 120_000;
 const majority = Buffer.from([0x11, 1]);
 
 interface Pool {
@@ -60,8 +60,8 @@ test(name, { timeout: 300_000 }, async (t) => {
   const dead = nodes.find(({ hostname }) => portOf(hostname) === portOf(third.ready.node.rest))?.otpNode;
 
   const successor = await dataClient(second, 'b');
-  // On a busy machine, the shortest timeout could fail over nodes that run.
-  await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '10' });
+  // On a busy machine, a short timeout could fail over nodes that run.
+  await post(first, '/settings/autoFailover', { enabled: 'true', timeout: '20' });
   // Waits until all copies are in sync: a shard without a copy in sync cannot fail over without losing durable writes.
   await eventuallyWithin(waitLimitMs, async () => {
     const bucket = await read<Pool>(first, '/pools/default/buckets/b');

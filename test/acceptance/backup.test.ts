@@ -16,11 +16,12 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { type Cluster, type Collection, connect } from 'couchbase';
+import type { Cluster, Collection } from 'couchbase';
 import { lockFolder } from '#ports/folder-lock.ts';
 import { backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const initFile = {
   buckets: [

@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { CertificateAuthenticator, connect } from 'couchbase';
+import { CertificateAuthenticator } from 'couchbase';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 import { fillInbox, OpensslAuthority, type Pair } from '../support/openssl.ts';
+import { connect } from '../support/sdk.ts';
 
 const names = 'DNS:localhost,IP:127.0.0.1';
 const portOf = (address: string): number => Number(address.split(':').at(-1));
@@ -171,7 +172,7 @@ describe('client certificates', () => {
   });
 
   it('log in external users without a local password over REST and at the data port', {
-    timeout: 60_000,
+    timeout: 200_000,
   }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
@@ -211,7 +212,7 @@ describe('client certificates', () => {
   });
 
   it('log the official SDK in at the data port, which refuses TLS connections without one', {
-    timeout: 60_000,
+    timeout: 200_000,
   }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });

@@ -5,6 +5,7 @@ import couchbase from 'couchbase';
 import { aCluster } from '../support/cloud-cluster.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { eventually } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const orders = { name: 'orders', memoryQuota: 100, replicas: 0, conflictResolution: 'seqno' };
 
@@ -22,7 +23,7 @@ test('lets a database user read and write documents within its rights, and not o
     (await cloud.request('POST', `${path}/users`, { username: 'app', password, buckets })).status,
     201,
   );
-  const app = await couchbase.connect(connectionString, { username: 'app', password });
+  const app = await connect(connectionString, { username: 'app', password });
   try {
     const collection = app.bucket('orders').defaultCollection();
     await collection.upsert('o1', { total: 12 });
@@ -40,7 +41,7 @@ test('lets a database user read and write documents within its rights, and not o
   assert.doesNotMatch(JSON.stringify(listed.body), /Horse/);
   assert.equal((await cloud.request('DELETE', `${path}/users/app`)).status, 204);
   await assert.rejects(
-    couchbase.connect(connectionString, { username: 'app', password, timeouts: { connectTimeout: 2_000 } }),
+    connect(connectionString, { username: 'app', password, timeouts: { connectTimeout: 2_000 } }),
   );
 });
 
@@ -53,7 +54,7 @@ test('runs the statements of a database user within its rights, over an index', 
   const writer = [{ bucketName: 'orders', bucketAccess: ['data_reader', 'data_writer'] }];
   const user = { username: 'app', password, buckets: writer };
   assert.equal((await cloud.request('POST', `${path}/users`, user)).status, 201);
-  const app = await couchbase.connect(connectionString, { username: 'app', password });
+  const app = await connect(connectionString, { username: 'app', password });
   try {
     await app.query('CREATE INDEX by_total ON orders(total)');
     await app.query('INSERT INTO orders VALUES ("o1", {"total": 12}), ("o2", {"total": 3})');

@@ -12,7 +12,7 @@ import { CloudProcess } from '../support/cloud-process.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const nobody = '00000000-0000-4000-8000-000000000000';
-const waitMs = 20_000;
+const waitMs = 120_000;
 
 /** Sends bytes; returns what the server sends until it matches `until`, the server closes the connection, or time runs out. */
 async function raw(api: string, bytes: string | Buffer, { until = /\r\n\r\n/ } = {}) {
@@ -239,7 +239,7 @@ describe('hostile requests', () => {
       const answer = await raw(api, 'GET /v2/status HTTP/1.1\r\nHost:');
       assert.equal(answer.status, 408, answer.text);
       assert.ok(await answer.closed());
-      assert.ok(performance.now() - started < waitMs / 2);
+      assert.ok(performance.now() - started < 25_000, 'answered before the default limit, 30 s');
     } finally {
       await app.close();
     }

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import couchbase, { type Collection, DurabilityLevel } from 'couchbase';
+import { type Collection, DurabilityLevel } from 'couchbase';
 import { hostedCluster, untilGone, untilStatus } from '../support/cloud-cluster.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
 import { eventuallyWithin } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const anyMs = 120_000;
 const documents = Array.from({ length: 100 }, (_, n) => `d${n}`);
@@ -90,7 +91,7 @@ test('a cluster of three nodes keeps its documents through scaling and the death
     buckets: [{ bucketName: 'orders', bucketAccess: ['data_reader', 'data_writer'] }],
   });
   await cluster.healthy(3);
-  const app = await couchbase.connect(`couchbase://${endpoints.join(',')}`, account);
+  const app = await connect(`couchbase://${endpoints.join(',')}`, account);
   try {
     const collection = app.bucket('orders').defaultCollection();
     const durable = { durabilityLevel: DurabilityLevel.Majority };

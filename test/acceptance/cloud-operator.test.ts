@@ -25,7 +25,7 @@ describe('the operator', () => {
   const start = (...args: string[]) => {
     const { stderr, status } = spawnSync(process.execPath, [launcher, 'cloud', '--port', '0', ...args], {
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 120_000,
     });
     return { stderr, status };
   };

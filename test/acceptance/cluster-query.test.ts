@@ -1,10 +1,11 @@
 // Statements on buckets that are spread over three processes, with the official SDK: every node answers for all documents.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Cluster, connect, MutationState } from 'couchbase';
+import { type Cluster, MutationState } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 60_000;
+const waitLimitMs = 120_000;
 const startMs = 120_000;
 const count = 400;
 

@@ -1,11 +1,12 @@
 // Values that the node compresses in the background are unchanged for clients.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect, MutateInSpec } from 'couchbase';
+import { MutateInSpec } from 'couchbase';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 test('documents of a bucket in mode active are compressed, and read, changed and queried as before', {
-  timeout: 60_000,
+  timeout: 200_000,
 }, async () => {
   await using node = await NodeProcess.start();
   const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '0', compressionMode: 'active' };

@@ -2,10 +2,10 @@
 // fields, and its checks of the answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect } from 'couchbase';
 import type { NodeAddresses } from '../../src/main/ready.ts';
 import { mapPort } from '../support/mapped-port.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const { username, password } = administrator;
 const signed = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };

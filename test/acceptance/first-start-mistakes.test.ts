@@ -15,7 +15,7 @@ const credentials = ['--username', 'Administrator', '--password', 'password'];
 let count = 0;
 
 function run(...args: string[]) {
-  const options = { encoding: 'utf8', timeout: 30_000 } as const;
+  const options = { encoding: 'utf8', timeout: 120_000 } as const;
   return spawnSync(process.execPath, [launcher, ...args], options);
 }
 
@@ -226,7 +226,7 @@ describe('no stack trace for', () => {
     mkdirSync(folder, { mode: 0o777 });
     chmodSync(scratch, 0o755);
     writeFileSync(join(folder, 'secret.key'), Buffer.alloc(32), { mode: 0 });
-    const options = { encoding: 'utf8', timeout: 20_000, uid: 65_534, gid: 65_534 } as const;
+    const options = { encoding: 'utf8', timeout: 120_000, uid: 65_534, gid: 65_534 } as const;
     const { stderr, status } = spawnSync(
       process.execPath,
       [launcher, 'node', '--data-dir', folder, ...portFlags],

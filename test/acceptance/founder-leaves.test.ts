@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { connect } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 60_000;
+const waitLimitMs = 120_000;
 
 interface Pool {
   balanced: boolean;

@@ -7,7 +7,7 @@ import { type Collection, connect, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies } from '../support/cluster-copies.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const waitLimitMs = 60_000;
+const waitLimitMs = 120_000;
 const bucket = { name: 'b', ramQuotaMB: '100', replicaNumber: '2' };
 const durable = { durabilityLevel: DurabilityLevel.Majority, timeout: 2_500 };
 

@@ -1,8 +1,8 @@
 // Two processes: while the official SDK writes, a graceful failover moves the shards of one to the other; then the node is recovered.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 120_000;
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'] as const;
@@ -44,7 +44,7 @@ test('a graceful failover loses and refuses no write, and a recovery makes the n
   const writing = (async () => {
     for (let i = 0; !isOver; i++) {
       const key = `key-${i % 500}`;
-      await collection.upsert(key, { i }, { timeout: 20_000 });
+      await collection.upsert(key, { i }, { timeout: 60_000 });
       written.set(key, i);
     }
   })();

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { type Cluster, type Collection, connect } from 'couchbase';
+import type { Cluster, Collection } from 'couchbase';
 import { prng } from '#base/prng.ts';
 import { attackData, attackRest, bombard, framesPerConnection } from '../support/hostile-input.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const seed = printedSeed(console.log);

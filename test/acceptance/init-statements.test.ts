@@ -29,7 +29,7 @@ function start(name: string, statements: unknown, ...more: string[]) {
   const { username, password } = administrator;
   const init = fileWith(name, { buckets, statements });
   const flags = ['--data-dir', folder, '--init', init, '--username', username, '--password', password];
-  const options = { encoding: 'utf8', timeout: 30_000 } as const;
+  const options = { encoding: 'utf8', timeout: 120_000 } as const;
   const ended = spawnSync(process.execPath, [launcher, 'node', ...flags, ...portFlags, ...more], options);
   return { folder, init, ...ended };
 }

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { type Cluster, connect } from 'couchbase';
+import type { Cluster } from 'couchbase';
 import { LdapServerProcess } from '../support/ldap-server.ts';
 import { needs } from '../support/needs.ts';
 import { NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const password = 'jane-secret';
 
@@ -27,7 +28,6 @@ async function connectSdk(node: NodeProcess, username: string, secret: string): 
     username,
     password: secret,
     security: { trustStorePath },
-    timeouts: { bootstrapTimeout: 5_000, connectTimeout: 5_000 },
   });
 }
 

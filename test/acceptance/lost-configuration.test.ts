@@ -160,6 +160,6 @@ const bucketsIn = (folder: string): string[] => readdirSync(join(folder, 'bucket
 
 function start(folder: string) {
   const flags = ['--data-dir', folder, ...portFlags, '--username', 'Administrator', '--password', 'password'];
-  const options = { encoding: 'utf8', timeout: 20_000 } as const;
+  const options = { encoding: 'utf8', timeout: 120_000 } as const;
   return spawnSync(process.execPath, [launcher, 'node', ...flags, '--bucket', 'b'], options);
 }

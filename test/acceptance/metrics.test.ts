@@ -6,12 +6,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Cluster, connect } from 'couchbase';
+import type { Cluster } from 'couchbase';
 import { metricOf } from '../../src/metrics/catalogue.ts';
 import { freePort } from '../support/free-port.ts';
 import { KvConnection } from '../support/kv-connection.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const { username, password } = administrator;
 

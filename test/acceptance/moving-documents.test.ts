@@ -2,9 +2,10 @@
 // end all copies are equal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
+import { type Cluster, type Collection, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies, heldBy } from '../support/cluster-copies.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const waitLimitMs = 120_000;
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1', 'n_2@127.0.0.1'];
@@ -41,8 +42,8 @@ class Load {
       const durabilityLevel = this.isDurable && i % 2 === 0 ? DurabilityLevel.Majority : DurabilityLevel.None;
       const startedMs = performance.now();
       try {
-        if (isRemoval) await this.#collection.remove(key, { durabilityLevel, timeout: 10_000 });
-        else await this.#collection.upsert(key, { i }, { durabilityLevel, timeout: 10_000 });
+        if (isRemoval) await this.#collection.remove(key, { durabilityLevel, timeout: 60_000 });
+        else await this.#collection.upsert(key, { i }, { durabilityLevel, timeout: 60_000 });
         this.acknowledged.set(key, isRemoval ? null : i);
       } catch (error) {
         this.failures.push(error);

@@ -131,7 +131,7 @@ describe('a node with --engine nats://', { skip }, () => {
 
 async function statement(node: NodeProcess, text: string): Promise<string> {
   const { username, password } = administrator;
-  return eventuallyWithin(20_000, async () => {
+  return eventuallyWithin(60_000, async () => {
     const answer = await fetch(`${node.ready.node.query}/query/service`, {
       method: 'POST',
       headers: { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Collection, connect, DurabilityLevel } from 'couchbase';
+import { type Collection, DurabilityLevel } from 'couchbase';
 import { joinNodes, rebalance } from '../support/join-nodes.ts';
 import { NatsCluster, type NatsServer } from '../support/nats-servers.ts';
 import { needs } from '../support/needs.ts';
 import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 60_000;
+const waitLimitMs = 120_000;
 /** Joining starts a node twice, and makes certificates. */
 const startMs = 120_000;
 const documents = 200;

@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Bucket, type Cluster, connect, LookupInSpec } from 'couchbase';
+import { type Bucket, type Cluster, LookupInSpec } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const folders = fileURLToPath(new URL('../fixtures/data-folders/', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-older-'));

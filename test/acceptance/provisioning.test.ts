@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { connect } from 'couchbase';
 import { mapPort } from '../support/mapped-port.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const form = (fields: Record<string, string>): RequestInit => ({ body: new URLSearchParams(fields) });
 const portOf = (url: string): string => new URL(url.includes('//') ? url : `tcp://${url}`).port;

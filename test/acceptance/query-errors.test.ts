@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { type Cluster, connect } from 'couchbase';
+import type { Cluster } from 'couchbase';
 import { administrator, eventually } from '../support/node-process.ts';
 import { type Account, QueryClient } from '../support/query-client.ts';
 import {
@@ -12,6 +12,7 @@ import {
   provocations,
 } from '../support/query-refusals.ts';
 import { RestartedNode } from '../support/restarted-node.ts';
+import { connect } from '../support/sdk.ts';
 
 const node = new RestartedNode('shop');
 const reader = { username: 'reader', password: 'password' };

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { type Cluster, type Collection, connect } from 'couchbase';
+import type { Cluster, Collection } from 'couchbase';
 import { type Prng, prng } from '#base/prng.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const seed = printedSeed(console.log);

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Cluster, type Collection, connect, LookupInSpec } from 'couchbase';
+import { type Cluster, type Collection, LookupInSpec } from 'couchbase';
 import { atrIdFor } from '#query/transactions/atr-ids.ts';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 import { QueryClient } from '../support/query-client.ts';
+import { connect } from '../support/sdk.ts';
 
 const documents = 500;
 /** The transaction record; its key follows from the document that a transaction changes first. */
@@ -38,7 +39,7 @@ describe('kill -9 while a transaction commits', () => {
     test(`when its record says ${state}, all or none of its changes apply after the clean-up`, async () => {
       const fill = `UPSERT INTO b (KEY k, VALUE {"v": 1}) SELECT "k" || TO_STR(n) AS k FROM ARRAY_RANGE(0, ${documents}) n`;
       await query.rows(fill);
-      const within = await query.begin({ txtimeout: '4s', durability_level: 'majority' });
+      const within = await query.begin({ txtimeout: '15s', durability_level: 'majority' });
       await query.rows('UPDATE b USE KEYS "k0" SET v = 2', within);
       await query.rows('UPDATE b SET v = 2 WHERE v = 1 AND META().id LIKE "k%"', within);
       const committing = query.ask('COMMIT', within).catch(() => 'no answer');

@@ -27,7 +27,7 @@ describe('locks of the official SDK', () => {
 
   test('other clients can read a locked document, but not write it', async () => {
     await collection.upsert('locked', { v: 1 });
-    const { cas } = await collection.getAndLock('locked', 20);
+    const { cas } = await collection.getAndLock('locked', 30);
     assert.deepEqual((await collection.get('locked')).content, { v: 1 });
     assert.equal((await collection.exists('locked')).exists, true);
     const writes = [
@@ -36,7 +36,7 @@ describe('locks of the official SDK', () => {
       () => collection.remove('locked', { timeout }),
       () => collection.touch('locked', 100, { timeout }),
       () => collection.getAndTouch('locked', 100, { timeout }),
-      () => collection.getAndLock('locked', 20, { timeout }),
+      () => collection.getAndLock('locked', 30, { timeout }),
       () => collection.mutateIn('locked', [MutateInSpec.upsert('v', 2)], { timeout }),
       () => collection.binary().append('locked', 'x', { timeout }),
       () => collection.binary().increment('locked', 1, { timeout }),
@@ -51,17 +51,17 @@ describe('locks of the official SDK', () => {
 
   test('a write by the holder releases the lock', async () => {
     await collection.upsert('held', { v: 1 });
-    const first = await collection.getAndLock('held', 20);
+    const first = await collection.getAndLock('held', 30);
     await collection.mutateIn('held', [MutateInSpec.upsert('v', 2)], { cas: first.cas });
-    const second = await collection.getAndLock('held', 20);
+    const second = await collection.getAndLock('held', 30);
     await collection.remove('held', { cas: second.cas });
-    await assert.rejects(collection.getAndLock('held', 20), DocumentNotFoundError);
+    await assert.rejects(collection.getAndLock('held', 30), DocumentNotFoundError);
   });
 
   test('a lock is released once, with its CAS', async () => {
     const stored = await collection.upsert('given', {});
     await assert.rejects(collection.unlock('given', stored.cas), DocumentNotLockedError);
-    const { cas } = await collection.getAndLock('given', 20);
+    const { cas } = await collection.getAndLock('given', 30);
     await assert.rejects(
       collection.unlock('given', stored.cas, { timeout }),
       (error) => error instanceof CasMismatchError || error instanceof TimeoutError,

@@ -5,7 +5,6 @@ import {
   AmbiguousTimeoutError,
   AuthenticationFailureError,
   type Cluster,
-  connect,
   MutationState,
   type MutationToken,
   ParsingFailureError,
@@ -15,6 +14,7 @@ import {
   UnambiguousTimeoutError,
 } from 'couchbase';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 describe('the SDK’s queries', () => {
   let node: NodeProcess;

@@ -12,7 +12,6 @@ import {
   CasMismatchError,
   type Cluster,
   type Collection,
-  connect,
   DocumentExistsError,
   DocumentNotFoundError,
   LookupInSpec,
@@ -25,6 +24,7 @@ import {
   ValueTooLargeError,
 } from 'couchbase';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const bucketSettings = {
   bucketType: BucketType.Couchbase,
@@ -94,10 +94,10 @@ describe('the official SDK', () => {
 
   test('refuses a value above 20 MiB', async () => {
     const large = { text: 'x'.repeat(21 * 1024 * 1024) };
-    await assert.rejects(collection.upsert('large', large, { timeout: 20_000 }), ValueTooLargeError);
+    await assert.rejects(collection.upsert('large', large, { timeout: 60_000 }), ValueTooLargeError);
     const fits = { text: 'x'.repeat(19 * 1024 * 1024) };
-    await collection.upsert('large', fits, { timeout: 20_000 });
-    assert.equal((await collection.get('large', { timeout: 20_000 })).content.text.length, fits.text.length);
+    await collection.upsert('large', fits, { timeout: 60_000 });
+    assert.equal((await collection.get('large', { timeout: 60_000 })).content.text.length, fits.text.length);
     await collection.remove('large');
   });
 
@@ -114,11 +114,11 @@ describe('the official SDK', () => {
 
   test('locks, and lets only the holder write and unlock', async () => {
     await collection.upsert('locked', { v: 1 });
-    const { cas } = await collection.getAndLock('locked', 15);
+    const { cas } = await collection.getAndLock('locked', 30);
     await assert.rejects(collection.upsert('locked', { v: 2 }, { timeout: 400 }), TimeoutError);
     await collection.unlock('locked', cas);
     await assert.rejects(collection.unlock('locked', cas, { timeout: 400 }));
-    const again = await collection.getAndLock('locked', 15);
+    const again = await collection.getAndLock('locked', 30);
     await collection.replace('locked', { v: 3 }, { cas: again.cas });
     await collection.upsert('locked', { v: 4 });
   });

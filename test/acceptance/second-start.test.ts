@@ -11,7 +11,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'divan-second-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 const run = (...args: string[]) =>
-  spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 20_000 });
+  spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 120_000 });
 
 test('names wrong options of a first start before anything is created', () => {
   const dataDir = join(scratch, 'never');

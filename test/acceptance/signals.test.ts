@@ -25,7 +25,7 @@ const commands: Record<string, { args: string[]; signalAfter: string[] }> = {
   },
 };
 
-const startMs = 30_000;
+const startMs = 120_000;
 let folders = 0;
 
 for (const [name, { args, signalAfter }] of Object.entries(commands)) {

@@ -7,17 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connect } from 'couchbase';
 import { vbucketOf } from '#client/document-key.ts';
 import { dataClient, get } from '../support/data-client.ts';
 import { administrator, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-start-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
 const run = (...args: string[]) =>
-  spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 20_000 });
+  spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', timeout: 120_000 });
 const portNames = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
 const portsExcept = (given: string) =>
   portNames.filter((name) => name !== given).flatMap((name) => [`--${name}-port`, '0']);

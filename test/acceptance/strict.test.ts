@@ -42,7 +42,7 @@ class OtherMachine implements Disposable {
       const options = { host: '${here}', port: ${port}, rejectUnauthorized: false };
       const report = (text) => { console.log(text); process.exit(); };
       const socket = require('${protocol === 'tls' ? 'tls' : 'net'}').connect(options, () => report('open'));
-      socket.on('error', (error) => report(error.code)).setTimeout(5000, () => report('no answer'));`;
+      socket.on('error', (error) => report(error.code)).setTimeout(60_000, () => report('no answer'));`;
     return await this.#run(script);
   }
 

@@ -2,11 +2,12 @@
 // again, and nothing else.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { type Cluster, type Collection, connect, LookupInSpec, MutateInSpec } from 'couchbase';
+import { type Cluster, type Collection, LookupInSpec, MutateInSpec } from 'couchbase';
 import { KvClient } from '../../src/client/kv.adapter.ts';
 import { startNode, useNode } from '../../src/testing/testing.ts';
 import type { StartNodeOptions } from '../../src/testing/types.ts';
 import { eventually } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 const options = {
   buckets: [

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Collection, connect, DurabilityLevel } from 'couchbase';
+import { type Collection, DurabilityLevel } from 'couchbase';
 import { dataClient, set } from '../support/data-client.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 60_000;
+const waitLimitMs = 120_000;
 /** Joining starts a node twice, and makes certificates. */
 const startMs = 120_000;
 const documents = 10_000;

@@ -13,7 +13,7 @@ import { eventually, eventuallyWithin, type Ready } from '../support/node-proces
 
 const launcher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'divan-up-'));
-const startTimeoutMs = 45_000;
+const startTimeoutMs = 120_000;
 const started: ChildProcess[] = [];
 const names = ['rest', 'kv', 'capi', 'dist', 'query', 'index'].flatMap((name) => [name, `${name}-tls`]);
 const ports = [...names, 'replication'].flatMap((name) => [`--${name}-port`, '0']);
@@ -207,7 +207,7 @@ test('--nodes starts a node again that died, and nothing else ends', async () =>
     assert.equal(nodes[1]?.status, 'healthy');
     return fetch(`http://${nodes[1]?.hostname}/pools/default`, asAdministrator);
   };
-  assert.equal((await second()).status, 200);
+  await eventually(async () => assert.equal((await second()).status, 200));
   const [killed = ''] = spawnSync('pgrep', ['-P', `${child.pid}`, '-f', 'node-2'], {
     encoding: 'utf8',
   }).stdout.split('\n');

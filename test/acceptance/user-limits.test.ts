@@ -1,11 +1,12 @@
 // Limits of users and scopes, as reported by the official SDK.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect, QuotaLimitedError, RateLimitedError } from 'couchbase';
+import { QuotaLimitedError, RateLimitedError } from 'couchbase';
 import { eventually, NodeProcess } from '../support/node-process.ts';
+import { connect } from '../support/sdk.ts';
 
 test('the SDK reports rate limits of operations and queries, and full scopes', {
-  timeout: 60_000,
+  timeout: 200_000,
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   const send = async (method: string, path: string, form: Record<string, string>) =>

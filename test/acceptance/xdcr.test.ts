@@ -112,7 +112,7 @@ test('a replication that was paused, or deleted and created anew, continues wher
   await store(source, null, range(0, 2000));
   // The first report comes at once, not after the interval of the figures.
   const id = await replicate(source, target, { statsInterval: '600000' });
-  await eventuallyWithin(5_000, async () => assert.equal((await taskOf(source)).status, 'running'));
+  await eventuallyWithin(60_000, async () => assert.equal((await taskOf(source)).status, 'running'));
   const path = `/settings/replications/${encodeURIComponent(id)}`;
   await source.request(path, 'POST', { statsInterval: '200' }).then(shown);
   await whenEqual(source, target);

@@ -266,7 +266,7 @@ async function statusesOf(node: NodeProcess): Promise<Map<number, number>> {
   }
 }
 
-const slowTries = 9;
+const slowTries = 2;
 const warmUpTries = 100;
 const startMs = 120_000;
 

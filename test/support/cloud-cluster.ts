@@ -11,7 +11,7 @@ export interface CloudCluster {
   connectionString: string;
 }
 
-const timeoutMs = 30_000;
+const timeoutMs = 120_000;
 
 /** The body of the request for a hosted cluster. */
 export const hostedCluster = (projectId: string, change: object = {}) => ({

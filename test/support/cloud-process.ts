@@ -39,7 +39,7 @@ export interface Answer {
 }
 
 const ownLauncher = fileURLToPath(new URL('../../bin/divan.js', import.meta.url));
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 120_000;
 
 export class CloudProcess {
   readonly dataDir: string;

@@ -20,7 +20,8 @@ export interface Reply {
   value: Buffer;
 }
 
-const replyTimeoutMs = 10_000;
+/** Ends only what hangs. */
+const replyTimeoutMs = 60_000;
 
 export class KvConnection {
   readonly socket: Socket;

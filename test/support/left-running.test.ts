@@ -20,7 +20,7 @@ test('a file whose test fails ends, though the test left a process running', (t)
      });`,
   );
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const run = spawnSync(process.execPath, ['--test', file], { encoding: 'utf8', env, timeout: 30_000 });
+  const run = spawnSync(process.execPath, ['--test', file], { encoding: 'utf8', env, timeout: 120_000 });
   assert.deepEqual([run.signal, run.status], [null, 1], run.stdout);
   assert.match(run.stdout, /planted/);
 });

@@ -1,6 +1,7 @@
 // A node with a bucket and the official SDK connected to it.
-import { BucketType, type Cluster, type Collection, connect } from 'couchbase';
+import { BucketType, type Cluster, type Collection } from 'couchbase';
 import { administrator, eventually, NodeProcess } from './node-process.ts';
+import { connect } from './sdk.ts';
 
 export class SdkNode {
   readonly node: NodeProcess;

@@ -10,7 +10,7 @@ import type { FollowerHandler } from '#client/change-follower.ts';
 import type { WireAddress } from '#client/wire-connection.adapter.ts';
 
 export const adminAccount = { username: 'admin', password: 'password' };
-export const addressOf = (port: number): WireAddress => ({ host: '127.0.0.1', port, timeoutMs: 10_000 });
+export const addressOf = (port: number): WireAddress => ({ host: '127.0.0.1', port, timeoutMs: 60_000 });
 
 export const bucketClient = (port: number, bucket = 'b'): Promise<BucketClient> =>
   BucketClient.open({ address: addressOf(port), account: adminAccount, bucket });

@@ -65,7 +65,7 @@ export async function taskOf(node: NodeProcess): Promise<XdcrTask> {
 
 const addressOf = (node: NodeProcess) => {
   const [hostname = '', port] = node.ready.node.kv.split(':');
-  return { host: hostname, port: Number(port), timeoutMs: 30_000 };
+  return { host: hostname, port: Number(port), timeoutMs: 60_000 };
 };
 
 export const clientOf = (node: NodeProcess, bucket = 'b'): Promise<BucketClient> =>

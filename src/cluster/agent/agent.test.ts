@@ -156,7 +156,7 @@ describe('agent', () => {
     await agent.stop();
   });
 
-  it('combines changes made while the data service is busy into one call', { timeout: 10_000 }, async () => {
+  it('combines changes made while the data service is busy into one call', { timeout: 120_000 }, async () => {
     const { agent, buckets, kv, view } = await anAgent();
     await turn();
     const before = kv.received.length;

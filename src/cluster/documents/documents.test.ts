@@ -15,7 +15,7 @@ async function aCluster() {
   const service = await startService(aDesired({ buckets: [] }));
   const account = { username: 'admin', password: 'password' };
   const dataPort = async () => ({
-    address: { host: '127.0.0.1', port: service.port, timeoutMs: 5_000 },
+    address: { host: '127.0.0.1', port: service.port, timeoutMs: 60_000 },
     account,
   });
   const cluster = await aManager({ dataPort });
@@ -23,7 +23,7 @@ async function aCluster() {
   await request(buckets, { form: { name: 'b', ramQuotaMB: 100, bucketType: 'couchbase' } });
   await request(`${buckets}/b/scopes`, { form: { name: 'shop' } });
   await request(`${buckets}/b/scopes/shop/collections`, { form: { name: 'orders' } });
-  await manager.applied(5_000);
+  assert.equal(await manager.applied(60_000), true);
   const users = [aUser('admin', 'password')];
   await service.service.apply(aDesired({ ...kv.desired, users, clients: null }));
   return {

@@ -18,7 +18,7 @@ async function withServer(server: Server, run: (port: number) => Promise<void>):
   await run((server.address() as AddressInfo).port).finally(() => server.close());
 }
 
-const call = (address: string, timeoutMs = 5_000, localAddress?: string) =>
+const call = (address: string, timeoutMs = 60_000, localAddress?: string) =>
   callRemote({
     localAddress,
     target: readTarget(address) as TargetAddress,
@@ -54,7 +54,7 @@ describe('calls of another node', () => {
   }, async () => {
     const caller: RequestListener = ({ socket }, response) => void response.end(socket.remoteAddress);
     await withServer(createServer(caller), async (port) => {
-      assert.equal((await call(`http://127.0.0.1:${port}`, 5_000, '127.9.8.7')).body, '127.9.8.7');
+      assert.equal((await call(`http://127.0.0.1:${port}`, 60_000, '127.9.8.7')).body, '127.9.8.7');
     });
   });
 

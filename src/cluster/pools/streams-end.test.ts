@@ -14,7 +14,7 @@ const changes: Record<string, [string, Sent]> = {
 
 describe('streams of the REST API', () => {
   for (const [title, [url, sent]] of Object.entries(changes)) {
-    it(`end once ${title}`, { timeout: 10_000 }, async () => {
+    it(`end once ${title}`, { timeout: 120_000 }, async () => {
       const { request } = await aManager();
       assert.equal((await request(...put({ password: 'password1', roles: 'ro_admin' }))).status, 200);
       const open = { ended: false };

