@@ -1,7 +1,7 @@
 // Builds `dist/`, the JavaScript of the published package, since Node strips no types under `node_modules`. `--clean` removes it,
 // so that a checkout runs its sources. Run by `npm pack` and `npm publish`.
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,8 +14,6 @@ if (!process.argv.includes('--clean')) build();
 function build(): void {
   const compiler = at('node_modules/typescript/bin/tsc');
   execFileSync(process.execPath, [compiler, '-p', at('tsconfig.build.json')], { stdio: 'inherit' });
-  for (const page of globSync('src/cluster/ui/page/*', { cwd: at('.') }))
-    cpSync(at(page), at(page.replace(/^src/, 'dist')));
   // Node resolves imports that begin with `#` by the nearest package.json; the compiler does not rewrite their `.ts`.
   const manifest = { type: 'module', imports: { '#*.ts': './*.js' } };
   writeFileSync(at('dist/package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

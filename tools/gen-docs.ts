@@ -194,7 +194,7 @@ const titles: Readonly<Record<string, string>> = {
   capi: 'CAPI',
   openapi: 'OpenAPI',
   range: 'Metrics over time',
-  ui: 'The page',
+  ui: 'Web console',
 };
 
 async function restApi(): Promise<string> {

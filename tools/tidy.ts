@@ -118,7 +118,7 @@ const ownSeed = /Math\.random\(|process\.env(\.|\[')(DIVAN_TEST_)?SEED\b|process
 const isTest = (file: string): boolean =>
   (file.startsWith('test/') || file.endsWith('.test.ts')) && file !== 'test/support/seed.ts';
 
-const sources = globSync('{src,test,tools,bench}/**/*.ts').sort();
+const sources = globSync('{src,test,tools,bench,console}/**/*.{ts,tsx}').sort();
 for (const file of sources) checkFile(file);
 for (const file of Object.keys(longFiles)) {
   if (!existsSync(file)) problems.push(`${file}: named in tools/tidy.ts but missing`);

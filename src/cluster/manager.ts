@@ -2,7 +2,7 @@
 //
 //   const manager = createClusterManager({ store, kv, ...machinePorts({ dataFolder, listenHost, clock }), ... });
 //   await manager.open();                          // reads the configuration; routes answer
-//   createHttpServer({ routes: manager.routes, authority: manager.authority, hooks: manager.hooks, log, clock, throttle: manager.throttles.rest });
+//   createHttpServer({ routes: manager.routes, authority: manager.authority, sessions: manager.sessions, hooks: manager.hooks, log, clock, throttle: manager.throttles.rest });
 //   createHttpServer({ routes: manager.capiRoutes, ...the same });
 //   await manager.start(ports);                    // with the actual ports; the data service follows the configuration from here
 //   await manager.certificates.ready;              // then TLS listeners with `tls.current()`, and again on `tls.onChange`
@@ -12,6 +12,7 @@ import type { Authority } from '#auth/authority.ts';
 import type { BoundRoute } from '#contract/route.ts';
 import type { ClusterHooks } from '#http/pipeline.ts';
 import type { RequestMeter } from '#http/request-meter.ts';
+import { Sessions } from '#http/sessions.ts';
 import type { Throttle } from '#http/throttle.ts';
 import type { IndexDefinitions } from '#index/index.contract.ts';
 import { rangeRoutes } from '#metrics/range/range.routes.ts';
@@ -48,8 +49,8 @@ import type { NodeCertificates } from './peers/node-certificates.ts';
 import { type QuerySettings, querySetting, serviceSettings } from './query-settings/query-settings.ts';
 import { clusterRoutes } from './routes.ts';
 import type { SecurityParts } from './security/security.feature.ts';
+import { readConsoleFile } from './ui/console-files.adapter.ts';
 import { uiRoutes } from './ui/ui.routes.ts';
-import { readUiFile } from './ui/ui-files.adapter.ts';
 
 export interface ClusterManager {
   readonly routes: readonly BoundRoute[];
@@ -60,6 +61,8 @@ export interface ClusterManager {
   /** The limits of concurrent requests: one for all REST ports, one for all view ports. */
   readonly throttles: { readonly rest: Throttle; readonly capi: Throttle };
   readonly authority: Authority;
+  /** Sessions of the web console, for the REST ports. */
+  readonly sessions: Sessions;
   /** Until the node is provisioned, only these credentials may set it up. */
   reserveFor(administrator: { readonly username: string; readonly password: string }): void;
   readonly hooks: ClusterHooks;
@@ -116,10 +119,11 @@ export interface ClusterManager {
 
 export function createClusterManager(options: ClusterManagerOptions): ClusterManager {
   const features = createFeatures(options);
+  const sessions = new Sessions(options);
   const { view, product, users, certificates, security, clients, listening, events, alerts, metrics } =
     features;
   return {
-    routes: withDescription(restRoutes(options, features), product.version).sort(byPath),
+    routes: withDescription(restRoutes(options, features, sessions), product.version).sort(byPath),
     capiRoutes: capiRoutes({ view, product }),
     indexRoutes: indexServiceRoutes({
       view,
@@ -129,6 +133,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
     }),
     throttles: requestThrottles({ ...options, view }),
     authority: users.authenticator,
+    sessions,
     reserveFor: ({ username, password }) => users.authenticator.reserveFor(username, password),
     hooks: {
       clusterUuid: () => view.cluster.uuid,
@@ -162,7 +167,7 @@ export function createClusterManager(options: ClusterManagerOptions): ClusterMan
   };
 }
 
-function restRoutes(options: ClusterManagerOptions, features: Features): BoundRoute[] {
+function restRoutes(options: ClusterManagerOptions, features: Features, sessions: Sessions): BoundRoute[] {
   const { view, policy, users, security, clients, data, events, metrics } = features;
   const routes: BoundRoute[] = [
     ...clusterRoutes({
@@ -185,7 +190,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features): BoundRo
     ...passwordPolicyRoutes(policy),
     ...clientAllowlistRoutes({ allowlist: clients, data }),
     ...security.routes,
-    ...uiRoutes({ security: security.service, readFile: readUiFile }),
+    ...uiRoutes({ security: security.service, readFile: readConsoleFile, sessions }),
     ...events.routes,
     ...metrics.routes,
     ...rangeRoutes({

@@ -26,6 +26,7 @@ import { certificateOf } from './peer-certificates.host.ts';
 import type { RequestMeter } from './request-meter.ts';
 import { type Match, Router } from './router.ts';
 import { sendReply } from './send.ts';
+import type { Sessions } from './sessions.ts';
 import type { Throttle } from './throttle.ts';
 import { validate } from './validate.ts';
 
@@ -51,6 +52,8 @@ export interface PipelineOptions {
   /** Absent: the number of concurrent requests is not limited. */
   readonly throttle?: Throttle;
   readonly meter?: RequestMeter;
+  /** Absent: only the Authorization header and certificates identify callers. */
+  readonly sessions?: Pick<Sessions, 'authorizationOf' | 'end'>;
   /** A user without roles gets 403 with the permission, or the routes for any identity; otherwise 401. */
   readonly knowsRoleless?: boolean;
 }
@@ -207,8 +210,12 @@ export class Pipeline {
     const provisioned = this.#options.authority.provisioned();
     const crossSite = route.method === 'GET' ? null : crossSiteRefusal(request.headers, { provisioned });
     if (crossSite !== null) throw crossSite;
+    const endSession = this.#useSession(request);
     let admission = await this.#admit(exchange, match);
-    if (admission === null) throw this.#unauthenticated(request);
+    if (admission === null) {
+      endSession();
+      throw this.#unauthenticated(request);
+    }
     this.#limit(exchange, route, admission.caller);
     await this.#checkTarget(exchange, match);
     const sent = await this.#read(exchange, match);
@@ -220,6 +227,17 @@ export class Pipeline {
     const { caller, provisioned: asOf } = admission;
     const context = contextOf(request, caller, { provisioned: asOf, signal: exchange.abort.signal });
     return await this.#run(exchange, match, context, sent);
+  }
+
+  /** Adds the Authorization header of the caller's session. Returns a function that ends the session, if one was used. */
+  #useSession(request: IncomingMessage): () => void {
+    const { headers, socket } = request;
+    if (headers.authorization !== undefined || headers.cookie === undefined) return noCount;
+    const from = { headers, port: socket.localPort ?? 0 };
+    const authorization = this.#options.sessions?.authorizationOf(from) ?? null;
+    if (authorization === null) return noCount;
+    headers.authorization = authorization;
+    return () => this.#options.sessions?.end(from);
   }
 
   /** Counts the request of a user with limits until its connection has its answer, and the bytes of both. */

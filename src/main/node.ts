@@ -48,7 +48,7 @@ export interface NodeDeps {
 const drainMs = 2_000;
 const applyMs = 30_000;
 
-type ServeOptions = Pick<PipelineOptions, 'throttle' | 'knowsRoleless'>;
+type ServeOptions = Pick<PipelineOptions, 'throttle' | 'knowsRoleless' | 'sessions'>;
 
 export class Node {
   readonly ports: NodePorts = { ...unknownPorts };
@@ -111,7 +111,8 @@ export class Node {
     await Promise.all([manager.open(), this.services.prepare()]);
     this.followClients();
     const data = this.startData();
-    const rest = await this.serve(manager.routes, { throttle: manager.throttles.rest });
+    const ofConsole = { throttle: manager.throttles.rest, sessions: manager.sessions };
+    const rest = await this.serve(manager.routes, ofConsole);
     const capi = await this.serve(manager.capiRoutes, { throttle: manager.throttles.capi });
     const ofIndexes = { throttle: manager.throttles.rest, knowsRoleless: true };
     const indexes = this.runs('index') ? await this.serve(manager.indexRoutes, ofIndexes) : null;

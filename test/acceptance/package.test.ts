@@ -84,7 +84,7 @@ test('divan and divan/testing say which Node they need when this one is too old'
   assert.match(use.stderr, /Error: divan\/testing: needs Node 24 or newer \(this is v/);
 });
 
-test('npx divan up runs a node, which an SDK can use and which serves its web page', async () => {
+test('npx divan up runs a node, which an SDK can use and which serves its console', async () => {
   const readyFile = join(scratch, 'ready.json');
   const args = ['--no-cloud', '--bucket', 'travel', '--ready-file', readyFile, ...portFlags];
   const child = spawn('npx', ['divan', 'up', ...args], {
@@ -94,7 +94,9 @@ test('npx divan up runs a node, which an SDK can use and which serves its web pa
   });
   endAfterTests(child);
   const ready = await eventuallyWithin(startMs, () => JSON.parse(readFileSync(readyFile, 'utf8')) as Ready);
-  assert.match(await (await fetch(`${ready.node.rest}/ui/app.js`)).text(), /fetch/);
+  const page = await (await fetch(`${ready.node.rest}/ui/`)).text();
+  const [, script = ''] = /src="(\/ui\/assets\/[\w-]+\.js)"/.exec(page) ?? [];
+  assert.match(await (await fetch(`${ready.node.rest}${script}`)).text(), /fetch/);
   const { username = '', password = '' } = ready;
   const cluster = await connect(`couchbase://${ready.node.kv}`, { username, password });
   const collection = cluster.bucket('travel').defaultCollection();

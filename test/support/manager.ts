@@ -261,6 +261,7 @@ export async function aManager(options: ManagerOptions = {}) {
   const server = await createHttpServer({
     routes: manager.routes,
     ...common,
+    sessions: manager.sessions,
     throttle: manager.throttles.rest,
   });
   const capi = await createHttpServer({

@@ -10,7 +10,20 @@ export const nodeRefusals = defineRefusals('nodes', {
     published: true,
   },
   unknownNode: { status: 404, as: 'json', text: 'Node is unknown to this cluster.', published: true },
-  pageDisabled: { status: 404, as: 'empty', when: 'The page is disabled on this kind of port.' },
+  pageDisabled: {
+    status: 404,
+    as: 'empty',
+    when: 'The console is disabled on this kind of port, or has no such file.',
+  },
+  consoleNotBuilt: {
+    status: 404,
+    as: 'text',
+    text: 'The console is not built. Run "npm run build:console" in the checkout.',
+  },
+  sessionWithoutPassword: {
+    as: 'text',
+    text: 'A session needs the name and the password of the caller in the Authorization header.',
+  },
   alreadyProvisioned: { as: 'fields', text: 'The cluster is already provisioned' },
   servicesFixed: {
     as: 'fields',

@@ -1,4 +1,4 @@
-// Routes of the page that shows the node. Its files are public: the page asks for credentials and shows answers of the REST API.
+// Routes of the web console. Its files are public: the console asks for credentials and shows answers of the REST API.
 import { type Answer, defineRoute } from '#contract/route.ts';
 
 const file = (id: string, path: string, doc: string, text: Exclude<Answer['text'], undefined>) =>
@@ -9,7 +9,7 @@ const file = (id: string, path: string, doc: string, text: Exclude<Answer['text'
     access: { kind: 'anyone' },
     openBeforeProvisioning: true,
     answer: { text },
-    doc: `${doc} 404 if a security setting disables the page.`,
+    doc: `${doc} 404 if a security setting disables it.`,
   });
 
 export const GetRoot = defineRoute({
@@ -22,6 +22,30 @@ export const GetRoot = defineRoute({
   doc: 'Redirects browsers to the page of this node.',
 });
 
-export const GetPage = file('page', '/ui/', 'Shows this node, its buckets and its tasks.', 'text/html');
-export const GetStyle = file('style', '/ui/style.css', 'The style sheet of the page.', 'text/css');
-export const GetScript = file('script', '/ui/app.js', 'The script of the page.', 'text/javascript');
+export const GetConsole = file('page', '/ui/', 'The web console of this node.', 'text/html');
+export const GetAsset = file(
+  'asset',
+  '/ui/assets/:file',
+  'One of its scripts or style sheets.',
+  'text/javascript',
+);
+
+export const OpenSession = defineRoute({
+  id: 'ui.login',
+  method: 'POST',
+  path: '/uilogin',
+  access: { kind: 'authenticated' },
+  changesNothing: true,
+  answer: {},
+  doc: 'Opens a session of the console for the caller, who sends Basic credentials, and sets its cookie. The cookie counts only in requests with the header `ns-server-ui: yes`; a session ends after 30 minutes without a request.',
+});
+
+export const EndSession = defineRoute({
+  id: 'ui.logout',
+  method: 'POST',
+  path: '/uilogout',
+  access: { kind: 'anyone' },
+  changesNothing: true,
+  answer: {},
+  doc: 'Ends the session of the cookie.',
+});

@@ -1,0 +1,83 @@
+// The routes of the REST API that the console calls. A test compares them with the node's declarations.
+
+export type Call = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
+
+/** The names of the parameters of a path. */
+export type PathParameters<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathParameters<Rest>
+  : P extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+const collection = '/pools/default/buckets/:bucket/scopes/:scope/collections/:collection';
+
+export const routes = {
+  signIn: 'POST /uilogin',
+  signOut: 'POST /uilogout',
+  whoAmI: 'GET /whoami',
+  checkPermissions: 'POST /pools/default/checkPermissions',
+  changeOwnPassword: 'POST /controller/changePassword',
+
+  cluster: 'GET /pools/default',
+  setUp: 'POST /clusterInit',
+  join: 'POST /node/controller/doJoinCluster',
+  setCluster: 'POST /pools/default',
+  tasks: 'GET /pools/default/tasks',
+  dismissAlerts: 'POST /controller/resetAlerts',
+  log: 'GET /logs',
+
+  buckets: 'GET /pools/default/buckets',
+  createBucket: 'POST /pools/default/buckets',
+  changeBucket: 'POST /pools/default/buckets/:bucket',
+  deleteBucket: 'DELETE /pools/default/buckets/:bucket',
+  flushBucket: 'POST /pools/default/buckets/:bucket/controller/doFlush',
+  compactBucket: 'POST /pools/default/buckets/:bucket/controller/compactBucket',
+  cancelCompaction: 'POST /pools/default/buckets/:bucket/controller/cancelBucketCompaction',
+  scopes: 'GET /pools/default/buckets/:bucket/scopes',
+  createScope: 'POST /pools/default/buckets/:bucket/scopes',
+  dropScope: 'DELETE /pools/default/buckets/:bucket/scopes/:scope',
+  createCollection: 'POST /pools/default/buckets/:bucket/scopes/:scope/collections',
+  dropCollection: `DELETE ${collection}`,
+
+  documents: `GET ${collection}/docs`,
+  document: `GET ${collection}/docs/:document`,
+  storeDocument: `POST ${collection}/docs/:document`,
+  deleteDocument: `DELETE ${collection}/docs/:document`,
+
+  query: 'POST /_p/query/query/service',
+  indexes: 'GET /indexStatus',
+
+  addNode: 'POST /controller/addNode',
+  ejectNode: 'POST /controller/ejectNode',
+  failOver: 'POST /controller/failOver',
+  failOverGracefully: 'POST /controller/startGracefulFailover',
+  recover: 'POST /controller/setRecoveryType',
+  rebalance: 'POST /controller/rebalance',
+  stopRebalance: 'POST /controller/stopRebalance',
+
+  ranges: 'POST /pools/default/stats/range',
+
+  remoteClusters: 'GET /pools/default/remoteClusters',
+  addRemoteCluster: 'POST /pools/default/remoteClusters',
+  deleteRemoteCluster: 'DELETE /pools/default/remoteClusters/:name',
+  createReplication: 'POST /controller/createReplication',
+  replicationSettings: 'POST /settings/replications/:replication',
+  deleteReplication: 'DELETE /controller/cancelXDCR/:replication',
+
+  users: 'GET /settings/rbac/users',
+  roles: 'GET /settings/rbac/roles',
+  groups: 'GET /settings/rbac/groups',
+  storeUser: 'PUT /settings/rbac/users/:domain/:user',
+  deleteUser: 'DELETE /settings/rbac/users/:domain/:user',
+  certificates: 'GET /pools/default/certificates',
+
+  alertSettings: 'GET /settings/alerts',
+  autoFailover: 'GET /settings/autoFailover',
+  setAutoFailover: 'POST /settings/autoFailover',
+  autoCompaction: 'GET /settings/autoCompaction',
+  setAutoCompaction: 'POST /controller/setAutoCompaction',
+  passwordPolicy: 'GET /settings/passwordPolicy',
+  setPasswordPolicy: 'POST /settings/passwordPolicy',
+  security: 'GET /settings/security',
+  setSecurity: 'POST /settings/security',
+} as const satisfies Readonly<Record<string, Call>>;

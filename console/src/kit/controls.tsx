@@ -1,0 +1,175 @@
+// Controls of forms, each with its label, hint and problem.
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly kind?: 'plain' | 'main' | 'danger';
+  readonly submit?: boolean;
+  readonly disabled?: boolean;
+  readonly label?: string;
+  /** For a button that opens and closes something. */
+  readonly expanded?: boolean;
+  readonly onClick?: () => void;
+}
+
+export function Button({
+  children,
+  kind = 'plain',
+  submit,
+  disabled,
+  label,
+  expanded,
+  onClick,
+}: ButtonProps) {
+  return (
+    <button
+      type={submit ? 'submit' : 'button'}
+      class={`button ${kind}`}
+      disabled={disabled}
+      aria-label={label}
+      aria-expanded={expanded}
+      onClick={onClick}
+    >
+      {children}
+    </button>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly type?: 'text' | 'password' | 'number' | 'search';
+  readonly hint?: string;
+  readonly problem?: string | undefined;
+  readonly required?: boolean;
+  readonly disabled?: boolean;
+  readonly autocomplete?: string;
+  /** More than one line. */
+  readonly rows?: number;
+  readonly mono?: boolean;
+}
+
+export function Field(props: FieldProps) {
+  const {
+    label,
+    value,
+    onInput,
+    type = 'text',
+    hint,
+    problem,
+    required,
+    disabled,
+    autocomplete,
+    rows,
+    mono,
+  } = props;
+  const id = useId();
+  const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ');
+  const common = {
+    id,
+    value,
+    required,
+    disabled,
+    class: mono ? 'mono' : '',
+    'aria-invalid': problem ? true : undefined,
+    'aria-describedby': described || undefined,
+    autocapitalize: 'none' as const,
+    spellcheck: false,
+    onInput: (event: { currentTarget: { value: string } }) => onInput(event.currentTarget.value),
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {rows ? (
+        <textarea {...common} rows={rows} />
+      ) : (
+        <input {...common} type={type as 'text'} autocomplete={autocomplete ?? 'off'} />
+      )}
+      <Notes id={id} hint={hint} problem={problem} />
+    </div>
+  );
+}
+
+function Notes({
+  id,
+  hint,
+  problem,
+}: {
+  id: string;
+  hint?: string | undefined;
+  problem?: string | undefined;
+}) {
+  return (
+    <>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {problem && (
+        <p class="problem" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
+    </>
+  );
+}
+
+interface SelectProps {
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly (string | readonly [value: string, text: string])[];
+  readonly onChange: (value: string) => void;
+  readonly hint?: string;
+  readonly problem?: string | undefined;
+  readonly disabled?: boolean;
+}
+
+export function Select({ label, value, options, onChange, hint, problem, disabled }: SelectProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        disabled={disabled}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
+        {options.map((option) => {
+          const [key, text] = typeof option === 'string' ? [option, option] : option;
+          return (
+            <option key={key} value={key}>
+              {text}
+            </option>
+          );
+        })}
+      </select>
+      <Notes id={id} hint={hint} problem={problem} />
+    </div>
+  );
+}
+
+interface CheckboxProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+export function Checkbox({ label, checked, onChange }: CheckboxProps) {
+  const id = useId();
+  return (
+    <div class="checkbox">
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+    </div>
+  );
+}

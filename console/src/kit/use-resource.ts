@@ -1,0 +1,73 @@
+// Loads data for a page, again after a change and, if asked, at an interval while the page is visible.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../api/client.ts';
+
+export interface Resource<T> {
+  /** The newest data; kept while a newer load fails. */
+  readonly data: T | undefined;
+  readonly problem: ApiError | undefined;
+  reload(): void;
+}
+
+/** Sent to the window when a session that had ended is replaced. */
+export const signedInAgain = 'divan-signed-in-again';
+
+/** `load` is called again when one of `keys` changes. */
+export function useResource<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  keys: readonly unknown[] = [],
+  everyMs = 0,
+): Resource<T> {
+  const [state, setState] = useState<{ data?: T; problem?: ApiError }>({});
+  const [turn, setTurn] = useState(0);
+  const loading = useRef(load);
+  loading.current = load;
+  const reload = useCallback(() => setTurn((number) => number + 1), []);
+  useEffect(() => {
+    addEventListener(signedInAgain, reload);
+    return () => removeEventListener(signedInAgain, reload);
+  }, [reload]);
+  useEffect(() => setState({}), keys);
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer = 0;
+    let isLoaded = false;
+    const run = async () => {
+      try {
+        if (!isLoaded || !document.hidden) {
+          const data = await loading.current(abort.signal);
+          isLoaded = true;
+          if (!abort.signal.aborted) setState({ data });
+        }
+      } catch (error) {
+        if (!abort.signal.aborted)
+          setState(({ data }) => ({ ...(data !== undefined && { data }), problem: asApiError(error) }));
+      }
+      if (everyMs > 0 && !abort.signal.aborted) timer = window.setTimeout(() => void run(), everyMs);
+    };
+    void run();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+    };
+  }, [...keys, turn, everyMs]);
+  return { data: state.data, problem: state.problem, reload };
+}
+
+export const asApiError = (error: unknown): ApiError =>
+  error instanceof ApiError ? error : new ApiError(0, (error as Error).message);
+
+/** A change that a control starts: whether it runs, and why the last one failed. */
+export function useAction() {
+  const [state, setState] = useState<{ isBusy: boolean; problem?: ApiError }>({ isBusy: false });
+  const run = async (act: () => Promise<unknown>): Promise<void> => {
+    setState({ isBusy: true });
+    try {
+      await act();
+      setState({ isBusy: false });
+    } catch (error) {
+      setState({ isBusy: false, problem: asApiError(error) });
+    }
+  };
+  return { ...state, run };
+}

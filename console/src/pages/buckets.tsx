@@ -1,0 +1,137 @@
+// Buckets: create, change, flush, compact, delete, and their scopes and collections.
+import { useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import { routes } from '../api/routes.ts';
+import type { Bucket, Task } from '../api/types.ts';
+import { Button } from '../kit/controls.tsx';
+import { ConfirmByName } from '../kit/dialog.tsx';
+import { count, size } from '../kit/format.ts';
+import { Loaded, Page, Problem, Progress } from '../kit/notices.tsx';
+import { type Column, Table } from '../kit/table.tsx';
+import { useAction, useResource } from '../kit/use-resource.ts';
+import { addressTo } from '../shell/router.ts';
+import { BucketDialog } from './bucket-dialog.tsx';
+
+type Open =
+  | { readonly what: 'create' }
+  | { readonly what: 'edit' | 'flush' | 'delete'; readonly bucket: Bucket };
+
+export function Content() {
+  const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }), [], 5_000);
+  const tasks = useResource((signal) => call<Task[]>(routes.tasks, { signal }), [], 2_000);
+  const [open, setOpen] = useState<Open>();
+  const action = useAction();
+  const compaction = (name: string) =>
+    tasks.data?.find(({ type, bucket }) => type === 'bucket_compaction' && bucket === name);
+  const run = (route: typeof routes.compactBucket | typeof routes.cancelCompaction, bucket: Bucket) =>
+    void action.run(async () => {
+      await call(route, { path: { bucket: bucket.name } });
+      tasks.reload();
+    });
+  const columns: readonly Column<Bucket>[] = [
+    ...figureColumns,
+    {
+      label: 'Actions',
+      value: (bucket) => {
+        const running = compaction(bucket.name);
+        return (
+          <div class="row">
+            <Button onClick={() => setOpen({ what: 'edit', bucket })}>Edit</Button>
+            {bucket.controllers.flush !== undefined && (
+              <Button onClick={() => setOpen({ what: 'flush', bucket })}>Flush</Button>
+            )}
+            {running ? (
+              <>
+                <Progress label={`Compaction of ${bucket.name}`} share={(running.progress ?? 0) / 100} />
+                <Button onClick={() => run(routes.cancelCompaction, bucket)}>Cancel</Button>
+              </>
+            ) : (
+              <Button onClick={() => run(routes.compactBucket, bucket)}>Compact</Button>
+            )}
+            <Button
+              kind="danger"
+              onClick={() => setOpen({ what: 'delete', bucket })}
+              label={`Delete ${bucket.name}`}
+            >
+              Delete
+            </Button>
+          </div>
+        );
+      },
+    },
+  ];
+  const close = () => {
+    setOpen(undefined);
+    buckets.reload();
+  };
+  return (
+    <Page
+      title="Buckets"
+      actions={
+        <Button kind="main" onClick={() => setOpen({ what: 'create' })}>
+          Create bucket
+        </Button>
+      }
+    >
+      <Problem problem={action.problem} />
+      <Loaded from={buckets}>
+        {(list) => (
+          <Table
+            caption="Buckets"
+            columns={columns}
+            rows={list}
+            rowKey={({ name }) => name}
+            empty="There are no buckets. Create one to store documents."
+          />
+        )}
+      </Loaded>
+      {open?.what === 'create' && <BucketDialog onClose={close} />}
+      {open?.what === 'edit' && <BucketDialog bucket={open.bucket} onClose={close} />}
+      {open?.what === 'flush' && (
+        <ConfirmByName
+          title="Flush the bucket"
+          name={open.bucket.name}
+          action="Remove all documents"
+          onConfirm={() => call(routes.flushBucket, { path: { bucket: open.bucket.name } })}
+          onClose={close}
+        >
+          This removes all {count(open.bucket.basicStats.itemCount)} documents of the bucket. It cannot be
+          undone.
+        </ConfirmByName>
+      )}
+      {open?.what === 'delete' && (
+        <ConfirmByName
+          title="Delete the bucket"
+          name={open.bucket.name}
+          action="Delete bucket"
+          onConfirm={() => call(routes.deleteBucket, { path: { bucket: open.bucket.name } })}
+          onClose={close}
+        >
+          This deletes the bucket with its {count(open.bucket.basicStats.itemCount)} documents. It cannot be
+          undone.
+        </ConfirmByName>
+      )}
+    </Page>
+  );
+}
+
+const figureColumns: readonly Column<Bucket>[] = [
+  { label: 'Name', value: ({ name }) => <a href={addressTo(['documents', name])}>{name}</a> },
+  { label: 'Type', value: ({ bucketType }) => (bucketType === 'membase' ? 'native' : bucketType) },
+  { label: 'Items', isNumber: true, value: ({ basicStats }) => count(basicStats.itemCount) },
+  { label: 'Operations/s', isNumber: true, value: ({ basicStats }) => count(basicStats.opsPerSec) },
+  {
+    label: 'Memory',
+    isNumber: true,
+    value: ({ basicStats, quota }) => `${size(basicStats.memUsed)} of ${size(quota.ram)}`,
+  },
+  { label: 'Disk', isNumber: true, value: ({ basicStats }) => size(basicStats.diskUsed) },
+  {
+    label: 'Collections',
+    value: ({ name }) => (
+      <a href={addressTo(['collections', name])} aria-label={`Collections of ${name}`}>
+        Collections
+      </a>
+    ),
+  },
+];

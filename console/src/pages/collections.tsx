@@ -1,0 +1,171 @@
+// Scopes and collections of a bucket: list, create, drop.
+import { useState } from 'preact/hooks';
+import { type ApiError, call } from '../api/client.ts';
+import { routes } from '../api/routes.ts';
+import type { Bucket, Manifest } from '../api/types.ts';
+import { Button, Field, Select } from '../kit/controls.tsx';
+import { ConfirmByName, FormDialog } from '../kit/dialog.tsx';
+import { Loaded, Page } from '../kit/notices.tsx';
+import { type Column, Table } from '../kit/table.tsx';
+import { useResource } from '../kit/use-resource.ts';
+import type { PageProps } from '../shell/pages.ts';
+import { addressTo, go } from '../shell/router.ts';
+
+interface Row {
+  readonly scope: string;
+  /** Null for a scope without collections. */
+  readonly collection: string | null;
+}
+
+type Open = { readonly what: 'scope' | 'collection' } | { readonly what: 'drop'; readonly row: Row };
+
+export function Content({ address }: PageProps) {
+  const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }));
+  const list = buckets.data?.filter(({ bucketType }) => bucketType !== 'memcached') ?? [];
+  const bucket = address.parts[0] ?? list[0]?.name;
+  return (
+    <Loaded from={buckets}>
+      {() =>
+        bucket === undefined ? (
+          <Page title="Collections">
+            <p class="empty">
+              There are no buckets. <a href={addressTo(['buckets'])}>Create one</a> first.
+            </p>
+          </Page>
+        ) : (
+          <Collections key={bucket} bucket={bucket} names={list.map(({ name }) => name)} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Collections({ bucket, names }: { bucket: string; names: readonly string[] }) {
+  const manifest = useResource(
+    (signal) => call<Manifest>(routes.scopes, { path: { bucket }, signal }),
+    [bucket],
+  );
+  const [open, setOpen] = useState<Open>();
+  const close = () => {
+    setOpen(undefined);
+    manifest.reload();
+  };
+  const scopes = manifest.data?.scopes ?? [];
+  return (
+    <Page
+      title="Collections"
+      actions={
+        <div class="row">
+          <Button onClick={() => setOpen({ what: 'scope' })}>Create scope</Button>
+          <Button kind="main" onClick={() => setOpen({ what: 'collection' })}>
+            Create collection
+          </Button>
+        </div>
+      }
+    >
+      <Select label="Bucket" value={bucket} options={names} onChange={(name) => go(['collections', name])} />
+      <Loaded from={manifest}>
+        {() => (
+          <Table
+            caption="Collections"
+            columns={columnsFor(bucket, (row) => setOpen({ what: 'drop', row }))}
+            rows={scopes.flatMap(rowsOf)}
+            rowKey={({ scope, collection }) => `${scope}.${collection}`}
+            empty="The bucket has no collections. Create one."
+          />
+        )}
+      </Loaded>
+      {(open?.what === 'scope' || open?.what === 'collection') && (
+        <CreateDialog
+          what={open.what}
+          bucket={bucket}
+          scopes={scopes.map(({ name }) => name)}
+          onClose={close}
+        />
+      )}
+      {open?.what === 'drop' && <DropDialog bucket={bucket} row={open.row} onClose={close} />}
+    </Page>
+  );
+}
+
+const rowsOf = ({ name, collections }: Manifest['scopes'][number]): Row[] =>
+  collections.length === 0
+    ? [{ scope: name, collection: null }]
+    : collections.map((collection) => ({ scope: name, collection: collection.name }));
+
+const columnsFor = (bucket: string, onDrop: (row: Row) => void): Column<Row>[] => [
+  {
+    label: 'Collection',
+    value: ({ scope, collection }) =>
+      collection === null ? (
+        <span class="quiet">none</span>
+      ) : (
+        <a href={addressTo(['documents', bucket, scope, collection])}>{collection}</a>
+      ),
+  },
+  { label: 'Scope', value: ({ scope }) => scope },
+  {
+    label: 'Actions',
+    value: (row) => {
+      const name = row.collection ?? row.scope;
+      return (
+        name !== '_default' &&
+        !row.scope.startsWith('_system') && (
+          <Button kind="danger" label={`Drop ${name}`} onClick={() => onDrop(row)}>
+            Drop
+          </Button>
+        )
+      );
+    },
+  },
+];
+
+interface CreateDialogProps {
+  readonly what: 'scope' | 'collection';
+  readonly bucket: string;
+  readonly scopes: readonly string[];
+  readonly onClose: () => void;
+}
+
+function CreateDialog({ what, bucket, scopes, onClose }: CreateDialogProps) {
+  const [name, setName] = useState('');
+  const [scope, setScope] = useState(scopes[0] ?? '_default');
+  const [problem, setProblem] = useState<ApiError>();
+  const create = async () => {
+    if (what === 'scope') await call(routes.createScope, { path: { bucket }, form: { name } });
+    else await call(routes.createCollection, { path: { bucket, scope }, form: { name } });
+  };
+  return (
+    <FormDialog
+      title={`Create a ${what}`}
+      action="Create"
+      onSubmit={create}
+      onProblem={setProblem}
+      onClose={onClose}
+    >
+      {what === 'collection' && <Select label="Scope" value={scope} options={scopes} onChange={setScope} />}
+      <Field
+        label={what === 'scope' ? 'Scope name' : 'Collection name'}
+        value={name}
+        onInput={setName}
+        required
+        hint="Letters, digits and _ - %, at most 251; not beginning with _ or %."
+        problem={problem?.fields['name']}
+      />
+    </FormDialog>
+  );
+}
+
+function DropDialog({ bucket, row, onClose }: { bucket: string; row: Row; onClose: () => void }) {
+  const { scope, collection } = row;
+  const drop = async () => {
+    if (collection === null) await call(routes.dropScope, { path: { bucket, scope } });
+    else await call(routes.dropCollection, { path: { bucket, scope, collection } });
+  };
+  const name = collection ?? scope;
+  return (
+    <ConfirmByName title={`Drop ${name}`} name={name} action="Drop" onConfirm={drop} onClose={onClose}>
+      This deletes it with all its documents and indexes. It cannot be undone.
+    </ConfirmByName>
+  );
+}

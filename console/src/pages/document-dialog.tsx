@@ -1,0 +1,210 @@
+// One document: view, edit with its CAS, create, delete. If another client has changed it meanwhile, shows both versions.
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError, call } from '../api/client.ts';
+import { routes } from '../api/routes.ts';
+import type { StoredDocument } from '../api/types.ts';
+import { Button, Field } from '../kit/controls.tsx';
+import { ConfirmByName, Dialog } from '../kit/dialog.tsx';
+import { time } from '../kit/format.ts';
+import { indented, jsonProblem } from '../kit/json-text.ts';
+import { Problem } from '../kit/notices.tsx';
+import { asApiError } from '../kit/use-resource.ts';
+import type { CollectionPath } from './documents.tsx';
+
+interface DocumentDialogProps {
+  readonly path: CollectionPath;
+  /** Null: a new document. */
+  readonly documentKey: string | null;
+  readonly onClose: (isChanged: boolean) => void;
+}
+
+export function DocumentDialog({ path, documentKey, onClose }: DocumentDialogProps) {
+  const [stored, setStored] = useState<StoredDocument>();
+  const [problem, setProblem] = useState<ApiError>();
+  useEffect(() => {
+    if (documentKey === null) return;
+    call<StoredDocument>(routes.document, { path: { ...path, document: documentKey } }).then(
+      setStored,
+      (error) => setProblem(notFoundText(asApiError(error))),
+    );
+  }, []);
+  return (
+    <Dialog title={documentKey ?? 'Create a document'} onClose={() => onClose(false)}>
+      <Problem problem={problem} />
+      {documentKey === null && <Editor path={path} onClose={onClose} />}
+      {stored && <Editor path={path} stored={stored} onClose={onClose} />}
+      {problem && (
+        <div class="row end">
+          <Button onClick={() => onClose(false)}>Close</Button>
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function notFoundText(problem: ApiError): ApiError {
+  if (problem.status === 404 && problem.message.startsWith('The node answers'))
+    return new ApiError(404, 'The collection has no document with this key.');
+  return problem;
+}
+
+interface EditorProps {
+  readonly path: CollectionPath;
+  readonly stored?: StoredDocument;
+  readonly onClose: (isChanged: boolean) => void;
+}
+
+function Editor({ path, stored, onClose }: EditorProps) {
+  const [key, setKey] = useState(stored?.meta.id ?? '');
+  const [text, setText] = useState(stored ? indented(stored.json ?? '') : '{}');
+  const [cas, setCas] = useState(stored?.meta.cas);
+  const [theirs, setTheirs] = useState<StoredDocument>();
+  const [problem, setProblem] = useState<ApiError>();
+  const [isDeleting, setDeleting] = useState(false);
+  const isBinary = stored !== undefined && stored.json === undefined;
+  const syntax = isBinary ? undefined : jsonProblem(text);
+  const target = { ...path, document: key };
+  const save = async () => {
+    setProblem(undefined);
+    try {
+      if (!stored && (await exists(target)))
+        throw new ApiError(409, `The key “${key}” has a document already.`);
+      await call(routes.storeDocument, {
+        path: target,
+        form: { value: text, cas, ...(stored && stored.meta.flags > 0 && { flags: stored.meta.flags }) },
+      });
+      onClose(true);
+    } catch (error) {
+      const refused = asApiError(error);
+      if (refused.status === 409 && stored) await showTheirs(refused);
+      else setProblem(refused);
+    }
+  };
+  /** What another client has stored meanwhile. */
+  const showTheirs = async (refused: ApiError) => {
+    const now = await call<StoredDocument>(routes.document, { path: target }).catch(() => undefined);
+    if (!now || now.meta.cas === cas) setProblem(refused);
+    else setTheirs(now);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      {!stored && <Field label="Key" value={key} onInput={setKey} required mono />}
+      {stored && <Meta stored={stored} />}
+      {isBinary ? (
+        <p>
+          This document is not JSON ({stored?.base64?.length ?? 0} characters as base64). It cannot be edited
+          here.
+        </p>
+      ) : (
+        <Field label="Document as JSON" value={text} onInput={setText} rows={14} mono problem={syntax} />
+      )}
+      {theirs && (
+        <Conflict
+          mine={text}
+          theirs={theirs}
+          onKeepMine={() => {
+            setCas(theirs.meta.cas);
+            setTheirs(undefined);
+          }}
+          onTakeTheirs={() => {
+            setCas(theirs.meta.cas);
+            setText(indented(theirs.json ?? ''));
+            setTheirs(undefined);
+          }}
+        />
+      )}
+      <Problem problem={problem} />
+      <div class="row end">
+        <Button onClick={() => onClose(false)}>Close</Button>
+        {stored && (
+          <Button kind="danger" onClick={() => setDeleting(true)}>
+            Delete document
+          </Button>
+        )}
+        {!isBinary && (
+          <Button submit kind="main" disabled={syntax !== undefined || key === '' || theirs !== undefined}>
+            Save
+          </Button>
+        )}
+      </div>
+      {isDeleting && (
+        <ConfirmByName
+          title="Delete the document"
+          name={key}
+          action="Delete"
+          onConfirm={async () => {
+            await call(routes.deleteDocument, { path: target });
+            onClose(true);
+          }}
+          onClose={() => setDeleting(false)}
+        >
+          This deletes the document. It cannot be undone.
+        </ConfirmByName>
+      )}
+    </form>
+  );
+}
+
+async function exists(path: Readonly<Record<string, string>>): Promise<boolean> {
+  try {
+    await call(routes.document, { path });
+    return true;
+  } catch (error) {
+    if (asApiError(error).status === 404) return false;
+    throw error;
+  }
+}
+
+function Meta({ stored: { meta, xattrs } }: { stored: StoredDocument }) {
+  const names = Object.keys(xattrs);
+  return (
+    <>
+      <p class="quiet">
+        CAS <span class="mono">{meta.cas}</span>, expires:{' '}
+        {meta.expiration === 0 ? 'never' : time(meta.expiration * 1000)}
+      </p>
+      {names.length > 0 && (
+        <details>
+          <summary>Extended attributes: {names.join(', ')}</summary>
+          <pre>{JSON.stringify(xattrs, null, 2)}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+interface ConflictProps {
+  readonly mine: string;
+  readonly theirs: StoredDocument;
+  readonly onKeepMine: () => void;
+  readonly onTakeTheirs: () => void;
+}
+
+function Conflict({ mine, theirs, onKeepMine, onTakeTheirs }: ConflictProps) {
+  return (
+    <section aria-label="Conflict">
+      <p class="notice caution" role="alert">
+        Another client has changed this document since you opened it. Nothing was saved.
+      </p>
+      <div class="versions">
+        <div>
+          <h3>Your version</h3>
+          <pre>{mine}</pre>
+          <Button onClick={onKeepMine}>Continue with yours</Button>
+        </div>
+        <div>
+          <h3>Stored version</h3>
+          <pre>{theirs.json === undefined ? '(binary)' : indented(theirs.json)}</pre>
+          <Button onClick={onTakeTheirs} disabled={theirs.json === undefined}>
+            Take the stored one
+          </Button>
+        </div>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,160 @@
+// The way through the console of a node in a real browser: sign in, buckets, collections, documents.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { assertAccessible, goTo, launchBrowser, openPage, signIn } from '../../support/console.ts';
+import { needs } from '../../support/needs.ts';
+import { NodeProcess } from '../../support/node-process.ts';
+
+describe('the console of a node', { skip: needs('chromium') }, () => {
+  let browser: Browser;
+  let node: NodeProcess;
+  before(async () => {
+    browser = await launchBrowser();
+    node = await NodeProcess.start({ args: ['--bucket', 'travel'] });
+  });
+  after(async () => {
+    await browser?.close();
+    await node?.[Symbol.asyncDispose]();
+  });
+
+  it('shows the cluster after a login, keeps the session over a reload, and nothing after the sign-out', async () => {
+    await using opened = await openPage(browser, node.ready.node.rest);
+    const { page, problems } = opened;
+    assert.equal(new URL(page.url()).pathname, '/ui/');
+    await assertAccessible(page, 'sign in');
+    await signIn(page, { password: 'wrong password' });
+    await page.getByText('The name or the password is wrong.').waitFor();
+
+    await signIn(page);
+    await page.getByRole('rowheader', { name: new URL(node.ready.node.rest).host }).waitFor();
+    await page.getByRole('cell', { name: 'data, index, query' }).waitFor();
+    await page.getByText('No task is running.').waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    const [cookie] = await page.context().cookies();
+    assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, 'Strict']);
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  it('creates a bucket, shows the problem of a field, and deletes a bucket once its name is typed', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    await goTo(page, 'Buckets');
+    await page.getByRole('button', { name: 'Create bucket' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Bucket name').fill('not a name');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const field = dialog.getByLabel('Bucket name');
+    await dialog.locator('.problem').first().waitFor();
+    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    await assertAccessible(page, 'create a bucket');
+    await field.fill('orders');
+    await dialog.getByLabel('Memory quota').fill('100');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('rowheader', { name: 'orders' }).waitFor();
+
+    await page.getByRole('button', { name: 'Delete orders' }).click();
+    const confirm = dialog.getByRole('button', { name: 'Delete bucket' });
+    assert.equal(await confirm.isDisabled(), true);
+    await dialog.getByLabel('Name').fill('orders');
+    await confirm.click();
+    await page.getByRole('rowheader', { name: 'orders' }).waitFor({ state: 'detached' });
+    assert.deepEqual(problems, []);
+  });
+
+  it('creates collections, and documents in them: finds them by key and by prefix, edits and deletes them', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    await goTo(page, 'Collections');
+    await create(page, 'Create scope', { 'Scope name': 'inventory' });
+    await page.getByRole('cell', { name: 'inventory', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Create collection' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Scope').selectOption('inventory');
+    await dialog.getByLabel('Collection name').fill('airline');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('link', { name: 'airline' }).click();
+
+    await page.getByText('The collection has no documents.').waitFor();
+    for (const key of ['airline_1', 'airline_2', 'hotel_1']) {
+      await create(page, 'Create document', { Key: key, 'Document as JSON': `{"key":"${key}"}` }, 'Save');
+      await page.getByRole('button', { name: key }).waitFor();
+    }
+    await page.getByLabel('Key or its beginning').fill('airline_');
+    await page.getByRole('button', { name: 'Filter by beginning' }).click();
+    await page.getByRole('button', { name: 'hotel_1' }).waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('row').count(), 3);
+
+    await page.getByLabel('Key or its beginning').fill('hotel_1');
+    await page.getByRole('button', { name: 'Open this key' }).click();
+    const text = dialog.getByLabel('Document as JSON');
+    assert.equal(await text.inputValue(), '{\n  "key": "hotel_1"\n}');
+    await text.fill('{"key":');
+    await dialog.getByText('This is not JSON').waitFor();
+    assert.equal(await dialog.getByRole('button', { name: 'Save' }).isDisabled(), true);
+    await text.fill('{"key":"hotel_1","stars":12345678901234567890}');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Open this key' }).click();
+    assert.match(await text.inputValue(), /"stars": 12345678901234567890\n/);
+
+    await dialog.getByRole('button', { name: 'Delete document' }).click();
+    await page.getByLabel('Name').fill('hotel_1');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await dialog.first().waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Open this key' }).click();
+    await dialog.getByText('The collection has no document with this key.').waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  it('shows both versions of a document that two people edit', async () => {
+    await using opened = await signedIn();
+    const { page } = opened;
+    const path = '/pools/default/buckets/travel/docs/shared';
+    const store = async (value: string) =>
+      assert.equal((await node.request(path, 'POST', { value })).status, 200);
+    await store('{"by":"nobody"}');
+    await page.goto(`${node.ready.node.rest}/ui/#/documents/travel`);
+    await page.getByRole('button', { name: 'shared' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Document as JSON').fill('{"by":"me"}');
+    await store('{"by":"another"}');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    const conflict = dialog.getByRole('region', { name: 'Conflict' });
+    await conflict.getByText('"by": "another"').waitFor();
+    await conflict.getByText('{"by":"me"}').waitFor();
+    await assertAccessible(page, 'conflict');
+    await conflict.getByRole('button', { name: 'Continue with yours' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { json } = (await (await node.request(path)).json()) as { json: string };
+    assert.equal(json, '{"by":"me"}');
+  });
+
+  async function signedIn() {
+    const opened = await openPage(browser, node.ready.node.rest);
+    await signIn(opened.page);
+    await opened.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    return opened;
+  }
+});
+
+async function create(
+  page: Page,
+  button: string,
+  fields: Readonly<Record<string, string>>,
+  action = 'Create',
+): Promise<void> {
+  await page.getByRole('button', { name: button }).click();
+  const dialog = page.getByRole('dialog');
+  for (const [label, value] of Object.entries(fields))
+    await dialog.getByLabel(label, { exact: true }).fill(value);
+  await dialog.getByRole('button', { name: action }).click();
+  await dialog.waitFor({ state: 'detached' });
+}

@@ -1,0 +1,96 @@
+// The web console in a real browser: builds it if its sources have changed, opens its pages, and checks what every page must fulfil.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from 'playwright-core';
+import { chromium } from './needs.ts';
+import { administrator } from './node-process.ts';
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url));
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/** `npm ci` builds the console; here only after a change of it. */
+export function buildConsole(): void {
+  const page = `${checkout}built/console/index.html`;
+  const builtMs = existsSync(page) ? statSync(page).mtimeMs : 0;
+  const sources = globSync('console/**/*.*', { cwd: checkout });
+  if (sources.every((file) => statSync(`${checkout}${file}`).mtimeMs <= builtMs)) return;
+  const vite = `${checkout}node_modules/vite/bin/vite.js`;
+  execFileSync(process.execPath, [vite, 'build', 'console', '--logLevel', 'warn'], {
+    cwd: checkout,
+    stdio: 'inherit',
+  });
+}
+
+export async function launchBrowser(): Promise<Browser> {
+  buildConsole();
+  return await engine.launch({ executablePath: chromium, args: ['--no-sandbox'] });
+}
+
+export interface Opened {
+  readonly page: Page;
+  /** Errors that the browser reports, without those about refused requests. */
+  readonly problems: string[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Opens a page in a browser profile of its own. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const problems: string[] = [];
+  page.on('console', (line) => {
+    const isRefusal = line.text().startsWith('Failed to load resource');
+    if (line.type() === 'error' && !isRefusal) problems.push(line.text());
+  });
+  page.on('pageerror', (error) => problems.push(error.message));
+  await page.goto(url);
+  return { page, problems, [Symbol.asyncDispose]: () => context.close() };
+}
+
+export async function signIn(
+  page: Page,
+  { username = administrator.username, password = administrator.password } = {},
+): Promise<void> {
+  await page.getByLabel('Name').fill(username);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** Opens a page of the console by its menu entry. */
+export async function goTo(page: Page, name: string): Promise<void> {
+  const menu = page.getByRole('button', { name: 'Menu' });
+  const entry = page.getByRole('navigation').getByRole('link', { name, exact: true });
+  if ((await menu.isVisible()) && !(await entry.isVisible())) await menu.click();
+  await entry.click();
+  await page.getByRole('heading', { level: 1, name }).waitFor();
+}
+
+interface AxeViolation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+/** Fails for a finding of axe-core that is serious or worse, and for a page that is wider than its window. */
+export async function assertAccessible(page: Page, title: string): Promise<void> {
+  await page.evaluate(axe);
+  const violations = await page.evaluate<AxeViolation[]>(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+  );
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  const shown = serious.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
+  );
+  assert.deepEqual(shown, [], title);
+  const [content, width] = await page.evaluate<[number, number]>(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  );
+  assert.ok(content <= width, `${title}: ${content} pixels wide in a window of ${width}`);
+}
