@@ -1,6 +1,8 @@
 // The interface of replication between clusters, in plain data. The cluster manager stores references and replications and sends the
 // whole desired state; the XDCR thread reports figures and errors, and asks for checkpoints.
 
+import type { CollectionMapping } from './mapping/mapping.contract.ts';
+
 export type ConflictResolution = 'seqno' | 'lww';
 
 /** How the nodes of another cluster are reached. */
@@ -46,6 +48,9 @@ export interface WantedReplication {
   readonly isPaused: boolean;
   /** Of the present filter, then of those whose checkpoints it continues. */
   readonly filterEpochs: readonly string[];
+  readonly mapping: CollectionMapping;
+  /** Of checkpoints under these mappings only the routes that they did not have are replicated from the start. */
+  readonly formerMappings: readonly CollectionMapping[];
 }
 
 /** The replicated position of one vbucket of the source, and the position of the target then. Numbers of 64 bits are decimal texts. */
@@ -67,9 +72,11 @@ export interface ShardCheckpoint {
   readonly targetBucketUuid: string;
   /** What was left out before is known by this. */
   readonly filterEpoch: string;
+  /** Of the mapping; see `mappingId`. */
+  readonly mapping: string;
   readonly vbuckets: readonly VbCheckpoint[];
-  /** Ids of source collections with documents that were left out, because the target does not have the collection yet. */
-  readonly skipped: readonly number[];
+  /** Ids of routes with documents that were left out: the target does not have the collection yet, or the route is new. */
+  readonly skipped: readonly string[];
 }
 
 /** Where checkpoints are kept. */

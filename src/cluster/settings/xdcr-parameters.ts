@@ -24,6 +24,12 @@ const switchNotes: Record<(typeof switches)[number], string> = {
   filterBinary: 'documents that are not JSON are left out',
 };
 
+const mappingNotes = {
+  collectionsExplicitMapping: 'only what `colMappingRules` names is replicated',
+  collectionsMigrationMode:
+    'documents of `_default._default` are replicated to the collections of all rules whose expression they match',
+};
+
 const settings = [
   ...Object.entries(integerRules).map(([name, rule]) =>
     setting(
@@ -48,6 +54,26 @@ const settings = [
   ),
   ...Object.entries(fixedSettings).map(([name, value]) =>
     setting(name, `\`${JSON.stringify(value)}\``, 'only the default', 'live', 'fixed'),
+  ),
+  ...(['collectionsExplicitMapping', 'collectionsMigrationMode'] as const).map((name) =>
+    setting(name, '`false`', '`true`, `false`; not both `true`', 'live', 'effective', mappingNotes[name]),
+  ),
+  setting('collectionsMirroringMode', '`false`', 'only the default', 'live', 'fixed'),
+  setting(
+    'colMappingRules',
+    '`{}`',
+    'a JSON object of up to 32768 bytes, with up to 1000 rules (50 in migration mode)',
+    'live',
+    'effective',
+    'by scope, by `scope.collection` or, in migration mode, by filter expression the target; `null`: is not replicated',
+  ),
+  setting(
+    'collectionsSkipSrcValidation',
+    '`false`',
+    '`true`, `false`',
+    'live',
+    'effective',
+    'sent with `colMappingRules`: with `true` their sources need not exist yet',
   ),
   setting(
     'filterExpression',

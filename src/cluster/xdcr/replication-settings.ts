@@ -45,15 +45,11 @@ export const fixedSettings = {
   type: 'xmem',
   priority: 'High',
   logLevel: 'Info',
-  collectionsExplicitMapping: false,
-  collectionsMigrationMode: false,
-  collectionsMirroringMode: false,
-  colMappingRules: {},
+  collectionsOSOMode: false,
 } as const;
 /** Published settings that are refused with every value. */
 export const refusedSettings = [
   'desiredLatency',
-  'collectionsOSOMode',
   'preReplicateVBMasterCheck',
   'ckptSvcCacheEnabled',
   'retryOnRemoteAuthErr',
@@ -169,12 +165,6 @@ function fixedProblem(name: keyof typeof fixedSettings, text: string | undefined
   if (name === 'type') {
     if (text === 'capi') return 'CAPI replication mode is now deprecated';
     return text === onlyValue ? null : 'type is invalid';
-  }
-  if (name === 'colMappingRules') {
-    const isNone = /^\s*(\{\s*\})?\s*$/.test(text);
-    return isNone
-      ? null
-      : 'Mapping rules are not available in this version: collections of the same names replicate';
   }
   return text === onlyValue ? null : `The only value in this version is ${onlyValue}`;
 }

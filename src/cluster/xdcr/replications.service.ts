@@ -2,10 +2,18 @@
 
 import { vbucketCount } from '#client/document-key.ts';
 import type { Random } from '#ports/random.ts';
+import { implicitMapping } from '#xdcr/mapping/mapping.contract.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { WatchedSetting } from '../config/watched-setting.ts';
 import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
 import { firstEpochs, nextEpochs } from './filter-epochs.ts';
+import {
+  changesMapping,
+  mappingNames,
+  readMapping,
+  type SourceCollections,
+  withMapping,
+} from './mapping-settings.ts';
 import type { ReferencesService } from './references.service.ts';
 import {
   booleanOf,
@@ -77,6 +85,8 @@ export class ReplicationsService {
         toCluster: `cannot find remote cluster\n err = unknown remote cluster : refName - ${names.toCluster}`,
       });
     checkNetwork(names.network, reference);
+    const { mapping, problems: wrong } = await readMapping(form, implicitMapping, this.#collections(source));
+    if (Object.keys(wrong).length > 0) throw invalid(wrong);
     await this.#checkTarget(reference, names.toBucket, source.conflictResolutionType);
     if (reference.uuid === this.#deps.view.cluster.uuid && names.toBucket === source.name)
       throw xdcrRefusals.sameBucket();
@@ -96,6 +106,8 @@ export class ReplicationsService {
         settings,
         pauseRequested: isPaused,
         filterEpochs: firstEpochs(settings.filterExpression),
+        mapping,
+        formerMappings: [],
       };
       return { ...state, replications: [...others, replication] };
     }, isTrial);
@@ -116,8 +128,10 @@ export class ReplicationsService {
     const isPaused = pause === undefined ? undefined : booleanOf(pause);
     const skip = form['filterSkipRestream'];
     const lacksSkip = changes.filterExpression !== undefined && skip === undefined;
+    const mapping = changesMapping(form) ? await this.#mappingAfter(id, form) : null;
     const allProblems = {
       ...problems,
+      ...mapping?.problems,
       ...(lacksSkip && { filterExpression: 'Filter skip restream flag is required along with a filter' }),
       ...(pause !== undefined && isPaused === undefined && { pauseRequested: 'The value must be a boolean' }),
     };
@@ -126,7 +140,7 @@ export class ReplicationsService {
       if (!before.replications.some((replication) => replication.id === id))
         throw xdcrRefusals.unknownReplication();
       const changed = (replication: StoredReplication): StoredReplication => ({
-        ...replication,
+        ...(mapping === null ? replication : withMapping(replication, mapping.mapping)),
         settings: { ...replication.settings, ...changes },
         filterEpochs: isSameFilter(replication, changes)
           ? replication.filterEpochs
@@ -146,7 +160,7 @@ export class ReplicationsService {
   /** Changes the defaults of replications that are created later. */
   async changeDefaults(form: Form, isTrial: boolean): Promise<ReplicationSettings> {
     const { changes, problems } = await readSettings(form);
-    for (const name of ['filterExpression', 'filterSkipRestream'])
+    for (const name of ['filterExpression', 'filterSkipRestream', ...mappingNames])
       if ((form[name] ?? '').trim() !== '')
         problems[name] = 'This is a setting of each replication, without a default; leave it out';
     if (Object.keys(problems).length > 0) throw xdcrRefusals.invalidBare(problems);
@@ -155,6 +169,21 @@ export class ReplicationsService {
       isTrial,
     );
     return this.#defaultsOf(state);
+  }
+
+  /** @throws AppError when there is no such replication */
+  async #mappingAfter(id: string, form: Form) {
+    const replication = this.find(id);
+    const source = this.#deps.view.liveBucket(replication?.fromBucket ?? '');
+    if (replication === undefined || source === undefined) throw xdcrRefusals.unknownReplication();
+    return await readMapping(form, replication.mapping, this.#collections(source));
+  }
+
+  #collections({ uuid }: { readonly uuid: string }): SourceCollections {
+    const { scopes } = this.#deps.view.manifest(uuid);
+    return new Map(
+      scopes.map(({ name, collections }) => [name, new Set(collections.map((one) => one.name))]),
+    );
   }
 
   #defaultsOf({ defaults }: XdcrState): ReplicationSettings {

@@ -1,4 +1,5 @@
 // Setting `xdcr`: references to other clusters, replications to them, and the defaults of new replications.
+import type { CollectionMapping } from '#xdcr/mapping/mapping.contract.ts';
 import type { ReplicationSettings } from './replication-settings.ts';
 
 export type SecureType = 'none' | 'full';
@@ -30,6 +31,9 @@ export interface StoredReplication {
   readonly pauseRequested: boolean;
   /** Which checkpoints count; see `filter-epochs.ts`. */
   readonly filterEpochs: readonly string[];
+  readonly mapping: CollectionMapping;
+  /** The last ones, the newest first. */
+  readonly formerMappings: readonly CollectionMapping[];
 }
 
 export interface XdcrState {

@@ -1,8 +1,17 @@
 // Routes of replication between clusters: references, replications and their settings.
+
 import { shape } from '#contract/json-schema.ts';
 import { type Access, defineRoute } from '#contract/route.ts';
+import { implicitMapping } from '#xdcr/mapping/mapping.contract.ts';
+import { mappingSwitches, shownMapping } from './mapping-settings.ts';
 import { connectivityStatuses } from './reference-checks.ts';
-import { fixedSettings, integerRules, shownDataPathSettings, switches } from './replication-settings.ts';
+import {
+  fixedSettings,
+  integerRules,
+  type ReplicationSettings,
+  shownDataPathSettings,
+  switches,
+} from './replication-settings.ts';
 import type { StoredReference, StoredReplication } from './xdcr-state.ts';
 
 const permission = (name: string): Access => ({ kind: 'permission', permission: `cluster.${name}` });
@@ -29,12 +38,11 @@ const referenceShape = shape.named(
 );
 
 const fixedShapes = Object.fromEntries(
-  Object.entries(fixedSettings).map(([name, value]) => [
-    name,
-    typeof value === 'object' ? shape.object({}) : shape.oneOf(value as string | boolean),
-  ]),
+  Object.entries(fixedSettings).map(([name, value]) => [name, shape.oneOf(value)]),
 );
 const settingsShape = {
+  ...shape.each(shape.boolean, ...mappingSwitches),
+  colMappingRules: shape.any,
   ...shape.each(shape.integer, ...Object.keys(integerRules)),
   ...shape.each(shape.boolean, ...switches),
   compressionType: shape.oneOf('Auto', 'None'),
@@ -204,17 +212,24 @@ export function shownReference(reference: StoredReference) {
 }
 
 export function shownReplication(replication: StoredReplication) {
-  const { id, fromBucket, clusterUuid, toBucket, settings, pauseRequested } = replication;
+  const { id, fromBucket, clusterUuid, toBucket, settings, pauseRequested, mapping } = replication;
   return {
     ...shownDataPathSettings(settings),
+    ...shownMapping(mapping),
     ...{ id, source: fromBucket, target: targetUri(clusterUuid, toBucket), pauseRequested },
     continuous: true,
     type: 'xdc-xmem',
   };
 }
 
-export const shownReplicationSettings = ({ settings, pauseRequested }: StoredReplication) => ({
+export const shownDefaults = (settings: ReplicationSettings) => ({
   ...shownDataPathSettings(settings),
+  ...shownMapping(implicitMapping),
+});
+
+export const shownReplicationSettings = ({ settings, pauseRequested, mapping }: StoredReplication) => ({
+  ...shownDataPathSettings(settings),
+  ...shownMapping(mapping),
   pauseRequested,
 });
 

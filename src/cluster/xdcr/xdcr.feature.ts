@@ -145,6 +145,8 @@ export class Xdcr {
       settings,
       isPaused: replication.pauseRequested,
       filterEpochs: replication.filterEpochs,
+      mapping: replication.mapping,
+      formerMappings: replication.formerMappings,
     };
   }
 

@@ -5,7 +5,7 @@ import { xdcrRefusals } from '../refusals/xdcr.refusals.ts';
 import type { ReferenceChecks } from './reference-checks.ts';
 import { readReference } from './reference-form.ts';
 import type { ReferencesService } from './references.service.ts';
-import { booleanOf, shownDataPathSettings } from './replication-settings.ts';
+import { booleanOf } from './replication-settings.ts';
 import type { ReplicationsService } from './replications.service.ts';
 import * as contract from './xdcr.contract.ts';
 import type { StoredReference, StoredReplication } from './xdcr-state.ts';
@@ -71,10 +71,10 @@ function replicationRoutes({ replications }: XdcrRoutesDeps): BoundRoute[] {
 
 function settingsRoutes({ replications }: XdcrRoutesDeps): BoundRoute[] {
   return [
-    bind(contract.GetDefaults, () => reply.json(shownDataPathSettings(replications.defaults()))),
+    bind(contract.GetDefaults, () => reply.json(contract.shownDefaults(replications.defaults()))),
     bind(contract.ChangeDefaults, async ({ body, query }) => {
       const changed = await replications.changeDefaults(body, isTrial(query));
-      return reply.json(isTrial(query) ? [] : shownDataPathSettings(changed));
+      return reply.json(isTrial(query) ? [] : contract.shownDefaults(changed));
     }),
     bind(contract.GetReplicationSettings, ({ params }, context) => {
       const found = findReplication(replications, params);

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type CollectionMapping, implicitMapping } from '../mapping/mapping.contract.ts';
 import type { ShardCheckpoint } from '../xdcr.contract.ts';
-import { Checkpoints } from './checkpoints.ts';
+import { Checkpoints, type Mappings } from './checkpoints.ts';
 
 const mark = {
   source: { uuid: 1n, seqno: 5, snapshotStart: 5, snapshotEnd: 5 },
   target: { uuid: 2n, seqno: 5 },
 };
+
+const implicit: Mappings = { mapping: implicitMapping, formerMappings: [] };
 
 function aStore() {
   const shards = new Map<number, ShardCheckpoint>();
@@ -14,14 +17,14 @@ function aStore() {
     load: async () => [...shards.values()],
     save: async (_: string, checkpoint: ShardCheckpoint) => void shards.set(checkpoint.shard, checkpoint),
   };
-  return (filterEpochs: readonly string[]) =>
-    new Checkpoints({ replication: 'r', sourceBucketUuid: 's', filterEpochs, store });
+  return (filterEpochs: readonly string[], mappings: Mappings = implicit) =>
+    new Checkpoints({ replication: 'r', sourceBucketUuid: 's', filterEpochs, mappings, store });
 }
 
 test('checkpoints count only for the filter that they were made with, and those that continue it', async () => {
   const open = aStore();
   const first = open(['a']);
-  await first.load('t');
+  await first.load('t', [3]);
   first.set(3, mark);
   await first.save();
   for (const [epochs, isKept] of [
@@ -31,17 +34,76 @@ test('checkpoints count only for the filter that they were made with, and those 
     [[''], false],
   ] as const) {
     const opened = open(epochs);
-    await opened.load('t');
+    await opened.load('t', [3]);
     assert.equal(opened.get(3) !== undefined, isKept, epochs.join());
   }
 });
 
 test('a running replication keeps its marks only under a filter that continues', async () => {
   const checkpoints = aStore()(['a']);
-  await checkpoints.load('t');
+  await checkpoints.load('t', [3]);
   checkpoints.set(3, mark);
   checkpoints.useFilter(['b', 'a']);
   assert.notEqual(checkpoints.get(3), undefined);
   checkpoints.useFilter(['c']);
   assert.equal(checkpoints.get(3), undefined);
+});
+
+const explicit = (target: string): CollectionMapping => ({ mode: 'explicit', rules: { s: target } });
+
+test('checkpoints under a remembered former mapping count, and it is named for the comparison of routes', async () => {
+  const open = aStore();
+  const [a, b, c] = [explicit('a'), explicit('b'), explicit('c')];
+  const first = open([''], { mapping: a, formerMappings: [] });
+  await first.load('t', [3]);
+  first.set(3, mark);
+  await first.save();
+  for (const [mappings, isKept, outdated] of [
+    [{ mapping: a, formerMappings: [b] }, true, []],
+    [{ mapping: c, formerMappings: [b, a] }, true, [a]],
+    [{ mapping: c, formerMappings: [b] }, false, []],
+    [implicit, false, []],
+  ] as const) {
+    const opened = open([''], mappings);
+    await opened.load('t', [3]);
+    assert.equal(opened.get(3) !== undefined, isKept);
+    assert.deepEqual(opened.outdatedMappings(), outdated);
+  }
+});
+
+test('a running replication keeps its marks while their mapping is remembered, and compares them until that has succeeded', async () => {
+  const [a, b, c] = [explicit('a'), explicit('b'), explicit('c')];
+  const checkpoints = aStore()([''], { mapping: a, formerMappings: [] });
+  await checkpoints.load('t', [3]);
+  checkpoints.set(3, mark);
+  checkpoints.useMappings({ mapping: b, formerMappings: [a] });
+  assert.deepEqual(checkpoints.outdatedMappings(), [a]);
+  assert.deepEqual(checkpoints.outdatedMappings(), [a]);
+  checkpoints.mappingsCompared();
+  assert.deepEqual(checkpoints.outdatedMappings(), []);
+  checkpoints.useMappings({ mapping: c, formerMappings: [b, a] });
+  assert.deepEqual(checkpoints.outdatedMappings(), [b]);
+  checkpoints.useMappings({ mapping: implicitMapping, formerMappings: [a] });
+  assert.equal(checkpoints.get(3), undefined);
+});
+
+test('reads only what is stored of its own vbuckets without a mark', async () => {
+  const open = aStore();
+  const first = open(['']);
+  await first.load('t', [3, 67]);
+  first.set(3, mark);
+  first.skipped.add('route');
+  await first.save();
+  const other = open(['']);
+  await other.load('t', [4]);
+  assert.deepEqual([other.get(3), [...other.skipped], other.covered], [undefined, [], 0]);
+  await other.load('t', [3, 4]);
+  assert.deepEqual([other.covered, [...other.skipped]], [5, ['route']]);
+  // Another node has stored more since, but this one has a mark of its own.
+  other.skipped.clear();
+  await other.load('t', [3, 4]);
+  assert.deepEqual([...other.skipped], []);
+  // The vbucket moves away.
+  await other.load('t', [4]);
+  assert.equal(other.get(3), undefined);
 });

@@ -2,6 +2,7 @@
 // A checkpoint is valid while the target still has its position; otherwise the target lost replicated documents, and the vbucket is
 // replicated again from the start.
 import type { StreamPosition } from '#client/change-connection.ts';
+import { type CollectionMapping, mappingId } from '../mapping/mapping.contract.ts';
 import type { TargetPosition } from '../target/target-link.ts';
 import type { CheckpointStore, ShardCheckpoint, VbCheckpoint } from '../xdcr.contract.ts';
 
@@ -18,14 +19,23 @@ export interface CheckpointsOptions {
   readonly replication: string;
   readonly sourceBucketUuid: string;
   readonly filterEpochs: readonly string[];
+  readonly mappings: Mappings;
   readonly store: CheckpointStore;
 }
 
+export interface Mappings {
+  readonly mapping: CollectionMapping;
+  readonly formerMappings: readonly CollectionMapping[];
+}
+
 export class Checkpoints {
-  /** Ids of source collections that have to be replicated from the start once the target has them. */
-  readonly skipped = new Set<number>();
+  /** Ids of routes that have to be replicated from the start once the target has the collection. */
+  readonly skipped = new Set<string>();
   private readonly options: CheckpointsOptions;
   private filterEpochs: readonly string[];
+  private mappings: Mappings;
+  /** Ids of the mappings that marks were made with since the last comparison. */
+  private readonly markedUnder = new Set<string>();
   private readonly marks = new Map<number, Mark>();
   private readonly changed = new Set<number>();
   private targetBucketUuid = '';
@@ -33,6 +43,7 @@ export class Checkpoints {
   constructor(options: CheckpointsOptions) {
     this.options = options;
     this.filterEpochs = options.filterEpochs;
+    this.mappings = options.mappings;
   }
 
   /** Under a filter that does not continue the present one, everything is replicated from the start. */
@@ -42,19 +53,42 @@ export class Checkpoints {
     if (!epochs.includes(present)) this.marks.clear();
   }
 
-  /** Reads what is stored for these buckets; vbuckets that have a mark keep it. */
-  async load(targetBucketUuid: string): Promise<void> {
+  /** After more changes than are remembered everything is replicated from the start. */
+  useMappings(mappings: Mappings): void {
+    this.markedUnder.add(mappingId(this.mappings.mapping));
+    this.mappings = mappings;
+    if ([...this.markedUnder].every((id) => this.isKnown(id))) return;
+    this.marks.clear();
+    this.markedUnder.clear();
+  }
+
+  /** The former mappings that marks were made with. */
+  outdatedMappings(): CollectionMapping[] {
+    return this.mappings.formerMappings.filter((former) => this.markedUnder.has(mappingId(former)));
+  }
+
+  /** All routes that the outdated mappings did not have are skipped ones now. */
+  mappingsCompared(): void {
+    this.markedUnder.clear();
+  }
+
+  /** Reads what is stored of the vbuckets without a mark, for these buckets. Other nodes store those of other vbuckets. */
+  async load(targetBucketUuid: string, vbuckets: readonly number[]): Promise<void> {
     if (this.targetBucketUuid !== targetBucketUuid) this.marks.clear();
     this.targetBucketUuid = targetBucketUuid;
+    const own = new Set(vbuckets);
+    for (const vb of this.marks.keys()) if (!own.has(vb)) this.marks.delete(vb);
     for (const stored of await this.options.store.load(this.options.replication)) {
       const isOfTheseBuckets =
         stored.sourceBucketUuid === this.options.sourceBucketUuid &&
         stored.targetBucketUuid === targetBucketUuid &&
         this.filterEpochs.includes(stored.filterEpoch);
-      if (!isOfTheseBuckets) continue;
+      if (!isOfTheseBuckets || !this.isKnown(stored.mapping)) continue;
+      const taken = stored.vbuckets.filter(({ vb }) => own.has(vb) && !this.marks.has(vb));
+      if (taken.length === 0) continue;
+      this.markedUnder.add(stored.mapping);
       for (const id of stored.skipped) this.skipped.add(id);
-      for (const checkpoint of stored.vbuckets)
-        if (!this.marks.has(checkpoint.vb)) this.marks.set(checkpoint.vb, markOf(checkpoint));
+      for (const checkpoint of taken) this.marks.set(checkpoint.vb, markOf(checkpoint));
     }
   }
 
@@ -72,9 +106,9 @@ export class Checkpoints {
     this.changed.add(vb % shardCount);
   }
 
-  /** For a change of the skipped collections, which are stored with each shard. */
-  setAllChanged(): void {
-    for (const vb of this.marks.keys()) this.changed.add(vb % shardCount);
+  /** For a change of the skipped routes, which are stored with each shard. */
+  setChanged(vbuckets: readonly number[]): void {
+    for (const vb of vbuckets) if (this.marks.has(vb)) this.changed.add(vb % shardCount);
   }
 
   /** Sum of the seqnos that marks cover. */
@@ -82,6 +116,11 @@ export class Checkpoints {
     let sum = 0;
     for (const { source } of this.marks.values()) sum += source.seqno;
     return sum;
+  }
+
+  private isKnown(id: string): boolean {
+    const { mapping, formerMappings } = this.mappings;
+    return [mapping, ...formerMappings].some((known) => mappingId(known) === id);
   }
 
   /** Stores the shards with changed marks. @throws Error when the store refuses */
@@ -103,6 +142,7 @@ export class Checkpoints {
       sourceBucketUuid: this.options.sourceBucketUuid,
       targetBucketUuid: this.targetBucketUuid,
       filterEpoch: this.filterEpochs[0] as string,
+      mapping: mappingId(this.mappings.mapping),
       vbuckets: vbuckets.map(([vb, mark]) => storedMark(vb, mark)),
       skipped: [...this.skipped],
     };

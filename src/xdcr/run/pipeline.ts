@@ -9,12 +9,14 @@ import type { WireAccount, WireAddress } from '#client/wire-connection.adapter.t
 import type { Clock } from '#ports/clock.ts';
 import { kindNames, type ReplicationCounts } from '../figures.ts';
 import { DocumentFilter } from '../filter/document-filter.ts';
-import { CollectionRoutes, noCollection } from '../source/collections.ts';
-import { sentValue } from '../source/filter.ts';
+import type { CollectionMapping } from '../mapping/mapping.contract.ts';
+import { CollectionRoutes, noCollection, type Route, sourceIdOf } from '../mapping/routes.ts';
+import { ChangedDocument, routesTaken, sentValue } from '../source/filter.ts';
 import { fromStart, VbProgress } from '../source/vb-progress.ts';
-import { type Outgoing, outgoingBytes } from '../target/outgoing.ts';
+import { type Outgoing, outgoingBytes, outgoingOf } from '../target/outgoing.ts';
 import type { TargetLink } from '../target/target-link.ts';
 import type { WantedReplication } from '../xdcr.contract.ts';
+import { Backfill } from './backfill.ts';
 
 export interface SourceAccess {
   readonly address: WireAddress;
@@ -27,8 +29,8 @@ export interface OutboundPipelineOptions {
   readonly vbuckets: readonly number[];
   /** From where each vbucket is replicated; undefined: from the start. */
   readonly startOf: (vb: number) => StreamPosition | undefined;
-  /** Ids of source collections with documents that were left out, because the target lacks the collection. */
-  readonly skipped: Set<number>;
+  /** Ids of routes with documents that were left out, because the target lacks the collection or the route is new. */
+  readonly skipped: Set<string>;
   readonly skippedChanged: () => void;
   readonly figures: ReplicationCounts;
   readonly clock: Clock;
@@ -41,18 +43,10 @@ const unacknowledgedMax = { bytes: 32 << 20, versions: 20_000 } as const;
 const lostCollectionMs = 100;
 const lostCollectionAttemptsMax = 100;
 
-/** A collection of the source that is replicated from the start. */
-interface Backfill {
-  readonly follower: ChangeFollower;
-  readonly id: number;
-  /** The target lost the collection again. */
-  isIncomplete: boolean;
-}
-
 export class OutboundPipeline implements FollowerHandler {
   readonly progress: readonly VbProgress[];
   private readonly options: OutboundPipelineOptions;
-  private readonly routes = new CollectionRoutes();
+  private readonly routes: CollectionRoutes;
   private readonly filter: DocumentFilter | null;
   private readonly followers: ChangeFollower[] = [];
   private client: BucketClient | null = null;
@@ -68,6 +62,7 @@ export class OutboundPipeline implements FollowerHandler {
 
   constructor(options: OutboundPipelineOptions) {
     this.options = options;
+    this.routes = new CollectionRoutes(options.wanted.mapping);
     const { filterExpression } = options.wanted.settings;
     this.filter = filterExpression === '' ? null : new DocumentFilter(filterExpression);
     this.progress = Array.from({ length: vbucketCount }, () => new VbProgress());
@@ -75,11 +70,14 @@ export class OutboundPipeline implements FollowerHandler {
       (this.progress[vb] as VbProgress).reset(options.startOf(vb) ?? fromStart);
   }
 
-  async start(link: TargetLink): Promise<void> {
+  /** Routes that the outdated mappings did not have are replicated from the start. */
+  async start(link: TargetLink, outdatedMappings: readonly CollectionMapping[]): Promise<void> {
     const { wanted, source, vbuckets } = this.options;
     this.link = link;
     this.client = await BucketClient.open({ ...source, bucket: wanted.source.bucket });
     await this.readManifests();
+    for (const mapping of outdatedMappings)
+      for (const id of this.routes.newSince(mapping)) this.addSkipped(id);
     const count = Math.min(wanted.settings.sourceNozzlePerNode, vbuckets.length);
     for (let index = 0; index < count && !this.isStopped; index++) {
       const follower = this.follow(
@@ -90,6 +88,7 @@ export class OutboundPipeline implements FollowerHandler {
       this.followers.push(follower);
       follower.start();
     }
+    this.startBackfill();
   }
 
   async stop(): Promise<void> {
@@ -108,15 +107,7 @@ export class OutboundPipeline implements FollowerHandler {
   async retrySkipped(): Promise<void> {
     if (this.options.skipped.size === 0 || this.backfill !== null || this.isStopped) return;
     await this.readManifests();
-    for (const id of this.options.skipped) {
-      const target = this.routes.targetOf(id);
-      if (target === noCollection) continue;
-      if (target === undefined) this.discardSkipped(id);
-      else {
-        this.startBackfill(id);
-        return;
-      }
-    }
+    this.startBackfill();
   }
 
   positionOf(vb: number): StreamPosition {
@@ -167,7 +158,7 @@ export class OutboundPipeline implements FollowerHandler {
     const progress = this.progress[change.vb] as VbProgress;
     if (change.seqno <= progress.seqno) return;
     const pending = progress.add(change.seqno);
-    this.replicate(change, () => progress.done(pending));
+    this.replicate(change, this.routes.routesOf(change.collectionId), () => progress.done(pending));
   }
 
   /** The target lost the collection of a version that was sent to it. */
@@ -183,11 +174,13 @@ export class OutboundPipeline implements FollowerHandler {
     });
   }
 
-  private replicate(change: Change, done: () => void): void {
+  private replicate(change: Change, routes: readonly Route[] | undefined, done: () => void): void {
     const { figures, wanted } = this.options;
     figures.add('docs_received_from_dcp');
     figures.add(`${kindNames[change.kind]}_received_from_dcp`);
-    const sent = sentValue(change, wanted.settings, figures, this.filter);
+    const document = new ChangedDocument(change);
+    const taken = routes === undefined ? [null] : routesTaken(document, routes, figures);
+    const sent = taken.length === 0 ? null : sentValue(document, wanted.settings, figures, this.filter);
     if (sent === null) {
       done();
       return;
@@ -195,54 +188,52 @@ export class OutboundPipeline implements FollowerHandler {
     const isStripped =
       wanted.settings.filterBypassExpiry && change.kind === 'mutation' && change.expiry !== 0;
     if (isStripped) figures.add('expiry_stripped');
-    const outgoing: Outgoing = {
-      kind: change.kind,
-      vb: change.vb,
-      seqno: change.seqno,
-      collectionId: change.collectionId,
-      key: Buffer.from(change.keyBytes),
-      ...sent,
-      flags: change.flags,
-      expiry: isStripped ? 0 : change.expiry,
-      rev: change.rev,
-      casHi: change.casHi,
-      casLo: change.casLo,
-      targetCollectionId: noCollection,
-      attempts: 0,
-      done: () => {
+    const copies = taken.length - 1;
+    if (copies > 0) figures.add('docs_cloned', copies);
+    if (copies > 0 && change.kind !== 'mutation') figures.add('deletion_cloned', copies);
+    const doneByOne = copies === 0 ? done : afterCalls(taken.length, done);
+    const expiry = isStripped ? 0 : change.expiry;
+    for (const route of taken) {
+      const outgoing: Outgoing = outgoingOf(change, sent, expiry, route?.id ?? null, () => {
         this.count(outgoing, -1);
-        done();
-      },
-    };
-    this.count(outgoing, 1);
-    this.route(outgoing);
+        doneByOne();
+      });
+      this.begin(outgoing, route);
+    }
   }
 
-  private route(outgoing: Outgoing): void {
-    const target = this.routes.targetOf(outgoing.collectionId);
-    if (target === undefined) {
+  /** Null: the collection of the source is not known yet. */
+  private begin(outgoing: Outgoing, route: Route | null): void {
+    this.count(outgoing, 1);
+    if (route === null) {
       this.unrouted.push(outgoing);
       this.rereadManifests();
-    } else if (target === noCollection) this.skip(outgoing);
+    } else this.send(outgoing, route);
+  }
+
+  private send(outgoing: Outgoing, { id, targetId }: Route): void {
+    if (targetId === noCollection) this.skip(outgoing, id);
     else {
-      outgoing.targetCollectionId = target;
+      outgoing.targetCollectionId = targetId;
       this.link?.send(outgoing);
     }
   }
 
-  private skip(outgoing: Outgoing): void {
-    const { skipped, skippedChanged } = this.options;
-    const { backfill } = this;
-    if (backfill?.id === outgoing.collectionId) backfill.isIncomplete = true;
-    if (!skipped.has(outgoing.collectionId)) {
-      skipped.add(outgoing.collectionId);
-      skippedChanged();
-    }
+  private skip(outgoing: Outgoing, routeId: string): void {
+    if (this.backfill?.routeIds.has(routeId) === true) this.backfill.isIncomplete = true;
+    this.addSkipped(routeId);
     outgoing.done();
   }
 
-  private discardSkipped(id: number): void {
-    this.options.skipped.delete(id);
+  private addSkipped(routeId: string): void {
+    const { skipped, skippedChanged } = this.options;
+    if (skipped.has(routeId)) return;
+    skipped.add(routeId);
+    skippedChanged();
+  }
+
+  private discardSkipped(routeId: string): void {
+    this.options.skipped.delete(routeId);
     this.options.skippedChanged();
   }
 
@@ -262,10 +253,15 @@ export class OutboundPipeline implements FollowerHandler {
   }
 
   private rerouted(outgoing: Outgoing): void {
-    const target = this.routes.targetOf(outgoing.collectionId);
-    // The source has dropped the collection since.
-    if (target === undefined) outgoing.done();
-    else this.route(outgoing);
+    const routes = this.routes.routesOf(outgoing.collectionId);
+    const { routeId } = outgoing;
+    const route = routeId === null ? routes?.[0] : routes?.find(({ id }) => id === routeId);
+    // The source has dropped the collection since, or the mapping excludes it.
+    if (route === undefined) outgoing.done();
+    else {
+      outgoing.routeId = route.id;
+      this.send(outgoing, route);
+    }
   }
 
   private async readManifests(): Promise<void> {
@@ -298,44 +294,44 @@ export class OutboundPipeline implements FollowerHandler {
       else follower.resume();
   }
 
-  /** Replicates the present documents of the collection; the main streams send the later changes. */
-  private startBackfill(id: number): void {
-    const openVbuckets = new Set(this.options.vbuckets);
-    let unacknowledged = 0;
-    const finish = () => {
-      if (openVbuckets.size > 0 || unacknowledged > 0 || this.isStopped) return;
-      if (this.backfill?.isIncomplete === false) this.discardSkipped(id);
-      this.backfill = null;
-      void follower.stop();
-    };
-    const follower = this.follow(
-      'backfill',
-      this.options.vbuckets,
-      {
-        opened: () => {},
-        snapshot: () => {},
-        advanced: () => {},
-        event: () => {},
-        drained: () => {},
-        positionOf: () => fromStart,
-        rollback: () => {},
-        lost: (reason) => this.lost(reason),
-        change: (change) => {
-          unacknowledged++;
-          this.replicate(change, () => {
-            unacknowledged--;
-            finish();
-          });
-        },
-        ended: (vb) => {
-          openVbuckets.delete(vb);
-          finish();
-        },
+  /** Starts with the first collection that has skipped routes to existing collections. */
+  private startBackfill(): void {
+    if (this.backfill !== null || this.isStopped) return;
+    const ready: string[] = [];
+    for (const id of this.options.skipped) {
+      const route = this.routes.find(id);
+      if (route === undefined) this.discardSkipped(id);
+      else if (route.targetId !== noCollection) ready.push(id);
+    }
+    const [first] = ready;
+    if (first === undefined) return;
+    const collectionId = sourceIdOf(first);
+    const routeIds = new Set(ready.filter((id) => sourceIdOf(id) === collectionId));
+    const backfill = new Backfill({
+      ...{ collectionId, routeIds, vbuckets: this.options.vbuckets },
+      follow: (handler) => this.follow('backfill', this.options.vbuckets, handler, collectionId),
+      replicate: (change, done) => {
+        const routes = this.routes.routesOf(change.collectionId) ?? [];
+        this.replicate(
+          change,
+          routes.filter(({ id }) => routeIds.has(id)),
+          done,
+        );
       },
-      id,
-    );
-    this.backfill = { follower, id, isIncomplete: false };
-    follower.start();
+      failed: (reason) => this.lost(reason),
+      finished: () => this.backfillFinished(backfill),
+    });
+    this.backfill = backfill;
+    backfill.follower.start();
+  }
+
+  private backfillFinished(backfill: Backfill): void {
+    if (this.isStopped || this.backfill !== backfill) return;
+    this.backfill = null;
+    // An incomplete one starts again when the target is asked for its collections the next time.
+    if (backfill.isIncomplete) return;
+    for (const id of backfill.routeIds) this.discardSkipped(id);
+    this.startBackfill();
   }
 
   private follow(
@@ -353,4 +349,13 @@ export class OutboundPipeline implements FollowerHandler {
       ...(collection !== undefined && { collections: [collection], until: 'latest' as const }),
     });
   }
+}
+
+/** Calls `done` with the last of this number of calls. */
+function afterCalls(count: number, done: () => void): () => void {
+  let left = count;
+  return () => {
+    left--;
+    if (left === 0) done();
+  };
 }

@@ -66,6 +66,7 @@ export class RunningReplication {
       replication: wanted.id,
       sourceBucketUuid: wanted.source.uuid,
       filterEpochs: wanted.filterEpochs,
+      mappings: wanted,
       store: deps.checkpoints,
     });
   }
@@ -103,6 +104,7 @@ export class RunningReplication {
     await this.stop();
     this.wanted = wanted;
     this.checkpoints.useFilter(wanted.filterEpochs);
+    this.checkpoints.useMappings(wanted);
     this.start();
   }
 
@@ -199,20 +201,24 @@ export class RunningReplication {
     try {
       link = await this.connect(failed, (outgoing) => pipeline?.collectionLost(outgoing));
       signal.throwIfAborted();
-      await this.checkpoints.load(link.map.bucketUuid);
+      await this.checkpoints.load(link.map.bucketUuid, vbuckets);
       await this.discardLostCheckpoints(link, vbuckets);
       pipeline = new OutboundPipeline({
         ...this.deps,
         ...{ wanted: this.wanted, vbuckets, failed, figures: this.figures },
         startOf: (vb) => this.checkpoints.get(vb)?.source,
         skipped: this.checkpoints.skipped,
-        skippedChanged: () => this.checkpoints.setAllChanged(),
+        skippedChanged: () => this.checkpoints.setChanged(vbuckets),
       });
-      await pipeline.start(link);
+      const outdatedMappings = this.checkpoints.outdatedMappings();
+      await pipeline.start(link, outdatedMappings);
+      this.checkpoints.mappingsCompared();
       signal.throwIfAborted();
       this.pipeline = pipeline;
       this.link = link;
       this.startPeriodicWork(periodic.signal);
+      // Otherwise the next start would compare the mappings again.
+      if (outdatedMappings.length > 0) void this.checkpoint();
       return await this.failure.promise;
     } finally {
       this.pipeline = null;

@@ -6,7 +6,7 @@ import { Datatype } from '#wire/status.ts';
 import { ReplicationCounts } from '../figures.ts';
 import { DocumentFilter } from '../filter/document-filter.ts';
 import type { DataPathSettings } from '../xdcr.contract.ts';
-import { sentValue } from './filter.ts';
+import { ChangedDocument, sentValue } from './filter.ts';
 
 const settings = {
   compressionType: 'None',
@@ -35,7 +35,12 @@ const aChange = ({
   }) as Change;
 
 const sent = (given: Given, more: Partial<DataPathSettings> = {}, counts = new ReplicationCounts()) =>
-  sentValue(aChange(given), { ...settings, ...more }, counts, filterOf(more.filterExpression));
+  sentValue(
+    new ChangedDocument(aChange(given)),
+    { ...settings, ...more },
+    counts,
+    filterOf(more.filterExpression),
+  );
 
 const filterOf = (expression = '') => (expression === '' ? null : new DocumentFilter(expression));
 

@@ -5,7 +5,8 @@ import { snappyCompress, snappyInflate } from '#wire/snappy.ts';
 import { Datatype } from '#wire/status.ts';
 import { bodyStart, getXattr, XattrWalk } from '#wire/xattr-section.ts';
 import { kindNames, type ReplicationCounts } from '../figures.ts';
-import type { DocumentFilter, FilterResult } from '../filter/document-filter.ts';
+import type { DocumentFilter, FilteredDocument } from '../filter/document-filter.ts';
+import type { Route } from '../mapping/routes.ts';
 import type { DataPathSettings } from '../xdcr.contract.ts';
 
 export interface OutgoingValue {
@@ -25,19 +26,19 @@ const xattrWalk = new XattrWalk();
 
 /** Null: the change is left out, and counted. The value is copied. */
 export function sentValue(
-  change: Change,
+  document: ChangedDocument,
   settings: DataPathSettings,
   figures: ReplicationCounts,
   filter: DocumentFilter | null,
 ): OutgoingValue | null {
+  const { change } = document;
   const filterCounter = filterCounterOf(change, settings);
   if (filterCounter !== null) return leftOut(change, figures, filterCounter);
   const { datatype } = change;
-  const view = change.buffer.subarray(change.xattrsStart, change.end);
-  const value = new StoredValue(view, datatype);
+  const view = document.stored;
   // Deletions and expirations are sent whatever the document was.
   if (filter !== null && change.kind === 'mutation') {
-    const result = filterResult(filter, change, value);
+    const result = filter.test(document);
     if (result === 'differs') return leftOut(change, figures, 'docs_filtered_on_user_defined_filter');
     if (result === 'unable') {
       figures.add('docs_unable_to_filter');
@@ -45,7 +46,7 @@ export function sentValue(
     }
   }
   if ((datatype & Datatype.xattr) === 0) return compressed(Buffer.from(view), datatype, settings, figures);
-  const { plain } = value;
+  const { plain } = document;
   const bodyOffset = bodyStart(plain, 0, plain.length);
   const section = plain.subarray(0, bodyOffset);
   if (bodyOffset < 0 || getXattr(section, transactionXattr) === null)
@@ -56,23 +57,59 @@ export function sentValue(
   return compressed(Buffer.concat([kept, plain.subarray(bodyOffset)]), bits, settings, figures);
 }
 
-/** Inflated once, when something of it is needed. */
-class StoredValue {
-  private readonly view: Buffer;
-  private readonly datatype: number;
-  private known: Buffer | null = null;
+/** Which of the routes a change takes: of a version those whose filter it matches, of a deletion all. */
+export function routesTaken(
+  document: ChangedDocument,
+  routes: readonly Route[],
+  figures: ReplicationCounts,
+): readonly Route[] {
+  const { change } = document;
+  if (change.kind !== 'mutation' || routes.every(({ filter }) => filter === null)) return routes;
+  let isUnable = false;
+  const taken = routes.filter(({ filter }) => {
+    const result = filter === null ? 'matches' : filter.test(document);
+    isUnable ||= result === 'unable';
+    return result === 'matches';
+  });
+  if (taken.length === 0 && isUnable) figures.add('docs_unable_to_filter');
+  else if (taken.length === 0) leftOut(change, figures, 'docs_filtered_on_user_defined_filter');
+  return taken;
+}
 
-  constructor(view: Buffer, datatype: number) {
-    this.view = view;
-    this.datatype = datatype;
+/** A change, for filters; valid as long as the change. Its value is inflated once, when something of it is needed. */
+export class ChangedDocument implements FilteredDocument {
+  readonly change: Change;
+  private inflatedValue: Buffer | null = null;
+
+  constructor(change: Change) {
+    this.change = change;
   }
 
+  get key(): string {
+    return this.change.keyBytes.toString();
+  }
+
+  get expiration(): number {
+    return this.change.expiry;
+  }
+
+  get isJson(): boolean {
+    return this.change.isJson;
+  }
+
+  /** Extended attributes and body as the source stores them; a view. */
+  get stored(): Buffer {
+    const { buffer, xattrsStart, end } = this.change;
+    return buffer.subarray(xattrsStart, end);
+  }
+
+  /** The same, inflated. */
   get plain(): Buffer {
-    this.known ??= inflated(this.view, this.datatype);
-    return this.known;
+    this.inflatedValue ??= inflated(this.stored, this.change.datatype);
+    return this.inflatedValue;
   }
 
-  get body(): Buffer {
+  body(): Buffer {
     return this.plain.subarray(this.start);
   }
 
@@ -82,20 +119,11 @@ class StoredValue {
   }
 
   private get start(): number {
-    return (this.datatype & Datatype.xattr) === 0
+    return (this.change.datatype & Datatype.xattr) === 0
       ? 0
       : Math.max(0, bodyStart(this.plain, 0, this.plain.length));
   }
 }
-
-const filterResult = (filter: DocumentFilter, change: Change, value: StoredValue): FilterResult =>
-  filter.test({
-    key: change.keyBytes.toString(),
-    expiration: change.expiry,
-    isJson: change.isJson,
-    xattr: (name) => value.xattr(name),
-    body: () => value.body,
-  });
 
 /** The published counter of the filter that leaves the change out; null: the change is sent. */
 function filterCounterOf(change: Change, settings: DataPathSettings): string | null {

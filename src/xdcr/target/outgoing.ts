@@ -1,5 +1,5 @@
 // A version of a document on its way to the target, and the requests that send it.
-import type { ChangeKind } from '#client/change.ts';
+import type { Change, ChangeKind } from '#client/change.ts';
 import { documentKeyOfBytes } from '#client/document-key.ts';
 import { DeleteWithMeta, GetMeta, SetWithMeta } from '#wire/commands/documents.ts';
 import type { RequestParts } from '#wire/output.ts';
@@ -21,12 +21,40 @@ export interface Outgoing {
   readonly rev: number;
   readonly casHi: number;
   readonly casLo: number;
+  /** Null while its collection is not known. */
+  routeId: string | null;
   /** Id of its collection at the target; looked up for each attempt. */
   targetCollectionId: number;
   attempts: number;
   /** Called once: the target has stored or rejected it, or it is not sent at all. */
   readonly done: () => void;
 }
+
+/** Copies what it needs of the change. */
+export const outgoingOf = (
+  change: Change,
+  { value, datatype }: Pick<Outgoing, 'value' | 'datatype'>,
+  expiry: number,
+  routeId: string | null,
+  done: () => void,
+): Outgoing => ({
+  kind: change.kind,
+  vb: change.vb,
+  seqno: change.seqno,
+  collectionId: change.collectionId,
+  key: Buffer.from(change.keyBytes),
+  value,
+  datatype,
+  flags: change.flags,
+  expiry,
+  rev: change.rev,
+  casHi: change.casHi,
+  casLo: change.casLo,
+  routeId,
+  targetCollectionId: -1,
+  attempts: 0,
+  done,
+});
 
 /** Bytes that it occupies while it waits. */
 export const outgoingBytes = ({ key, value }: Outgoing): number => key.length + value.length + headBytes;

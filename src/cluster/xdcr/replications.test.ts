@@ -1,126 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aManager } from '../../../test/support/manager.ts';
-import { eventually } from '../../../test/support/node-process.ts';
-import { aTarget, bucketOf, type Target, targetUuid } from '../../../test/support/xdcr-target.ts';
-
-const reference = { name: 'there', hostname: 'far:8091', username: 'u', password: 'pw' };
-const replication = {
-  fromBucket: 'b',
-  toCluster: 'there',
-  toBucket: 'taken',
-  replicationType: 'continuous',
-};
-const id = `${targetUuid}/b/taken`;
-
-async function aNode(target: Target = {}) {
-  const current = { target };
-  const manager = await aManager({
-    callTarget: (...call) => aTarget(current.target)(...call),
-  });
-  await manager.request('/pools/default/buckets', { form: { name: 'b', ramQuotaMB: 100 } });
-  const post = (path: string, form: Record<string, string>, as?: string) =>
-    manager.request(path, { method: 'POST', form, ...(as !== undefined && { as }) });
-  return { ...manager, current, post };
-}
-
-const refsPath = '/pools/default/remoteClusters';
-
-test('stores a reference to a cluster that answers, and never shows its password', async () => {
-  const { post, request } = await aNode();
-  const created = await post(refsPath, { ...reference, hostname: 'far' });
-  assert.deepEqual(
-    [created.status, created.body],
-    [
-      200,
-      {
-        uuid: targetUuid,
-        name: 'there',
-        uri: `${refsPath}/there`,
-        validateURI: `${refsPath}/there?just_validate=1`,
-        hostname: 'far:8091',
-        username: 'u',
-        secureType: 'none',
-        deleted: false,
-      },
-    ],
-  );
-  await eventually(async () =>
-    assert.deepEqual((await request(refsPath)).body, [{ ...created.body, connectivityStatus: 'RC_OK' }]),
-  );
-  const edited = await post(`${refsPath}/there`, { ...reference, name: 'renamed' });
-  assert.equal(edited.body.name, 'renamed');
-  const removed = await request(`${refsPath}/renamed`, { method: 'DELETE' });
-  assert.deepEqual([removed.status, removed.body], [200, 'ok']);
-  assert.deepEqual((await request(refsPath)).body, []);
-});
-
-test('validates a reference without storing it', async () => {
-  const { post, request } = await aNode();
-  const answer = await post(`${refsPath}?just_validate=1`, reference);
-  assert.deepEqual([answer.status, answer.body], [200, []]);
-  assert.deepEqual((await request(refsPath)).body, []);
-});
-
-test('refuses each wrong field of a reference by its name', async () => {
-  const { post } = await aNode();
-  for (const [fields, key, text] of [
-    [{ name: '' }, 'name', /missing/],
-    [{ name: 'a b' }, 'name', /alpha-numeric/],
-    [{ hostname: '' }, 'hostname', /missing/],
-    [{ hostname: '::1' }, 'hostname', /square brackets/],
-    [{ hostname: 'far:0' }, 'hostname', /65535/],
-    [{ username: '' }, 'username', /must be given/],
-    [{ password: '' }, 'password', /must be given/],
-    [{ certificate: 'x' }, 'certificate', /cannot be given/],
-    [{ demandEncryption: '1' }, 'certificate', /must be given/],
-    [{ demandEncryption: '1', encryptionType: 'half' }, 'encryptionType', /half/],
-    [{ demandEncryption: '', encryptionType: 'x' }, 'encryptionType', /invalid value/],
-    [{ secureType: 'half' }, 'secureType', /half/],
-    [{ secureType: 'x' }, 'secureType', /Invalid value/],
-    [{ clientCertificate: 'x' }, 'clientCertificate', /cannot be given/],
-    [{ clientKey: 'x' }, 'clientKey', /cannot be given/],
-    [{ network_type: 'x' }, 'network_type', /invalid/],
-    [{ stage: 'true' }, 'stage', /not available/],
-  ] as const) {
-    const answer = await post(refsPath, { ...reference, ...fields });
-    assert.equal(answer.status, 400, JSON.stringify(fields));
-    assert.match(String(answer.body[key]), text, JSON.stringify([fields, answer.body]));
-  }
-});
-
-test('refuses a reference with the reason why its cluster cannot be used', async () => {
-  const failing = (code: string) => ({ fails: Object.assign(new Error(code), { code }) });
-  for (const [target, text] of [
-    [failing('ECONNREFUSED'), /^Could not connect to "far" on port 8091\. This could be due to/],
-    [failing('ENOTFOUND'), /^Failed to resolve address for "far"/],
-    [{ password: 'other' }, /^Authentication failed\. Verify username and password\. Got HTTP status 401/],
-    [{ uuid: '' }, /^Could not get uuid of remote cluster/],
-  ] as const) {
-    const { post } = await aNode(target);
-    const answer = await post(refsPath, reference);
-    assert.equal(answer.status, 400);
-    assert.match(answer.body._, text);
-  }
-});
-
-test('refuses a duplicate name or cluster, an edit that leads to another cluster, and an unknown name', async () => {
-  const { post, current, request } = await aNode();
-  await post(refsPath, reference);
-  const text = async (path: string, form: Record<string, string>) => (await post(path, form)).body._;
-  assert.equal(await text(refsPath, reference), 'Duplicate cluster names are not allowed');
-  assert.match(await text(refsPath, { ...reference, name: 'x' }), /already exists under the name `there`/);
-  current.target = { uuid: 'e'.repeat(32) };
-  assert.match(await text(`${refsPath}/there`, reference), /points to a different remote cluster/);
-  assert.match(await text(`${refsPath}/x`, reference), /^unknown remote cluster : refName - x$/);
-  const gone = await request(`${refsPath}/x`, { method: 'DELETE' });
-  assert.deepEqual([gone.status, gone.body._], [400, 'unknown remote cluster : refName - x']);
-  assert.equal((await request(refsPath, { method: 'DELETE' })).status, 405);
-});
+import {
+  aNodeWithTarget,
+  replicationId as id,
+  reference,
+  referencesPath,
+  replication,
+} from '../../../test/support/xdcr-manager.ts';
+import { bucketOf, targetUuid } from '../../../test/support/xdcr-target.ts';
 
 test('creates a replication, lists it as a task, and deletes it by its id in every encoding', async () => {
-  const { post, request } = await aNode();
-  await post(refsPath, reference);
+  const { post, request } = await aNodeWithTarget();
+  await post(referencesPath, reference);
   for (const cancel of [
     (uri: string) => request(uri, { method: 'DELETE' }),
     (uri: string) => request(uri, { method: 'POST' }),
@@ -148,8 +39,8 @@ test('creates a replication, lists it as a task, and deletes it by its id in eve
 });
 
 test('refuses each wrong field of a replication by its name', async () => {
-  const { post } = await aNode();
-  await post(refsPath, reference);
+  const { post } = await aNodeWithTarget();
+  await post(referencesPath, reference);
   for (const [fields, key, text] of [
     [{ replicationType: '' }, 'replicationType', 'replication type cannot be empty'],
     [{ replicationType: 'once' }, 'replicationType', 'replicationType is invalid'],
@@ -179,9 +70,52 @@ test('refuses each wrong field of a replication by its name', async () => {
       'Filter expression is invalid: at character 7: and is case-sensitive here; write AND',
     ],
     [{ priority: 'Low' }, 'priority', 'The only value in this version is High'],
+    [{ collectionsExplicitMapping: 'x' }, 'collectionsExplicitMapping', 'unable to parse x into a boolean'],
+    [{ collectionsMigrationMode: '2' }, 'collectionsMigrationMode', 'unable to parse 2 into a boolean'],
     [
-      { collectionsExplicitMapping: 'true' },
-      'collectionsExplicitMapping',
+      { collectionsExplicitMapping: 'true', collectionsMigrationMode: '1' },
+      'PreUpdateValidate',
+      'Migration and Explicit mapping cannot both be active',
+    ],
+    [
+      { collectionsExplicitMapping: 'true', collectionsMirroringMode: 'true' },
+      'PreUpdateValidate',
+      'Mirroring and Explicit mapping cannot be both active',
+    ],
+    [
+      { collectionsMigrationMode: 'true', collectionsMirroringMode: 'true' },
+      'PreUpdateValidate',
+      'Migration and mirroring cannot both be active',
+    ],
+    [
+      { collectionsMirroringMode: 'true' },
+      'PreUpdateValidate',
+      'Mirroring mode is currently not supported for this release',
+    ],
+    [
+      { collectionsExplicitMapping: 'true', colMappingRules: '{"_default":1}' },
+      'colMappingRules',
+      'value for key _default is the wrong type: number',
+    ],
+    [
+      { collectionsExplicitMapping: 'true', colMappingRules: '{"_default":"a.b"}' },
+      'colMappingRules',
+      'Invalid scope or collection name for one or both of _default:a.b',
+    ],
+    [
+      { collectionsExplicitMapping: 'true', colMappingRules: '{"no":"a"}' },
+      'colMappingRules',
+      'no : the specific source namespace does not exist',
+    ],
+    [{ colMappingRules: '{"a":"b.c"}' }, 'colMappingRules', /^Invalid scope or collection name/],
+    [
+      { collectionsMigrationMode: 'true', colMappingRules: '{"EXISTS(a)":null}' },
+      'colMappingRules',
+      'Deny rules are not allowed for migration mode',
+    ],
+    [
+      { collectionsOSOMode: 'true' },
+      'collectionsOSOMode',
       'This is not available in this version; the only value is false',
     ],
     [
@@ -204,13 +138,66 @@ test('refuses each wrong field of a replication by its name', async () => {
   ] as const) {
     const answer = await post('/controller/createReplication', { ...replication, ...fields });
     assert.equal(answer.status, 400, JSON.stringify(fields));
-    assert.equal(answer.body.errors[key], text, JSON.stringify([fields, answer.body]));
+    const { [key]: found } = answer.body.errors;
+    if (text instanceof RegExp) assert.match(found, text);
+    else assert.equal(found, text, JSON.stringify([fields, answer.body]));
+  }
+});
+
+test('a mapping belongs to one replication, and the rest of it stays when a part changes', async () => {
+  const { post, request } = await aNodeWithTarget();
+  await post(referencesPath, reference);
+  await post('/pools/default/buckets/b/scopes', { name: 's' });
+  const rules = { s: 't', '_default._default': 'a.b' };
+  const created = await post('/controller/createReplication', {
+    ...replication,
+    collectionsExplicitMapping: 'true',
+    colMappingRules: JSON.stringify(rules),
+  });
+  assert.deepEqual([created.status, created.body], [200, { id }]);
+  const path = `/settings/replications/${encodeURIComponent(id)}`;
+  const shown = async () => {
+    const [listed] = (await request('/pools/default/replications')).body;
+    const { body } = await request(path);
+    const parts = (from: Record<string, unknown>) => [
+      from['collectionsExplicitMapping'],
+      from['collectionsMigrationMode'],
+      from['colMappingRules'],
+    ];
+    assert.deepEqual(parts(listed), parts(body));
+    return parts(body);
+  };
+  assert.deepEqual(await shown(), [true, false, rules]);
+  const change = async (form: Record<string, string>) => (await post(path, form)).body.colMappingRules;
+  await change({ pauseRequested: 'true' });
+  assert.deepEqual(await shown(), [true, false, rules]);
+  // Rules that do not count are not checked, but those that are sent are.
+  assert.deepEqual(await change({ collectionsExplicitMapping: 'false' }), rules);
+  assert.deepEqual(await shown(), [false, false, rules]);
+  assert.match(await change({ collectionsMigrationMode: 'true' }), /^s -> t seems like a scope to scope/);
+  const expressions = { 'EXISTS(a)': 't.c' };
+  const migration = { collectionsMigrationMode: 'true', colMappingRules: JSON.stringify(expressions) };
+  assert.deepEqual(await change(migration), expressions);
+  assert.deepEqual(await shown(), [false, true, expressions]);
+  assert.equal((await post(path, { collectionsExplicitMapping: 'true' })).status, 400);
+  assert.deepEqual(await change({ collectionsMigrationMode: 'false' }), expressions);
+  const later = {
+    collectionsExplicitMapping: 'true',
+    colMappingRules: '{"later":"t"}',
+    collectionsSkipSrcValidation: 'true',
+  };
+  assert.deepEqual(await change(later), { later: 't' });
+  assert.deepEqual(await change({ colMappingRules: '' }), {});
+  const text = 'This is a setting of each replication, without a default; leave it out';
+  for (const [name, value] of Object.entries(later)) {
+    const defaults = await post('/settings/replications', { [name]: value });
+    assert.deepEqual([defaults.status, defaults.body[name]], [400, text]);
   }
 });
 
 test('refuses a target bucket that cannot take the documents, and a second replication', async () => {
-  const { post, current } = await aNode();
-  await post(refsPath, reference);
+  const { post, current } = await aNodeWithTarget();
+  await post(referencesPath, reference);
   const errors = async () => (await post('/controller/createReplication', replication)).body.errors;
   current.target = { bucket: bucketOf({ conflictResolutionType: 'lww' }) };
   assert.match((await errors())._, /different ConflictResolutionType/);
@@ -228,35 +215,9 @@ test('refuses a target bucket that cannot take the documents, and a second repli
   assert.equal((await errors())._, 'Replication to the same remote cluster and bucket already exists');
 });
 
-test('refuses to delete a reference in use, and to flush a bucket that is replicated', async () => {
-  const { post, request } = await aNode();
-  await post('/pools/default/buckets/b', { flushEnabled: '1' });
-  await post(refsPath, reference);
-  await post('/controller/createReplication', replication);
-  const removed = await request(`${refsPath}/there`, { method: 'DELETE' });
-  assert.equal(
-    removed.body._,
-    `Cannot delete remote cluster \`there\` since it is referenced by replications [${id}]`,
-  );
-  const flushed = await post('/pools/default/buckets/b/controller/doFlush', {});
-  assert.deepEqual([flushed.status, flushed.body], [503, { _: 'Cannot flush buckets with outgoing XDCR' }]);
-});
-
-test('deletes a reference whose only replications are of deleted buckets, with those replications', async () => {
-  const { post, request } = await aNode();
-  await post(refsPath, reference);
-  await post('/controller/createReplication', replication);
-  await request('/pools/default/buckets/b', { method: 'DELETE' });
-  assert.equal((await request(`${refsPath}/there`, { method: 'DELETE' })).status, 200);
-  await post('/pools/default/buckets', { name: 'b', ramQuotaMB: '100' });
-  await post(refsPath, reference);
-  const created = await post('/controller/createReplication', replication);
-  assert.deepEqual([created.status, created.body], [200, { id }]);
-});
-
 test('changes the settings of one replication, and the defaults of replications created later', async () => {
-  const { post, request } = await aNode();
-  await post(refsPath, reference);
+  const { post, request } = await aNodeWithTarget();
+  await post(referencesPath, reference);
   const defaults = await post('/settings/replications', { checkpointInterval: '60', filterDeletion: '1' });
   assert.deepEqual([defaults.status, defaults.body.checkpointInterval], [200, 60]);
   await post('/controller/createReplication', { ...replication, workerBatchSize: '10' });
@@ -292,8 +253,8 @@ test('changes the settings of one replication, and the defaults of replications 
 });
 
 test('a filter expression belongs to one replication, and is changed only together with filterSkipRestream', async () => {
-  const { post, request } = await aNode();
-  await post(refsPath, reference);
+  const { post, request } = await aNodeWithTarget();
+  await post(referencesPath, reference);
   await post('/controller/createReplication', { ...replication, filterExpression: ' EXISTS(a) ' });
   const path = `/settings/replications/${encodeURIComponent(id)}`;
   const shown = async () => {
@@ -328,9 +289,9 @@ test('a filter expression belongs to one replication, and is changed only togeth
 });
 
 test('lets roles of the source bucket pause its replication, and only replication administrators change it', async () => {
-  const { post, request } = await aNode();
+  const { post, request } = await aNodeWithTarget();
   await post('/pools/default/buckets', { name: 'other', ramQuotaMB: '100' });
-  await post(refsPath, reference);
+  await post(referencesPath, reference);
   await post('/controller/createReplication', replication);
   for (const [name, roles] of [
     ['own', 'bucket_admin[b]'],
@@ -357,26 +318,4 @@ test('lets roles of the source bucket pause its replication, and only replicatio
   const seen = async (as: string) =>
     (await request('/pools/default/replications', { as: `${as}:password` })).body.length;
   assert.deepEqual([await seen('own'), await seen('foreign')], [1, 0]);
-});
-
-test('refuses strict encryption while a reference is not fully secure, and names it', async () => {
-  const { post, request } = await aNode();
-  await post('/settings/autoFailover', { enabled: 'false' });
-  await post('/node/controller/enableExternalListener', { nodeEncryption: 'on' });
-  await post('/node/controller/setupNetConfig', { nodeEncryption: 'on' });
-  const level = (clusterEncryptionLevel: string) => post('/settings/security', { clusterEncryptionLevel });
-  await post(refsPath, reference);
-  const refused = await level('strict');
-  assert.equal(refused.status, 400);
-  assert.match(
-    refused.body.errors[0],
-    /^clusterEncryptionLevel - .* references `there` do not use full encryption/,
-  );
-  assert.equal((await request('/settings/security')).body.clusterEncryptionLevel, 'control');
-  assert.equal((await level('all')).status, 200);
-  const secured = await post(`${refsPath}/there`, { ...reference, secureType: 'full', certificate: 'pem' });
-  assert.equal(secured.status, 200);
-  assert.equal((await level('strict')).status, 200);
-  const weakened = await post(`${refsPath}/there`, reference);
-  assert.match(weakened.body._, /must use full encryption/);
 });

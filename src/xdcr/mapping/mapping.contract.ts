@@ -1,0 +1,74 @@
+// Mappings of the collections of a bucket to those of another one, and their rules, for those who store them.
+import { createHash } from 'node:crypto';
+
+/**
+ * `implicit`: a collection replicates to the one of the same name, and the rules do not count; `explicit`: only as the rules say;
+ * `migration`: documents of the default collection replicate to the collections of all rules whose filter expression they match.
+ */
+export type MappingMode = 'implicit' | 'explicit' | 'migration';
+
+/** By source (`scope`, `scope.collection`, or a filter expression) the target; null: it is not replicated. */
+export type MappingRules = Readonly<Record<string, string | null>>;
+
+export interface CollectionMapping {
+  readonly mode: MappingMode;
+  readonly rules: MappingRules;
+}
+
+export const implicitMapping: CollectionMapping = { mode: 'implicit', rules: {} };
+export const defaultCollection = '_default._default';
+export const systemScope = '_system';
+
+export const mappingLimits = { textBytes: 32_768, rules: 1000, expressions: 50, nameBytes: 251 } as const;
+
+/** Two mappings with the same one replicate the same documents; the text is empty for the implicit mapping. */
+export const mappingId = ({ mode, rules }: CollectionMapping): string =>
+  mode === 'implicit'
+    ? ''
+    : createHash('sha256')
+        .update(JSON.stringify([mode, rules]))
+        .digest('hex')
+        .slice(0, 32);
+
+/** A migration of the default collection as a whole: its only rule is one between two collections, without a filter. */
+export const isWholeMigration = ({ mode, rules }: CollectionMapping): boolean =>
+  mode === 'migration' && Object.keys(rules).length === 1 && Object.hasOwn(rules, defaultCollection);
+
+/** The rules in a text, or why it has none. */
+export function readRules(text: string): { readonly rules: MappingRules } | { readonly problem: string } {
+  if (text.trim() === '') return { rules: {} };
+  if (Buffer.byteLength(text) > mappingLimits.textBytes)
+    return { problem: `The rules must have at most ${mappingLimits.textBytes} bytes` };
+  const parsed = parsedObject(text);
+  if (parsed === null) return { problem: 'The rules must be a JSON object, such as {"scope":"scope"}' };
+  const keys = Object.keys(parsed);
+  for (const key of keys) {
+    const value = parsed[key];
+    if (value !== null && typeof value !== 'string')
+      return { problem: `value for key ${key} is the wrong type: ${typeName(value)}` };
+  }
+  if (keyCount(text) !== keys.length)
+    return {
+      problem: 'JSON string passed in did not pass re-encode test. Are there potentially duplicated keys?',
+    };
+  return { rules: parsed as MappingRules };
+}
+
+function parsedObject(text: string): Record<string, unknown> | null {
+  try {
+    const value = JSON.parse(text) as unknown;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of an object without objects in it: the strings before a colon. */
+function keyCount(text: string): number {
+  let count = 0;
+  for (const [, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) count++;
+  return count;
+}
+
+const typeName = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);

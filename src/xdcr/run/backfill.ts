@@ -1,0 +1,69 @@
+// Replicates what a collection has, from the start, by routes that left its documents out; the main streams send the later changes.
+import type { Change } from '#client/change.ts';
+import type { StreamPosition } from '#client/change-connection.ts';
+import type { ChangeFollower, FollowerHandler } from '#client/change-follower.ts';
+import { fromStart } from '../source/vb-progress.ts';
+
+export interface BackfillOptions {
+  /** Of the source. */
+  readonly collectionId: number;
+  readonly routeIds: ReadonlySet<string>;
+  readonly vbuckets: readonly number[];
+  /** Streams that end with the newest change. */
+  readonly follow: (handler: FollowerHandler) => ChangeFollower;
+  readonly replicate: (change: Change, done: () => void) => void;
+  readonly failed: (reason: Error) => void;
+  /** The target has everything that it took. */
+  readonly finished: () => void;
+}
+
+export class Backfill implements FollowerHandler {
+  readonly follower: ChangeFollower;
+  /** The target lost the collection again. */
+  isIncomplete = false;
+  readonly routeIds: ReadonlySet<string>;
+  private readonly options: BackfillOptions;
+  private readonly openVbuckets: Set<number>;
+  private unacknowledged = 0;
+
+  constructor(options: BackfillOptions) {
+    this.routeIds = options.routeIds;
+    this.options = options;
+    this.openVbuckets = new Set(options.vbuckets);
+    this.follower = options.follow(this);
+  }
+
+  change(change: Change): void {
+    this.unacknowledged++;
+    this.options.replicate(change, () => {
+      this.unacknowledged--;
+      this.finishIfDone();
+    });
+  }
+
+  ended(vb: number): void {
+    this.openVbuckets.delete(vb);
+    this.finishIfDone();
+  }
+
+  positionOf(): StreamPosition {
+    return fromStart;
+  }
+
+  lost(reason: Error): void {
+    this.options.failed(reason);
+  }
+
+  opened(): void {}
+  snapshot(): void {}
+  advanced(): void {}
+  event(): void {}
+  drained(): void {}
+  rollback(): void {}
+
+  private finishIfDone(): void {
+    if (this.openVbuckets.size > 0 || this.unacknowledged > 0) return;
+    this.options.finished();
+    void this.follower.stop();
+  }
+}
