@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -33,6 +34,23 @@ test('collects the garbage of an idle thread', async () => {
 
 test('does not collect in a busy thread', async () => {
   assert.equal(await garbageOf({ isBusy: true }), 'kept');
+});
+
+test('collects the garbage of the calling thread at once', async () => {
+  const worker = new Worker(
+    `import(${module}).then(({ collectGarbage }) => {
+      let garbage = new WeakRef({});
+      // A WeakRef keeps its object until the end of the task that made it.
+      setTimeout(() => {
+        collectGarbage();
+        require('node:worker_threads').parentPort.postMessage(garbage.deref() === undefined);
+      });
+    });`,
+    { eval: true },
+  );
+  const [isCollected] = (await once(worker, 'message')) as [boolean];
+  await worker.terminate();
+  assert.equal(isCollected, true);
 });
 
 test('does not keep a thread alive', async () => {

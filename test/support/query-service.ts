@@ -96,6 +96,7 @@ export function aQueryService(changes: Partial<ServiceSettings> = {}) {
     indexRevision: () => 0,
     rest: { request: nothing },
     scratch: nothing,
+    collectGarbage: () => {},
     audit: { settings: () => auditing.settings, report: (statement) => auditing.statements.push(statement) },
     attemptCollections: { all: () => [], add: () => {}, clear: () => {} },
     settings: { ...defaultSettings(1), ...changes },

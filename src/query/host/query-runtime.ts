@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { rest } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';
+import { collectGarbage } from '#ports/spare-memory.ts';
 import { BatchedDocuments } from '../data/batched-documents.ts';
 import { BucketClients } from '../data/bucket-clients.ts';
 import { Keyspaces } from '../data/keyspaces.ts';
@@ -86,6 +87,7 @@ export class QueryRuntime {
             rest({ ...known().rest, username, password }, method, path, fields),
         },
         scratch: () => scratch.open(),
+        collectGarbage,
         attemptCollections,
         audit: {
           settings: () => known().audit,

@@ -34,7 +34,7 @@ const mib = 1 << 20;
 
 export function executeContext(parts: ContextParts): ExecuteContext {
   const { service, request, session, choice, transaction, slices, signal, prepared } = parts;
-  const { clock, random, settings, scratch, functions, clients, node } = service.deps;
+  const { clock, random, settings, scratch, collectGarbage, functions, clients, node } = service.deps;
   const consistency = new RequestConsistency(consistencyIn(transaction, request), clients, { clock, signal });
   const quotaMb = smallestAboveZero(request.memoryQuotaMb, settings.memoryQuotaMb);
   const context: ExecuteContext = {
@@ -48,6 +48,7 @@ export function executeContext(parts: ContextParts): ExecuteContext {
     uuid: () => random.uuid(),
     pause: () => slices?.pause() ?? Promise.resolve(),
     scratch,
+    collectGarbage,
     memoryQuotaBytes: quotaMb * mib,
     spillBytes: quotaMb > 0 ? Math.min(spillBytes, (quotaMb * mib) / 2) : spillBytes,
     isReadonly: request.isReadonly,

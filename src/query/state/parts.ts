@@ -40,6 +40,7 @@ export interface QueryServiceDeps {
   readonly changeFunction: (change: FunctionChange) => Promise<FunctionOutcome>;
   readonly rest: NodeRest;
   readonly scratch: () => Promise<ScratchFile>;
+  readonly collectGarbage: () => void;
   readonly settings: ServiceSettings;
   /** The collections in which transaction attempts may remain. */
   readonly attemptCollections: AttemptCollections;

@@ -5,6 +5,7 @@ import { contextOf, prepareOn, query, runPrepared } from '../../../test/support/
 import { MemoryDatastore } from '../../../test/support/memory-datastore.ts';
 import type { Keyspace } from '../datastore/keyspace.ts';
 import { jsonText } from '../values/json-text.ts';
+import type { ExecuteContext } from './engine.ts';
 
 function aStore(): MemoryDatastore {
   const datastore = new MemoryDatastore();
@@ -258,6 +259,43 @@ test('window functions larger than their share of memory continue in files, with
     for (const row of batch) rows.push(JSON.parse(jsonText(row)));
   assert.ok(files > 0, 'nothing was spilled');
   assert.deepEqual(sorted(rows), whole);
+});
+
+test('a sort larger than its share of memory merges one run of the file for each time that it reached the share', async () => {
+  const datastore = new MemoryDatastore();
+  const t = datastore.add('t');
+  const count = 12_000;
+  for (let at = 0; at < count; at++)
+    datastore.put(t, `t${at}`, { a: (at * 7919) % count, text: 'x'.repeat(50) });
+  const prepared = prepareOn(datastore, 'SELECT RAW a FROM t ORDER BY a');
+  const context = contextOf(datastore, { spillBytes: 1_000_000 });
+  const counted = { spills: 0, reads: 0 };
+  const counting: ExecuteContext = {
+    ...context,
+    collectGarbage: () => void counted.spills++,
+    scratch: async () => {
+      const file = await context.scratch();
+      const read = file.read.bind(file);
+      file.read = (position) => {
+        counted.reads++;
+        return read(position);
+      };
+      return file;
+    },
+  };
+  const rows: unknown[] = [];
+  let readFirst = 0;
+  for await (const batch of prepared.program.run(prepared, counting).rows) {
+    readFirst ||= counted.reads;
+    for (const row of batch) rows.push(JSON.parse(jsonText(row)));
+  }
+  assert.deepEqual(
+    rows,
+    Array.from({ length: count }, (_, at) => at),
+  );
+  assert.ok(counted.spills > 1, `${counted.spills} spills`);
+  // Beside the first part of each run, the first batch may need some second ones.
+  assert.ok(readFirst <= 2 * counted.spills, `${readFirst} parts of ${counted.spills} runs`);
 });
 
 test('a document that changes between the read and the write of a statement is not overwritten', async () => {

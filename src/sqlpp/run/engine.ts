@@ -138,6 +138,8 @@ export interface ExecuteContext {
   /** Yields to other requests; called between time slices. */
   pause(): Promise<void>;
   scratch(): Promise<ScratchFile>;
+  /** Called when much memory of the request became free at once. */
+  collectGarbage?(): void;
   /** 0: no limit. */
   readonly memoryQuotaBytes: number;
   /** Sorts, groups and joins spill to disk above this memory. */

@@ -1,19 +1,19 @@
 // Rows in a scratch file, partitioned by a hash of their keys. An operator above its memory share processes one partition at a time.
 import type { Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
-import { decodeRows, encodeRows } from './row-codec.ts';
+import { SpillReader, SpillWriter } from './row-codec.ts';
 import type { Run } from './run.ts';
 
 export const partitions = 16;
 /** The limit of recursive partitioning: then rows stay in memory, up to the request's quota. */
 export const deepestLevel = 4;
-/** A partition is written when it has this many rows. */
-const flushRows = 256;
+/** A partition is written when its rows have this size. */
+const flushBytes = 32 << 10;
 
 export class PartitionedRows {
   readonly #run: Run;
   readonly #level: number;
-  readonly #buffered: (readonly Value[])[][] = Array.from({ length: partitions }, () => []);
+  readonly #buffered = Array.from({ length: partitions }, () => new SpillWriter());
   readonly #positions: { offset: number; length: number }[][] = Array.from({ length: partitions }, () => []);
   #file: ScratchFile | undefined;
 
@@ -23,18 +23,18 @@ export class PartitionedRows {
   }
 
   add(key: string, row: readonly Value[]): void {
-    (this.#buffered[hashOf(key, this.#level) % partitions] as (readonly Value[])[]).push(row);
+    (this.#buffered[hashOf(key, this.#level) % partitions] as SpillWriter).add(row);
   }
 
   /** Writes the large partitions. */
   flush(): Promise<void> {
-    return this.#write(flushRows);
+    return this.#write(flushBytes);
   }
 
   async *rows(part: number): AsyncGenerator<Value[][]> {
     await this.#write(1);
     for (const position of this.#positions[part] ?? []) {
-      yield decodeRows(await (this.#file as ScratchFile).read(position));
+      yield rowsIn(await (this.#file as ScratchFile).read(position));
       await this.#run.yieldIfDue();
     }
   }
@@ -44,15 +44,21 @@ export class PartitionedRows {
     this.#file = undefined;
   }
 
-  async #write(minimumRows: number): Promise<void> {
+  async #write(minimumBytes: number): Promise<void> {
     for (const [part, rows] of this.#buffered.entries()) {
-      if (rows.length < minimumRows) continue;
+      if (rows.size < minimumBytes) continue;
       this.#file ??= await this.#run.context.scratch();
-      this.#buffered[part] = [];
-      const position = await this.#file.append(encodeRows(rows));
+      const position = await this.#file.append(rows.take());
       (this.#positions[part] as { offset: number; length: number }[]).push(position);
     }
   }
+}
+
+function rowsIn(bytes: Uint8Array): Value[][] {
+  const reader = new SpillReader(bytes);
+  const rows: Value[][] = [];
+  for (let row = reader.next(); row; row = reader.next()) rows.push(row);
+  return rows;
 }
 
 /** FNV-1a with another seed on each level, so that a partition is divided further. */

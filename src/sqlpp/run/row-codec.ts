@@ -1,4 +1,5 @@
-// Encodes rows for scratch files. Every kind of value is restored, including unparsed documents.
+// Encodes rows for scratch files. Every kind of value is restored, including unparsed documents. Rows that wait in a file or for
+// it are bytes outside of the heap: as objects they would survive V8's short collections, and stay until a long one.
 import { Binary, newObject, RawJson, type Value, type ValueObject } from '../values/value.ts';
 
 const tags = {
@@ -13,29 +14,33 @@ const tags = {
   object: 8,
   raw: 9,
   binary: 10,
+  /** A string with lone surrogates, which UTF-8 cannot have. */
+  units: 11,
 } as const;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export function encodeRows(rows: readonly Value[]): Uint8Array {
-  const writer = new Writer();
-  writer.value(rows);
-  return writer.bytes();
-}
-
-/** Decodes the result of `encodeRows`. */
-export function decodeRows(bytes: Uint8Array): Value[][] {
-  return new Reader(bytes).value() as unknown as Value[][];
-}
-
-class Writer {
+/** Collects encoded rows. */
+export class SpillWriter {
   #bytes = new Uint8Array(4096);
   #view = new DataView(this.#bytes.buffer);
   #at = 0;
 
-  bytes(): Uint8Array {
-    return this.#bytes.slice(0, this.#at);
+  /** The bytes of the rows so far. */
+  get size(): number {
+    return this.#at;
+  }
+
+  add(row: readonly Value[]): void {
+    this.#array(row);
+  }
+
+  /** Returns the bytes of the rows so far and starts again. */
+  take(): Uint8Array {
+    const bytes = this.#bytes.slice(0, this.#at);
+    this.#at = 0;
+    return bytes;
   }
 
   #room(size: number): void {
@@ -71,7 +76,7 @@ class Writer {
     this.#at += 4 + written;
   }
 
-  value(value: Value): void {
+  #value(value: Value): void {
     switch (typeof value) {
       case 'undefined':
         this.#tag(tags.missing);
@@ -92,8 +97,7 @@ class Writer {
         this.#at += 8;
         return;
       case 'string':
-        this.#tag(tags.string);
-        this.#text(value);
+        this.#string(value);
         return;
       default:
         if (value === null) this.#tag(tags.null);
@@ -101,11 +105,25 @@ class Writer {
     }
   }
 
+  #string(text: string): void {
+    if (text.isWellFormed()) {
+      this.#tag(tags.string);
+      this.#text(text);
+      return;
+    }
+    this.#tag(tags.units);
+    this.#blob(Buffer.from(text, 'utf16le'));
+  }
+
+  #array(items: readonly Value[]): void {
+    this.#tag(tags.array);
+    this.#length(items.length);
+    for (let at = 0; at < items.length; at++) this.#value(items[at]);
+  }
+
   #object(value: object): void {
     if (Array.isArray(value)) {
-      this.#tag(tags.array);
-      this.#length(value.length);
-      for (const item of value as Value[]) this.value(item);
+      this.#array(value as Value[]);
     } else if (value instanceof RawJson) {
       this.#tag(tags.raw);
       this.#blob(value.bytes.subarray(value.start, value.end));
@@ -118,14 +136,15 @@ class Writer {
       this.#tag(tags.object);
       this.#length(names.length);
       for (const name of names) {
-        this.#text(name);
-        this.value(members[name]);
+        this.#string(name);
+        this.#value(members[name]);
       }
     }
   }
 }
 
-class Reader {
+/** Decodes the rows of a SpillWriter one by one. */
+export class SpillReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   #at = 0;
@@ -133,6 +152,11 @@ class Reader {
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /** The next row; undefined at the end. */
+  next(): Value[] | undefined {
+    return this.#at < this.#bytes.length ? (this.#value() as Value[]) : undefined;
   }
 
   #length(): number {
@@ -146,7 +170,7 @@ class Reader {
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
 
-  value(): Value {
+  #value(): Value {
     switch (this.#bytes[this.#at++]) {
       case tags.null:
         return null;
@@ -162,6 +186,8 @@ class Reader {
         return this.#view.getBigInt64(this.#at - 8);
       case tags.string:
         return decoder.decode(this.#blob());
+      case tags.units:
+        return Buffer.from(this.#blob()).toString('utf16le');
       case tags.array:
         return this.#array();
       case tags.object:
@@ -180,7 +206,7 @@ class Reader {
   #array(): Value {
     const length = this.#length();
     const items: Value[] = [];
-    for (let at = 0; at < length; at++) items.push(this.value());
+    for (let at = 0; at < length; at++) items.push(this.#value());
     return items;
   }
 
@@ -188,8 +214,8 @@ class Reader {
     const length = this.#length();
     const members = newObject();
     for (let at = 0; at < length; at++) {
-      const name = decoder.decode(this.#blob());
-      members[name] = this.value();
+      const name = this.#value() as string;
+      members[name] = this.#value();
     }
     return members;
   }

@@ -1,8 +1,20 @@
 // A row with its sort values.
 import type { Value } from '../values/value.ts';
 import type { Row } from './row.ts';
+import { sizeOf, sizeOfRow } from './size.ts';
 
 export interface SortedRow {
   readonly keys: readonly Value[];
   readonly row: Row;
+}
+
+export type CompareRows = (a: SortedRow, b: SortedRow) => number;
+
+/** The objects of a row and its keys themselves, beside their values. */
+const objectBytes = 100;
+
+export function sortedRowBytes({ keys, row }: SortedRow): number {
+  let bytes = objectBytes + sizeOfRow(row);
+  for (const key of keys) bytes += sizeOf(key);
+  return bytes;
 }

@@ -7,8 +7,7 @@ import type { Value } from '../values/value.ts';
 import type { BlockCompiler } from './code.ts';
 import type { Row } from './row.ts';
 import type { Pull, Run } from './run.ts';
-import { sizeOf, sizeOfRow } from './size.ts';
-import type { SortedRow } from './sorting-types.ts';
+import { type CompareRows, type SortedRow, sortedRowBytes } from './sorting-types.ts';
 import { SpilledRuns } from './spilled-runs.ts';
 
 export type CompareKeys = (a: readonly Value[], b: readonly Value[]) => number;
@@ -99,7 +98,7 @@ const truncatedLimitMax = 20_000;
 
 class Sorter {
   readonly #run: Run;
-  readonly #compare: (a: SortedRow, b: SortedRow) => number;
+  readonly #compare: CompareRows;
   readonly #rowsMax: number;
   readonly #spilled: SpilledRuns;
   /** Sorted, in memory. */
@@ -120,7 +119,7 @@ class Sorter {
     let added = 0;
     for (const row of rows) {
       this.#chunk.push(row);
-      added += rowBytes(row);
+      added += sortedRowBytes(row);
     }
     this.#rowCount += rows.length;
     this.#hold(added);
@@ -128,8 +127,9 @@ class Sorter {
     if (this.#rowCount > 2 * this.#rowsMax + chunkRows) this.#truncate();
     if (this.#bytes <= this.#run.context.spillBytes) return;
     this.#closeChunk();
-    for (const each of this.#runs) await this.#spilled.add(each);
+    await this.#spilled.add(this.#runs);
     this.#drop();
+    this.#run.context.collectGarbage?.();
   }
 
   #closeChunk(): void {
@@ -149,7 +149,7 @@ class Sorter {
     const first = this.#runs.flat().sort(this.#compare).slice(0, this.#rowsMax);
     this.#drop();
     let bytes = 0;
-    for (const row of first) bytes += rowBytes(row);
+    for (const row of first) bytes += sortedRowBytes(row);
     this.#hold(bytes);
     this.#runs = [first];
     this.#rowCount = first.length;
@@ -171,10 +171,4 @@ class Sorter {
     this.#drop();
     await this.#spilled.close();
   }
-}
-
-function rowBytes({ keys, row }: SortedRow): number {
-  let bytes = sizeOfRow(row);
-  for (const key of keys) bytes += sizeOf(key);
-  return bytes;
 }

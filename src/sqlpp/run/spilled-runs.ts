@@ -1,32 +1,43 @@
 // Sorted runs of rows in scratch files, and their merge.
+import type { Value } from '../values/value.ts';
 import type { ScratchFile } from './engine.ts';
 import { batchRows, type Row } from './row.ts';
-import { decodeRows, encodeRows } from './row-codec.ts';
+import { SpillReader, SpillWriter } from './row-codec.ts';
 import type { Run } from './run.ts';
-import type { SortedRow } from './sorting-types.ts';
+import type { CompareRows, SortedRow } from './sorting-types.ts';
 
 interface Position {
   readonly offset: number;
   readonly length: number;
 }
 
+/** The size of the rows that are written and read at once: a merge has one such part of each run in memory, as bytes. */
+const partBytes = 32 << 10;
+
 export class SpilledRuns {
   readonly #run: Run;
-  readonly #compare: (a: SortedRow, b: SortedRow) => number;
+  readonly #compare: CompareRows;
   readonly #runs: Position[][] = [];
   #file: ScratchFile | undefined;
 
-  constructor(run: Run, compare: (a: SortedRow, b: SortedRow) => number) {
+  constructor(run: Run, compare: CompareRows) {
     this.#run = run;
     this.#compare = compare;
   }
 
-  async add(rows: readonly SortedRow[]): Promise<void> {
+  /** Merges sorted rows into one run of the file: the fewer runs, the fewer rows the last merge has in memory. */
+  async add(inMemory: readonly (readonly SortedRow[])[]): Promise<void> {
     this.#file ??= await this.#run.context.scratch();
+    const file = this.#file;
     const positions: Position[] = [];
-    for (let at = 0; at < rows.length; at += batchRows) {
-      const part = rows.slice(at, at + batchRows);
-      positions.push(await this.#file.append(encodeRows(part.map(({ keys, row }) => [keys, row]))));
+    const heap = new HeadHeap(
+      inMemory.map((rows) => new RunHead(undefined, [], rows)),
+      this.#compare,
+    );
+    const part = new SpillWriter();
+    while (heap.least) {
+      fillPart(part, heap);
+      positions.push(await file.append(part.take()));
       await this.#run.yieldIfDue();
     }
     this.#runs.push(positions);
@@ -37,10 +48,7 @@ export class SpilledRuns {
     const heads: RunHead[] = this.#runs.map((positions) => new RunHead(this.#file as ScratchFile, positions));
     for (const rows of inMemory) heads.push(new RunHead(undefined, [], rows));
     for (const head of heads) await head.fill();
-    const heap = new HeadHeap(
-      heads.filter((head) => head.current),
-      this.#compare,
-    );
+    const heap = new HeadHeap(heads, this.#compare);
     let out: Row[] = [];
     for (let least = heap.least; least; least = heap.least) {
       out.push((least.current as SortedRow).row);
@@ -61,14 +69,26 @@ export class SpilledRuns {
   }
 }
 
+/** Adds the first rows of runs in memory, with their keys. */
+function fillPart(part: SpillWriter, heap: HeadHeap): void {
+  for (let { least } = heap; least && part.size < partBytes; { least } = heap) {
+    const { keys, row } = least.current as SortedRow;
+    part.add([keys as Value, row]);
+    least.advance();
+    heap.moveLeast();
+  }
+}
+
 /** A binary heap of runs by their next rows. */
 class HeadHeap {
   readonly #heads: RunHead[];
-  readonly #compare: (a: SortedRow, b: SortedRow) => number;
+  readonly #compare: CompareRows;
 
-  constructor(heads: readonly RunHead[], compare: (a: SortedRow, b: SortedRow) => number) {
+  constructor(heads: readonly RunHead[], compare: CompareRows) {
     this.#compare = compare;
-    this.#heads = [...heads].sort((a, b) => compare(a.current as SortedRow, b.current as SortedRow));
+    this.#heads = heads
+      .filter((head) => head.current)
+      .sort((a, b) => compare(a.current as SortedRow, b.current as SortedRow));
   }
 
   get least(): RunHead | undefined {
@@ -84,32 +104,35 @@ class HeadHeap {
       if (last === 0) return;
       heads[0] = moved;
     }
+    const head = heads[0] as RunHead;
+    const count = heads.length;
     let at = 0;
     for (;;) {
-      let least = at;
-      for (const child of [2 * at + 1, 2 * at + 2]) {
-        if (child < heads.length && this.#isBefore(child, least)) least = child;
-      }
-      if (least === at) return;
-      [heads[at], heads[least]] = [heads[least] as RunHead, heads[at] as RunHead];
-      at = least;
+      let child = 2 * at + 1;
+      if (child >= count) break;
+      if (child + 1 < count && this.#isBefore(heads[child + 1] as RunHead, heads[child] as RunHead)) child++;
+      if (!this.#isBefore(heads[child] as RunHead, head)) break;
+      heads[at] = heads[child] as RunHead;
+      at = child;
     }
+    heads[at] = head;
   }
 
-  #isBefore(a: number, b: number): boolean {
-    const [left, right] = [this.#heads[a] as RunHead, this.#heads[b] as RunHead];
-    return this.#compare(left.current as SortedRow, right.current as SortedRow) < 0;
+  #isBefore(a: RunHead, b: RunHead): boolean {
+    return this.#compare(a.current as SortedRow, b.current as SortedRow) < 0;
   }
 }
 
-/** The next rows of one run. */
+/** The next row of one run. */
 class RunHead {
+  current: SortedRow | undefined;
   readonly #file: ScratchFile | undefined;
   readonly #positions: readonly Position[];
-  #rows: readonly SortedRow[];
+  readonly #rows: readonly SortedRow[];
+  #part: SpillReader | undefined;
   #next = 0;
-  #at = 0;
 
+  /** A run of a file needs `fill` before its first row; `rows` is one in memory. */
   constructor(
     file: ScratchFile | undefined,
     positions: readonly Position[],
@@ -118,22 +141,24 @@ class RunHead {
     this.#file = file;
     this.#positions = positions;
     this.#rows = rows;
+    if (file === undefined) this.advance();
   }
 
-  get current(): SortedRow | undefined {
-    return this.#rows[this.#at];
-  }
-
+  /** Moves to the next row; there may be more behind `fill`. */
   advance(): void {
-    this.#at++;
+    if (this.#file === undefined) {
+      this.current = this.#rows[this.#next++];
+      return;
+    }
+    const [keys, row] = this.#part?.next() ?? [];
+    this.current = row === undefined ? undefined : { keys: keys as Row, row: row as Row };
   }
 
   async fill(): Promise<void> {
     const position = this.#positions[this.#next];
     if (this.current || !position || !this.#file) return;
     this.#next++;
-    const bytes = await this.#file.read(position);
-    this.#rows = decodeRows(bytes).map(([keys, row]) => ({ keys: keys as Row, row: row as Row }));
-    this.#at = 0;
+    this.#part = new SpillReader(await this.#file.read(position));
+    this.advance();
   }
 }
