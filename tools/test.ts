@@ -7,7 +7,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 
 /** Ends only tests that hang: beside others on a busy machine a test may take several times as long as alone. */
-const testTimeoutMs = 300_000;
+const testTimeoutMs = 600_000;
 
 const roots = process.argv.slice(2).filter((a) => !a.startsWith('-'));
 const execArgv = process.argv.slice(2).filter((a) => a.startsWith('-'));

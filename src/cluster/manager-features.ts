@@ -11,6 +11,7 @@ import { AutoCompactor } from './auto-compaction/auto-compactor.ts';
 import { localTimeOfDay } from './auto-compaction/compact-when.ts';
 import { createCertificates } from './certificates/certificates.feature.ts';
 import { ClientAllowlist } from './client-allowlist/client-allowlist.ts';
+import { applyWaitMs } from './config/apply-wait.ts';
 import { ClusterView } from './config/cluster-view.ts';
 import { productOf } from './config/product.ts';
 import { SettingsStore } from './config/settings.store.ts';
@@ -36,9 +37,6 @@ import { Xdcr } from './xdcr/xdcr.feature.ts';
 
 export type Features = ReturnType<typeof createFeatures>;
 
-/** How long an answer waits for the data service to apply a changed account. */
-const accountsTimeoutMs = 2_000;
-
 /** Created in order of their dependencies; references to later parts are resolved when they are used. */
 export function createFeatures(options: ClusterManagerOptions) {
   const { store } = options;
@@ -48,7 +46,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     ...options,
     settings: new SettingsStore(store),
     server: options.directoryServer(() => certificates.service.trusted()),
-    applied: () => data.caughtUp(accountsTimeoutMs),
+    applied: () => data.caughtUp(applyWaitMs),
   });
   const directory = directoryUsers(ldap, view);
   const verifyExternal = (name: string, password: string) => ldap.verify(name, password);
@@ -59,7 +57,7 @@ export function createFeatures(options: ClusterManagerOptions) {
     enforcement: limitsEnforced(view),
     targets: targetsOf(view),
     passwordPolicy: () => policy.value,
-    applied: () => data.caughtUp(accountsTimeoutMs),
+    applied: () => data.caughtUp(applyWaitMs),
   });
   const certificates = createCertificates({
     ...options,

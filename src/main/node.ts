@@ -46,7 +46,7 @@ export interface NodeDeps {
 }
 
 const drainMs = 2_000;
-const applyMs = 30_000;
+const applyMs = 120_000;
 
 type ServeOptions = Pick<PipelineOptions, 'throttle' | 'knowsRoleless' | 'sessions'>;
 

@@ -45,11 +45,11 @@ export interface ProbeTarget {
   buckets: readonly string[];
 }
 
-const kvTimeoutMs = 5_000;
-const readyTimeoutMs = 30_000;
+const kvTimeoutMs = 15_000;
+const readyTimeoutMs = 120_000;
 const probeKey = 'divan:ready';
 
-/** Retries until everything answers; throws after thirty seconds, with the last error as the cause. */
+/** Retries until everything answers; throws after two minutes, with the last error as the cause. */
 export async function untilReady(target: ProbeTarget, clock: Clock): Promise<void> {
   const deadline = clock.monotonicMs() + readyTimeoutMs;
   for (;;) {

@@ -4,7 +4,7 @@ import { NodeChild } from './node-child.host.ts';
 import { NodeReset } from './reset/node-reset.ts';
 import type { PortOptions, StartNodeOptions, TestBucketOptions, TestNode } from './types.ts';
 
-export const startMsDefault = 30_000;
+export const startMsDefault = 60_000;
 const defaults = { username: 'Administrator', password: 'password', startMs: startMsDefault };
 /** Ports that no option of startNode() sets. */
 const otherPorts = ['capi', 'capi-tls', 'dist', 'dist-tls', 'replication'];

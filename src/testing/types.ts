@@ -77,7 +77,7 @@ export interface StartNodeOptions {
   /** An address of this machine; default 127.0.0.1. */
   host?: string;
   ports?: PortOptions;
-  /** Time in which the node must be ready, in milliseconds; default 30,000. */
+  /** Time in which the node must be ready, in milliseconds; default 60,000. */
   startMs?: number;
 }
 

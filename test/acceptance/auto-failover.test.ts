@@ -30,7 +30,7 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
 
 const name = 'a node that dies is failed over, with a mail, and its shards are written and read elsewhere';
 
-test(name, { timeout: 300_000 }, async (t) => {
+test(name, { timeout: 600_000 }, async (t) => {
   await using mail = await startMailServer({ plain: true });
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await unprovisioned();

@@ -172,7 +172,7 @@ describe('client certificates', () => {
   });
 
   it('log in external users without a local password over REST and at the data port', {
-    timeout: 200_000,
+    timeout: 600_000,
   }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
@@ -212,7 +212,7 @@ describe('client certificates', () => {
   });
 
   it('log the official SDK in at the data port, which refuses TLS connections without one', {
-    timeout: 200_000,
+    timeout: 600_000,
   }, async () => {
     using authority = new OpensslAuthority('/CN=Own root');
     await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });

@@ -5,7 +5,7 @@ import { needs } from '../support/needs.ts';
 import { aSeed } from '../support/random.ts';
 
 const skip = needs('namespaces') || needs('mount') || needs('compiler');
-const timeout = 600_000;
+const timeout = 900_000;
 
 test('three nodes under faults answer as one register per document would, and their copies end equal', {
   skip,

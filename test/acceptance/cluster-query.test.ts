@@ -71,7 +71,7 @@ async function otpNameOf(node: NodeProcess): Promise<string> {
   return nodes.find(({ ports }) => ports.direct === port)?.otpNode ?? '';
 }
 
-describe('statements in a cluster of three nodes', { timeout: 540_000 }, () => {
+describe('statements in a cluster of three nodes', { timeout: 900_000 }, () => {
   let first: NodeProcess;
   let second: NodeProcess;
   let third: NodeProcess;

@@ -83,7 +83,7 @@ class Tool {
 }
 
 test('the command-line tool adds, groups, fails over, recovers and removes nodes', {
-  timeout: 400_000,
+  timeout: 600_000,
 }, async () => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });

@@ -6,7 +6,7 @@ import { administrator, eventually, NodeProcess } from '../support/node-process.
 import { connect } from '../support/sdk.ts';
 
 test('documents of a bucket in mode active are compressed, and read, changed and queried as before', {
-  timeout: 200_000,
+  timeout: 600_000,
 }, async () => {
   await using node = await NodeProcess.start();
   const form = { name: 'b', ramQuotaMB: '100', replicaNumber: '0', compressionMode: 'active' };

@@ -12,7 +12,7 @@ import { launcher, portFlags } from '../support/node-process.ts';
 const basic = (name: string) => `Basic ${Buffer.from(`${name}:password`).toString('base64')}`;
 
 test('a node started with credentials can be set up only with them', {
-  timeout: 200_000,
+  timeout: 600_000,
 }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-first-'));
   const ready = join(dataDir, 'ready.json');

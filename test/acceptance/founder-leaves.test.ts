@@ -21,7 +21,7 @@ async function post(node: NodeProcess, path: string, form: Record<string, string
 }
 
 test('a founder that leaves by a rebalance hands the configuration over while clients write', {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async (t) => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await NodeProcess.start({

@@ -84,7 +84,7 @@ async function membershipOf(node: NodeProcess, otpNode: string): Promise<string 
 }
 
 test('a member takes over the configuration of a founder that was killed, and no acknowledged write is lost', {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async (t) => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   const unprovisioned = { unprovisioned: true, args: ['--services', 'kv'] };

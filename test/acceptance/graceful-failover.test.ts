@@ -27,7 +27,7 @@ const members = async (node: NodeProcess): Promise<string[]> => {
 };
 
 test('a graceful failover loses and refuses no write, and a recovery makes the node active again', {
-  timeout: 400_000,
+  timeout: 600_000,
 }, async () => {
   await using first = await NodeProcess.start({ args: ['--services', 'kv', '--memory-quota', '256'] });
   await using second = await NodeProcess.start({ unprovisioned: true, args: ['--services', 'kv'] });

@@ -6,7 +6,7 @@ import { eventually, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
 test('the SDK reports rate limits of operations and queries, and full scopes', {
-  timeout: 200_000,
+  timeout: 600_000,
 }, async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b'] });
   const send = async (method: string, path: string, form: Record<string, string>) =>

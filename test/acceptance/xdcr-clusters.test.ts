@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { clientOf, contentOfAll, differences, replicate, shown, taskOf } from '../support/xdcr.ts';
 
-const timeout = 240_000;
+const timeout = 600_000;
 const waitMs = 120_000;
 const names = 'ns_1@127.0.0.1,n_1@127.0.0.1';
 

@@ -5,7 +5,7 @@ import type { StoreRequest } from '#client/bucket-client.ts';
 import { eventually, NodeProcess } from '../support/node-process.ts';
 import { clientOf, contentOf, replicate, shown, taskOf } from '../support/xdcr.ts';
 
-const timeout = 180_000;
+const timeout = 600_000;
 
 const aDocument = (index: number): StoreRequest => ({
   kind: 'set',

@@ -18,7 +18,7 @@ import {
   whenEqual,
 } from '../support/xdcr.ts';
 
-const timeout = 180_000;
+const timeout = 600_000;
 const args = ['--bucket', 'b'];
 const flags = 0x02000000;
 /** A sub-document write of an extended attribute, which creates the document. */

@@ -4,6 +4,7 @@ import type { Form } from '#contract/route.ts';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { clusterCompaction, purgeBeforeSeconds } from '../auto-compaction/settings.ts';
+import { applyWaitMs } from '../config/apply-wait.ts';
 import type { BucketsState, Edition, StoredBucket, Vocabulary } from '../config/cluster-state.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
@@ -24,8 +25,6 @@ import { type BucketsStore, withBucket } from './buckets.store.ts';
 /** How long a delete or flush waits for the data service, as published. */
 const removalTimeoutMs = 30_000;
 const flushTimeoutMs = 30_000;
-/** How long an answer waits for the data service, so that the bucket is usually usable right after it. */
-const applyWaitMs = 2_000;
 const mib = 1024 * 1024;
 /** A bucket with less than this on disk is not flushed while the disk is full: its new, empty files need about as much. */
 const flushFreesBytes = 4 * mib;

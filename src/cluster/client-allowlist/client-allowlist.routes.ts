@@ -2,6 +2,7 @@
 
 import { type BoundRoute, bind, type Context, reply } from '#contract/route.ts';
 import { ClientGate } from '#ports/client-gate.ts';
+import { applyWaitMs } from '../config/apply-wait.ts';
 import type { DataService } from '../config/data-service.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
 import {
@@ -11,8 +12,6 @@ import {
   SetClientAllowlist,
 } from './client-allowlist.contract.ts';
 import { type ClientAllowlist, problemOf } from './client-allowlist.ts';
-
-const applyWaitMs = 5_000;
 
 export interface AllowlistRouteParts {
   allowlist: ClientAllowlist;

@@ -4,6 +4,7 @@ import { generalRefusals } from '#contract/general.refusals.ts';
 import type { Clock } from '#ports/clock.ts';
 import { KeyedQueue } from '#ports/keyed-queue.ts';
 import { type ChangeOptions, type ConfigStore, update } from '#replog/config-store.ts';
+import { applyWaitMs } from '../config/apply-wait.ts';
 import {
   initialManifest,
   type ManifestState,
@@ -20,9 +21,6 @@ import * as manifests from './manifest.ts';
 /** Per cluster, without the default ones. */
 export const scopeCountMax = 1_200;
 export const collectionCountMax = 1_200;
-
-/** How long an answer waits for the data service, so that the collection is usually usable right after it. */
-const applyWaitMs = 2_000;
 
 export interface CollectionsDeps {
   store: ConfigStore;

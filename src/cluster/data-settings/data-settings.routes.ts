@@ -2,6 +2,7 @@
 // data service applies it, or after a short timeout.
 
 import { type BoundRoute, bind, type Form, reply } from '#contract/route.ts';
+import { applyWaitMs } from '../config/apply-wait.ts';
 import type { ClusterView } from '../config/cluster-view.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
@@ -14,9 +15,6 @@ import {
   nodeDataSetting,
   readDataForm,
 } from './data-settings.ts';
-
-/** How long an answer waits for the data service, so that a change usually applies right after it. */
-const applyWaitMs = 2_000;
 
 export interface DataSettingsDeps {
   settings: SettingsStore;

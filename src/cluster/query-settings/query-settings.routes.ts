@@ -2,6 +2,7 @@
 // applies it, or after a short timeout.
 import { generalRefusals } from '#contract/general.refusals.ts';
 import { type BoundRoute, bind, reply } from '#contract/route.ts';
+import { applyWaitMs } from '../config/apply-wait.ts';
 import type { DataService } from '../config/data-service.ts';
 import type { SettingsStore } from '../config/settings.store.ts';
 import { settingsRefusals } from '../refusals/settings.refusals.ts';
@@ -16,8 +17,6 @@ import {
   readCurlAllowlist,
   readQueryForm,
 } from './query-settings.ts';
-
-const applyWaitMs = 2_000;
 
 export interface QuerySettingsDeps {
   settings: SettingsStore;

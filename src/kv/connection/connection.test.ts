@@ -118,7 +118,7 @@ test('accepts no more connections than its limit', async () => {
 });
 
 test('a client of a service that stops gets an answer or the end of its connection, never silence', {
-  timeout: 200_000,
+  timeout: 600_000,
 }, async () => {
   // No time passes: the end does not come from the limit of the time for last replies.
   const service = await startService(undefined, { clock: new ManualClock() });

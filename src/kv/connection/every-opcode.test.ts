@@ -77,7 +77,7 @@ async function repliesTo(client: KvConnection, request: RequestParts) {
   return { replies, isOver: true };
 }
 
-test(`replies to every opcode in every shape (seed ${seed})`, { timeout: 200_000 }, async () => {
+test(`replies to every opcode in every shape (seed ${seed})`, { timeout: 600_000 }, async () => {
   const failures: object[] = [];
   const log = {
     ...silentLog,

@@ -95,7 +95,7 @@ async function attack(client: KvConnection, random: Randomness, count: number): 
 const isReply = ({ magic }: Reply): boolean => magic === Magic.response || magic === Magic.altResponse;
 
 test(`random and mutated frames neither crash the service nor affect other clients (seed ${seed})`, {
-  timeout: 200_000,
+  timeout: 600_000,
 }, async () => {
   const failures: unknown[] = [];
   const log = {

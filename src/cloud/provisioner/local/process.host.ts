@@ -11,7 +11,7 @@ const pollMs = 25;
 /** Rarer for child processes, whose end the system reports. */
 const watchChildMs = 10_000;
 const watchOtherMs = 1_000;
-const startTimeoutMs = 30_000;
+const startTimeoutMs = 120_000;
 const restartFirstMs = 500;
 const restartMaxMs = 30_000;
 /** After a run of this length the delay of restarts begins at its minimum again. */
