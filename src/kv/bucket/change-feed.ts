@@ -31,13 +31,15 @@ const none: readonly Follower[] = [];
 export class ChangeFeed implements ChangeSource {
   private readonly options: ChangeFeedOptions;
   private readonly vbuckets: Vbuckets;
-  private readonly followers = new Map<number, Set<Follower>>();
+  /** By vbucket: few, and looked up at every change. */
+  private readonly followers: (Follower[] | undefined)[];
   private readonly memory: MemoryBackfill;
   private readonly memoryForCopies: MemoryBackfill;
 
   constructor(options: ChangeFeedOptions) {
     this.options = options;
     this.vbuckets = options.vbuckets;
+    this.followers = new Array(options.vbuckets.rows.count).fill(undefined);
     const work = new SlicedWork(options.clock);
     this.memory = new MemoryBackfill(options.vbuckets, work, (vb) => this.visibleSeqno(vb));
     this.memoryForCopies = new MemoryBackfill(options.vbuckets, work, (vb) => this.highSeqno(vb), true);
@@ -85,37 +87,31 @@ export class ChangeFeed implements ChangeSource {
   }
 
   follow(vb: number, follower: Follower): void {
-    const present = this.followers.get(vb);
-    if (present) {
-      present.add(follower);
-      return;
-    }
-    this.followers.set(vb, new Set([follower]));
-    this.vbuckets.recent.follow(vb);
+    const present = this.followers[vb] ?? none;
+    if (present.includes(follower)) return;
+    // The list is replaced: it may be read while a follower adds or removes one.
+    this.followers[vb] = [...present, follower];
+    if (present.length === 0) this.vbuckets.recent.follow(vb);
   }
 
   unfollow(vb: number, follower: Follower): void {
-    const present = this.followers.get(vb);
-    if (!present?.delete(follower) || present.size > 0) return;
-    this.followers.delete(vb);
-    this.vbuckets.recent.unfollow(vb);
+    const left = this.followers[vb]?.filter((other) => other !== follower);
+    if (left === undefined) return;
+    this.followers[vb] = left.length > 0 ? left : undefined;
+    if (left.length === 0) this.vbuckets.recent.unfollow(vb);
   }
 
   /** Notifies followers: rows can be read from disk, and durable writes may be visible. */
   persisted(vb: number): void {
     const high = this.highSeqno(vb);
-    if (this.hasFollower(vb, ({ position, seesPending }) => !seesPending || position < high))
-      this.vbuckets.recent.touch(vb);
+    for (const { position, seesPending } of this.followers[vb] ?? none)
+      if (!seesPending || position < high) this.vbuckets.recent.touch(vb);
   }
 
   /** Notifies followers: durable writes may be visible. */
   committed(vb: number): void {
-    if (this.hasFollower(vb, ({ seesPending }) => !seesPending)) this.vbuckets.recent.touch(vb);
-  }
-
-  private hasFollower(vb: number, matches: (follower: Follower) => boolean): boolean {
-    for (const follower of this.followers.get(vb) ?? none) if (matches(follower)) return true;
-    return false;
+    for (const { seesPending } of this.followers[vb] ?? none)
+      if (!seesPending) this.vbuckets.recent.touch(vb);
   }
 
   /** Notifies followers, whose streams end when the state is another. */
@@ -173,10 +169,12 @@ export class ChangeFeed implements ChangeSource {
 
   private notify(): void {
     for (const row of this.vbuckets.recent.takeChanged()) {
-      const followers = this.followers.get(row);
+      const followers = this.followers[row];
       if (followers === undefined) continue;
       let position = Infinity;
       for (const follower of followers) {
+        // An earlier one may have removed it.
+        if (followers !== this.followers[row] && !this.followers[row]?.includes(follower)) continue;
         follower.changed();
         position = Math.min(position, follower.position);
       }

@@ -320,7 +320,7 @@ export class CutReader {
     state.copy = buffer[at + 74] as number;
     this.at = at + cutHeaderBytes + failoverBytes;
     assert(this.at <= this.cutEnd, 'the header of a cut runs over its end');
-    state.failover = buffer.subarray(at + cutHeaderBytes, this.at);
+    state.failover = failoverBytes === 0 ? noFailover : buffer.subarray(at + cutHeaderBytes, this.at);
     return true;
   }
 

@@ -5,6 +5,7 @@ import type { ShardChange, ShardSpec, SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import { CopyFeed, copyKey } from './copy-feed.ts';
+import type { Delayed } from './delayed.ts';
 import type { GotRow, Opened, ShardRef } from './frames.ts';
 import { Handover } from './handover.ts';
 import type { PeerConnections } from './peers.ts';
@@ -19,6 +20,7 @@ export interface ActiveShardOptions {
   peers: PeerConnections;
   /** Shared by all feeds. */
   cuts: CutWriter;
+  delayed: Delayed;
   self: SyncMember;
   /** The shard was a copy until now: its members must have all of its changes before it is served. */
   tookOver: boolean;
@@ -297,7 +299,7 @@ export class ActiveShard {
   }
 
   private newFeed(node: string): CopyFeed {
-    const { bucket, clock, cuts, incarnation, log, peers, ref, rows } = this.options;
+    const { bucket, clock, cuts, delayed, incarnation, log, peers, ref, rows } = this.options;
     return new CopyFeed({
       node,
       shard: ref,
@@ -306,6 +308,7 @@ export class ActiveShard {
       bucket,
       peers,
       cuts,
+      delayed,
       clock,
       diverged: (vbs) => this.diverged.set(node, vbs),
       failed: (reason) =>

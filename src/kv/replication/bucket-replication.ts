@@ -11,6 +11,7 @@ import { changesAfterRestart } from './after-restart.ts';
 import { CopyIntake } from './copy-intake.ts';
 import { positionOf } from './copy-position.ts';
 import { CopyReports } from './copy-reports.ts';
+import { Delayed } from './delayed.ts';
 import { EarlierActives } from './earlier-actives.ts';
 import type { CopyBatch, Empty, Got, Open, Opened, PeerMessage } from './frames.ts';
 import { ownState } from './own-state.ts';
@@ -56,6 +57,7 @@ export class BucketReplication {
   private readonly drops: ShardDrops;
   private readonly reports: CopyReports;
   private readonly cuts = new CutWriter();
+  private readonly delayed: Delayed;
   /** The highest epoch of each shard that any message named. */
   private readonly epochs = new Map<number, number>();
   private following: Promise<unknown> = Promise.resolve();
@@ -72,7 +74,8 @@ export class BucketReplication {
     this.options = options;
     this.timer = options.clock.after(beatMs, () => this.beat());
     this.drops = new ShardDrops(options);
-    this.reports = new CopyReports({ ...options, rows: options.bucket.rows });
+    this.delayed = new Delayed(options.clock);
+    this.reports = new CopyReports({ ...options, delayed: this.delayed, rows: options.bucket.rows });
     this.earlier = new EarlierActives(options.peers);
     options.bucket.servedUntilMs = (row) => this.servedUntilMs(row);
     options.bucket.progress.notifyPersisted((row) => this.persisted(row));
@@ -172,7 +175,8 @@ export class BucketReplication {
     const rows = this.rowsOf(shard);
     const tookOver = current === undefined && rows.some((row) => state[row] !== VbucketState.active);
     const ref = { bucket: this.options.uuid, shard, epoch: spec.epoch };
-    this.actives.set(shard, new ActiveShard({ ...this.options, cuts: this.cuts, ref, rows, spec, tookOver }));
+    const { cuts, delayed } = this;
+    this.actives.set(shard, new ActiveShard({ ...this.options, cuts, delayed, ref, rows, spec, tookOver }));
   }
 
   private retire(shard: number): void {
@@ -284,7 +288,7 @@ export class BucketReplication {
     const intake = new CopyIntake({
       ...this.options,
       applier: bucket.applier,
-      applied: (vb, bytes) => this.reports.add(node, { shard, epoch }, vb, bytes),
+      applied: (batch, bytes) => this.reports.add(node, batch, bytes),
       highSeqno: (vb) => highSeqno[vb] as number,
       failed: (reason) => this.failed(shard, reason),
     });
@@ -373,7 +377,8 @@ export class BucketReplication {
   private persisted(row: number): void {
     const shard = this.intakes.size === 0 ? -1 : row % this.specs.length;
     const intake = this.intakes.get(shard);
-    if (intake !== undefined) this.reports.add(intake.node, { shard, epoch: intake.epoch }, row, 0);
+    if (intake !== undefined)
+      this.reports.add(intake.node, { shard, epoch: intake.epoch, vb: row, isAwaited: true }, 0);
   }
 
   private servedUntilMs(row: number): number {

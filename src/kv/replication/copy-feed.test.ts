@@ -4,6 +4,7 @@ import { SimulatedClock } from '../../../test/support/simulated-clock.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { CutWriter } from '../data/cut.ts';
 import { CopyFeed } from './copy-feed.ts';
+import { Delayed } from './delayed.ts';
 import type { Open, PeerMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -22,6 +23,7 @@ function aFeed(sent: PeerMessage[]): CopyFeed {
   };
   return new CopyFeed({
     cuts: new CutWriter(),
+    delayed: new Delayed(new SimulatedClock()),
     ...{ node: 'c', shard, incarnation: 1, rows: [0], clock: new SimulatedClock() },
     peers: peers as PeerConnections,
     bucket: bucket as unknown as Bucket,

@@ -4,6 +4,7 @@ import type { SyncMember } from '../admin.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import type { CutWriter } from '../data/cut.ts';
 import type { FailoverEntry } from '../data/documents.ts';
+import type { Delayed } from './delayed.ts';
 import type { CopyRow, GotRow, Opened, ShardRef } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 import { RowFeed } from './row-feed.ts';
@@ -17,6 +18,7 @@ export interface CopyFeedOptions {
   peers: PeerConnections;
   /** Shared by all feeds. */
   cuts: CutWriter;
+  delayed: Delayed;
   clock: Clock;
   /** Called with vbuckets whose history in the copy differs from the active's. */
   diverged: (vbs: readonly number[]) => void;
@@ -37,9 +39,8 @@ export class CopyFeed {
   boot: string | null = null;
   private readonly options: CopyFeedOptions;
   private readonly feeds = new Map<number, RowFeed>();
-  private readonly following = new Set<number>();
-  /** Vbuckets whose history was sent. */
-  private readonly historySent = new Set<number>();
+  /** How many vbuckets of the copy have reached the end of their feed. */
+  private following = 0;
   /** The key of the copy that answered. */
   private key = '';
   private isClosed = false;
@@ -57,7 +58,7 @@ export class CopyFeed {
 
   /** Whether every vbucket of the copy has reached the end of its feed at least once. */
   get isFollowing(): boolean {
-    return this.following.size === this.options.rows.length;
+    return this.following === this.options.rows.length;
   }
 
   opened(message: Opened): void {
@@ -94,9 +95,16 @@ export class CopyFeed {
   }
 
   got({ vb, received, persisted, following }: GotRow): void {
-    if (this.isClosed || !this.feeds.has(vb)) return;
-    if (following) this.following.add(vb);
+    const feed = this.feeds.get(vb);
+    if (this.isClosed || feed === undefined) return;
+    if (following) this.noteFollowing(feed);
     this.options.bucket.progress.copied(vb, this.key, received, persisted);
+  }
+
+  private noteFollowing(feed: RowFeed): void {
+    if (feed.isFollowed) return;
+    feed.isFollowed = true;
+    this.following++;
   }
 
   resume(): void {
@@ -113,8 +121,7 @@ export class CopyFeed {
     const { bucket, clock, diverged, failed, node, peers, shard } = this.options;
     const tooOld = (): void => diverged([vb]);
     const source = bucket.changes;
-    // A copy that has every change is following at once: the feed sends nothing until the next change.
-    if (position === source.highSeqno(vb)) this.following.add(vb);
+    let isHistorySent = false;
     const feed = new RowFeed({
       source,
       vb,
@@ -123,17 +130,30 @@ export class CopyFeed {
       failed,
       tooOld,
       cuts: this.options.cuts,
+      delayed: this.options.delayed,
       hasRoom: () => peers.mayFeed(node),
       send: (batch, body) => {
         const { bucket: uuid, epoch, shard: number } = shard;
-        const { end, live, start, to } = batch;
-        const head = { kind: 'batch', bucket: uuid, shard: number, epoch, vb, start, to, end, live } as const;
-        const isFirst = !this.historySent.has(vb);
-        this.historySent.add(vb);
-        peers.send(node, isFirst ? { ...head, failover: bucket.history(vb) } : head, body);
+        const { end, isAwaited, live, start, to } = batch;
+        const head = {
+          kind: 'batch',
+          bucket: uuid,
+          shard: number,
+          epoch,
+          vb,
+          start,
+          to,
+          end,
+          live,
+          isAwaited,
+        } as const;
+        peers.send(node, isHistorySent ? head : { ...head, failover: bucket.history(vb) }, body);
+        isHistorySent = true;
       },
     });
     this.feeds.set(vb, feed);
+    // A copy that has every change is following at once: the feed sends nothing until the next change.
+    if (position === source.highSeqno(vb)) this.noteFollowing(feed);
     feed.start();
   }
 }

@@ -18,6 +18,7 @@ const batch: CopyBatch = {
   to: 8,
   end: 8,
   live: true,
+  isAwaited: true,
 };
 
 /** An intake whose copy is at seqno 5; `apply` decides what becomes of each item. */
@@ -43,7 +44,7 @@ function anIntake(apply: (seqno: number) => DocumentResult) {
   };
   const intake = new CopyIntake({
     ...{ applier: applier as Applier, clock, tick: () => {}, highSeqno: () => high },
-    applied: (vb, bytes) => seen.push(`${bytes} bytes of ${vb}`),
+    applied: ({ vb }, bytes) => seen.push(`${bytes} bytes of ${vb}`),
     failed: (reason) => seen.push(`failed: ${reason}`),
   });
   return { clock, fetches, intake, seen };

@@ -17,7 +17,7 @@ export interface CopyIntakeOptions {
   tick: () => void;
   highSeqno: (vb: number) => number;
   /** Called after each batch, with its size. */
-  applied: (vb: number, bytes: number) => void;
+  applied: (batch: CopyBatch, bytes: number) => void;
   /** The batch does not continue the copy, or this node no longer has a copy: the intake is to be closed. */
   failed: (reason: string) => void;
 }
@@ -68,7 +68,7 @@ export class CopyIntake {
       this.queue.shift();
       if (status === Status.success) {
         this.waitingBytes -= first.bytes;
-        this.options.applied(first.batch.vb, first.bytes);
+        this.options.applied(first.batch, first.bytes);
       } else
         this.options.failed(`status ${status} at seqno ${first.batch.start} of vbucket ${first.batch.vb}`);
     }

@@ -1,18 +1,25 @@
 // Reports to the actives how far the copies of a bucket are: what happens in one turn is one message to each active's node.
 import type { VbucketRows } from '../vbucket/rows.ts';
-import type { GotRow } from './frames.ts';
+import type { Delayed } from './delayed.ts';
+import type { CopyBatch, GotRow } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
 interface Report {
   bytes: number;
   /** By vbucket. */
   readonly rows: Map<number, GotRow>;
+  /** It is sent at the end of the turn. */
+  isDue: boolean;
+  isDelayed: boolean;
 }
+
+type Reported = Pick<CopyBatch, 'epoch' | 'isAwaited' | 'shard' | 'vb'>;
 
 export interface CopyReportsOptions {
   uuid: string;
   rows: VbucketRows;
   peers: Pick<PeerConnections, 'send'>;
+  delayed: Delayed;
 }
 
 export class CopyReports {
@@ -25,9 +32,10 @@ export class CopyReports {
   }
 
   /** Reports the vbucket as it is now; `bytes` were received for it. */
-  add(node: string, { shard, epoch }: Pick<GotRow, 'shard' | 'epoch'>, vb: number, bytes: number): void {
+  add(node: string, { epoch, isAwaited, shard, vb }: Reported, bytes: number): void {
     const { copy, highSeqno, persistedSeqno } = this.options.rows;
     const report = this.reportTo(node);
+    this.sendLater(node, report, isAwaited);
     report.bytes += bytes;
     report.rows.set(vb, {
       shard,
@@ -42,10 +50,23 @@ export class CopyReports {
   private reportTo(node: string): Report {
     const existing = this.reports.get(node);
     if (existing !== undefined) return existing;
-    const report = { bytes: 0, rows: new Map<number, GotRow>() };
+    const report = { bytes: 0, rows: new Map<number, GotRow>(), isDue: false, isDelayed: false };
     this.reports.set(node, report);
-    void Promise.resolve().then(() => this.send(node));
     return report;
+  }
+
+  private sendLater(node: string, report: Report, isAwaited: boolean): void {
+    if (report.isDue || (report.isDelayed && !isAwaited)) return;
+    const send = (): void => {
+      if (this.reports.get(node) === report) this.send(node);
+    };
+    if (isAwaited) {
+      report.isDue = true;
+      void Promise.resolve().then(send);
+    } else {
+      report.isDelayed = true;
+      this.options.delayed.add(send);
+    }
   }
 
   /** Sends the report: before messages that must not overtake it, otherwise at the end of the turn. */

@@ -96,7 +96,7 @@ test('a batch of an earlier epoch changes nothing', async () => {
   writer.finish(stateOfVbucket(0));
   const batch: CopyBatch = {
     ...{ kind: 'batch', bucket: 'b', shard: 0, epoch: 2, vb: 0 },
-    ...{ start: 1, to: 5, end: 5, live: true },
+    ...{ start: 1, to: 5, end: 5, live: true, isAwaited: false },
   };
   received('c', batch, Buffer.from(writer.takeAll()));
   await new Promise((resolve) => setImmediate(resolve));

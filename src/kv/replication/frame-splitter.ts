@@ -1,6 +1,9 @@
-// Finds whole frames in the bytes of a connection.
+// Finds whole frames in the bytes of a connection, without copying those that arrived in one piece.
 import { readU32 } from '#wire/bytes.ts';
 import { lengthBytes, peerFrameBytesMax } from './frames.ts';
+
+/** A frame is `bytes` from `start` to `end`. */
+export type TakeFrame = (bytes: Buffer, start: number, end: number) => void;
 
 export class FrameSplitter {
   /** The beginning of a frame, as it arrived. */
@@ -11,28 +14,51 @@ export class FrameSplitter {
    * Calls `take` with each whole frame.
    * @throws Error when a frame is too large.
    */
-  push(chunk: Buffer, take: (frame: Buffer) => void): void {
-    this.pieces.push(chunk);
-    this.storedBytes += chunk.length;
-    if (!this.hasFrame()) return;
-    const [first = chunk] = this.pieces;
-    const bytes = this.pieces.length === 1 ? first : Buffer.concat(this.pieces);
-    let start = 0;
-    for (let end = endOf(bytes, start); end <= bytes.length; end = endOf(bytes, start)) {
-      const frame = bytes.subarray(start, end);
-      start = end;
-      take(frame);
-    }
-    this.pieces = start === bytes.length ? [] : [bytes.subarray(start)];
-    this.storedBytes = bytes.length - start;
+  push(chunk: Buffer, take: TakeFrame): void {
+    const start = this.storedBytes === 0 ? 0 : this.complete(chunk, take);
+    if (start < 0) return;
+    const left = takeWhole(chunk, start, take);
+    if (left < chunk.length) this.store(chunk.subarray(left));
   }
 
-  private hasFrame(): boolean {
-    if (this.storedBytes < lengthBytes) return false;
-    let [first] = this.pieces as [Buffer];
-    if (first.length < lengthBytes) this.pieces = [(first = Buffer.concat(this.pieces))];
-    return endOf(first, 0) <= this.storedBytes;
+  /** Takes the frame whose beginning is stored. Returns the offset after it in the chunk; -1: the frame is still not whole. */
+  private complete(chunk: Buffer, take: TakeFrame): number {
+    const stored = this.storedBytes;
+    const missing = this.missingBytes(chunk);
+    if (missing > chunk.length) {
+      this.store(chunk);
+      return -1;
+    }
+    const frame = Buffer.concat([...this.pieces, chunk.subarray(0, missing)]);
+    this.pieces = [];
+    this.storedBytes = 0;
+    take(frame, 0, stored + missing);
+    return missing;
   }
+
+  /** Bytes of the chunk that belong to the stored frame; Infinity while its length is unknown. */
+  private missingBytes(chunk: Buffer): number {
+    const { storedBytes } = this;
+    const [first] = this.pieces as [Buffer];
+    const head =
+      first.length >= lengthBytes ? first : Buffer.concat([...this.pieces, chunk.subarray(0, lengthBytes)]);
+    return endOf(head, 0) - storedBytes;
+  }
+
+  private store(piece: Buffer): void {
+    this.pieces.push(piece);
+    this.storedBytes += piece.length;
+  }
+}
+
+/** Returns the offset after the last whole frame. */
+function takeWhole(bytes: Buffer, from: number, take: TakeFrame): number {
+  let start = from;
+  for (let end = endOf(bytes, start); end <= bytes.length; end = endOf(bytes, start)) {
+    take(bytes, start, end);
+    start = end;
+  }
+  return start;
 }
 
 /** Infinity while the length of the frame is unknown. */

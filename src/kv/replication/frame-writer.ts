@@ -2,6 +2,7 @@
 import { assert } from '#base/assert.ts';
 import { writeU32, writeU48 } from '#wire/bytes.ts';
 import {
+  BatchBit,
   batchHeadBytes,
   type CopyBatch,
   FrameForm,
@@ -48,13 +49,13 @@ export class FrameWriter {
   }
 
   private batch(message: CopyBatch, body: Uint8Array): void {
-    const { bucket, end, epoch, failover = noBytes, live, shard, start, to, vb } = message;
+    const { bucket, end, epoch, failover = noBytes, isAwaited, live, shard, start, to, vb } = message;
     this.begin(FrameForm.batch, 1 + bucket.length + batchHeadBytes + failover.length + body.length);
     this.text(bucket);
     this.u16(shard);
     this.u48(epoch);
     this.u16(vb);
-    this.u8(live ? 1 : 0);
+    this.u8((live ? BatchBit.live : 0) | (isAwaited ? BatchBit.awaited : 0));
     this.u48(start);
     this.u48(to);
     this.u48(end);

@@ -2,16 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { printedSeed } from '../../../test/support/seed.ts';
-import { FrameSplitter } from './frame-splitter.ts';
+import { FrameDecoder } from './frame-decoder.ts';
+import { FrameSplitter, type TakeFrame } from './frame-splitter.ts';
 import { encodeFrame, FrameWriter } from './frame-writer.ts';
-import {
-  type CopyBatch,
-  decodeFrame,
-  type Got,
-  lengthBytes,
-  type PeerMessage,
-  peerFrameBytesMax,
-} from './frames.ts';
+import { type CopyBatch, type Got, lengthBytes, type PeerMessage, peerFrameBytesMax } from './frames.ts';
 
 const beat: PeerMessage = { kind: 'beat', sentMs: 12.5, wallMs: 1 };
 const bucket = '0123456789abcdef0123456789abcdef';
@@ -25,6 +19,7 @@ const batch: CopyBatch = {
   to: 2 ** 33 + 1,
   end: 2 ** 47,
   live: true,
+  isAwaited: false,
 };
 const got: Got = {
   kind: 'got',
@@ -36,6 +31,8 @@ const got: Got = {
   ],
 };
 const body = Buffer.from('a cut');
+const decoder = new FrameDecoder();
+const decodeFrame = (frame: Buffer) => decoder.decode(frame);
 const messages: readonly [PeerMessage, Buffer?][] = [
   [beat],
   [batch, body],
@@ -48,8 +45,8 @@ const messages: readonly [PeerMessage, Buffer?][] = [
 function splitIn(bytes: Buffer, piece: number): Buffer[] {
   const splitter = new FrameSplitter();
   const found: Buffer[] = [];
-  for (let at = 0; at < bytes.length; at += piece)
-    splitter.push(bytes.subarray(at, at + piece), (frame) => found.push(frame));
+  const take: TakeFrame = (frames, start, end) => found.push(frames.subarray(start, end));
+  for (let at = 0; at < bytes.length; at += piece) splitter.push(bytes.subarray(at, at + piece), take);
   return found;
 }
 
@@ -60,6 +57,16 @@ describe('frames between nodes', () => {
       assert.deepEqual(decoded.message, message);
       assert.deepEqual(decoded.body, changes);
     }
+  });
+
+  it('name their bucket, also where it is another one than that of the frame before', () => {
+    const others = ['fedcba9876543210fedcba9876543210', bucket, '', 'short', bucket];
+    for (const name of others)
+      for (const message of [
+        { ...batch, bucket: name },
+        { ...got, bucket: name },
+      ])
+        assert.deepEqual(decodeFrame(encodeFrame(message, body)).message, message);
   });
 
   it('are written one after the other, and taken in parts that later frames do not change', () => {

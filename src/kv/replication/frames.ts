@@ -1,17 +1,16 @@
-// The messages between two data services, and how they are read from a connection. All integers are big-endian; u48 holds seqnos and epochs.
+// The messages between two data services. All integers are big-endian; u48 holds seqnos and epochs.
 //
 //   frame:  u32 bytes that follow, u8 form, then by its form
 //   text:   the message in JSON
-//   batch:  u8 bucket bytes, bucket, u16 shard, u48 epoch, u16 vb, u8 bits (1: live), u48 start, u48 to, u48 end, u16 failover bytes, failover log,
+//   batch:  u8 bucket bytes, bucket, u16 shard, u48 epoch, u16 vb, u8 bits (1: live, 2: awaited), u48 start, u48 to, u48 end, u16 failover bytes, failover log,
 //           the changes as cuts
 //   got:    u8 bucket bytes, bucket, u32 bytes received, then rows: u16 shard, u48 epoch, u16 vb, u48 received, u48 persisted,
 //           u8 bits (1: following)
-import { readU32, readU48 } from '#wire/bytes.ts';
-
 /** A document of the largest size with its key, and the header. */
 export const peerFrameBytesMax = 32 * 1024 * 1024;
 export const lengthBytes = 4;
 export const FrameForm = { text: 1, batch: 2, got: 3 } as const;
+export const BatchBit = { live: 1, awaited: 2 } as const;
 export const batchHeadBytes = 31;
 export const gotRowBytes = 23;
 
@@ -92,6 +91,8 @@ export interface CopyBatch extends ShardRef {
   readonly to: number;
   readonly end: number;
   readonly live: boolean;
+  /** A durable write waits for the answer; otherwise the answer may contain the positions after later batches, too. */
+  readonly isAwaited: boolean;
   /** With the first batch: the active's failover log, as its file has it. */
   readonly failover?: Uint8Array;
 }
@@ -116,86 +117,3 @@ export interface GotRow {
 /** Rare messages, whose form is text. */
 export type TextMessage = PeerHello | Beat | Ended | Open | Empty | Opened;
 export type PeerMessage = TextMessage | CopyBatch | Got;
-
-const texts: Readonly<Record<TextMessage['kind'], true>> = {
-  hello: true,
-  beat: true,
-  beaten: true,
-  ended: true,
-  open: true,
-  empty: true,
-  opened: true,
-  refused: true,
-  failed: true,
-};
-const noBody = Buffer.alloc(0);
-
-export interface DecodedFrame {
-  readonly message: PeerMessage;
-  /** The changes of a batch. */
-  readonly body: Buffer;
-}
-
-/** Reads a whole frame. @throws Error when it is none. */
-export function decodeFrame(frame: Buffer): DecodedFrame {
-  const form = frame[lengthBytes];
-  if (form === FrameForm.batch) return decodeBatch(frame);
-  if (form === FrameForm.got) return { message: decodeGot(frame), body: noBody };
-  if (form === FrameForm.text) return { message: decodeText(frame), body: noBody };
-  throw new Error(`unknown form ${form} of a frame`);
-}
-
-function decodeText(frame: Buffer): TextMessage {
-  const message = JSON.parse(frame.toString('utf8', lengthBytes + 1)) as TextMessage;
-  if (!Object.hasOwn(texts, message.kind)) throw new Error(`unknown message ${JSON.stringify(message.kind)}`);
-  return message;
-}
-
-/** The offset after the bucket, of which at least `bytes` must follow. */
-function endOfBucket(frame: Buffer, bytes: number): number {
-  const end = lengthBytes + 2 + (frame[lengthBytes + 1] ?? 0);
-  if (end + bytes > frame.length) throw new Error('a frame is too short for its header');
-  return end;
-}
-
-function decodeBatch(frame: Buffer): DecodedFrame {
-  const at = endOfBucket(frame, batchHeadBytes);
-  const historyAt = at + batchHeadBytes;
-  const bodyAt = historyAt + readU16(frame, at + batchHeadBytes - 2);
-  if (bodyAt > frame.length) throw new Error('the failover log of a frame runs over its end');
-  const head: CopyBatch = {
-    kind: 'batch',
-    bucket: frame.toString('latin1', lengthBytes + 2, at),
-    shard: readU16(frame, at),
-    epoch: readU48(frame, at + 2),
-    vb: readU16(frame, at + 8),
-    live: frame[at + 10] === 1,
-    start: readU48(frame, at + 11),
-    to: readU48(frame, at + 17),
-    end: readU48(frame, at + 23),
-  };
-  const message = bodyAt > historyAt ? { ...head, failover: frame.subarray(historyAt, bodyAt) } : head;
-  return { message, body: frame.subarray(bodyAt) };
-}
-
-function decodeGot(frame: Buffer): Got {
-  const at = endOfBucket(frame, 4);
-  const rowsAt = at + 4;
-  if ((frame.length - rowsAt) % gotRowBytes !== 0) throw new Error('the positions of a frame are incomplete');
-  const bucket = frame.toString('latin1', lengthBytes + 2, at);
-  const rows: GotRow[] = [];
-  for (let rowAt = rowsAt; rowAt < frame.length; rowAt += gotRowBytes) rows.push(decodeRow(frame, rowAt));
-  return { kind: 'got', bucket, bytes: readU32(frame, at), rows };
-}
-
-const decodeRow = (frame: Buffer, at: number): GotRow => ({
-  shard: readU16(frame, at),
-  epoch: readU48(frame, at + 2),
-  vb: readU16(frame, at + 8),
-  received: readU48(frame, at + 10),
-  persisted: readU48(frame, at + 16),
-  following: frame[at + 22] === 1,
-});
-
-const readU16 = (bytes: Buffer, at: number): number =>
-  ((bytes[at] as number) << 8) | (bytes[at + 1] as number);

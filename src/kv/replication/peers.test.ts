@@ -68,7 +68,16 @@ it('sends on after bytes that the other node did not apply, as after those that 
   peers.accept(link);
   link.handler?.data(hello);
   const shard = { bucket: 'b', shard: 0, epoch: 1 };
-  const batch = { kind: 'batch', ...shard, vb: 0, start: 1, to: 1, end: 1, live: true } as const;
+  const batch = {
+    kind: 'batch',
+    ...shard,
+    vb: 0,
+    start: 1,
+    to: 1,
+    end: 1,
+    live: true,
+    isAwaited: false,
+  } as const;
   const body = new Uint8Array(16 * 1024 * 1024);
   peers.send('b', batch, body);
   assert.equal(peers.mayFeed('b'), false);

@@ -2,9 +2,10 @@
 import type { Clock, Timer } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { PeerSpec, SyncMember } from '../admin.ts';
+import { FrameDecoder } from './frame-decoder.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { FrameWriter } from './frame-writer.ts';
-import { type Beat, decodeFrame, type PeerMessage } from './frames.ts';
+import type { Beat, PeerMessage } from './frames.ts';
 import type { Link } from './link.ts';
 
 export const beatMs = 200;
@@ -40,6 +41,7 @@ export interface PeersOptions {
 interface Connection {
   link: Link;
   readonly incoming: FrameSplitter;
+  readonly decoder: FrameDecoder;
   readonly outgoing: FrameWriter;
   isWriteDue: boolean;
   boot: string | null;
@@ -226,19 +228,19 @@ export class PeerConnections {
   private takeBytes(connection: Connection, bytes: Buffer): void {
     this.options.events.arrived();
     try {
-      connection.incoming.push(bytes, (frame) => this.takeFrame(connection, frame));
+      connection.incoming.push(bytes, (frames, start, end) => this.takeFrame(connection, frames, start, end));
     } catch (error) {
       connection.link.close((error as Error).message);
     }
   }
 
   /** @throws Error when the frame is not a message, or the message comes at the wrong time. */
-  private takeFrame(connection: Connection, frame: Buffer): void {
+  private takeFrame(connection: Connection, frames: Buffer, start: number, end: number): void {
     const { clock, events } = this.options;
     const { link } = connection;
     const { node } = link;
     if (this.connections.get(node) !== connection) return;
-    const { message, body } = decodeFrame(frame);
+    const { message, body } = connection.decoder.decode(frames, start, end);
     if (message.kind === 'hello') {
       if (message.node !== node) throw new Error('its certificate names another node');
       connection.boot = message.boot;
@@ -257,7 +259,7 @@ export class PeerConnections {
     } else if (message.kind === 'beaten') this.answered(node, message);
     else {
       if ('bytes' in message) this.release(connection, message.bytes ?? 0);
-      events.received(node, message, body, frame.length);
+      events.received(node, message, body, end - start);
     }
   }
 
@@ -303,6 +305,7 @@ export class PeerConnections {
 const newConnection = (link: Link): Connection => ({
   link,
   incoming: new FrameSplitter(),
+  decoder: new FrameDecoder(),
   outgoing: new FrameWriter(),
   isWriteDue: false,
   boot: null,

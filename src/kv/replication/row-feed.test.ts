@@ -5,6 +5,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts';
 import type { ChangeSource } from '../data/change-source.ts';
 import { CutWriter, stateOfVbucket } from '../data/cut.ts';
 import type { BackfillPage } from '../data/disk-engine.ts';
+import { Delayed, delayMs } from './delayed.ts';
 import { type RowBatch, RowFeed } from './row-feed.ts';
 
 const vb = 5;
@@ -23,6 +24,7 @@ test('a page is read again when its rows reached the disk while it was read', as
     follow: () => {},
     unfollow: () => {},
     highSeqno: () => 3,
+    visibleSeqno: () => 3,
     hasRecent: () => false,
     backfillForCopy: () => new Promise<BackfillPage>((resolve) => reads.push(resolve)),
   } as Partial<ChangeSource> as ChangeSource;
@@ -33,6 +35,7 @@ test('a page is read again when its rows reached the disk while it was read', as
     position: 0,
     clock: new ManualClock(),
     cuts: new CutWriter(),
+    delayed: new Delayed(new ManualClock()),
     hasRoom: () => true,
     send: (batch) => sent.push(batch),
     tooOld: () => assert.fail('nothing was purged'),
@@ -49,7 +52,7 @@ test('a page is read again when its rows reached the disk while it was read', as
   assert.equal(reads.length, 2, 'no later change will notify the feed');
   reads[1]?.(aPage(3));
   await turn();
-  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: false }]);
+  assert.deepEqual(sent, [{ start: 1, to: 3, end: 3, live: false, isAwaited: false }]);
   assert.equal(feed.position, 3);
   feed.close();
 });
@@ -60,18 +63,21 @@ test('a page without new rows is not read again before something changes', async
     follow: () => {},
     unfollow: () => {},
     highSeqno: () => 3,
+    visibleSeqno: () => 3,
     hasRecent: () => false,
     backfillForCopy: () => {
       reads++;
       return Promise.resolve(aPage(0));
     },
   } as Partial<ChangeSource> as ChangeSource;
+  const clock = new ManualClock();
   const feed = new RowFeed({
     source,
     vb,
     position: 0,
-    clock: new ManualClock(),
+    clock,
     cuts: new CutWriter(),
+    delayed: new Delayed(clock),
     hasRoom: () => true,
     send: () => assert.fail('there is nothing to send'),
     tooOld: assert.fail,
@@ -81,7 +87,52 @@ test('a page without new rows is not read again before something changes', async
   for (let i = 0; i < 5; i++) await turn();
   assert.equal(reads, 1);
   feed.changed();
+  clock.advance(delayMs);
   for (let i = 0; i < 5; i++) await turn();
   assert.equal(reads, 2);
   feed.close();
+});
+
+test('changes that no client waits for are sent together after a short time, a durable write at once with all before it', () => {
+  const now = { high: 0, visible: 0 };
+  const source = {
+    follow: () => {},
+    unfollow: () => {},
+    highSeqno: () => now.high,
+    visibleSeqno: () => now.visible,
+    hasRecent: () => true,
+    nextForCopy: () => 0,
+  } as Partial<ChangeSource> as ChangeSource;
+  const sent: RowBatch[] = [];
+  const clock = new ManualClock();
+  const feed = new RowFeed({
+    source,
+    vb,
+    position: 0,
+    clock,
+    cuts: new CutWriter(),
+    delayed: new Delayed(clock),
+    hasRoom: () => true,
+    send: (batch) => sent.push(batch),
+    tooOld: assert.fail,
+    failed: assert.fail,
+  });
+  const change = (high: number, visible: number): void => {
+    Object.assign(now, { high, visible });
+    feed.changed();
+  };
+  change(1, 1);
+  change(2, 2);
+  assert.deepEqual(sent, [], 'it waits for more');
+  clock.advance(delayMs);
+  assert.deepEqual(sent.splice(0), [{ start: 1, to: 2, end: 2, live: true, isAwaited: false }]);
+  change(3, 3);
+  change(4, 3);
+  assert.deepEqual(sent.splice(0), [{ start: 3, to: 4, end: 4, live: true, isAwaited: true }]);
+  clock.advance(delayMs);
+  assert.deepEqual(sent, [], 'all was sent');
+  change(5, 5);
+  feed.close();
+  clock.advance(delayMs);
+  assert.deepEqual(sent, [], 'a closed feed sends nothing');
 });

@@ -3,6 +3,7 @@
 import type { Clock } from '#ports/clock.ts';
 import type { ChangeSource, Follower } from '../data/change-source.ts';
 import { type CutWriter, emptyCutItem, stateOfVbucket } from '../data/cut.ts';
+import type { Delayed } from './delayed.ts';
 
 const batchBytes = 256 * 1024;
 
@@ -11,6 +12,7 @@ export interface RowBatch {
   readonly to: number;
   readonly end: number;
   readonly live: boolean;
+  readonly isAwaited: boolean;
 }
 
 export interface RowFeedOptions {
@@ -25,6 +27,8 @@ export interface RowFeedOptions {
   send: (batch: RowBatch, body: Uint8Array) => void;
   /** Shared by all feeds: used within one call. */
   cuts: CutWriter;
+  /** For changes that no client waits for. */
+  delayed: Delayed;
   /** The copy lacks deletions whose tombstones the active has purged: it must be rebuilt. */
   tooOld: () => void;
   /** The copy cannot be continued. */
@@ -33,6 +37,8 @@ export interface RowFeedOptions {
 
 export class RowFeed implements Follower {
   position: number;
+  /** The copy has reported that it reached the end of the feed. */
+  isFollowed = false;
   readonly seesPending = true;
   private readonly options: RowFeedOptions;
   private readonly item = emptyCutItem();
@@ -40,6 +46,7 @@ export class RowFeed implements Follower {
   /** Something changed since the page that is being read was requested. */
   private isChanged = false;
   private isScheduled = false;
+  private isDelayed = false;
   private isClosed = false;
 
   constructor(options: RowFeedOptions) {
@@ -60,8 +67,26 @@ export class RowFeed implements Follower {
   /** Called once for all changes of one turn of the event loop, so that they are one batch. */
   changed(): void {
     this.isChanged = true;
-    this.resume();
+    if (this.isAwaited()) this.resume();
+    else this.resumeDelayed();
   }
+
+  /** Whether a durable write of the vbucket waits for its copies. */
+  private isAwaited(): boolean {
+    const { source, vb } = this.options;
+    return source.visibleSeqno(vb) < source.highSeqno(vb);
+  }
+
+  private resumeDelayed(): void {
+    if (this.isDelayed || this.isClosed) return;
+    this.isDelayed = true;
+    this.options.delayed.add(this.runDelayed);
+  }
+
+  private readonly runDelayed = (): void => {
+    this.isDelayed = false;
+    this.resume();
+  };
 
   private resumeSoon(): void {
     if (this.isScheduled || this.isClosed) return;
@@ -97,7 +122,7 @@ export class RowFeed implements Follower {
     writer.finish(stateOfVbucket(vb));
     if (to >= start) {
       this.position = to;
-      this.options.send({ start, to, end, live: to === end }, writer.written());
+      this.options.send({ start, to, end, live: to === end, isAwaited: this.isAwaited() }, writer.written());
     }
     writer.discard();
     return to >= start;
@@ -121,7 +146,16 @@ export class RowFeed implements Follower {
         return;
       }
       this.position = page.toSeqno;
-      send({ start, to: page.toSeqno, end: Math.max(page.endSeqno, page.toSeqno), live: false }, page.batch);
+      send(
+        {
+          start,
+          to: page.toSeqno,
+          end: Math.max(page.endSeqno, page.toSeqno),
+          live: false,
+          isAwaited: false,
+        },
+        page.batch,
+      );
       this.resumeSoon();
     } catch (error) {
       if (!this.isClosed) failed((error as Error).message);

@@ -1,0 +1,67 @@
+// When a copy reports its positions: at the end of the turn where a client waits for them, otherwise after a short time.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { VbucketRows } from '../vbucket/rows.ts';
+import { CopyReports } from './copy-reports.ts';
+import { Delayed, delayMs } from './delayed.ts';
+import type { PeerMessage } from './frames.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function aCopy() {
+  const clock = new ManualClock();
+  const sent: PeerMessage[] = [];
+  const rows = { copy: [0, 0], highSeqno: [0, 0], persistedSeqno: [0, 0] };
+  const reports = new CopyReports({
+    uuid: 'u',
+    rows: rows as unknown as VbucketRows,
+    peers: { send: (_, message) => void sent.push(message) },
+    delayed: new Delayed(clock),
+  });
+  return { clock, reports, rows, sent };
+}
+
+const row = (vb: number, received: number) => ({
+  ...{ shard: vb, epoch: 1, vb, received, persisted: 0, following: true },
+});
+const got = (bytes: number, ...rows: object[]) => ({ kind: 'got', bucket: 'u', bytes, rows });
+
+test('positions that no client waits for are one message after a short time', async () => {
+  const { clock, reports, rows, sent } = aCopy();
+  const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
+  for (const seqno of [1, 2]) {
+    rows.highSeqno[0] = seqno;
+    reports.add('a', plain, 10);
+    await turn();
+  }
+  assert.deepEqual(sent, []);
+  clock.advance(delayMs);
+  assert.deepEqual(sent, [got(20, row(0, 2))]);
+});
+
+test('a position that a client waits for is sent at the end of the turn, with those that wait', async () => {
+  const { clock, reports, rows, sent } = aCopy();
+  rows.highSeqno[0] = rows.highSeqno[1] = 1;
+  reports.add('a', { shard: 0, epoch: 1, vb: 0, isAwaited: false }, 10);
+  await turn();
+  reports.add('a', { shard: 1, epoch: 1, vb: 1, isAwaited: true }, 10);
+  assert.deepEqual(sent, [], 'the turn may bring more');
+  await turn();
+  assert.deepEqual(sent.splice(0), [got(20, row(0, 1), row(1, 1))]);
+  clock.advance(delayMs);
+  assert.deepEqual(sent, [], 'nothing is sent twice');
+});
+
+test('a report that was sent early is not sent again when its time has come', () => {
+  const { clock, reports, rows, sent } = aCopy();
+  const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
+  reports.add('a', plain, 1);
+  reports.send('a');
+  sent.length = 0;
+  rows.highSeqno[0] = 3;
+  reports.add('a', plain, 1);
+  assert.deepEqual(sent, []);
+  clock.advance(delayMs);
+  assert.deepEqual(sent, [got(1, row(0, 3))]);
+});
