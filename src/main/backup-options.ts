@@ -1,6 +1,20 @@
 // The options of `divan backup` and `divan restore`.
 import { nodeConnection } from './connection-options.ts';
-import { kinds, type OptionValues } from './options.ts';
+import { choice, kinds, type OptionKind, type OptionValues, UsageError } from './options.ts';
+
+const expirySecondsMax = 2 ** 32 - 1;
+
+/** Seconds since 1970, 0: never. */
+const expiryTime: OptionKind<number> = {
+  placeholder: 'TIME',
+  parse(text) {
+    if (text === '0') return 0;
+    const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text);
+    const seconds = isTime ? Math.floor(Date.parse(text) / 1_000) : Number.NaN;
+    if (seconds > 0 && seconds <= expirySecondsMax) return seconds;
+    throw new UsageError(`"${text}" is not 0 or a time of RFC 3339, such as 2030-01-31T12:00:00Z`);
+  },
+};
 
 const node = nodeConnection('user with the role data_backup, or more');
 
@@ -25,14 +39,37 @@ export const backupOptions = {
 export const restoreOptions = {
   ...node,
   backup: { kind: kinds.text, doc: 'name of the backup; without it the newest' },
+  start: {
+    kind: kinds.text,
+    doc: 'name of the first backup whose changes are restored; without it everything that the backup has',
+  },
+  end: { kind: kinds.text, doc: 'name of the last backup whose changes are restored, as --backup' },
   bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; without it all' },
+  'filter-keys': {
+    kind: kinds.text,
+    doc: 'regular expression (RE2); only documents with a part of the key that matches are restored',
+  },
+  'filter-values': {
+    kind: kinds.text,
+    doc: 'regular expression (RE2); only JSON documents with a part of the text that matches are restored, and no deletions',
+  },
+  'replace-ttl': {
+    kind: choice('none', 'all', 'expired'),
+    default: 'none',
+    doc: 'whose expiry is replaced: that of all documents, or of those that have expired',
+  },
+  'replace-ttl-with': {
+    kind: expiryTime,
+    default: 0,
+    doc: 'time of that expiry, such as 2030-01-31T12:00:00Z; 0: never',
+  },
   map: {
     kind: kinds.text,
     repeat: true,
     doc: 'other names: a=b for a bucket, a.s=b.s for a scope, a.s.c=b.s.c for a collection',
   },
   replace: { kind: kinds.flag, default: false, doc: 'flush the buckets first' },
-  force: {
+  'force-updates': {
     kind: kinds.flag,
     default: false,
     doc: 'also replace documents that are newer than those of the backup',
@@ -47,6 +84,17 @@ export const restoreOptions = {
 export const archiveOptions = {
   backup: { kind: kinds.text, doc: 'name of the backup; without it the newest' },
   bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; without it all' },
+  json,
+} as const;
+
+export const mergeOptions = {
+  start: { kind: kinds.text, doc: 'name of the first backup; without it the oldest' },
+  end: { kind: kinds.text, doc: 'name of the last backup, which stays; without it the newest' },
+  json,
+} as const;
+
+export const removeOptions = {
+  backup: { kind: kinds.text, repeat: true, doc: 'name of a backup to remove' },
   json,
 } as const;
 

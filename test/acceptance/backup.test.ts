@@ -94,13 +94,13 @@ describe('divan backup and restore', () => {
     assert.deepEqual(differences(saved, await stateOf(backupNode(node), 'travel')), []);
   });
 
-  it('leaves newer documents alone without --replace and --force, and says how many', async () => {
+  it('leaves newer documents alone without --replace and --force-updates, and says how many', async () => {
     await airlines.upsert('k', { n: 1 });
     await succeeds('backup', folder, '--bucket', 'travel');
     await airlines.upsert('k', { n: 2 });
     assert.match(await succeeds('restore', folder), /skipped, since the bucket has them or newer ones/);
     assert.deepEqual((await airlines.get('k')).content, { n: 2 });
-    await succeeds('restore', folder, '--force');
+    await succeeds('restore', folder, '--force-updates');
     assert.deepEqual((await airlines.get('k')).content, { n: 1 });
   });
 
@@ -262,7 +262,7 @@ describe('divan backup and restore', () => {
     await airlines.upsert('k', { n: 1 });
     const as = (user: string) => ['--username', user, '--bucket', 'travel'];
     await succeeds('backup', folder, ...as('keeper'));
-    await succeeds('restore', folder, ...as('keeper'), '--force');
+    await succeeds('restore', folder, ...as('keeper'), '--force-updates');
     await fails(/noAccess|refused/, ['backup', `${folder}-reader`, ...as('reader')]);
   });
 
@@ -333,7 +333,7 @@ describe('divan backup and restore', () => {
       cpSync(folder, copy, { recursive: true });
       damage(copy);
       await fails(expected, ['backup', 'verify', copy]);
-      await fails(expected, ['restore', copy, '--force']);
+      await fails(expected, ['restore', copy, '--force-updates']);
       rmSync(copy, { recursive: true });
       assert.deepEqual(differences(before, await stateOf(backupNode(node), 'travel')), [], what);
     }

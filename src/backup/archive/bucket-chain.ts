@@ -16,14 +16,24 @@ export class BucketChain implements Disposable {
   /** Of the newest backup: it names the collections that exist. */
   readonly record: BucketRecord;
   private readonly links: readonly Link[];
+  private readonly isCutOff: boolean;
 
-  private constructor(links: readonly Link[]) {
+  private constructor(links: readonly Link[], isCutOff: boolean) {
     this.links = links;
+    this.isCutOff = isCutOff;
     this.record = (links[0] as Link).record;
   }
 
-  /** `manifests` are the backup and those before it, the newest first. @throws ArchiveError */
-  static open(repository: Repository, manifests: readonly BackupManifest[], bucket: string): BucketChain {
+  /**
+   * `manifests` are the backup and those before it, the newest first; with `isCutOff` they begin after an earlier one, whose changes are
+   * left out. @throws ArchiveError
+   */
+  static open(
+    repository: Repository,
+    manifests: readonly BackupManifest[],
+    bucket: string,
+    { isCutOff = false } = {},
+  ): BucketChain {
     const links: Link[] = [];
     try {
       for (const manifest of manifests) {
@@ -36,7 +46,7 @@ export class BucketChain implements Disposable {
           throw new ArchiveError(`${data.path} has ${data.bytes} bytes; its manifest states ${record.bytes}`);
       }
       if (links.length === 0) throw new ArchiveError(`the backup has no bucket "${bucket}"`);
-      return new BucketChain(links);
+      return new BucketChain(links, isCutOff && links.length === manifests.length);
     } catch (error) {
       for (const { data } of links) data[Symbol.dispose]();
       throw error;
@@ -56,6 +66,7 @@ export class BucketChain implements Disposable {
       from = vbucket.from;
       if (from === 0) return;
     }
+    if (this.isCutOff) return;
     throw new ArchiveError(
       `vbucket ${vb} lacks an earlier backup, which has its changes up to seqno ${from}`,
     );

@@ -9,6 +9,7 @@ import { FrameKind } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord } from '../format/manifest.ts';
 import type { BackupNode } from '../node/backup-node.ts';
 import { type Destinations, prepareDestinations } from './definitions.ts';
+import type { DocumentSelection, SelectionRequest } from './document-selection.ts';
 import { LeftOut } from './left-out.ts';
 import { NameMap } from './name-map.ts';
 import { ProgressFile } from './progress-file.adapter.ts';
@@ -19,6 +20,9 @@ export interface RestoreRequest {
   folder: string;
   /** A backup of the repository; absent: the newest. */
   backup?: string | undefined;
+  /** Changes of earlier backups are left out. */
+  start?: string | undefined;
+  selection?: SelectionRequest;
   /** Of the backup; empty: all. */
   buckets: readonly string[];
   /** Rules `a=b`. */
@@ -49,6 +53,8 @@ export interface RestoredBucket {
   readonly skipped: number;
   /** Documents whose collection the target does not have and cannot create. */
   readonly leftOut: number;
+  /** Versions that the filters left out. */
+  readonly filtered: number;
 }
 
 export interface RestoreResult {
@@ -66,19 +72,44 @@ const progressMs = 1_000;
 /** @throws ArchiveError with the reason and how far it got */
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
   const { repository, name } = findBackup(request.folder);
-  const chain = repository.chain(repository.chosen(name ?? request.backup));
+  const { chain, isCutOff } = chosenChain(repository, name ?? request.backup, request.start);
   const newest = chain[0] as BackupManifest;
   const records = chosenBuckets(newest, request.buckets);
-  const restore = new Restore(request, context, {
-    repository,
-    chain,
-    map: new NameMap(request.map, newest.buckets),
-  });
+  const source = { repository, chain, isCutOff, map: new NameMap(request.map, newest.buckets) };
+  const selects = await selector(request, context.clock);
+  const restore = new Restore(request, context, source, selects);
   await context.node.identity();
   const buckets: RestoredBucket[] = [];
   for (const record of records) buckets.push(await restore.bucket(record));
   const indexes = request.withIndexes ? await restore.indexes(records) : 0;
   return { backup: newest.name, buckets, indexes, notes: restore.notes, problems: restore.problems };
+}
+
+/** The newest first. */
+function chosenChain(
+  repository: Repository,
+  name: string | undefined,
+  start: string | undefined,
+): { chain: BackupManifest[]; isCutOff: boolean } {
+  const whole = repository.chain(repository.chosen(name));
+  if (start === undefined) return { chain: whole, isCutOff: false };
+  const first = repository.chosen(start);
+  const end = (whole[0] as BackupManifest).name;
+  if (first > end) throw new ArchiveError(`--start: backup ${first} is newer than the last one, ${end}`);
+  const chain = whole.filter((manifest) => manifest.name >= first);
+  return { chain, isCutOff: chain.length < whole.length };
+}
+
+/** The engine of regular expressions is loaded only for a request that selects. */
+async function selector(
+  { selection }: RestoreRequest,
+  clock: Clock,
+): Promise<(() => DocumentSelection) | null> {
+  if (selection === undefined) return null;
+  const { DocumentSelection } = await import('./document-selection.ts');
+  const make = (): DocumentSelection => new DocumentSelection(selection, clock.wallMs());
+  make();
+  return make;
 }
 
 function chosenBuckets({ name: backup, buckets }: BackupManifest, wanted: readonly string[]): BucketRecord[] {
@@ -94,6 +125,8 @@ interface Source {
   readonly repository: Repository;
   /** The newest first. */
   readonly chain: readonly BackupManifest[];
+  /** The chain begins after a backup that is not restored. */
+  readonly isCutOff: boolean;
   readonly map: NameMap;
 }
 
@@ -104,18 +137,25 @@ class Restore {
   private readonly context: RestoreContext;
   private readonly source: Source;
   private readonly emptied = new Set<string>();
+  private readonly selects: (() => DocumentSelection) | null;
 
-  constructor(request: RestoreRequest, context: RestoreContext, source: Source) {
+  constructor(
+    request: RestoreRequest,
+    context: RestoreContext,
+    source: Source,
+    selects: (() => DocumentSelection) | null,
+  ) {
     this.request = request;
     this.context = context;
     this.source = source;
+    this.selects = selects;
   }
 
   async bucket(record: BucketRecord): Promise<RestoredBucket> {
     const { node, signal, clock } = this.context;
-    const { repository, chain, map } = this.source;
+    const { repository, chain, map, isCutOff } = this.source;
     signal.throwIfAborted();
-    using documents = BucketChain.open(repository, chain, record.name);
+    using documents = BucketChain.open(repository, chain, record.name, { isCutOff });
     const { createsBuckets, isForced } = this.request;
     const destinations = await prepareDestinations(record, map, {
       ...{ node, createsBuckets, emptied: this.emptied },
@@ -142,6 +182,7 @@ class Restore {
     const file = await this.progressFile(record, [...targets.values()]);
     const expected = record.vbuckets.reduce((sum, vbucket) => sum + vbucket.documents, 0);
     const leftOut = new LeftOut(record, destinations.missing);
+    const selection = this.selects?.() ?? null;
     let [mutations, deletions] = [0, 0];
     let reportedMs = clock.monotonicMs();
     let vb = this.request.resumes ? file.read() : 0;
@@ -154,6 +195,7 @@ class Restore {
             leftOut.count(frame);
             continue;
           }
+          if (selection !== null && !selection.takes(frame)) continue;
           const target = targets.get(destination.bucket) as TargetBucket;
           const room = target.write(vb, frame, destination.id);
           if (room !== null) await room;
@@ -176,7 +218,7 @@ class Restore {
     this.notes.push(...leftOut.notes());
     return {
       ...{ bucket: record.name, targets: [...targets.keys()], documents: mutations, deletions, skipped },
-      leftOut: leftOut.total,
+      ...{ leftOut: leftOut.total, filtered: selection?.filtered ?? 0 },
     };
   }
 
@@ -185,12 +227,13 @@ class Restore {
     targets: readonly TargetBucket[],
   ): Promise<ProgressFile> {
     const { repository, chain } = this.source;
-    const { map, isForced } = this.request;
+    const { map, isForced, start, selection } = this.request;
+    const { host, port } = this.context.node.access;
     return new ProgressFile(repository.path, {
       backup: (chain[0] as BackupManifest).id,
       bucket: name,
       targets: await Promise.all(targets.map(async (target) => `${target.uuid}:${await target.histories()}`)),
-      options: JSON.stringify([map, isForced, this.context.node.access.host, this.context.node.access.port]),
+      options: JSON.stringify([map, isForced, host, port, start, selection]),
     });
   }
 

@@ -1,7 +1,8 @@
 // `divan restore FOLDER`: writes the documents of a backup into a node.
+import type { SelectionRequest } from '#backup/restore/document-selection.ts';
 import { type RestoreResult, runRestore } from '#backup/restore/run-restore.adapter.ts';
 import { realClock } from '#ports/clock.ts';
-import { restoreOptions } from '../backup-options.ts';
+import { type RestoreOptions, restoreOptions } from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
 import { UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
@@ -13,16 +14,20 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
   const folder = oneFolder(words, null);
   if (options.replace && options.resume)
     throw new UsageError('--replace and --resume are given; --resume goes on without another flush');
+  if (options.backup !== undefined && options.end !== undefined)
+    throw new UsageError('--backup and --end are given; they mean the same');
   const node = nodeOf(options);
   const line = new ProgressLine();
   const startedMs = realClock.monotonicMs();
   const request = {
     folder,
-    backup: options.backup,
+    backup: options.backup ?? options.end,
+    start: options.start,
+    ...selectionOf(options),
     buckets: options.bucket,
     map: options.map,
     replaces: options.replace,
-    isForced: options.force,
+    isForced: options['force-updates'],
     createsBuckets: options['create-buckets'],
     withIndexes: options.indexes,
     resumes: options.resume,
@@ -46,11 +51,26 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
   }
 }
 
+function selectionOf(options: RestoreOptions): { selection?: SelectionRequest } {
+  const selection = {
+    filterKeys: options['filter-keys'],
+    filterValues: options['filter-values'],
+    replaceTtl: options['replace-ttl'],
+    replaceTtlWith: options['replace-ttl-with'],
+  };
+  const { filterKeys, filterValues, replaceTtl, replaceTtlWith } = selection;
+  if (replaceTtl === 'none' && replaceTtlWith !== 0)
+    throw new UsageError('--replace-ttl-with: give --replace-ttl all or --replace-ttl expired too');
+  const isAll = filterKeys === undefined && filterValues === undefined && replaceTtl === 'none';
+  return isAll ? {} : { selection };
+}
+
 function asText({ backup, buckets, indexes, notes, problems }: RestoreResult, seconds: number): string {
-  const lines = buckets.map(({ bucket, targets, documents, deletions, skipped }) => {
+  const lines = buckets.map(({ bucket, targets, documents, deletions, skipped, filtered }) => {
     const to = targets.length === 1 && targets[0] === bucket ? '' : ` to ${targets.join(', ')}`;
     const left = skipped === 0 ? '' : `; ${skipped} of them skipped, since the bucket has them or newer ones`;
-    return `${bucket}${to}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}${left}`;
+    const others = filtered === 0 ? '' : `; ${filtered} others left out by the filters`;
+    return `${bucket}${to}: ${counted(documents, 'document')}, ${counted(deletions, 'deletion')}${left}${others}`;
   });
   if (indexes > 0) lines.push(`${counted(indexes, 'index').replace('indexs', 'indexes')} created`);
   lines.push(...notes, ...problems, `backup ${backup}: restored in ${seconds.toFixed(1)} s`);
