@@ -64,7 +64,7 @@ async function commandLine(): Promise<string> {
     ...optionTable(backupOptions),
     '\n`divan restore FOLDER`: writes a backup into a running node.\n',
     ...optionTable(restoreOptions),
-    '\nCommands that read archives; `FOLDER` is that of all backups, or of one:\n',
+    '\nCommands that work on archives, without a node; `FOLDER` is that of all backups, or of one:\n',
     '| command | what it does | options |',
     '|---|---|---|',
     ...Object.entries(archiveVerbs).map(archiveRow),

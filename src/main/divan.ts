@@ -47,7 +47,7 @@ const optionCommands: Readonly<Record<string, OptionCommand>> = {
     run: query,
   },
   backup: {
-    doc: 'backs up a running node: divan backup [FOLDER]; list, info, verify, examine, export FOLDER: what a folder has',
+    doc: 'backs up a running node: divan backup [FOLDER]; list, info, verify, merge, remove, examine, export FOLDER: archives',
     options: backupOptions,
     run: backup,
   },

@@ -1,7 +1,5 @@
 // kill -9 at system calls of a backup and of a restore: afterwards there is the old state, the new one, or a partial one that is resumed.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,9 +10,9 @@ import { type Clock, realClock } from '#ports/clock.ts';
 import { BackupHistory } from '../support/backup-history.ts';
 import { type BucketState, backupNode, differences, stateOf } from '../support/bucket-state.ts';
 import { runCommand } from '../support/command.ts';
-import { endAfterTests } from '../support/left-running.ts';
+import { killedAtCall } from '../support/killed-command.ts';
 import { needs } from '../support/needs.ts';
-import { administrator, launcher, NodeProcess } from '../support/node-process.ts';
+import { administrator, NodeProcess } from '../support/node-process.ts';
 import { aSeed, type Random, randomFrom } from '../support/random.ts';
 
 /** Each is tried at every call with DIVAN_ALL_KILLS=1, else at some. */
@@ -44,20 +42,8 @@ describe('kill -9', { skip: needs('strace') }, () => {
     rmSync(scratch, { recursive: true, force: true });
   });
 
-  /** Resolves with false if the command ended before that call. */
-  async function killedAt(calls: string, number: number, args: readonly string[]): Promise<boolean> {
-    const inject = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`];
-    const kill = ['-e', `inject=${calls}:signal=KILL:when=${number}`];
-    const child = spawn('strace', [...inject, ...kill, process.execPath, launcher, ...args], {
-      env: { ...process.env, ...environment, DIVAN_URL: node.ready.node.rest },
-      stdio: 'ignore',
-    });
-    endAfterTests(child);
-    const [status, signal] = (await once(child, 'exit')) as [number | null, string | null];
-    if (status === 0) return false;
-    assert.equal(signal ?? status, 'SIGKILL', `${args.join(' ')} ended otherwise`);
-    return true;
-  }
+  const killedAt = (calls: string, number: number, args: readonly string[]): Promise<boolean> =>
+    killedAtCall(calls, number, args, { ...environment, DIVAN_URL: node.ready.node.rest });
 
   const divan = (...args: string[]) => runCommand(args, { ...environment, DIVAN_URL: node.ready.node.rest });
 

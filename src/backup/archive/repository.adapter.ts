@@ -20,7 +20,13 @@ import type { Clock } from '#ports/clock.ts';
 import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { ArchiveError } from '../format/archive-error.ts';
-import { type BackupManifest, backupNamePattern, parseManifest } from '../format/manifest.ts';
+import type { BlockOwner } from '../format/block.ts';
+import {
+  type BackupManifest,
+  backupNamePattern,
+  type MergedBackups,
+  parseManifest,
+} from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 import { DataReader } from './data-file.adapter.ts';
 
@@ -138,8 +144,11 @@ export class Repository {
       throw new ArchiveError(`${path} has more than ${manifestBytesMax} bytes`);
     const text = readFileSync(path);
     const manifest = parseManifest(text.toString(), path);
-    const stated = textOf(join(this.path, name, checksumFile)).split(' ')[0];
-    if (createHash('sha256').update(text).digest('hex') !== stated)
+    // Two lines while a merge replaces the manifest.
+    const stated = textOf(join(this.path, name, checksumFile))
+      .split('\n')
+      .map((line) => line.split(' ')[0]);
+    if (!stated.includes(hashOf(text)))
       throw new ArchiveError(`${path} was changed: ${checksumFile} states another hash`);
     if (manifest.repository !== this.id) throw new ArchiveError(`${path} belongs to another repository`);
     if (manifest.name !== name) throw new ArchiveError(`${path} is the manifest of backup ${manifest.name}`);
@@ -161,12 +170,12 @@ export class Repository {
     return found;
   }
 
-  data({ id, name }: Pick<BackupManifest, 'id' | 'name'>, bucket: number): DataReader {
-    return new DataReader(this.dataPath(name, bucket), { backup: Buffer.from(id, 'hex'), bucket });
+  data(backup: Pick<BackupManifest, 'id' | 'name' | 'merged'>, bucket: number): DataReader {
+    return new DataReader(this.dataPath(backup, bucket), dataOwner(backup, bucket));
   }
 
-  dataPath(name: string, bucket: number): string {
-    return join(this.path, name, `${bucket}.data`);
+  dataPath({ name, merged }: Pick<BackupManifest, 'name' | 'merged'>, bucket: number): string {
+    return join(this.path, name, merged === undefined ? `${bucket}.data` : mergedFile(bucket, merged));
   }
 
   /** Creates the folder of a backup that starts now. */
@@ -204,16 +213,53 @@ export class Repository {
   finish(manifest: BackupManifest): void {
     const folder = join(this.path, manifest.name);
     const text = `${JSON.stringify(manifest)}\n`;
-    const hash = createHash('sha256').update(text).digest('hex');
-    writeWhole(join(folder, checksumFile), `${hash}  ${manifestFile}\n`);
+    writeWhole(join(folder, checksumFile), checksumLine(text));
     writeWhole(join(folder, manifestFile), text);
     rmSync(join(folder, partialFile), { force: true });
   }
 
+  /** Replaces the manifest of a complete backup: after a crash there is the old one or the new one. */
+  replaceManifest(manifest: BackupManifest): void {
+    const folder = join(this.path, manifest.name);
+    const text = `${JSON.stringify(manifest)}\n`;
+    const before = readFileSync(join(folder, manifestFile));
+    writeWhole(join(folder, checksumFile), `${checksumLine(before)}${checksumLine(text)}`);
+    writeWhole(join(folder, manifestFile), text);
+    writeWhole(join(folder, checksumFile), checksumLine(text));
+  }
+
+  /** A backup that is removed in part is not complete: the manifest goes first. */
   remove(name: string): void {
-    rmSync(join(this.path, name), { recursive: true, force: true });
+    const folder = join(this.path, name);
+    if (existsSync(join(folder, manifestFile))) {
+      rmSync(join(folder, manifestFile));
+      syncFolder(folder);
+    }
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  /** Removes what an interrupted merge left: files that the manifest does not name, the hash of the other manifest. */
+  removeRests(name: string): void {
+    const folder = join(this.path, name);
+    const manifest = this.manifest(name);
+    const named = new Set(manifest.buckets.map((_, index) => basename(this.dataPath(manifest, index))));
+    for (const file of readdirSync(folder))
+      if (file.endsWith('.new') || (file.endsWith('.data') && !named.has(file))) rmSync(join(folder, file));
+    const line = checksumLine(readFileSync(join(folder, manifestFile)));
+    if (textOf(join(folder, checksumFile)) !== line) writeWhole(join(folder, checksumFile), line);
   }
 }
+
+const mergedFile = (bucket: number, { generation }: MergedBackups): string => `${bucket}.${generation}.data`;
+
+/** What the hashes of blocks in a data file cover. */
+export const dataOwner = (
+  { id, merged }: Pick<BackupManifest, 'id' | 'merged'>,
+  bucket: number,
+): BlockOwner => ({ backup: Buffer.from(merged?.id ?? id, 'hex'), bucket });
+
+const hashOf = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
+const checksumLine = (text: string | Buffer): string => `${hashOf(text)}  ${manifestFile}\n`;
 
 /** The repository and, if the path is that of a backup, its name. */
 export function findBackup(path: string): { repository: Repository; name: string | null } {
@@ -237,7 +283,7 @@ export function writeWhole(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-function syncFolder(path: string): void {
+export function syncFolder(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

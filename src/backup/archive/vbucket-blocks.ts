@@ -43,3 +43,27 @@ export function* documentsBackwards(data: DataReader, vb: number, record: Captur
     }
   }
 }
+
+/** Yields each document, the oldest first; the frame is valid until the next one. Their order is checked by `documentsBackwards` only. */
+export function* documentsForwards(data: DataReader, vb: number, record: CapturedVbucket): Generator<Frame> {
+  const frame = new Frame();
+  for (const offset of blockOffsets(data, vb, record)) {
+    const block = data.block(offset);
+    const plain = data.frames(block);
+    for (const at of frameOffsets(plain, block.header.frames)) {
+      frame.move(plain, at);
+      if (frame.kind !== FrameKind.end) yield frame;
+    }
+  }
+}
+
+/** In the order of the file. */
+function blockOffsets(data: DataReader, vb: number, { last, blocks }: CapturedVbucket): number[] {
+  const offsets: number[] = [];
+  for (let offset = last; offset !== 0; offset = data.header(offset).previous) {
+    if (offsets.length === blocks)
+      throw new ArchiveError(`${data.path}: vbucket ${vb} has more than ${blocks} blocks`);
+    offsets.push(offset);
+  }
+  return offsets.reverse();
+}

@@ -3,7 +3,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
-import { type Partial, Repository } from '../archive/repository.adapter.ts';
+import { dataOwner, type Partial, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import {
   archiveVersion,
@@ -12,6 +12,7 @@ import {
   type CapturedVbucket,
   formatName,
 } from '../format/manifest.ts';
+import { finishMerge } from '../merge/merge-intent.adapter.ts';
 import { type BackupNode, type NodeBucket, typesWithoutStreams } from '../node/backup-node.ts';
 import { captureBucket } from './bucket-capture.ts';
 import { readPartialFile } from './partial-file.ts';
@@ -60,6 +61,7 @@ export async function runBackup(request: BackupRequest, context: BackupContext):
   const repository = Repository.openOrCreate(request.folder, context.random);
   const lock = Repository.lock(repository.path);
   try {
+    finishMerge(repository);
     const beginning = resumeOrBegin(repository, request, context, chosen.buckets);
     const task = new BackupTask(repository, beginning, context);
     const manifest = await task.run(chosen.buckets, source);
@@ -236,8 +238,8 @@ class BackupTask {
 
   private open(index: number): { writer: DataWriter; completed: ReadonlyMap<number, CapturedVbucket> } {
     const { repository, partial } = this;
-    const path = repository.dataPath(partial.name, index);
-    const owner = { backup: Buffer.from(partial.id, 'hex'), bucket: index };
+    const path = repository.dataPath(partial, index);
+    const owner = dataOwner(partial, index);
     if (!existsSync(path)) return { writer: DataWriter.create(path, owner), completed: new Map() };
     try {
       using reader = repository.data(partial, index);

@@ -10,6 +10,7 @@ const bucketsMax = 100;
 const collectionsMax = 10_000;
 const indexesMax = 100_000;
 const historyMax = 100;
+const mergedMax = 100_000;
 
 /** A vbucket in a backup. */
 export interface CapturedVbucket {
@@ -68,7 +69,19 @@ export interface BackupManifest {
   readonly startedAt: string;
   readonly endedAt: string;
   readonly source: { readonly cluster: string; readonly version: string };
+  /** Absent unless a merge wrote the data files. */
+  readonly merged?: MergedBackups;
   readonly buckets: readonly BucketRecord[];
+}
+
+/** A merge leaves the newest of its backups, with new data files. */
+export interface MergedBackups {
+  /** Of the data files, instead of the id of the backup; 32 hexadecimal digits. */
+  readonly id: string;
+  /** The data files have this number in their names. */
+  readonly generation: number;
+  /** Names of the backups that it replaced, the oldest first. */
+  readonly backups: readonly string[];
 }
 
 const idPattern = /^[0-9a-f]{32}$/;
@@ -119,6 +132,13 @@ const manifest: Shape = jsonField.object({
   ),
   startedAt: jsonField.text(/^.{1,40}$/),
   endedAt: jsonField.text(/^.{1,40}$/),
+  merged: jsonField.optional(
+    jsonField.object({
+      id: jsonField.text(idPattern),
+      generation: jsonField.count,
+      backups: jsonField.list(mergedMax, jsonField.text(backupNamePattern)),
+    }),
+  ),
   source: jsonField.object({ cluster: jsonField.text(/^.{0,100}$/), version: jsonField.text(/^.{0,100}$/) }),
   buckets: jsonField.list(bucketsMax, bucket),
 });

@@ -31,6 +31,11 @@ export const jsonField = {
     (value, place) => {
       if (value !== null) shape(value, place);
     },
+  optional:
+    (shape: Shape): Shape =>
+    (value, place) => {
+      if (value !== undefined) shape(value, place);
+    },
   pair:
     (first: Shape, second: Shape): Shape =>
     (value, place) => {

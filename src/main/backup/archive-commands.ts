@@ -1,4 +1,4 @@
-// `divan backup list|info|verify|examine|export FOLDER`: what an archive contains. They read files only.
+// `divan backup list|info|verify|merge|remove|examine|export FOLDER`: what works on an archive alone, without a node.
 import { once } from 'node:events';
 import { findBackup, type Repository } from '#backup/archive/repository.adapter.ts';
 import { ArchiveError } from '#backup/format/archive-error.ts';
@@ -7,11 +7,22 @@ import { type ExaminedVersion, examine } from '#backup/inspect/examine.ts';
 import { exportLines } from '#backup/inspect/export.ts';
 import { type BackupSummary, summaries, summaryOf } from '#backup/inspect/summaries.ts';
 import { type VerifiedBucket, verifyBackup } from '#backup/inspect/verify.ts';
-import { type ArchiveOptions, archiveOptions, examineOptions } from '../backup-options.ts';
+import { removeBackups } from '#backup/merge/remove-backups.adapter.ts';
+import { runMerge } from '#backup/merge/run-merge.adapter.ts';
+import { vbucketCount } from '#client/document-key.ts';
+import { realClock } from '#ports/clock.ts';
+import { realRandom } from '#ports/random.ts';
+import {
+  type ArchiveOptions,
+  archiveOptions,
+  examineOptions,
+  mergeOptions,
+  removeOptions,
+} from '../backup-options.ts';
 import { interruptible } from '../interruptible.ts';
-import type { OptionSpecs } from '../options.ts';
+import { type OptionSpecs, UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
-import { columns, counted, print, sizeText } from '../terminal.ts';
+import { columns, counted, ProgressLine, print, sizeText } from '../terminal.ts';
 import { oneFolder } from './command-line.ts';
 
 interface Verb {
@@ -28,6 +39,12 @@ export const archiveVerbs: Readonly<Record<string, Verb>> = {
     doc: 'reads all of one backup and compares it with its hashes',
     options: archiveOptions,
     run: verify,
+  },
+  merge: { doc: 'makes one backup of several; only the last one stays', options: mergeOptions, run: merge },
+  remove: {
+    doc: 'removes backups that no other one continues',
+    options: removeOptions,
+    run: remove,
   },
   examine: { doc: 'the versions of one document in all backups', options: examineOptions, run: examineKey },
   export: {
@@ -111,6 +128,34 @@ async function verify(args: readonly string[]): Promise<string> {
   return backups
     .flatMap(({ backup, buckets }) => buckets.map((bucket) => soundText(backup, bucket)))
     .join('\n');
+}
+
+async function merge(args: readonly string[]): Promise<string> {
+  const { words, options } = splitWords(args, mergeOptions);
+  const { start, end } = options;
+  const request = { folder: oneFolder(words, null), start, end };
+  const line = new ProgressLine();
+  try {
+    const { manifest, backups, bucketsLeftOut } = await interruptible((signal) =>
+      runMerge(request, {
+        ...{ clock: realClock, random: realRandom, signal },
+        progress: ({ bucket, vbuckets }) => line.show(`${bucket}: ${vbuckets} of ${vbucketCount} vbuckets`),
+      }),
+    );
+    line.end();
+    if (options.json) return JSON.stringify({ ...summaryOf(manifest), merged: backups, bucketsLeftOut });
+    const gone = bucketsLeftOut.map((name) => `${name}: left out; the last backup does not have this bucket`);
+    return [...gone, `${backups.length} backups merged into ${manifest.name}`].join('\n');
+  } finally {
+    line.end();
+  }
+}
+
+function remove(args: readonly string[]): string {
+  const { words, options } = splitWords(args, removeOptions);
+  if (options.backup.length === 0) throw new UsageError('--backup: is missing: --backup NAME');
+  const removed = removeBackups(oneFolder(words, null), options.backup);
+  return options.json ? JSON.stringify(removed) : `removed ${removed.join(', ')}`;
 }
 
 function soundText(backup: string, bucket: VerifiedBucket): string {

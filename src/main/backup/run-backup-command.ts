@@ -1,4 +1,4 @@
-// `divan backup [FOLDER]`: backs up a node; `divan backup list|info|verify|examine|export FOLDER` reads archives.
+// `divan backup [FOLDER]`: backs up a node; `divan backup list|info|verify|merge|remove|examine|export FOLDER` works on archives.
 import { type BackupResult, runBackup } from '#backup/capture/run-backup.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { realRandom } from '#ports/random.ts';

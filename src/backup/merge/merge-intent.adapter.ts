@@ -1,0 +1,55 @@
+// `merge.json` in a repository while a merge runs. After a crash the next task that writes there completes the merge, if the new manifest was
+// written, or removes what it left.
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Repository, syncFolder, writeWhole } from '../archive/repository.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { backupNamePattern } from '../format/manifest.ts';
+import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
+
+export interface MergeIntent {
+  /** The backup that stays. */
+  readonly end: string;
+  /** That its manifest has once the merge is complete. */
+  readonly id: string;
+  /** The backups to remove then. */
+  readonly replaced: readonly string[];
+}
+
+const fileName = 'merge.json';
+const shape: Shape = jsonField.object({
+  end: jsonField.text(backupNamePattern),
+  id: jsonField.text(/^[0-9a-f]{32}$/),
+  replaced: jsonField.list(100_000, jsonField.text(backupNamePattern)),
+});
+
+export function writeIntent({ path }: Repository, intent: MergeIntent): void {
+  writeWhole(join(path, fileName), `${JSON.stringify(intent)}\n`);
+}
+
+/** Completes or undoes a merge that was interrupted. Call with the lock of the repository. @throws ArchiveError */
+export function finishMerge(repository: Repository): void {
+  const path = join(repository.path, fileName);
+  if (!existsSync(path)) return;
+  const { end, id, replaced } = readIntent(path);
+  const complete = repository.complete();
+  if (complete.includes(end)) {
+    const isMerged = repository.manifest(end).merged?.id === id;
+    // The newest first: what is left continues backups that are there.
+    if (isMerged) for (const name of replaced.toReversed()) if (name !== end) repository.remove(name);
+    repository.removeRests(end);
+  }
+  rmSync(path);
+  syncFolder(repository.path);
+}
+
+function readIntent(path: string): MergeIntent {
+  try {
+    const json: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    shape(json, '');
+    return json as MergeIntent;
+  } catch (error) {
+    if (!(error instanceof ShapeError || error instanceof SyntaxError)) throw error;
+    throw new ArchiveError(`${path} is damaged (${error.message}): check the backups, then remove this file`);
+  }
+}

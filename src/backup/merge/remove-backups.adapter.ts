@@ -1,0 +1,37 @@
+// Removes backups of a repository that no other backup continues.
+import { Repository } from '../archive/repository.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { finishMerge } from './merge-intent.adapter.ts';
+
+/** Returns the removed names, the newest first. @throws ArchiveError; nothing is removed then */
+export function removeBackups(folder: string, names: readonly string[]): string[] {
+  const repository = Repository.open(folder);
+  const lock = Repository.lock(repository.path);
+  try {
+    finishMerge(repository);
+    checkRemovable(repository, new Set(names));
+    // What is left after a crash continues backups that are there.
+    const removed = [...new Set(names)].sort().reverse();
+    for (const name of removed) repository.remove(name);
+    return removed;
+  } finally {
+    lock.release();
+  }
+}
+
+function checkRemovable(repository: Repository, names: ReadonlySet<string>): void {
+  const complete = repository.complete();
+  const partial = repository.partial();
+  for (const name of names)
+    if (!complete.includes(name) && !partial.includes(name))
+      throw new ArchiveError(
+        `${repository.path} has no backup "${name}"; it has ${[...complete, ...partial].join(', ') || 'none'}`,
+      );
+  const kept = complete.filter((name) => !names.has(name)).map((name) => repository.manifest(name));
+  const interrupted = partial.filter((name) => !names.has(name)).map((name) => repository.readPartial(name));
+  for (const backup of [...kept, ...interrupted])
+    if (backup !== null && backup.after !== null && names.has(backup.after.name))
+      throw new ArchiveError(
+        `backup ${backup.name} continues ${backup.after.name}: remove both, or merge them first`,
+      );
+}

@@ -1,0 +1,137 @@
+// Merges successive backups of a repository into the newest of them. Its manifest is replaced at once, after the new data files are synced;
+// the other backups are removed only then, so that a crash leaves all backups or the merged one.
+import { vbucketCount } from '#client/document-key.ts';
+import type { Clock } from '#ports/clock.ts';
+import { hexId, type Random } from '#ports/random.ts';
+import { BucketChain } from '../archive/bucket-chain.ts';
+import { DataWriter } from '../archive/data-file.adapter.ts';
+import { dataOwner, Repository } from '../archive/repository.adapter.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { FrameBuffer } from '../format/frame.ts';
+import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
+import { finishMerge, writeIntent } from './merge-intent.adapter.ts';
+import { mergeVbucket } from './merge-vbucket.ts';
+
+export interface MergeRequest {
+  folder: string;
+  /** The first and the last backup; absent: the oldest, the newest. */
+  start?: string | undefined;
+  end?: string | undefined;
+}
+
+export interface MergeContext {
+  clock: Clock;
+  random: Random;
+  signal: AbortSignal;
+  progress(state: { bucket: string; vbuckets: number }): void;
+}
+
+export interface MergeResult {
+  readonly manifest: BackupManifest;
+  /** What it replaced, the oldest first. */
+  readonly backups: readonly string[];
+  /** Buckets of earlier backups that the last one does not have: they are gone. */
+  readonly bucketsLeftOut: readonly string[];
+}
+
+/** @throws ArchiveError with the reason; the backups are then as before */
+export async function runMerge(request: MergeRequest, context: MergeContext): Promise<MergeResult> {
+  const repository = Repository.open(request.folder);
+  const lock = Repository.lock(repository.path);
+  try {
+    finishMerge(repository);
+    return await new Merge(repository, request, context).run();
+  } finally {
+    lock.release();
+  }
+}
+
+class Merge {
+  private readonly repository: Repository;
+  private readonly context: MergeContext;
+  private readonly backups: readonly string[];
+  /** The newest first. */
+  private readonly chain: readonly BackupManifest[];
+  private readonly isCutOff: boolean;
+  private readonly newest: BackupManifest;
+
+  constructor(repository: Repository, { start, end }: MergeRequest, context: MergeContext) {
+    this.repository = repository;
+    this.context = context;
+    this.backups = range(repository, start, end);
+    const whole = repository.chain(this.backups.at(-1) as string);
+    this.chain = whole.filter(({ name }) => name >= (this.backups[0] as string));
+    this.isCutOff = this.chain.length < whole.length;
+    this.newest = this.chain[0] as BackupManifest;
+    this.checkFollowers();
+  }
+
+  async run(): Promise<MergeResult> {
+    const { repository, newest, backups } = this;
+    const generation = (newest.merged?.generation ?? 0) + 1;
+    const merged = { id: hexId(this.context.random), generation, backups };
+    writeIntent(repository, { end: newest.name, id: merged.id, replaced: backups });
+    try {
+      const oldest = this.chain.at(-1) as BackupManifest;
+      const { type, after, startedAt } = oldest;
+      const draft = { ...newest, type, after, startedAt, merged };
+      const buckets: BucketRecord[] = [];
+      for (const [index, record] of newest.buckets.entries())
+        buckets.push(await this.bucket(draft, record, index));
+      const bucketsLeftOut = this.missingBuckets();
+      repository.replaceManifest({ ...draft, buckets });
+      return { manifest: { ...draft, buckets }, backups, bucketsLeftOut };
+    } finally {
+      finishMerge(repository);
+    }
+  }
+
+  private async bucket(draft: BackupManifest, record: BucketRecord, index: number): Promise<BucketRecord> {
+    const { repository, chain, isCutOff, context } = this;
+    using documents = BucketChain.open(repository, chain, record.name, { isCutOff });
+    const writer = DataWriter.create(repository.dataPath(draft, index), dataOwner(draft, index));
+    try {
+      const collections = new Set(record.collections.map(({ id }) => id));
+      const frames = new FrameBuffer();
+      const vbuckets: CapturedVbucket[] = [];
+      for (let vb = 0; vb < vbucketCount; vb++) {
+        context.signal.throwIfAborted();
+        vbuckets.push(mergeVbucket(documents, vb, collections, { writer, frames }));
+        context.progress({ bucket: record.name, vbuckets: vb + 1 });
+        await new Promise<void>((resolve) => context.clock.soon(resolve));
+      }
+      writer.sync();
+      return { ...record, bytes: writer.bytes, vbuckets };
+    } finally {
+      writer.close();
+    }
+  }
+
+  /** @throws ArchiveError when a later backup continues one that would be removed */
+  private checkFollowers(): void {
+    const removed = new Set(this.backups.slice(0, -1));
+    for (const name of this.repository.complete().filter((other) => other > this.newest.name)) {
+      const { after } = this.repository.manifest(name);
+      if (after !== null && removed.has(after.name))
+        throw new ArchiveError(`backup ${name} continues ${after.name}: merge that one too`);
+    }
+  }
+
+  private missingBuckets(): string[] {
+    const kept = new Set(this.newest.buckets.map(({ name }) => name));
+    const earlier = this.backups.flatMap((name) => this.repository.manifest(name).buckets);
+    return [...new Set(earlier.map(({ name }) => name))].filter((name) => !kept.has(name));
+  }
+}
+
+/** The names of the backups to merge, the oldest first. */
+function range(repository: Repository, start: string | undefined, end: string | undefined): string[] {
+  const complete = repository.complete();
+  const last = repository.chosen(end);
+  const first = start === undefined ? (complete[0] as string) : repository.chosen(start);
+  if (first > last) throw new ArchiveError(`--start: backup ${first} is newer than --end, ${last}`);
+  const names = complete.filter((name) => name >= first && name <= last);
+  if (names.length < 2)
+    throw new ArchiveError(`a merge needs two or more backups; from ${first} to ${last} there is one`);
+  return names;
+}
