@@ -3,6 +3,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
+import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { dataOwner, type Partial, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type CapturedVbucket,
   formatName,
 } from '../format/manifest.ts';
-import { finishMerge } from '../merge/merge-intent.adapter.ts';
 import { type BackupNode, type NodeBucket, typesWithoutStreams } from '../node/backup-node.ts';
 import { captureBucket } from './bucket-capture.ts';
 import { readPartialFile } from './partial-file.ts';

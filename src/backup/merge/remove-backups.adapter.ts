@@ -1,7 +1,8 @@
 // Removes backups of a repository that no other backup continues.
+
+import { finishMerge } from '../archive/merge-intent.adapter.ts';
 import { Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
-import { finishMerge } from './merge-intent.adapter.ts';
 
 /** Returns the removed names, the newest first. @throws ArchiveError; nothing is removed then */
 export function removeBackups(folder: string, names: readonly string[]): string[] {

@@ -5,11 +5,11 @@ import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
+import { finishMerge, writeIntent } from '../archive/merge-intent.adapter.ts';
 import { dataOwner, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameBuffer } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
-import { finishMerge, writeIntent } from './merge-intent.adapter.ts';
 import { mergeVbucket } from './merge-vbucket.ts';
 
 export interface MergeRequest {

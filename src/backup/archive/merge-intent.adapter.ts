@@ -2,10 +2,10 @@
 // written, or removes what it left.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Repository, syncFolder, writeWhole } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { backupNamePattern } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
+import { type Repository, syncFolder, writeWhole } from './repository.adapter.ts';
 
 export interface MergeIntent {
   /** The backup that stays. */
