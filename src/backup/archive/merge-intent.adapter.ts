@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ArchiveError } from '../format/archive-error.ts';
 import { backupNamePattern } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
-import { type Repository, syncFolder, writeWhole } from './repository.adapter.ts';
+import { type Repository, syncEntries, writeWhole } from './repository.adapter.ts';
 
 export interface MergeIntent {
   /** The backup that stays. */
@@ -40,7 +40,7 @@ export function finishMerge(repository: Repository): void {
     repository.removeRests(end);
   }
   rmSync(path);
-  syncFolder(repository.path);
+  syncEntries(repository.path);
 }
 
 function readIntent(path: string): MergeIntent {

@@ -185,7 +185,7 @@ export class Repository {
     const partial = { id, name, startedAt, ...rest };
     mkdirSync(join(this.path, name), { mode: 0o700 });
     writeWhole(join(this.path, name, partialFile), `${JSON.stringify(partial)}\n`);
-    syncFolder(this.path);
+    syncEntries(this.path);
     return partial;
   }
 
@@ -233,7 +233,7 @@ export class Repository {
     const folder = join(this.path, name);
     if (existsSync(join(folder, manifestFile))) {
       rmSync(join(folder, manifestFile));
-      syncFolder(folder);
+      syncEntries(folder);
     }
     rmSync(folder, { recursive: true, force: true });
   }
@@ -280,10 +280,10 @@ export function writeWhole(path: string, text: string): void {
     closeSync(file);
   }
   renameSync(temporary, path);
-  syncFolder(dirname(path));
+  syncEntries(dirname(path));
 }
 
-export function syncFolder(path: string): void {
+export function syncEntries(path: string): void {
   const file = openSync(path, 'r');
   try {
     fsyncSync(file);

@@ -5,7 +5,7 @@ import { ArchiveError } from '../format/archive-error.ts';
 import { type Frame, FrameKind } from '../format/frame.ts';
 import { bodyOf, isJsonFrame } from '../inspect/examine.ts';
 
-export const ttlModes = ['none', 'all', 'expired'] as const;
+const ttlModes = ['none', 'all', 'expired'] as const;
 
 export interface SelectionRequest {
   /** Of keys; the expression may match any part. */
