@@ -92,8 +92,28 @@ const securityKeyspaces: ReadonlySet<string> = new Set(['user_info', 'applicable
 /** Several callers have the privileges of each of them. */
 export type Callers = readonly Caller[];
 
+/** The lists of privileges, one of each plan, that a caller has. Callers do not change: other roles make another caller. */
+const heldLists = new WeakMap<Caller, WeakSet<readonly Privilege[]>>();
+
 /** @throws SqlError 13014 that names the first role that is missing */
 export function checkPrivileges(callers: Callers, privileges: readonly Privilege[]): void {
+  const held = heldListsOf(callers);
+  if (held?.has(privileges)) return;
+  checkEach(callers, privileges);
+  held?.add(privileges);
+}
+
+function heldListsOf(callers: Callers): WeakSet<readonly Privilege[]> | undefined {
+  const [caller, ...others] = callers;
+  if (caller === undefined || others.length > 0) return undefined;
+  const known = heldLists.get(caller);
+  if (known !== undefined) return known;
+  const none = new WeakSet<readonly Privilege[]>();
+  heldLists.set(caller, none);
+  return none;
+}
+
+function checkEach(callers: Callers, privileges: readonly Privilege[]): void {
   for (const privilege of privileges) {
     if (isHeld(callers, privilege)) continue;
     const { keyspace } = privilege;

@@ -50,7 +50,8 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   prepared: {
     read(request, sent) {
       if (typeof sent.value !== 'string') throw sqlError(4050);
-      request.prepared = textOf(sent).replace(/^"(.*)"$/, '$1');
+      const text = textOf(sent);
+      request.prepared = text.startsWith('"') ? text.replace(/^"(.*)"$/, '$1') : text;
     },
     doc: 'Name of the prepared statement to run.',
   },

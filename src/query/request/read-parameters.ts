@@ -2,7 +2,7 @@
 import { sqlError } from '#sqlpp/errors/sql-error.ts';
 import { memberNames } from '#sqlpp/values/json-scan.ts';
 import { RawJson } from '#sqlpp/values/value.ts';
-import { parameters } from './parameters.ts';
+import { type Parameter, parameters } from './parameters.ts';
 import { emptyRequest, type QueryRequest } from './query-request.ts';
 import { badValue, type SentValue } from './sent-value.ts';
 import { parsedJson, plainValue, valueOfJson } from './value-of-json.ts';
@@ -27,7 +27,6 @@ export function readParameters(sent: SentRequest): QueryRequest {
   request.isReadonly = sent.method === 'GET';
   checkContent(sent);
   const values = isJson(sent) ? jsonValues(sent) : formValues(sent);
-  refuseRepeated(values.map(({ name }) => name));
   for (const value of values) take(request, value);
   if (sent.method === 'GET' && !request.isReadonly)
     throw sqlError(1000, 'readonly=false cannot be used with HTTP GET method.');
@@ -36,7 +35,7 @@ export function readParameters(sent: SentRequest): QueryRequest {
 }
 
 const isJson = ({ contentType }: SentRequest): boolean =>
-  (contentType ?? '').toLowerCase().startsWith('application/json');
+  contentType === 'application/json' || (contentType ?? '').toLowerCase().startsWith('application/json');
 
 /** A body of no declared type is a form. */
 const isForm = ({ contentType }: SentRequest): boolean =>
@@ -61,7 +60,14 @@ function checkAccept(accept: string | undefined): void {
   throw sqlError(1120, accept);
 }
 
+const byName: ReadonlyMap<string, Parameter> = new Map(Object.entries(parameters));
+
 function take(request: QueryRequest, sent: SentValue): void {
+  const exact = byName.get(sent.name);
+  if (exact !== undefined) {
+    exact.read(request, sent);
+    return;
+  }
   const name = sent.name.trim();
   if (name === '') return;
   if (name[0] === '$' || name[0] === '@') {
@@ -69,8 +75,9 @@ function take(request: QueryRequest, sent: SentValue): void {
     return;
   }
   const known = name.toLowerCase();
-  if (!Object.hasOwn(parameters, known)) throw sqlError(1065, known);
-  parameters[known]?.read(request, known === sent.name ? sent : { ...sent, name: known });
+  const parameter = byName.get(known);
+  if (parameter === undefined) throw sqlError(1065, known);
+  parameter.read(request, { ...sent, name: known });
 }
 
 function takeNamed(request: QueryRequest, name: string, sent: SentValue): void {
@@ -104,9 +111,11 @@ function jsonValues({ method, body }: SentRequest): SentValue[] {
 
 function formValues(sent: SentRequest): SentValue[] {
   const text = sent.method === 'POST' && isForm(sent) ? sent.body.toString() : '';
-  return [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
+  const values = [new URLSearchParams(sent.search), new URLSearchParams(text)].flatMap((fields) =>
     [...fields].slice(0, fieldsMax).map(([name, value]) => ({ name, value, isText: true })),
   );
+  refuseRepeated(values.map(({ name }) => name));
+  return values;
 }
 
 function refuseRepeated(names: readonly string[]): void {

@@ -32,7 +32,8 @@ export function metricsText(figures: Figures): string {
   if (usedBytes > 0) text += `,"usedMemory":${usedBytes}`;
   if (mutations > 0) text += `,"mutationCount":${mutations}`;
   if (sorted > 0) text += `,"sortCount":${sorted}`;
-  for (const [name, value] of Object.entries(times ?? {})) text += `,"${name}":${JSON.stringify(value)}`;
+  if (times !== undefined)
+    for (const [name, value] of Object.entries(times)) text += `,"${name}":${JSON.stringify(value)}`;
   if (errors > 0) text += `,"errorCount":${errors}`;
   if (warnings > 0) text += `,"warningCount":${warnings}`;
   return `${text}}`;
@@ -45,8 +46,18 @@ export function controlsText({ consistency, timeoutMs }: QueryRequest): string {
   });
 }
 
-export const signatureText = (engine: Engine, signature: Value): string =>
-  signature === undefined ? 'null' : engine.textOf(signature);
+const signatureTexts = new WeakMap<object, string>();
+
+/** Cached: a prepared statement has the same signature in each answer. */
+export function signatureText(engine: Engine, signature: Value): string {
+  if (signature === undefined) return 'null';
+  if (typeof signature !== 'object' || signature === null) return engine.textOf(signature);
+  const known = signatureTexts.get(signature);
+  if (known !== undefined) return known;
+  const text = engine.textOf(signature);
+  signatureTexts.set(signature, text);
+  return text;
+}
 
 /** Failed rows do not fail the request, unless their code has a status other than 500. */
 export const statusWithFailedRows = (status: number): number => (status === 500 ? 200 : status);

@@ -138,7 +138,9 @@ export class RequestRun {
     const { deps, timers } = this.service;
     this.request = request;
     this.active.request = request;
-    this.writer = new AnswerWriter(this.input.sink, timers, request.pretty ?? deps.settings.isPretty);
+    const isPretty = request.pretty ?? deps.settings.isPretty;
+    if (isPretty !== deps.settings.isPretty)
+      this.writer = new AnswerWriter(this.input.sink, timers, isPretty);
   }
 
   private limitTime({ timeoutMs }: QueryRequest): void {
@@ -290,7 +292,7 @@ export class RequestRun {
 
   private head(engine: Engine, request: QueryRequest, { prepared, entry, shownName }: Chosen): void {
     const { writer } = this;
-    writer.member('requestID', JSON.stringify(this.id));
+    writer.member('requestID', `"${this.id}"`);
     if (request.clientContextId !== null)
       writer.member('clientContextID', JSON.stringify(request.clientContextId));
     const name = shownName ?? (request.autoExecute ? (entry?.name ?? null) : null);
@@ -400,7 +402,8 @@ export class RequestRun {
     const nowMs = clock.monotonicMs();
     const elapsedMs = nowMs - this.receivedMs;
     const serviceMs = active.servedMs === 0 ? 0 : nowMs - active.servedMs;
-    Object.assign(active.rows, { count: writer.rows, bytes: writer.bytes });
+    active.rows.count = writer.rows;
+    active.rows.bytes = writer.bytes;
     if (settings.completedThresholdMs >= 0 && elapsedMs >= settings.completedThresholdMs)
       service.completed.add({ active, elapsedMs, serviceMs }, settings.completedLimit);
     const warnings = execution?.outcome.warnings.length ?? 0;

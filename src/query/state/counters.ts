@@ -72,29 +72,27 @@ export class Counters {
 
   /** Counts a finished request. Times are in nanoseconds, as on published servers. */
   completed(figures: RequestFigures): void {
-    this.add('requests');
-    this.add('request_time', Math.round(figures.elapsedMs * 1e6));
-    this.add('service_time', Math.round(figures.serviceMs * 1e6));
-    this.add('result_count', figures.rows);
-    this.add('result_size', figures.bytes);
-    this.add('errors', figures.errors);
-    this.add('warnings', figures.warnings);
-    this.add('mutations', figures.mutations);
-    if (figures.isCancelled) this.add('cancelled');
-    if (figures.isPrepared) this.add('prepared');
+    // Named members, not `add`: they are found by their place in the object.
+    const { values } = this;
+    values.requests++;
+    values.request_time += Math.round(figures.elapsedMs * 1e6);
+    values.service_time += Math.round(figures.serviceMs * 1e6);
+    values.result_count += figures.rows;
+    values.result_size += figures.bytes;
+    values.errors += figures.errors;
+    values.warnings += figures.warnings;
+    values.mutations += figures.mutations;
+    if (figures.isCancelled) values.cancelled++;
+    if (figures.isPrepared) values.prepared++;
     const statementCounter = figures.kind === null ? undefined : statementCounters[figures.kind];
-    if (statementCounter !== undefined) this.add(statementCounter);
-    this.add(
-      figures.consistency === 'not_bounded'
-        ? 'unbounded'
-        : figures.consistency === 'at_plus'
-          ? 'at_plus'
-          : 'scan_plus',
-    );
+    if (statementCounter !== undefined) values[statementCounter]++;
+    if (figures.consistency === 'not_bounded') values.unbounded++;
+    else if (figures.consistency === 'at_plus') values.at_plus++;
+    else values.scan_plus++;
     for (const thresholdMs of slowThresholdsMs)
       if (figures.elapsedMs >= thresholdMs) this.add(`requests_${thresholdMs}ms`);
-    this.add('index_scans', figures.phases.get('indexScan')?.operators ?? 0);
-    this.add('primary_scans', figures.phases.get('primaryScan')?.operators ?? 0);
+    values.index_scans += figures.phases.get('indexScan')?.operators ?? 0;
+    values.primary_scans += figures.phases.get('primaryScan')?.operators ?? 0;
     this.times.add(figures.elapsedMs);
   }
 }
