@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -19,20 +20,42 @@ const startOptions = (dataDir: string, port = 0) => ({
   version: '7.1.0-test',
   logLevel: 'silent',
 });
-const newAdmin = () =>
-  new WorkerKvAdmin({
+/** A data thread; it ends with the scope that uses it, whatever the outcome of the test: one that runs keeps the process of the tests alive. */
+function newAdmin() {
+  const admin = new WorkerKvAdmin({
     log: silentLog,
     onLost: (reason) => {
       throw reason;
     },
   });
+  return { admin, [Symbol.asyncDispose]: () => admin.stop() };
+}
+
+/** Removed with the scope that uses it. */
+async function newFolder() {
+  const path = await mkdtemp(join(tmpdir(), 'divan-kv-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
+}
+
+async function connected(port: number) {
+  const client = await KvConnection.open(port);
+  return { client, [Symbol.dispose]: () => client.close() };
+}
+
+async function takenPort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, [Symbol.dispose]: () => void server.close() };
+}
 
 test('a data thread keeps documents over a restart, empties a bucket, and removes its files', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
+  await using folder = await newFolder();
   const set = { opcode: 1, key: Buffer.from('key'), extras: Buffer.alloc(8), value: Buffer.from('"v"') };
   for (const round of ['store', 'read', 'flush', 'empty']) {
-    const admin = newAdmin();
-    const { port } = await admin.start(startOptions(dataDir));
+    await using running = newAdmin();
+    const { admin } = running;
+    const { port } = await admin.start(startOptions(folder.path));
     const incarnation = round === 'flush' || round === 'empty' ? 2 : 1;
     await admin.apply(aDesired({ buckets: [aBucket('b', { incarnation })] }));
     // On a busy machine the bucket becomes ready later than `apply` waits.
@@ -43,7 +66,8 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
         [{ state: 'ready', damaged: [] }],
       );
     });
-    const client = await KvConnection.open(port);
+    using connection = await connected(port);
+    const { client } = connection;
     await client.plain('admin', 'password');
     await client.select('b');
     if (round === 'store') assert.equal((await client.ask(set)).status, 0);
@@ -53,49 +77,40 @@ test('a data thread keeps documents over a restart, empties a bucket, and remove
     const { buckets } = await admin.report();
     assert.equal(buckets[0]?.items, incarnation === 1 ? 1 : 0);
     if (round === 'empty') assert.deepEqual((await admin.apply(aDesired({ buckets: [] }))).buckets, []);
-    client.close();
-    await admin.stop();
   }
-  await rm(dataDir, { recursive: true });
 });
 
 test('a data thread removes the files of a bucket whose deletion an earlier one did not finish', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
+  await using folder = await newFolder();
   const { uuid } = aBucket('b');
   for (const deletedBuckets of [[], [uuid]]) {
-    const admin = newAdmin();
-    await admin.start(startOptions(dataDir));
+    await using running = newAdmin();
+    const { admin } = running;
+    await admin.start(startOptions(folder.path));
     await admin.apply(
       aDesired({ buckets: deletedBuckets.length === 0 ? [aBucket('b')] : [], deletedBuckets }),
     );
-    assert.equal(existsSync(join(dataDir, 'buckets', uuid)), deletedBuckets.length === 0);
-    await admin.stop();
+    assert.equal(existsSync(join(folder.path, 'buckets', uuid)), deletedBuckets.length === 0);
   }
-  await rm(dataDir, { recursive: true });
 });
 
 test('the error of start names the port that is in use', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  const { port } = taken.address() as { port: number };
-  const admin = newAdmin();
+  using taken = await takenPort();
+  const { port } = taken;
+  await using running = newAdmin();
+  const { admin } = running;
   await assert.rejects(admin.start(startOptions('/nowhere', port)), (error: NodeJS.ErrnoException) => {
     assert.equal(error.code, 'EADDRINUSE');
     assert.ok(error.message.includes(String(port)));
     return true;
   });
-  await admin.stop();
-  taken.close();
 });
 
-test('a data thread says how far its copies of the shards of a bucket are', async (t) => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'divan-kv-'));
-  const admin = newAdmin();
-  t.after(async () => {
-    await admin.stop();
-    await rm(dataDir, { recursive: true });
-  });
-  await admin.start(startOptions(dataDir));
+test('a data thread says how far its copies of the shards of a bucket are', async () => {
+  await using folder = await newFolder();
+  await using running = newAdmin();
+  const { admin } = running;
+  await admin.start(startOptions(folder.path));
   const active = { state: 'active', epoch: 3, replicas: [] } as const;
   const bucket = aBucket('b', { shards: [active, active] });
   await admin.apply(aDesired({ buckets: [bucket] }));
