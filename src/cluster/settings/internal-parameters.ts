@@ -13,6 +13,8 @@ const acting: Partial<Record<NumberName, string>> = {
   capiRequestLimit: `concurrent requests on the view ports; ${limitNote}`,
   dropRequestMemoryThresholdMiB: `memory of the cluster manager without the data service, above which requests are refused: ${limitNote}`,
   maxBucketCount: 'the maximum number of buckets',
+  rebalanceMovesPerNode:
+    'how many shards of a node a rebalance moves at once, also one that is under way; the same as in `/settings/rebalance`, which accepts at most 64',
 };
 
 const enforcing =
