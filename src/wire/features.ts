@@ -29,7 +29,7 @@ export const Feature = {
 } as const;
 export type Feature = (typeof Feature)[keyof typeof Feature];
 
-const known = new Set<number>(Object.values(Feature));
+const featureCodes = new Set<number>(Object.values(Feature));
 /** All feature codes are below this number. */
 export const featureCodeMax = 64;
 
@@ -43,7 +43,7 @@ const needs: readonly (readonly [Feature, Feature])[] = [
 
 /** The features to grant, in the requested order, or null if one was requested without the feature that it depends on. */
 export function grantFeatures(requested: readonly number[]): number[] | null {
-  const granted = [...new Set(requested)].filter((code) => known.has(code));
+  const granted = [...new Set(requested)].filter((code) => featureCodes.has(code));
   const complete = needs.every(([feature, base]) => !granted.includes(feature) || granted.includes(base));
   return complete ? granted : null;
 }

@@ -55,9 +55,9 @@ export class FrameReader {
       if (result !== FrameResult.needMore) return result;
       assert(this.following.length === 0, 'a frame in own memory is incomplete, but bytes follow it');
       const missing = frame.needed - (this.ownEnd - this.ownAt);
-      const taken = Math.min(missing, this.end - this.at);
-      if (taken === 0) return FrameResult.needMore;
-      this.append(taken);
+      const appended = Math.min(missing, this.end - this.at);
+      if (appended === 0) return FrameResult.needMore;
+      this.append(appended);
     }
     const result = readFrame(this.input, this.at, this.end, frame, this.bytesMax);
     if (result === FrameResult.whole) this.at = frame.end;
@@ -140,19 +140,19 @@ export class FrameReader {
   }
 
   private reserve(bytes: number): void {
-    const held = this.ownEnd - this.ownAt;
+    const unread = this.ownEnd - this.ownAt;
     if (this.ownEnd + bytes <= this.own.length) return;
     this.isForOne = false;
-    const to = held + bytes <= this.own.length ? this.own : this.grown(held, bytes);
+    const to = unread + bytes <= this.own.length ? this.own : this.grown(unread, bytes);
     this.own.copy(to, 0, this.ownAt, this.ownEnd);
     this.own = to;
     this.ownAt = 0;
-    this.ownEnd = held;
+    this.ownEnd = unread;
   }
 
   /** Memory grows with the bytes received, and to the length that a header claims only if that is accounted for. */
-  private grown(held: number, bytes: number): Buffer {
-    const size = Math.max(this.expected, held * 2, headerBytes, held + bytes);
+  private grown(unread: number, bytes: number): Buffer {
+    const size = Math.max(this.expected, unread * 2, headerBytes, unread + bytes);
     this.isForOne = size === this.expected;
     this.expected = 0;
     return size < sharedFrom ? Buffer.allocUnsafeSlow(size) : newShared(size);

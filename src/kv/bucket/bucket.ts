@@ -193,11 +193,11 @@ export class Bucket {
 
   /** Changes the collections; documents of dropped ones are freed in the background. */
   applyManifest(manifest: Manifest): void {
-    const gone = this.adoptManifest(manifest);
+    const removed = this.adoptManifest(manifest);
     if (this.isServing) this.recordManifest();
     // During warm-up, documents of dropped collections are freed once all keys are loaded.
-    if (this.state === 'warmup') for (const id of gone) this.parts.warmUp?.gone.add(id);
-    else this.freeLater(gone);
+    if (this.state === 'warmup') for (const id of removed) this.parts.warmUp?.gone.add(id);
+    else this.freeLater(removed);
   }
 
   stats(): BucketStats {
@@ -361,9 +361,9 @@ export class Bucket {
   }
 
   /** Frees the documents of dropped collections. */
-  private freeLater(gone: readonly number[]): void {
+  private freeLater(removed: readonly number[]): void {
     const { background, events } = this.parts;
-    events.whenRecorded(() => background.free(gone));
+    events.whenRecorded(() => background.free(removed));
   }
 
   private adoptManifest(manifest: Manifest): number[] {

@@ -31,7 +31,7 @@ async function aBucket(documents = count) {
   ): Promise<BackfillPage & { turns: number }> => {
     let found: BackfillPage | null = null;
     let turns = 0;
-    void changes[read](0, after).then((one) => (found = one));
+    void changes[read](0, after).then((backfillPage) => (found = backfillPage));
     for (;;) {
       for (let micro = 0; micro < 10; micro++) await Promise.resolve();
       if (found !== null) return { ...(found as BackfillPage), turns };

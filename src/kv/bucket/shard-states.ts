@@ -99,11 +99,12 @@ export class ShardStates {
 
   private async activate(promoted: readonly number[]): Promise<void> {
     const { activated, random, servedUntilMs, vbuckets, written } = this.options;
-    const own = promoted.filter((row) => this.loaded?.has(row));
-    for (const row of own) addFailoverEntry(vbuckets, row, random);
-    activated(own);
-    await written(own);
-    for (const row of own) if (this.loaded?.has(row)) vbuckets.rows.servedUntilMs[row] = servedUntilMs(row);
+    const loadedRows = promoted.filter((row) => this.loaded?.has(row));
+    for (const row of loadedRows) addFailoverEntry(vbuckets, row, random);
+    activated(loadedRows);
+    await written(loadedRows);
+    for (const row of loadedRows)
+      if (this.loaded?.has(row)) vbuckets.rows.servedUntilMs[row] = servedUntilMs(row);
   }
 
   private isActive(row: number): boolean {

@@ -158,19 +158,19 @@ export class WarmUp {
   private async readFile(file: OpenedFile, result: WarmUpResult): Promise<void> {
     const { files, vbuckets } = this.options;
     const rows = Array.from({ length: vbuckets.rows.count }, (_, row) => row);
-    const mine = rows.filter((row) => fileOf(row, files.fileCount) === file.file);
+    const ofFile = rows.filter((row) => fileOf(row, files.fileCount) === file.file);
     const records = new Map(file.vbuckets.map((record) => [record.vb, record]));
-    const changed = mine.filter((row) => restoreState(this.options, row, records.get(row), file.clean));
+    const changed = ofFile.filter((row) => restoreState(this.options, row, records.get(row), file.clean));
     for (const { vb, items, deleted } of file.vbuckets) this.loader.expect(vb, items + deleted);
     try {
       await this.load(file.file);
     } catch (error) {
-      for (const row of mine) vbuckets.drop(row);
+      for (const row of ofFile) vbuckets.drop(row);
       if (!(error instanceof DamagedFileError)) throw error;
       result.damaged.push({ file: error.file, path: error.path, reason: error.reason });
       return;
     }
-    result.readable.push(...mine);
+    result.readable.push(...ofFile);
     result.changed.push(...changed);
   }
 

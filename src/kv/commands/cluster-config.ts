@@ -19,13 +19,13 @@ export function getClusterConfig(request: Request): CommandResult {
   const json = bucket ? bucket.config : cluster?.json;
   if (!version || !json) return Status.noBucket;
   if (frame.keyStart > frame.extrasStart) {
-    const known = readVersion(request);
-    if (known === null)
+    const clientVersion = readVersion(request);
+    if (clientVersion === null)
       return request.refuse(
         Status.invalidArguments,
         'The known revision must be at least 1, the known epoch at least 1 or -1',
       );
-    if (known === configRevision(version)) return Status.success;
+    if (clientVersion === configRevision(version)) return Status.success;
   }
   if (bucket && session.has(Feature.dedupeNotMyVbucket)) session.sentConfigRevision = configRevision(version);
   return replyValue(request, json, Datatype.json);

@@ -100,8 +100,8 @@ function joinAsHeavyWork(
   // Uncompressed bytes to add are in the frame, of which deferred work gets a copy; decompressed ones are in their own buffer.
   const from = added.buffer === frame.buffer ? frame.start : -1;
   const { buffer, start, end } = added;
-  return request.deferWork((own) => {
-    const piece = from < 0 ? buffer.subarray(start, end) : own.subarray(start - from, end - from);
+  return request.deferWork((bytes) => {
+    const piece = from < 0 ? buffer.subarray(start, end) : bytes.subarray(start - from, end - from);
     const parts = isAppend ? [shared, piece] : [piece, shared];
     return { job: { kind: 'validate', parts, encoding: 0, room }, document: { casHi, casLo, locked } };
   });

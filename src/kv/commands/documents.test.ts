@@ -290,8 +290,8 @@ test('observes many keys in one request, up to a limit', async () => {
   const client = await service.ready();
   await client.ask(set('k', '1'));
   const ask = (count: number, id = 0, vb = 0) => {
-    const one = Buffer.concat([Buffer.from([vb >> 8, vb & 255, 0, 2]), key('k', id)]);
-    return client.ask({ opcode: 0x92, value: Buffer.concat(Array.from({ length: count }, () => one)) });
+    const observed = Buffer.concat([Buffer.from([vb >> 8, vb & 255, 0, 2]), key('k', id)]);
+    return client.ask({ opcode: 0x92, value: Buffer.concat(Array.from({ length: count }, () => observed)) });
   };
   const reply = await ask(observeKeysMax);
   assert.deepEqual([reply.status, reply.value.length], [Status.success, observeKeysMax * 15]);

@@ -1,7 +1,7 @@
 import { Feature } from '#wire/features.ts';
 import { Datatype, Status } from '#wire/status.ts';
 import { notResident } from '../data/documents.ts';
-import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
+import { beginReply, clientCasHi, clientCasLo, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** Version 2 of the reply includes the datatype. */
@@ -17,7 +17,7 @@ export function getMeta(request: Request): CommandResult {
   request.counters.metaGets++;
   if (status !== Status.success) return status;
   const bytes = version === withDatatype ? 21 : 20;
-  const at = beginReply(request, bytes, 0, 0, 0, shownCasHi(view), shownCasLo(view));
+  const at = beginReply(request, bytes, 0, 0, 0, clientCasHi(view), clientCasLo(view));
   const { buffer } = request.output;
   buffer.writeUInt32BE(view.deleted ? 1 : 0, at);
   buffer.writeUInt32BE(view.flags, at + 4);
@@ -29,8 +29,8 @@ export function getMeta(request: Request): CommandResult {
 
 function shownDatatype(request: Request, datatype: number): number {
   const { session } = request;
-  let shown = datatype;
-  if (!session.has(Feature.json)) shown &= ~Datatype.json;
-  if (!session.has(Feature.snappy)) shown &= ~Datatype.snappy;
-  return session.has(Feature.xattr) ? shown : shown & ~Datatype.xattr;
+  let visible = datatype;
+  if (!session.has(Feature.json)) visible &= ~Datatype.json;
+  if (!session.has(Feature.snappy)) visible &= ~Datatype.snappy;
+  return session.has(Feature.xattr) ? visible : visible & ~Datatype.xattr;
 }

@@ -6,7 +6,7 @@ import { Privilege } from '../admin.ts';
 import type { FoundKey } from '../bucket/keys/random-search.ts';
 import { notResident, ownMemoryBytes } from '../data/documents.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
+import { beginReply, clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { bodyOf, plainValue } from './values.ts';
 
@@ -81,8 +81,8 @@ function show(request: Request, found: FoundKey, query: KeyQuery): CommandResult
     keyBytes,
     bytes,
     datatype & seen,
-    shownCasHi(view),
-    shownCasLo(view),
+    clientCasHi(view),
+    clientCasLo(view),
     attached,
   );
   const { buffer } = request.output;

@@ -147,8 +147,8 @@ test('counts one read, and no hit, of a missing document that a large mutation c
   assert.equal(created.status, Status.success);
   const figures = new Map<string, string>();
   client.send({ opcode: 0x10 });
-  for (let one = await client.next(); one && one.key.length > 0; one = await client.next())
-    figures.set(one.key.toString(), one.value.toString());
+  for (let reply = await client.next(); reply && reply.key.length > 0; reply = await client.next())
+    figures.set(reply.key.toString(), reply.value.toString());
   const shown = ['cmd_get', 'get_hits', 'get_misses', 'vb_replica_curr_items', 'curr_items_tot'];
   assert.deepEqual(
     shown.map((name) => figures.get(name)),

@@ -5,7 +5,7 @@ import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
 import { VbucketState } from '../data/vbucket-state.ts';
 import { refuseMissing } from '../dispatch/missing-privileges.ts';
-import { beginReply, shownCasHi, shownCasLo, writeSeqno } from '../dispatch/reply.ts';
+import { beginReply, clientCasHi, clientCasLo, writeSeqno } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 
 /** OBSERVE_SEQNO. */
@@ -101,8 +101,8 @@ function observeOne(request: Request, vb: number, keyStart: number, keyEnd: numb
   if (status !== Status.success) return status;
   const isPersisted = view.seqno <= documents.watchPersisted(vb);
   state[0] = view.deleted ? KeyState.deleted : isPersisted ? KeyState.persisted : KeyState.inMemory;
-  state.writeUInt32BE(shownCasHi(view), 1);
-  state.writeUInt32BE(shownCasLo(view), 5);
+  state.writeUInt32BE(clientCasHi(view), 1);
+  state.writeUInt32BE(clientCasLo(view), 5);
   return Status.success;
 }
 

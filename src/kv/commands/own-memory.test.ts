@@ -119,7 +119,7 @@ test('heavy work reads a large document where it is, and a long path is sent fro
 });
 
 /** The value of the last heavy work that the document could take over. */
-const made = ({ jobs }: BareConnection): Buffer => {
+const resultOf = ({ jobs }: BareConnection): Buffer => {
   const result = jobs.at(-1)?.result;
   return (result && 'stored' in result ? result.stored : (result as MutationOutcome).value) as Buffer;
 };
@@ -136,20 +136,20 @@ test('a large document is stored in the memory that heavy work made, whichever c
   const value = Buffer.from(`[1,${'4'.repeat(ownMemoryBytes)}]`);
   await store(bare, value);
   const stored = read(bare);
-  assert.equal(stored.buffer, made(bare).buffer);
+  assert.equal(stored.buffer, resultOf(bare).buffer);
   assert.ok(stored.equals(value));
 
   await change(bare, { opcode: 0x0e, key, value: Buffer.from(' ') });
   const appended = read(bare);
   const job = bare.jobs.at(-1)?.job;
   assert.equal(job?.kind === 'validate' && job.parts[0]?.buffer, stored.buffer);
-  assert.equal(appended.buffer, made(bare).buffer);
+  assert.equal(appended.buffer, resultOf(bare).buffer);
   assert.ok(appended.equals(Buffer.concat([value, Buffer.from(' ')])));
 
   const replaceFirst = Buffer.from([0xca, 0, 0, 3, 0, 0, 0, 1, ...Buffer.from('[0]7')]);
   await change(bare, { opcode: 0xd1, key, value: replaceFirst });
   const edited = read(bare);
-  assert.equal(edited.buffer, made(bare).buffer);
+  assert.equal(edited.buffer, resultOf(bare).buffer);
   assert.equal(edited.toString('latin1', 0, 3), '[7,');
   assert.ok(stored.equals(value));
 });
@@ -164,6 +164,6 @@ test('memory of another size, or with something else in front of the value, is c
   const body = json('6', ownMemoryBytes);
   await store(bare, body);
   const stored = read(bare);
-  assert.notEqual(stored.buffer, made(bare).buffer);
+  assert.notEqual(stored.buffer, resultOf(bare).buffer);
   assert.ok(stored.equals(body));
 });

@@ -21,13 +21,13 @@ for (const [title, cases] of [
     await using service = await withService(cases);
     const targets = rows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
     t.plan(cases.length);
-    for (const [index, one] of cases.entries()) {
+    for (const [index, commandCase] of cases.entries()) {
       const got = await ask(service, index, targets);
-      const wanted = targets.map(([row, place]) => expected(row, place, one));
+      const wanted = targets.map(([row, place]) => expected(row, place, commandCase));
       const wrong = targets.flatMap(([row, place], at) =>
         got[at] === wanted[at] ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted[at]}`],
       );
-      t.assert.deepEqual(wrong, [], one.name);
+      t.assert.deepEqual(wrong, [], commandCase.name);
     }
   });
 
@@ -35,15 +35,15 @@ for (const [title, cases] of [
     await using service = await withService(cases);
     const producers = [...cases.entries()].filter(([, { held }]) => held.bucket.includes('dcpProducer'));
     t.plan(producers.length);
-    for (const [index, one] of producers) {
+    for (const [index, producerCase] of producers) {
       const targets = streamRows.flatMap((row) => placesOf(row).map((place) => [row, place] as const));
       const [opening] = streamRows;
       const got = await ask(service, index, [[opening as Row, 'orders'], ...targets.slice(1)]);
       const wrong = targets.flatMap(([row, place], at) => {
-        const wanted = expected(row, place, one);
+        const wanted = expected(row, place, producerCase);
         return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
       });
-      t.assert.deepEqual(wrong, [], one.name);
+      t.assert.deepEqual(wrong, [], producerCase.name);
     }
   });
 }

@@ -67,10 +67,10 @@ function beginScram(request: Request, mechanism: string): CommandResult {
   const hash = mechanisms[mechanism] as 'sha1' | 'sha256' | 'sha512';
   const user = environment.directory.user(first.user)?.spec;
   const verifier = verifierOf(user, hash);
-  const shown = verifier ?? fakeVerifierOf(environment, first.user, hash);
+  const usedVerifier = verifier ?? fakeVerifierOf(environment, first.user, hash);
   const nonce = environment.random.bytes(nonceBytes).toString('base64');
   const credentialId = (verifier && user?.credentialId) ?? null;
-  session.exchange = new ScramExchange(mechanism, first, nonce, shown, credentialId);
+  session.exchange = new ScramExchange(mechanism, first, nonce, usedVerifier, credentialId);
   return replyText(request, Status.authContinue, session.exchange.challenge);
 }
 
@@ -111,10 +111,10 @@ function refuseLogin(request: Request, user: string): Outcome {
 function refuseLater(environment: Environment, peer: string, user: string, held: HeldReply): void {
   const { log, throttle, directory } = environment;
   // An unknown user name may be a password in the wrong field, so it is not logged.
-  const known = directory.user(user) === undefined ? null : user;
-  log.warn('login.refused', { user: known, peer });
+  const loggedUser = directory.user(user) === undefined ? null : user;
+  log.warn('login.refused', { user: loggedUser, peer });
   environment.traffic.refusedLogins++;
-  environment.loginRefused({ user: known, from: sourceOf(peer) });
+  environment.loginRefused({ user: loggedUser, from: sourceOf(peer) });
   const refuse = () => held.resolve(Status.authError);
   throttle.failed(sourceOf(peer), user).then(refuse, refuse);
 }
@@ -144,12 +144,12 @@ function readPlain(request: Request): PlainLogin | null {
 }
 
 function authenticatePlainly(request: Request): CommandResult {
-  const given = readPlain(request);
-  if (!given) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
-  if (given.otherId !== null) return request.refuse(Status.authError, 'A user cannot act as another user');
+  const login = readPlain(request);
+  if (!login) return request.refuse(Status.invalidArguments, 'The message is not well-formed');
+  if (login.otherId !== null) return request.refuse(Status.authError, 'A user cannot act as another user');
   const { environment, connection } = request;
-  const user = environment.directory.user(given.user);
-  const digest = digestOf(environment, user, given.password);
+  const user = environment.directory.user(login.user);
+  const digest = digestOf(environment, user, login.password);
   if (user?.passwordDigest && timingSafeEqual(user.passwordDigest, digest)) {
     if (!mayConnect(environment, user))
       return request.refuse(Status.rateLimitedConnections, tooManyConnections);
@@ -158,15 +158,15 @@ function authenticatePlainly(request: Request): CommandResult {
   }
   const held = connection.holdReply(request, true);
   if (user ? user.spec.isExternal : environment.directory.admitsUnknown) {
-    finishExternalLogin(held, connection, environment, user, given);
+    finishExternalLogin(held, connection, environment, user, login);
     return Outcome.later;
   }
   const suspect = environment.throttle.suspects(sourceOf(connection.peer));
   environment.hashingQueue
-    .run(suspect, () => isRightPassword(environment, user, given))
+    .run(suspect, () => isRightPassword(environment, user, login))
     .then(
       (isRight) => {
-        if (!isRight) refuseLater(environment, connection.peer, given.user, held);
+        if (!isRight) refuseLater(environment, connection.peer, login.user, held);
         else finishPlainLogin(held, connection, environment, user as UserEntry, digest);
       },
       () => held.resolve(Status.temporaryFailure),
@@ -179,12 +179,12 @@ function finishExternalLogin(
   held: HeldReply,
   connection: Client,
   environment: Environment,
-  known: UserEntry | undefined,
+  before: UserEntry | undefined,
   { user: name, password }: PlainLogin,
 ): void {
   environment.verifyExternal(name, password).then(
     (isRight) => {
-      const user = isRight ? verifiedUser(environment, name, known) : undefined;
+      const user = isRight ? verifiedUser(environment, name, before) : undefined;
       if (user) completeLogin(held, connection, environment, user);
       else refuseLater(environment, connection.peer, name, held);
     },
@@ -196,10 +196,10 @@ function finishExternalLogin(
 function verifiedUser(
   { directory }: Environment,
   name: string,
-  known: UserEntry | undefined,
+  before: UserEntry | undefined,
 ): UserEntry | undefined {
   const user = directory.user(name);
-  const isSame = known ? user?.spec.credentialId === known.spec.credentialId : user?.spec.isExternal;
+  const isSame = before ? user?.spec.credentialId === before.spec.credentialId : user?.spec.isExternal;
   return isSame ? user : undefined;
 }
 
@@ -245,13 +245,13 @@ function finishPlainLogin(
 async function isRightPassword(
   environment: Environment,
   user: UserEntry | undefined,
-  given: { user: string; password: string },
+  login: { user: string; password: string },
 ): Promise<boolean> {
   const verifier = verifierOf(user?.spec, 'sha256');
-  const used = verifier ?? fakeVerifierOf(environment, given.user, 'sha256');
+  const used = verifier ?? fakeVerifierOf(environment, login.user, 'sha256');
   const salt = Buffer.from(used.salt, 'base64');
   const options = { iterations: used.iterations, hash: 'sha256' } as const;
-  const salted = await environment.kdf.pbkdf2(given.password, salt, options);
+  const salted = await environment.kdf.pbkdf2(login.password, salt, options);
   const clientKey = createHmac('sha256', salted).update('Client Key').digest();
   const stored = Buffer.from(used.storedKey, 'base64');
   const candidate = createHash('sha256').update(clientKey).digest();

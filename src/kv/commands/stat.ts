@@ -48,20 +48,20 @@ export function stat(request: Request): CommandResult {
   const missing = missingPrivilege(request, name);
   if (missing !== '') return request.refuse(Status.noAccess, `Requires privilege: ${missing}`);
   // A copy: statistics may be written later, when the shared request object describes another request.
-  const own: Request = Object.assign(Object.create(Object.getPrototypeOf(request)), request);
-  own.frame = { ...request.frame };
+  const copy: Request = Object.assign(Object.create(Object.getPrototypeOf(request)), request);
+  copy.frame = { ...request.frame };
   request.workBytes += (request.session.bucket?.collections.count ?? 0) * collectionWork;
-  const figures = group(own, space < 0 ? '' : text.slice(space + 1));
+  const figures = group(copy, space < 0 ? '' : text.slice(space + 1));
   if (typeof figures === 'number') {
-    request.context = own.context;
+    request.context = copy.context;
     return figures;
   }
   const rest = figures[Symbol.iterator]();
-  if (writeBatch(own, rest)) {
-    replyFigure(own, ...end);
+  if (writeBatch(copy, rest)) {
+    replyFigure(copy, ...end);
     return Outcome.replied;
   }
-  writeRest(own, rest, request.connection.holdReply(request, true, lastOf(own)));
+  writeRest(copy, rest, request.connection.holdReply(request, true, lastOf(copy)));
   return Outcome.later;
 }
 
@@ -128,8 +128,8 @@ function missingPrivilege({ session }: Request, name: string): string {
   const { anywhere = 0, bucketWide = 0 } = session.access ?? {};
   if (nodeGroups.has(name)) return (nodeBits & Privilege.administrator) === 0 ? 'Stats' : '';
   if (onKeys.has(name)) return (anywhere & Privilege.read) === 0 ? 'Read' : '';
-  const held = byCollection.has(name) ? anywhere : bucketWide;
-  return (held & Privilege.simpleStats) === 0 ? 'SimpleStats' : '';
+  const privileges = byCollection.has(name) ? anywhere : bucketWide;
+  return (privileges & Privilege.simpleStats) === 0 ? 'SimpleStats' : '';
 }
 
 function replyFigure(request: Request, name: string, figure: string | number): void {

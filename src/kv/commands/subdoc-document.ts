@@ -3,7 +3,7 @@ import type { Random } from '#ports/random.ts';
 import { Feature } from '#wire/features.ts';
 import { Status } from '#wire/status.ts';
 import { Privilege } from '../admin.ts';
-import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
+import { clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import type { CommandResult, Outcome, Request } from '../dispatch/request.ts';
 import { heavyBytes, type MutationStamp, type SubdocJob, sharedValue } from '../heavy/jobs.ts';
 import type { SubdocContext, SubdocDocument } from '../subdoc/document.ts';
@@ -48,8 +48,8 @@ export function findDocument(request: Request, isReplicaRead = false): SubdocDoc
   document.value = value.buffer.subarray(value.start, value.end);
   document.flags = view.flags;
   document.expiry = view.expiry;
-  document.casHi = shownCasHi(view);
-  document.casLo = shownCasLo(view);
+  document.casHi = clientCasHi(view);
+  document.casLo = clientCasLo(view);
   document.seqno = view.seqno;
   document.rev = view.rev;
   document.vbuuidHi = request.bucket.uuidHi(frame.vb);
@@ -89,9 +89,9 @@ export function offload(request: Request, kind: SubdocJob['kind'], found: Subdoc
   const copy = { ...found, value: sharedValue(found.value) };
   const { casHi, casLo, locked } = view;
   const document = found.exists ? { casHi, casLo, locked } : noDocument;
-  return request.deferWork((own) => {
-    const extras = own.subarray(extrasStart, keyStart);
-    const specs = own.subarray(valueStart);
+  return request.deferWork((bytes) => {
+    const extras = bytes.subarray(extrasStart, keyStart);
+    const specs = bytes.subarray(valueStart);
     return { job: { kind, opcode, extras, specs, decoding, document: copy, context, room }, document, stamp };
   });
 }

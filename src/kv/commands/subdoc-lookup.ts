@@ -2,7 +2,7 @@
 import { Status } from '#wire/status.ts';
 import { DocFlag } from '#wire/subdoc-opcodes.ts';
 import { ownMemoryBytes } from '../data/documents.ts';
-import { durationOf, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
+import { clientCasHi, clientCasLo, durationOf } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { executeLookup, type LookupOutcome } from '../subdoc/execute.ts';
 import { lookupReplyBytes, resultHeadBytes, writeLookupReply, writeResultHead } from '../subdoc/replies.ts';
@@ -78,7 +78,7 @@ function lookUp(request: Request, decoded: SubdocRequest | Status): LookupOutcom
 function begin(request: Request, status: Status, valueBytes: number, attachedBytes = 0): number {
   const { frame, output, view } = request;
   const duration = durationOf(request);
-  const hi = shownCasHi(view);
+  const hi = clientCasHi(view);
   return output.reply(
     frame.opcode,
     frame.opaque,
@@ -89,7 +89,7 @@ function begin(request: Request, status: Status, valueBytes: number, attachedByt
     valueBytes,
     0,
     hi,
-    shownCasLo(view),
+    clientCasLo(view),
     attachedBytes,
   );
 }

@@ -28,9 +28,9 @@ describe('a limited user', () => {
   it('has a limited number of operations per minute over all connections; other users have no limit', async () => {
     const clock = new ManualClock();
     await using test = await startService(desired({ operations: 12 }), { clock });
-    const [one, two] = [await test.ready({ user: 'app' }), await test.ready({ user: 'app' })];
+    const [first, second] = [await test.ready({ user: 'app' }), await test.ready({ user: 'app' })];
     const statuses = new Set<number>();
-    const limited = async (connection: typeof one) => {
+    const limited = async (connection: typeof first) => {
       for (let turn = 0; turn < 12; turn++) {
         const { status } = await connection.ask(read);
         statuses.add(status);
@@ -38,19 +38,19 @@ describe('a limited user', () => {
       }
       assert.fail('no limit');
     };
-    await limited(one);
+    await limited(first);
     assert.deepEqual([...statuses], [Status.keyNotFound, Status.rateLimitedCommands]);
-    assert.equal((await two.ask(read)).status, Status.rateLimitedCommands);
+    assert.equal((await second.ask(read)).status, Status.rateLimitedCommands);
     const admin = await test.ready();
     for (let turn = 0; turn < 30; turn++) assert.equal((await admin.ask(read)).status, Status.keyNotFound);
     // A change of limits does not reset the count of the minute; the next minute does.
     await test.service.apply(desired({ operations: 13, egressMib: 100 }));
-    assert.equal((await two.ask(read)).status, Status.keyNotFound);
-    assert.equal((await two.ask(read)).status, Status.rateLimitedCommands);
+    assert.equal((await second.ask(read)).status, Status.keyNotFound);
+    assert.equal((await second.ask(read)).status, Status.rateLimitedCommands);
     clock.advance(60_000);
-    assert.equal((await two.ask(read)).status, Status.keyNotFound);
+    assert.equal((await second.ask(read)).status, Status.keyNotFound);
     await test.service.apply(desired(null));
-    for (let turn = 0; turn < 30; turn++) assert.equal((await one.ask(read)).status, Status.keyNotFound);
+    for (let turn = 0; turn < 30; turn++) assert.equal((await first.ask(read)).status, Status.keyNotFound);
   });
 
   it('sends and receives a limited number of megabytes per minute', async () => {

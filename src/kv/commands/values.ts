@@ -11,7 +11,7 @@ import {
   ownMemoryBytes,
   type StoredDocument,
 } from '../data/documents.ts';
-import { beginReply, shownCasHi, shownCasLo } from '../dispatch/reply.ts';
+import { beginReply, clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import { type CommandResult, Outcome, type Request } from '../dispatch/request.ts';
 import { heavyBytes, type ValidatedValue } from '../heavy/jobs.ts';
 import { headerBytes } from '../memory/layout.ts';
@@ -64,7 +64,16 @@ export function replyDocument(request: Request, view: ItemView, keyBytes = 0): O
   if (session.features[Feature.json] !== 1) datatype &= ~Datatype.json;
   const bytes = end - start;
   const attached = bytes < ownMemoryBytes ? 0 : bytes;
-  const at = beginReply(request, 4, keyBytes, bytes, datatype, shownCasHi(view), shownCasLo(view), attached);
+  const at = beginReply(
+    request,
+    4,
+    keyBytes,
+    bytes,
+    datatype,
+    clientCasHi(view),
+    clientCasLo(view),
+    attached,
+  );
   const { output, frame } = request;
   writeU32(output.buffer, at, view.flags);
   if (keyBytes > 0) frame.buffer.copy(output.buffer, at + 4, frame.keyStart, frame.valueStart);
@@ -141,8 +150,8 @@ export function validateRange(
   if (bytes <= heavyBytes) return { ...validateValue(frame.buffer, start, end, encoding), stored: null };
   const from = start - frame.start;
   const to = end - frame.start;
-  request.deferWork((own) => ({
-    job: { kind: 'validate', parts: [own.subarray(from, to)], encoding, room },
+  request.deferWork((frameBytes) => ({
+    job: { kind: 'validate', parts: [frameBytes.subarray(from, to)], encoding, room },
   }));
   return null;
 }

@@ -19,7 +19,7 @@ const desired = (type: 'native' | 'ephemeral', others: Record<number, VbucketSta
 };
 const key = Buffer.from('\0k');
 const states = { 1: 'replica', 2: 'pending', 3: 'dead' } as const;
-async function inTurn<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
+async function inTurn<T, R>(all: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
   const answers: R[] = [];
   for (const request of all) answers.push(await ask(request));
   return answers;

@@ -29,12 +29,12 @@ export class InputBudget {
 
   /** Returns false if there is not enough memory; `waiting.roomFreed` is then called when some is released. */
   reserve(user: string, bytes: number, waiting: RoomWaiter): boolean {
-    const own = this.byUser.get(user) ?? 0;
-    if (own + bytes > this.limits.perUser || this.reservedBytes + bytes > this.limits.total) {
+    const ofUser = this.byUser.get(user) ?? 0;
+    if (ofUser + bytes > this.limits.perUser || this.reservedBytes + bytes > this.limits.total) {
       this.waiting.add(waiting);
       return false;
     }
-    this.byUser.set(user, own + bytes);
+    this.byUser.set(user, ofUser + bytes);
     this.reservedBytes += bytes;
     return true;
   }

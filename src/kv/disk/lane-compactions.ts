@@ -49,10 +49,10 @@ export class Compactions {
 
   /** Cancels a bucket's compactions; resolves when they have ended. */
   async cancel(bucketUuid: string): Promise<void> {
-    const own = [...this.running].filter((entry) => entry.bucketUuid === bucketUuid);
-    for (const { cancellation } of own)
+    const ofBucket = [...this.running].filter((entry) => entry.bucketUuid === bucketUuid);
+    for (const { cancellation } of ofBucket)
       cancellation.abort(new Error('the bucket is closed, or vbuckets are removed from it'));
-    await Promise.all(own.map(({ ended }) => ended));
+    await Promise.all(ofBucket.map(({ ended }) => ended));
   }
 
   private async compact(

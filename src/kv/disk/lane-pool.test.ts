@@ -48,10 +48,10 @@ describe('a pool of lanes', () => {
 
   it('ends lanes of a pool without idle lanes when their calls have ended', async () => {
     const { pool, running } = aPool({ keepsIdle: false });
-    const [one, another] = [pool.enter(), pool.enter()];
-    await pool.leave(one);
+    const [first, second] = [pool.enter(), pool.enter()];
+    await pool.leave(first);
     assert.deepEqual(running(), [1]);
-    await pool.leave(another);
+    await pool.leave(second);
     assert.deepEqual(running(), []);
   });
 

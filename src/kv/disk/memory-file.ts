@@ -110,11 +110,11 @@ export class MemoryFile {
       const live = [...byKey].filter(([, { encoded }]) => !isDeleted(encoded));
       return live.map(([key]) => ({ vb: record.vb, key: Buffer.from(key, 'latin1') }));
     });
-    const own = keys.filter(({ key }) => Buffer.compare(key.subarray(0, prefix.length), prefix) === 0);
-    const isLater = (one: DocumentKey, than: DocumentKey): boolean =>
-      one.vb > than.vb || (one.vb === than.vb && Buffer.compare(one.key, than.key) > 0);
-    own.sort((a, b) => (isLater(a, b) ? 1 : -1));
-    return own.filter((row) => after === null || isLater(row, after)).slice(0, limit);
+    const matching = keys.filter(({ key }) => Buffer.compare(key.subarray(0, prefix.length), prefix) === 0);
+    const isLater = (left: DocumentKey, right: DocumentKey): boolean =>
+      left.vb > right.vb || (left.vb === right.vb && Buffer.compare(left.key, right.key) > 0);
+    matching.sort((a, b) => (isLater(a, b) ? 1 : -1));
+    return matching.filter((row) => after === null || isLater(row, after)).slice(0, limit);
   }
 
   *batches(values: () => LoadedValues = () => 'all'): Generator<CutBuffer> {
@@ -181,13 +181,13 @@ export class MemoryFile {
     const reader = new CutReader(cuts);
     while (reader.nextCut()) {
       const { vb } = reader.state;
-      const given = new Map<number, string>();
+      const keyOfSeqno = new Map<number, string>();
       while (reader.nextItem()) {
         const { seqno } = reader.item;
         const key = keyOf(reader.item);
-        const holder = given.get(seqno) ?? this.vbuckets.get(vb)?.bySeqno.get(seqno) ?? key;
+        const holder = keyOfSeqno.get(seqno) ?? this.vbuckets.get(vb)?.bySeqno.get(seqno) ?? key;
         if (holder !== key) throw new Error(`two keys of vbucket ${vb} have seqno ${seqno}`);
-        given.set(seqno, key);
+        keyOfSeqno.set(seqno, key);
       }
     }
   }
@@ -195,9 +195,9 @@ export class MemoryFile {
   private vbucketOf(vb: number): StoredVbucket {
     const present = this.vbuckets.get(vb);
     if (present !== undefined) return present;
-    const made = { record: {} as VbucketRecord, byKey: new Map(), bySeqno: new Map() };
-    this.vbuckets.set(vb, made);
-    return made;
+    const created = { record: {} as VbucketRecord, byKey: new Map(), bySeqno: new Map() };
+    this.vbuckets.set(vb, created);
+    return created;
   }
 }
 

@@ -97,12 +97,12 @@ export function writeHeldReply(connection: Client, output: Output, held: HeldRep
     return true;
   }
   const { session } = connection;
-  const shown = session.has(Feature.xerror) ? status : legacyStatus(undefined, session, status);
-  if (shown === null) return false;
+  const sentStatus = session.has(Feature.xerror) ? status : legacyStatus(undefined, session, status);
+  if (sentStatus === null) return false;
   const { opcode, opaque, value } = held;
   const duration = session.has(Feature.tracing) ? 0 : -1;
   const body = status === Status.success ? value : value.subarray(0, 0);
-  body.copy(output.buffer, output.reply(opcode, opaque, shown, duration, 0, 0, body.length, 0, 0, 0));
+  body.copy(output.buffer, output.reply(opcode, opaque, sentStatus, duration, 0, 0, body.length, 0, 0, 0));
   return true;
 }
 

@@ -71,8 +71,8 @@ export function writeSeqno(buffer: Buffer, at: number, seqno: number): void {
 }
 
 /** The CAS that is sent to clients other than the locking one: all ones while the document is locked. */
-export const shownCasHi = (view: ItemView): number => (view.locked ? 0xffffffff : view.casHi);
-export const shownCasLo = (view: ItemView): number => (view.locked ? 0xffffffff : view.casLo);
+export const clientCasHi = (view: ItemView): number => (view.locked ? 0xffffffff : view.casHi);
+export const clientCasLo = (view: ItemView): number => (view.locked ? 0xffffffff : view.casLo);
 
 /** Writes a reply with a status, and its error context if negotiated. Returns false if the connection must be closed instead. */
 export function replyStatus(request: Request, status: Status): boolean {

@@ -41,9 +41,9 @@ export class HeavyQueue implements HeavyWork {
   run(owner: HeavyOwner, job: HeavyJob): Promise<HeavyResult> {
     const answer = deferred<HeavyResult>();
     this.count(owner.user, bytesOf(job));
-    const own = this.byUser.get(owner.user) ?? [];
-    own.push({ owner, job, answer });
-    this.byUser.set(owner.user, own);
+    const waitingOfUser = this.byUser.get(owner.user) ?? [];
+    waitingOfUser.push({ owner, job, answer });
+    this.byUser.set(owner.user, waitingOfUser);
     void this.work();
     return answer.promise;
   }
@@ -65,16 +65,16 @@ export class HeavyQueue implements HeavyWork {
 
   private count(user: string, bytes: number): void {
     this.bytes += bytes;
-    const own = (this.bytesByUser.get(user) ?? 0) + bytes;
-    if (own > 0) this.bytesByUser.set(user, own);
+    const ofUser = (this.bytesByUser.get(user) ?? 0) + bytes;
+    if (ofUser > 0) this.bytesByUser.set(user, ofUser);
     else this.bytesByUser.delete(user);
   }
 
   private take(): Waiting | null {
-    for (const [user, own] of this.byUser) {
+    for (const [user, waitingOfUser] of this.byUser) {
       this.byUser.delete(user);
-      const next = own.shift();
-      if (own.length > 0) this.byUser.set(user, own);
+      const next = waitingOfUser.shift();
+      if (waitingOfUser.length > 0) this.byUser.set(user, waitingOfUser);
       if (next === undefined) continue;
       if (!next.owner.isGone()) return next;
       this.count(user, -bytesOf(next.job));

@@ -47,11 +47,11 @@ export class Clients {
     this.options = options;
   }
 
-  connect(host: ConnectionHost, socket: Socket, shown: ShownCertificate | null): Connection {
+  connect(host: ConnectionHost, socket: Socket, certificate: ShownCertificate | null): Connection {
     const connection = this.add(host, socket);
     this.options.gate.follow(socket);
     if (!('encrypted' in socket) && !isLoopback(socket.remoteAddress ?? '')) this.remotePlain.add(connection);
-    if (shown) this.authenticateByCertificate(connection, shown);
+    if (certificate) this.authenticateByCertificate(connection, certificate);
     return connection;
   }
 
@@ -143,10 +143,10 @@ export class Clients {
 
   private async waitUntilGone(): Promise<void> {
     if (this.all.size === 0) return;
-    const gone = deferred<void>();
-    const timer = this.options.clock.after(drainMs, gone.resolve);
-    this.allGone = gone.resolve;
-    await gone.promise;
+    const drained = deferred<void>();
+    const timer = this.options.clock.after(drainMs, drained.resolve);
+    this.allGone = drained.resolve;
+    await drained.promise;
     timer.cancel();
   }
 
@@ -154,9 +154,9 @@ export class Clients {
   private authenticateByCertificate(connection: Connection, { user, demanded }: ShownCertificate): void {
     const { directory, log } = this.options;
     // Accounts of the node's own services have names that no certificate of a user may claim.
-    const known = user === null || user.startsWith('@') ? undefined : directory.user(user);
-    if (known && !this.mayConnect(known)) connection.destroy();
-    else if (known) connection.authenticateByCertificate(known, directory);
+    const account = user === null || user.startsWith('@') ? undefined : directory.user(user);
+    if (account && !this.mayConnect(account)) connection.destroy();
+    else if (account) connection.authenticateByCertificate(account, directory);
     else if (demanded) {
       log.warn('login.refused', { user: user ?? '', peer: connection.peer });
       connection.destroy();
@@ -165,8 +165,8 @@ export class Clients {
 
   private mayConnect({ spec }: UserEntry): boolean {
     if (spec.limits === undefined) return true;
-    const own = [...this.all].filter(({ session }) => session.user?.spec.name === spec.name);
-    return own.length < spec.limits.connections;
+    const ofUser = [...this.all].filter(({ session }) => session.user?.spec.name === spec.name);
+    return ofUser.length < spec.limits.connections;
   }
 
   private log(event: string, peer: string): void {

@@ -140,7 +140,7 @@ export class DataService implements KvAdmin {
     );
     this.listener = new Listener({
       gate: this.gate,
-      intake: { connect: (socket, shown) => this.clients.connect(this.connectionHost, socket, shown) },
+      intake: { connect: (...client) => this.clients.connect(this.connectionHost, ...client) },
       connectionsMax: () => this.connectionsMax(),
       connectionCount: () => this.clients.all.size,
       unauthenticated: this.unauthenticated,
@@ -361,9 +361,9 @@ export class DataService implements KvAdmin {
   }
 
   private async followBucket(spec: BucketSpec): Promise<void> {
-    const known = this.hosts.get(spec.name);
-    if (known) {
-      if (await known.follow(spec)) this.clients.pushConfig(known.served);
+    const existing = this.hosts.get(spec.name);
+    if (existing) {
+      if (await existing.follow(spec)) this.clients.pushConfig(existing.served);
       return;
     }
     const host = new BucketHost(spec, this.bucketOptions);
@@ -378,9 +378,9 @@ export class DataService implements KvAdmin {
     const starts = [...this.hosts.values()].map(({ started }) => started);
     const fresh = starts.filter((started) => !before.has(started));
     if (fresh.length === 0) return;
-    const late = deferred<void>();
-    const timer = this.clock.after(startWaitMs, late.resolve);
-    await Promise.race([Promise.all(fresh), late.promise]);
+    const timeout = deferred<void>();
+    const timer = this.clock.after(startWaitMs, timeout.resolve);
+    await Promise.race([Promise.all(fresh), timeout.promise]);
     timer.cancel();
   }
 

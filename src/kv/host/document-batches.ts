@@ -16,7 +16,7 @@ import { Datatype, Status } from '#wire/status.ts';
 import { visitedSlotsMax } from '../bucket/keys/bucket-keys.ts';
 import { bodyOf, plainValue } from '../commands/values.ts';
 import { emptyItemView } from '../data/documents.ts';
-import { shownCasHi, shownCasLo } from '../dispatch/reply.ts';
+import { clientCasHi, clientCasLo } from '../dispatch/reply.ts';
 import type { Directory } from '../served/directory.ts';
 import type { BucketEngine, ServedBucket } from '../served/served-bucket.ts';
 
@@ -126,8 +126,8 @@ export class DocumentBatches {
     output[at + EntryAt.datatype] = datatype;
     writeU32(output, at + EntryAt.flags, view.flags);
     writeU32(output, at + EntryAt.expiry, view.expiry);
-    writeU32(output, at + EntryAt.cas, shownCasHi(view));
-    writeU32(output, at + EntryAt.cas + 4, shownCasLo(view));
+    writeU32(output, at + EntryAt.cas, clientCasHi(view));
+    writeU32(output, at + EntryAt.cas + 4, clientCasLo(view));
     const keyAt = at + entryHeadBytes;
     if (keyBytes > 0) view.buffer.copy(output, keyAt, keyStart, keyStart + keyBytes);
     buffer.copy(output, keyAt + keyBytes, start, end);

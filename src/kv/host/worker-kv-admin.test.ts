@@ -118,7 +118,7 @@ test('a data thread says how far its copies of the shards of a bucket are', asyn
   await eventually(async () => {
     const positions = await admin.shardPositions(bucket.uuid);
     assert.equal(positions.length, 2);
-    assert.ok(positions.every((one) => one?.epoch === 3 && one.seqno >= 512));
+    assert.ok(positions.every((position) => position?.epoch === 3 && position.seqno >= 512));
   });
   assert.deepEqual(await admin.shardPositions('unknown'), []);
 });

@@ -94,10 +94,10 @@ export class Listener {
         this.options.unauthenticated.handshaken(socket);
         // The allowlist may have changed since the handshake began.
         if (this.options.gate.refuses(socket)) return;
-        const shown = shownCertificate(socket, this.clients);
-        if (shown === 'refused') socket.destroy();
+        const certificate = shownCertificate(socket, this.clients);
+        if (certificate === 'refused') socket.destroy();
         else if (this.isFull) this.refuse(socket);
-        else readEvents(socket, this.options.intake, shown);
+        else readEvents(socket, this.options.intake, certificate);
       },
     );
     // Before the handshake.

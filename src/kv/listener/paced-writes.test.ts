@@ -130,10 +130,10 @@ test('sends what is written while a large output waits after it, in order and wh
 
 test('writes a small output at once, in one piece, also when the time of the turn is over', async () => {
   const { peers } = aThread(2);
-  const [one, other] = peers as [Peer, Peer];
-  assert.equal(one.writes.write(Buffer.alloc(largeBytes), largeBytes), false);
-  assert.equal(other.writes.write(Buffer.alloc(64), 32), true);
-  assert.equal(other.receivedBytes, 32);
+  const [first, second] = peers as [Peer, Peer];
+  assert.equal(first.writes.write(Buffer.alloc(largeBytes), largeBytes), false);
+  assert.equal(second.writes.write(Buffer.alloc(64), 32), true);
+  assert.equal(second.receivedBytes, 32);
 });
 
 test('drops what waits when the socket is gone', async () => {

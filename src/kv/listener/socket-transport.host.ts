@@ -87,8 +87,8 @@ export class SocketTransport implements Transport, PieceSocket {
 
 /** Creates connections for accepted sockets. */
 export interface Intake {
-  /** `shown` is the client certificate, null if there is none. */
-  connect(socket: Socket, shown: ShownCertificate | null): Connection;
+  /** `certificate` is the client certificate, null if there is none. */
+  connect(socket: Socket, certificate: ShownCertificate | null): Connection;
 }
 
 /** Private members of sockets: the handle, around which a second socket is created, and its file descriptor. */
@@ -131,8 +131,8 @@ export function readShared(accepted: Socket, server: Server, shared: Buffer, int
 }
 
 /** Reads through public events; each chunk has its own memory. */
-export function readEvents(socket: Socket, intake: Intake, shown: ShownCertificate | null): Connection {
-  const connection = watch(socket, intake, shown);
+export function readEvents(socket: Socket, intake: Intake, certificate: ShownCertificate | null): Connection {
+  const connection = watch(socket, intake, certificate);
   socket.on('data', (chunk: Buffer) => {
     if (!connection.received(chunk, 0, chunk.length)) socket.pause();
   });
@@ -140,8 +140,8 @@ export function readEvents(socket: Socket, intake: Intake, shown: ShownCertifica
   return connection;
 }
 
-function watch(socket: Socket, intake: Intake, shown: ShownCertificate | null): Connection {
-  const connection = intake.connect(socket, shown);
+function watch(socket: Socket, intake: Intake, certificate: ShownCertificate | null): Connection {
+  const connection = intake.connect(socket, certificate);
   // Every socket error is followed by `close`, which is the only event that is needed.
   socket.on('error', () => socket.destroy());
   socket.on('close', () => connection.gone());

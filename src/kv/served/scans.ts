@@ -77,9 +77,9 @@ export class Scans {
     return this.scans.size >= scansMax ? 0 : Math.max(keyBytesMax - this.keyBytes, 0);
   }
 
-  add(given: Pick<Scan, 'id' | 'vb' | 'collection' | 'keyOnly' | 'withXattrs'>, nowMs: number): Scan {
+  add(request: Pick<Scan, 'id' | 'vb' | 'collection' | 'keyOnly' | 'withXattrs'>, nowMs: number): Scan {
     const scan: Scan = {
-      ...given,
+      ...request,
       keys: noKeys,
       keyBytes: 0,
       next: 0,

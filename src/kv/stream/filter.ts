@@ -80,9 +80,9 @@ export function checkFilter(filter: Filter, collections: Collections, access: Bu
   const ids = idsOf(filter, collections);
   if (ids === null) return Status.unknownScope;
   for (const id of ids) {
-    const held = access.of(id);
-    if (collections.get(id) === undefined || held === 0) return Status.unknownCollection;
-    if (!mayStream(held)) return Status.noAccess;
+    const privileges = access.of(id);
+    if (collections.get(id) === undefined || privileges === 0) return Status.unknownCollection;
+    if (!mayStream(privileges)) return Status.noAccess;
   }
   return ids.length > 0 ? Status.success : checkEmptyScope(filter, collections, access);
 }
@@ -91,12 +91,12 @@ export function checkFilter(filter: Filter, collections: Collections, access: Bu
 function checkEmptyScope(filter: Filter, collections: Collections, access: BucketAccess): Status {
   const scope =
     filter.kind === 'scope' ? collections.scopes.find(({ id }) => id === filter.scope) : undefined;
-  const held = scope ? access.ofScope(scope) : 0;
-  if (held === 0) return Status.unknownScope;
-  return mayStream(held) ? Status.success : Status.noAccess;
+  const privileges = scope ? access.ofScope(scope) : 0;
+  if (privileges === 0) return Status.unknownScope;
+  return mayStream(privileges) ? Status.success : Status.noAccess;
 }
 
-const mayStream = (held: number): boolean => (held & Privilege.dcpStream) !== 0;
+const mayStream = (privileges: number): boolean => (privileges & Privilege.dcpStream) !== 0;
 
 /** The ids that the filter matches now; null for a scope that does not exist. */
 function idsOf(

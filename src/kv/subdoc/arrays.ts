@@ -47,8 +47,8 @@ export function addUnique(text: Buffer, path: Path, match: Match, mkdirP: boolea
   const status = locateArray(text, path, match);
   if (status !== Status.success) return failed(status);
   if (match.found) {
-    const held = findPrimitive(text, match, trimmed(value));
-    if (held !== Status.success) return failed(held);
+    const uniqueness = findPrimitive(text, match, trimmed(value));
+    if (uniqueness !== Status.success) return failed(uniqueness);
   }
   return pushLast(text, path, match, mkdirP, value);
 }
@@ -87,19 +87,19 @@ function newArray(text: Buffer, path: Path, match: Match, mkdirP: boolean, value
 
 /** Success if the array contains only primitives, and not this one. */
 function findPrimitive(text: Buffer, match: Match, value: Buffer): Status {
-  let held: Status = Status.success;
+  let status: Status = Status.success;
   let at = spaceEnd(text, match.valueStart + 1, match.valueEnd);
   while (text[at] !== 0x5d) {
     if (text[at] === 0x5b || text[at] === 0x7b) return Status.subdocPathMismatch;
     const end = skipValue(text, at, 0);
     if (end < 0) return Status.subdocDocNotJson;
     if (end - at === value.length && text.compare(value, 0, value.length, at, end) === 0) {
-      held = Status.subdocPathExists;
+      status = Status.subdocPathExists;
     }
     at = spaceEnd(text, end, match.valueEnd);
     if (text[at] === 0x2c) at = spaceEnd(text, at + 1, match.valueEnd);
   }
-  return held;
+  return status;
 }
 
 function trimmed(value: Buffer): Buffer {

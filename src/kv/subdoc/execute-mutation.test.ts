@@ -86,13 +86,13 @@ test('requires a document unless it may create one', () => {
 });
 
 test('creates an object or an array, as the first path requires', () => {
-  const made = (opcode: number, path: string, value: string) =>
+  const mutate = (opcode: number, path: string, value: string) =>
     shown(aMutation(noDocument, [[opcode, path, value]], { docFlags: mkdoc }));
-  assert.equal(made(Op.pushLast, '', '1').body, '[1]');
-  assert.equal(made(Op.addUnique, '', '1').body, '[1]');
-  assert.equal(made(Op.arrayInsert, '[0]', '1').body, '[1]');
-  assert.equal(made(Op.pushLast, 'a', '1').body, '{"a":[1]}');
-  assert.equal(made(Op.counter, 'a', '1').body, '{"a":1}');
+  assert.equal(mutate(Op.pushLast, '', '1').body, '[1]');
+  assert.equal(mutate(Op.addUnique, '', '1').body, '[1]');
+  assert.equal(mutate(Op.arrayInsert, '[0]', '1').body, '[1]');
+  assert.equal(mutate(Op.pushLast, 'a', '1').body, '{"a":[1]}');
+  assert.equal(mutate(Op.counter, 'a', '1').body, '{"a":1}');
   const inXattr = aMutation(noDocument, [[Op.dictUpsert, 'x', '1', xattr]], { docFlags: mkdoc });
   assert.deepEqual(shown(inXattr), { status: '0', xattrs: { x: '1' }, body: '{}' });
 });

@@ -115,8 +115,8 @@ test('a mutation returns the same text as the model, or both refuse it', (t) => 
   const random = aSeed(t);
   const seen = new Map<string, number>();
   for (let round = 0; round < 20_000; round++) {
-    const [one, other] = [randomJson(random, 3), randomJson(random, 3)];
-    const before: Json = random(2) === 0 ? [one, other] : { a: one, b: other };
+    const [first, second] = [randomJson(random, 3), randomJson(random, 3)];
+    const before: Json = random(2) === 0 ? [first, second] : { a: first, b: second };
     const text = JSON.stringify(before, null, random(3));
     const steps = randomPath(random, before);
     if (steps.length === 0) continue;

@@ -290,8 +290,8 @@ test('refuses features that the connection did not negotiate', () => {
   ];
   assert.equal(mutation(two), 'ok');
   assert.equal(mutation(two, null, without('multiXattrKeys')), 'cf');
-  const one = ['$document.CAS', 'a.b', '$XTOC', 'a[1]'].map((path) => aLookupSpec(Op.get, path, xattr));
-  assert.equal(lookup(one, null, without('multiXattrKeys')), 'ok');
+  const specs = ['$document.CAS', 'a.b', '$XTOC', 'a[1]'].map((path) => aLookupSpec(Op.get, path, xattr));
+  assert.equal(lookup(specs, null, without('multiXattrKeys')), 'ok');
 });
 
 test('refuses every truncation within a spec and does not throw for random and mutated bytes', (t) => {

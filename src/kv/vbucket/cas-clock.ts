@@ -39,8 +39,8 @@ export function raiseCas(
   const sum = value.lo + value.extra;
   const low = sum % 2 ** 32;
   const high = value.hi + Math.floor(sum / 2 ** 32);
-  const mine = rows.casHi[row] as number;
-  if (high < mine || (high === mine && low <= (rows.casLo[row] as number))) return;
+  const current = rows.casHi[row] as number;
+  if (high < current || (high === current && low <= (rows.casLo[row] as number))) return;
   rows.casHi[row] = high;
   rows.casLo[row] = low;
 }

@@ -156,8 +156,8 @@ export class EventRecorder {
     const index = waiting.get(row) as number;
     const { state, steps } = targets[index] as Target;
     const before = recorded[row] ?? stored?.stateOf(row) ?? firstState;
-    const known = steps.get(before);
-    const step = known ?? stepBetween(before, state);
+    const existing = steps.get(before);
+    const step = existing ?? stepBetween(before, state);
     steps.set(before, step);
     const refused = step.events.findIndex((event) => !this.write(row, event));
     recorded[row] = refused < 0 ? step.after : stateAfter(before, step.described.slice(0, refused));
@@ -165,7 +165,7 @@ export class EventRecorder {
     if (step.after === state && index + 1 < targets.length) waiting.set(row, index + 1);
     else if (step.after === state) this.endWaiting(row);
     const { size } = state.collections;
-    const cost = step.events.length + 1 + (known === undefined ? size : size / comparedPerEvent);
+    const cost = step.events.length + 1 + (existing === undefined ? size : size / comparedPerEvent);
     this.options.spend?.(cost * eventWork);
     return cost;
   }

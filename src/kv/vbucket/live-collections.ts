@@ -36,8 +36,8 @@ export class LiveCollections {
   }
 
   maxTtl(slot: number, bucketMaxTtl: number): number {
-    const own = this.maxTtls[slot] as number;
-    return own === 0 ? bucketMaxTtl : Math.max(own, 0);
+    const maxTtl = this.maxTtls[slot] as number;
+    return maxTtl === 0 ? bucketMaxTtl : Math.max(maxTtl, 0);
   }
 
   addItems(slot: number, row: number, count: number): void {
@@ -73,10 +73,10 @@ export class LiveCollections {
   /** Replaces the set of live ids; returns the ids that were dropped. */
   apply(specs: readonly CollectionSpec[]): number[] {
     const wanted = new Set(specs.map((spec) => spec.id));
-    const gone = [...this.slots.keys()].filter((id) => !wanted.has(id));
-    for (const id of gone) this.remove(id);
+    const removed = [...this.slots.keys()].filter((id) => !wanted.has(id));
+    for (const id of removed) this.remove(id);
     for (const spec of specs) this.maxTtls[this.slots.get(spec.id) ?? this.add(spec.id)] = spec.maxTtl;
-    return gone;
+    return removed;
   }
 
   /** Live items by collection id. */

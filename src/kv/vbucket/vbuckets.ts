@@ -40,7 +40,7 @@ export interface ItemPosition {
 export const emptyPosition = (): ItemPosition => ({ row: 0, hash: 0, slot: -1, address: 0 });
 
 /** Seqno, CAS and revision of a version that the active vbucket on another node made. */
-export interface MadeVersion {
+export interface VersionStamp {
   seqno: number;
   casHi: number;
   casLo: number;
@@ -132,15 +132,15 @@ export class Vbuckets {
   }
 
   /** Stores a version that the active made, unchanged; its seqno must be above all in the row. False when there is no memory. */
-  apply(position: ItemPosition, draft: Draft, version: MadeVersion): boolean {
+  apply(position: ItemPosition, draft: Draft, version: VersionStamp): boolean {
     return this.replace(position, draft, version, this.applied);
   }
 
-  /** Without `made` this node makes the version: it gets the next seqno, CAS and revision. */
+  /** Without a given version this node creates one: it gets the next seqno, CAS and revision. */
   private replace(
     position: ItemPosition,
     draft: Draft,
-    made: MadeVersion | null,
+    given: VersionStamp | null,
     result: MutationResult,
   ): boolean {
     const { heap, items, rows } = this;
@@ -148,15 +148,15 @@ export class Vbuckets {
     const target = this.memoryFor(draft, old, draftBytes(draft));
     if (target === 0) return false;
     const before = this.kind(old);
-    const rev = made === null ? this.nextRev(row, old) : made.rev;
-    const seqno = made === null ? (rows.highSeqno[row] as number) + 1 : made.seqno;
+    const rev = given === null ? this.nextRev(row, old) : given.rev;
+    const seqno = given === null ? (rows.highSeqno[row] as number) + 1 : given.seqno;
     if (old !== 0) supersedeDirty(rows, items, row, old, seqno);
     this.noteValueReplaced(row, old);
     items.write(target, row, draft, target !== old);
     draft.memory = null;
     if (old !== 0) items.setBits(target, Bit.used);
-    if (made === null) this.stamp(position, target, rev, result);
-    else this.stampMade(position, target, made);
+    if (given === null) this.stamp(position, target, rev, result);
+    else this.stampAs(position, target, given);
     this.count(row, before, draft.bits, draft.key, draft.keyStart);
     if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
       this.noteDeletedRev(row, rev);
@@ -274,7 +274,7 @@ export class Vbuckets {
   }
 
   /** Inserts a stored item; `position` was located for its key. False when there is no memory. */
-  restore(position: ItemPosition, draft: Draft, stored: MadeVersion): boolean {
+  restore(position: ItemPosition, draft: Draft, stored: VersionStamp): boolean {
     const { items } = this;
     const { row } = position;
     const target = this.heap.allocate(draftBytes(draft));
@@ -347,16 +347,16 @@ export class Vbuckets {
     this.mark(position, address, rev, result);
   }
 
-  private stampMade(position: ItemPosition, address: number, made: MadeVersion): void {
-    const { casHi: hi, casLo: lo, seqno } = made;
+  private stampAs(position: ItemPosition, address: number, version: VersionStamp): void {
+    const { casHi: hi, casLo: lo, seqno } = version;
     raiseCas(this.rows, position.row, { hi, lo, extra: 0 });
     this.recent.skip(position.row, seqno);
-    this.mark(position, address, made.rev, made);
+    this.mark(position, address, version.rev, version);
   }
 
-  private mark(position: ItemPosition, address: number, rev: number, made: Omit<MadeVersion, 'rev'>): void {
+  private mark(position: ItemPosition, address: number, rev: number, stamp: Omit<VersionStamp, 'rev'>): void {
     const { items, rows } = this;
-    const { seqno, casHi, casLo } = made;
+    const { seqno, casHi, casLo } = stamp;
     const { row } = position;
     items.setCas(address, casHi, casLo);
     items.setSeqnoAndRev(address, seqno, rev);

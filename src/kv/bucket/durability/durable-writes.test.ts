@@ -21,7 +21,7 @@ test('resolves only writes up to the persisted seqno of their own vbucket', () =
     vbuckets,
     progress,
     clock,
-    resolved: (...one) => void resolved.push(one),
+    resolved: (...call) => void resolved.push(call),
   });
   const persist = (row: number, seqno: number): void => {
     persistedSeqnos[row] = seqno;

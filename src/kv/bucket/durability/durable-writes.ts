@@ -133,10 +133,10 @@ export class DurableWrites {
   private checkDeadlines(): void {
     this.timer = null;
     const now = this.clock.monotonicMs();
-    const late = [...this.byRow.values()]
+    const expired = [...this.byRow.values()]
       .flat()
       .filter((write) => write.token !== 0 && write.deadlineMs <= now);
-    for (const write of late) this.resolve(write, Status.syncWriteAmbiguous);
+    for (const write of expired) this.resolve(write, Status.syncWriteAmbiguous);
     if (this.count > 0) this.timer ??= this.clock.after(checkEveryMs, () => this.checkDeadlines());
   }
 }

@@ -50,7 +50,7 @@ export interface FlusherOptions {
 /** Encoded cuts, and the seqnos that are persisted with them. */
 interface Batch {
   cuts: CutBuffer;
-  taken: { row: number; seqno: number }[];
+  ends: { row: number; seqno: number }[];
 }
 
 interface FileState {
@@ -148,9 +148,9 @@ export class Flusher {
   }
 
   private async writeFileStates(file: FileState, rows: readonly number[]): Promise<void> {
-    const mine = rows.filter((row) => fileOf(row, this.files.length) === this.files.indexOf(file));
-    if (mine.length === 0 || file.failure !== null) return;
-    const ends = mine.map((row) => ({ row, seqno: this.options.cutter.take(row, file.writer, Infinity) }));
+    const ofFile = rows.filter((row) => fileOf(row, this.files.length) === this.files.indexOf(file));
+    if (ofFile.length === 0 || file.failure !== null) return;
+    const ends = ofFile.map((row) => ({ row, seqno: this.options.cutter.take(row, file.writer, Infinity) }));
     await this.commit(file, ends);
   }
 
@@ -217,25 +217,25 @@ export class Flusher {
   }
 
   /** Encodes in slices: each cut is of one instant, a batch need not be. */
-  private async takeBatch(file: FileState): Promise<Batch['taken']> {
+  private async takeBatch(file: FileState): Promise<Batch['ends']> {
     const { writer } = file;
-    const taken: Batch['taken'] = [];
+    const ends: Batch['ends'] = [];
     let left = file.rows.length;
     for (;;) {
-      left = this.takeSlice(file, taken, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
-      if (left === 0 || writer.bytes >= file.batchBytes) return taken;
+      left = this.takeSlice(file, ends, left, Math.min(writer.bytes + sliceBytes, file.batchBytes));
+      if (left === 0 || writer.bytes >= file.batchBytes) return ends;
       await new Promise<void>((resolve) => this.options.clock.soon(resolve));
     }
   }
 
   /** Encodes until the batch has `limitBytes` or `left` vbuckets were visited. Returns how many are left. */
-  private takeSlice(file: FileState, taken: Batch['taken'], left: number, limitBytes: number): number {
+  private takeSlice(file: FileState, ends: Batch['ends'], left: number, limitBytes: number): number {
     const { cutter } = this.options;
     const { rows, writer } = file;
     let remaining = left;
     while (remaining > 0 && writer.bytes < limitBytes) {
       const row = rows[file.cursor] as number;
-      if (cutter.hasChanges(row)) taken.push({ row, seqno: cutter.take(row, writer, limitBytes) });
+      if (cutter.hasChanges(row)) ends.push({ row, seqno: cutter.take(row, writer, limitBytes) });
       // A vbucket that was cut short continues in the next slice, or batch.
       if (cutter.hasChanges(row) && writer.bytes >= limitBytes) break;
       file.cursor = (file.cursor + 1) % rows.length;
@@ -244,21 +244,22 @@ export class Flusher {
     return remaining;
   }
 
-  private async commit(file: FileState, taken: Batch['taken']): Promise<void> {
-    if (taken.length === 0) return;
+  private async commit(file: FileState, ends: Batch['ends']): Promise<void> {
+    if (ends.length === 0) return;
     const cuts = file.writer.take();
     this.inFlightBytes += cuts.byteLength;
-    await this.write(file, { cuts, taken });
+    await this.write(file, { cuts, ends });
   }
 
-  private async write(file: FileState, { cuts, taken }: Batch): Promise<void> {
+  private async write(file: FileState, { cuts, ends: taken }: Batch): Promise<void> {
     const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
     const { byteLength } = cuts;
     const startedMs = clock.monotonicMs();
     try {
       await disk.commit(bucketUuid, this.files.indexOf(file), cuts);
     } catch (error) {
-      if (error instanceof DiskFullError) this.retryLater(file, { cuts: error.cuts, taken }, error.message);
+      if (error instanceof DiskFullError)
+        this.retryLater(file, { cuts: error.cuts, ends: taken }, error.message);
       else this.fail(file, error, byteLength);
       return;
     }

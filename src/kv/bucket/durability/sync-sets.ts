@@ -107,11 +107,11 @@ export class SyncSets {
   }
 
   private positionsOf(node: string): Positions {
-    const known = this.positions.get(node);
-    if (known) return known;
+    const existing = this.positions.get(node);
+    if (existing) return existing;
     const column = (): Float64Array => new Float64Array(this.rows.count);
-    const made = { received: column(), persisted: column() };
-    this.positions.set(node, made);
-    return made;
+    const created = { received: column(), persisted: column() };
+    this.positions.set(node, created);
+    return created;
   }
 }

@@ -97,9 +97,9 @@ test('keeps only the requested number of first keys', async () => {
 
 test('makes one long list at a time', async () => {
   const { list, runTurns } = await aBucket(30_000);
-  const [one, other] = [list(), list()];
-  runTurns(() => assert.ok(other.keys === null || one.keys !== null));
-  assert.deepEqual(other.keys, one.keys);
+  const [first, second] = [list(), list()];
+  runTurns(() => assert.ok(second.keys === null || first.keys !== null));
+  assert.deepEqual(second.keys, first.keys);
 });
 
 test('chooses a sample of the requested size in steps, sorted, and the same for the same seed', () => {

@@ -81,11 +81,11 @@ class KeyList {
   *trim(): Steps<void> {
     const { countMax } = this.query;
     if (this.length < 2 * countMax + slotsPerStep) return;
-    const kept = yield* copiedInSteps(this.packed, (yield* this.sorted()).subarray(0, countMax));
-    this.packed = kept.packed;
-    this.places = kept.places;
-    this.length = kept.length;
-    if (kept.length > 0 && kept.length === countMax) this.last = kept.at(countMax - 1);
+    const listed = yield* copiedInSteps(this.packed, (yield* this.sorted()).subarray(0, countMax));
+    this.packed = listed.packed;
+    this.places = listed.places;
+    this.length = listed.length;
+    if (listed.length > 0 && listed.length === countMax) this.last = listed.at(countMax - 1);
   }
 
   *result(): Steps<ListedKeys | Status> {

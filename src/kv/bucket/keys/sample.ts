@@ -43,6 +43,6 @@ export function* sampleInSteps(
 
 /** The `count`th smallest hash of a class. */
 function largestOfClass(hashes: Uint32Array, ofClass: number, count: number): number {
-  const own = hashes.filter((hash) => classOf(hash) === ofClass).sort();
-  return count === 0 ? -1 : (own[count - 1] ?? -1);
+  const ofThisClass = hashes.filter((hash) => classOf(hash) === ofClass).sort();
+  return count === 0 ? -1 : (ofThisClass[count - 1] ?? -1);
 }

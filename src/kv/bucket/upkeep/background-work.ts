@@ -71,8 +71,8 @@ export class BackgroundWork {
   }
 
   /** Frees the documents of these collections. */
-  free(gone: readonly number[]): void {
-    if (gone.length > 0) this.sweep.begin(gone);
+  free(removed: readonly number[]): void {
+    if (removed.length > 0) this.sweep.begin(removed);
   }
 
   /** Frees what earlier sweeps skipped in memory, since its vbuckets were not active. */

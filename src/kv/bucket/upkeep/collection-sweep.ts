@@ -40,8 +40,8 @@ export class CollectionSweep {
   }
 
   /** Starts over for these dropped collections; without ids, for documents in memory only. */
-  begin(gone: readonly number[]): void {
-    for (const id of gone) this.onDisk.add(id);
+  begin(removed: readonly number[]): void {
+    for (const id of removed) this.onDisk.add(id);
     this.run++;
     this.options.sweeper.begin();
     this.later(0, () => this.sweepMemory());

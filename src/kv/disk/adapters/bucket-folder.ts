@@ -152,11 +152,12 @@ function parseLayout(text: string): Layout {
     throw new Error('files.json is not JSON', { cause: error });
   }
   if (Number(layout?.format) > layoutFormat) throw new Error('a newer Divan wrote files.json');
-  const { crc, ...known } = { crc: undefined, ...layout };
-  if (!isLayout(known)) throw new Error('files.json is incomplete');
+  const { crc, ...contents } = { crc: undefined, ...layout };
+  if (!isLayout(contents)) throw new Error('files.json is incomplete');
   // Layouts of older versions have no checksum.
-  if (crc !== undefined && crc !== checksumOf(known)) throw new Error('files.json differs from its checksum');
-  const { format, bucketUuid, incarnation, state, generations, ...unknown } = known;
+  if (crc !== undefined && crc !== checksumOf(contents))
+    throw new Error('files.json differs from its checksum');
+  const { format, bucketUuid, incarnation, state, generations, ...unknown } = contents;
   if (Object.keys(unknown).length > 0) throw new Error('files.json has an unknown field');
   return { format, bucketUuid, incarnation, state, generations };
 }

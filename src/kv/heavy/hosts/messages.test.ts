@@ -7,10 +7,10 @@ const megabytes = (): number => process.memoryUsage().external / 1e6;
 
 test('both threads weigh a document that one sends the other', () => {
   const before = megabytes();
-  const made = largeMemory(2 ** 26);
-  assert.ok(made !== null);
+  const memory = largeMemory(2 ** 26);
+  assert.ok(memory !== null);
   assert.ok(megabytes() - before > 50, 'the thread that made it');
-  const sent = structuredClone({ value: new Uint8Array(made, 100, 1000) });
+  const sent = structuredClone({ value: new Uint8Array(memory, 100, 1000) });
   const { value } = withBuffers(sent);
   assert.equal(value.length, 1000);
   assert.ok(megabytes() - before > 110, 'the thread that received it');
