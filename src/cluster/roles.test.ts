@@ -31,8 +31,8 @@ async function aNode() {
   }
   for (const who of everyone) {
     const form = { password, roles: roles[who] };
-    const made = await node.request(`/settings/rbac/users/local/${who}`, { method: 'PUT', form });
-    assert.equal(made.status, 200, made.text);
+    const created = await node.request(`/settings/rbac/users/local/${who}`, { method: 'PUT', form });
+    assert.equal(created.status, 200, created.text);
   }
   return node;
 }

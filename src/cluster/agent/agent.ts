@@ -268,9 +268,9 @@ export class Agent implements DataService {
   }
 
   async #within(timeoutMs: number, done: Promise<void>): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const timer = this.#deps.clock.after(timeoutMs, late.resolve);
-    await Promise.race([done, late.promise]);
+    const timeout = Promise.withResolvers<void>();
+    const timer = this.#deps.clock.after(timeoutMs, timeout.resolve);
+    await Promise.race([done, timeout.promise]);
     timer.cancel();
   }
 

@@ -33,12 +33,12 @@ export class CreatedFiles {
 
   /** Adds buckets that have files now, and removes deleted ones. */
   async record(buckets: readonly BucketSpec[], reports: readonly BucketReport[]): Promise<void> {
-    const known = await this.#known();
+    const recorded = await this.#known();
     const found = new Set(reports.filter(hasFiles).map(({ uuid }) => uuid));
     const wanted = buckets
-      .filter(({ uuid, type }) => type === 'native' && (known.has(uuid) || found.has(uuid)))
+      .filter(({ uuid, type }) => type === 'native' && (recorded.has(uuid) || found.has(uuid)))
       .map(({ uuid }) => uuid);
-    if (wanted.length === known.size && wanted.every((uuid) => known.has(uuid))) return;
+    if (wanted.length === recorded.size && wanted.every((uuid) => recorded.has(uuid))) return;
     await update<string[]>(this.#store, keyOf(this.#nodeId), [], () => wanted, { freesSpace: true });
     this.#uuids = new Set(wanted);
   }
@@ -50,8 +50,8 @@ export class CreatedFiles {
 
   /** The older key belongs to the node that was the only one: the founder, if others were added since. */
   async #stored(): Promise<readonly string[]> {
-    const own = await this.#store.get<string[]>(keyOf(this.#nodeId));
-    if (own !== null) return own.value;
+    const entry = await this.#store.get<string[]>(keyOf(this.#nodeId));
+    if (entry !== null) return entry.value;
     const { nodes = [], founder } = (await this.#store.get<ClusterState>(clusterKey))?.value ?? {};
     const wasAlone = nodes.length < 2 || founder === this.#nodeId;
     return wasAlone ? ((await this.#store.get<string[]>(olderKey))?.value ?? []) : [];

@@ -158,11 +158,11 @@ function* streamMetrics({ activity }: BucketReport, labels: Labels): Generator<M
   for (const [kind, { connections, itemsSent, bytesSent, itemsRemaining }] of Object.entries(
     activity.streams,
   )) {
-    const own = { ...labels, connection_type: kind };
-    yield sampleOf('kv_dcp_connection_count', own, connections);
-    yield sampleOf('kv_dcp_items_sent', own, itemsSent);
-    yield sampleOf('kv_dcp_items_remaining', own, itemsRemaining);
-    yield sampleOf('kv_dcp_total_data_size_bytes', own, bytesSent);
+    const ofKind = { ...labels, connection_type: kind };
+    yield sampleOf('kv_dcp_connection_count', ofKind, connections);
+    yield sampleOf('kv_dcp_items_sent', ofKind, itemsSent);
+    yield sampleOf('kv_dcp_items_remaining', ofKind, itemsRemaining);
+    yield sampleOf('kv_dcp_total_data_size_bytes', ofKind, bytesSent);
   }
 }
 

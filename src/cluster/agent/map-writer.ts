@@ -69,11 +69,11 @@ export class MapWriter {
   #placed(map: BucketMap, placement: ShardPlacement, change: ShardChange): ShardPlacement | null {
     const { nodes } = map;
     const { nodeId, bootId } = this.#identity;
-    const own = nodes.indexOf(nodeId);
-    if (own < 0 || placement.chain[0] !== own) return null;
+    const ownIndex = nodes.indexOf(nodeId);
+    if (ownIndex < 0 || placement.chain[0] !== ownIndex) return null;
     if (change.kind === 'confirm') {
       const restarted = (change.restarted ?? []).map((node) => nodes.indexOf(node));
-      return confirmed(placement, own, bootId, { epoch: change.epoch, restarted });
+      return confirmed(placement, ownIndex, bootId, { epoch: change.epoch, restarted });
     }
     if (placement.epoch !== change.epoch) return null;
     if (change.kind === 'stop') {
@@ -87,17 +87,17 @@ export class MapWriter {
       return promotedShard(stopped, successor, goal[0] === successor ? goal : placement.chain);
     }
     if (placement.confirmed !== bootId) return null;
-    const inSync: InSync = placement.inSync ?? [[own, bootId]];
+    const inSync: InSync = placement.inSync ?? [[ownIndex, bootId]];
     if (change.kind === 'join') {
       const joining = nodes.indexOf(change.member.node);
       const others = inSync.filter(([position]) => position !== joining);
       // A node to which the map gives no copy may have removed what it reported.
-      return joining === own || !shardMembers(placement).includes(joining)
+      return joining === ownIndex || !shardMembers(placement).includes(joining)
         ? null
         : { ...placement, inSync: [...others, [joining, change.member.boot]] };
     }
     const leaving = nodes.indexOf(change.node);
-    return leaving === own
+    return leaving === ownIndex
       ? null
       : { ...placement, inSync: inSync.filter(([position]) => position !== leaving) };
   }
@@ -106,20 +106,20 @@ export class MapWriter {
 /** Null where this boot may not become active: its epoch is over, or its memory may lack what the in-sync set acknowledged. */
 function confirmed(
   placement: ShardPlacement,
-  own: number,
+  ownIndex: number,
   boot: string,
   { epoch, restarted }: { epoch: number; restarted: readonly number[] },
 ): ShardPlacement | null {
   const { stopped: _, ...rest } = placement;
-  const inSync: InSync = placement.inSync ?? [[own, boot]];
-  const member = inSync.find(([position]) => position === own);
+  const inSync: InSync = placement.inSync ?? [[ownIndex, boot]];
+  const member = inSync.find(([position]) => position === ownIndex);
   const isOwn = member?.[1] === boot;
-  const isOnlyOne = inSync.every(([position]) => position === own || restarted.includes(position));
+  const isOnlyOne = inSync.every(([position]) => position === ownIndex || restarted.includes(position));
   const isWhole = member !== undefined && (isOwn || isOnlyOne);
   // Only one boot may confirm an epoch.
   const isTaken = placement.confirmed !== undefined && placement.confirmed !== boot;
   const isOver = epoch < placement.epoch || (epoch === placement.epoch && isTaken);
   const hasStopped = placement.stopped !== undefined && epoch <= placement.stopped;
   if (!isWhole || isOver || hasStopped) return null;
-  return { ...rest, epoch, confirmed: boot, inSync: isOwn ? inSync : [[own, boot]] };
+  return { ...rest, epoch, confirmed: boot, inSync: isOwn ? inSync : [[ownIndex, boot]] };
 }

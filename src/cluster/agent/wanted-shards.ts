@@ -3,23 +3,23 @@ import type { ShardSpec } from '#kv/admin.ts';
 import type { BucketMap, ShardPlacement } from '../config/cluster-state.ts';
 
 export function wantedShards(map: BucketMap, nodeId: string): readonly ShardSpec[] {
-  const own = map.nodes.indexOf(nodeId);
+  const ownIndex = map.nodes.indexOf(nodeId);
   /** Equal shards are one object: a message to the data thread holds it once. */
   const specs = new Map<string, ShardSpec>();
   return map.shards.map((shard) => {
     const text = JSON.stringify(shard);
-    const spec = specs.get(text) ?? specOf(shard, own, map.nodes);
+    const spec = specs.get(text) ?? specOf(shard, ownIndex, map.nodes);
     specs.set(text, spec);
     return spec;
   });
 }
 
-function specOf(placement: ShardPlacement, own: number, nodes: readonly string[]): ShardSpec {
+function specOf(placement: ShardPlacement, ownIndex: number, nodes: readonly string[]): ShardSpec {
   const { epoch, chain, confirmed, incoming = [], inSync, stopped, successor = -1 } = placement;
   const [first = -1, ...followers] = chain;
   const copies = [...followers, ...incoming];
-  const isCopy = own >= 0 && copies.includes(own);
-  const state = own >= 0 && first === own ? 'active' : isCopy ? 'replica' : 'dead';
+  const isCopy = ownIndex >= 0 && copies.includes(ownIndex);
+  const state = ownIndex >= 0 && first === ownIndex ? 'active' : isCopy ? 'replica' : 'dead';
   const [active, successorId] = [nodes[first], nodes[successor]];
   return {
     state,

@@ -83,10 +83,10 @@ function readKinds(form: Form, name: string, fresh: AlertKind[], problems: Probl
   const sent = form[name];
   if (sent === undefined) return fresh;
   const names = commaSeparated(sent);
-  const known = alertKinds.filter((kind) => names.includes(kind));
-  if (known.length < new Set(names).size)
+  const kinds = alertKinds.filter((kind) => names.includes(kind));
+  if (kinds.length < new Set(names).size)
     problems.add(name, `alerts contained invalid keys. Valid keys are: ${alertKinds.join(', ')}.`);
-  return known;
+  return kinds;
 }
 
 function readSender(form: Form, problems: Problems): string {

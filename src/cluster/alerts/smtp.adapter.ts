@@ -89,8 +89,8 @@ export class SmtpMailer implements Mailer {
   }
 
   async #authorities(): Promise<string[]> {
-    const ours = await this.#options.trusted();
-    return [...getCACertificates('default'), ...getCACertificates('system'), ...ours];
+    const authorities = await this.#options.trusted();
+    return [...getCACertificates('default'), ...getCACertificates('system'), ...authorities];
   }
 }
 
@@ -138,6 +138,6 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 /** Removes secrets from an answer of a mail server: it may repeat what it was sent, and its answers are shown and logged. */
 function withoutSecrets(text: string, { user, password }: Pick<MailServer, 'user' | 'password'>): string {
   const forms = [base64(`\0${user}\0${password}`), base64(password), encodeURIComponent(password), password];
-  const shown = password === '' ? text : forms.reduce((left, form) => left.replaceAll(form, hidden), text);
-  return shown.replaceAll(/[\p{Cc}\s]+/gu, ' ').slice(0, shownMax);
+  const redacted = password === '' ? text : forms.reduce((left, form) => left.replaceAll(form, hidden), text);
+  return redacted.replaceAll(/[\p{Cc}\s]+/gu, ' ').slice(0, shownMax);
 }

@@ -90,7 +90,7 @@ const night = { fromHour: '22', fromMinute: '59', toHour: '23', toMinute: '58', 
 function periodParameters(name: string): Parameter[] {
   const others = (part: string) =>
     Object.fromEntries(
-      Object.entries(night).flatMap(([one, value]) => (one === part ? [] : [[`${name}[${one}]`, value]])),
+      Object.entries(night).flatMap(([key, value]) => (key === part ? [] : [[`${name}[${key}]`, value]])),
     );
   const missing = { text: wholeText, key: name };
   const part = (of: string, human: string, max: number) =>
@@ -274,8 +274,8 @@ describe('the auto-compaction settings of the cluster', () => {
     const roles = ['admin', 'cluster_admin', 'ro_admin', 'bucket_admin[*]', 'security_admin_local'];
     for (const [index, role] of roles.entries()) {
       const form = { roles: role, password: 'password' };
-      const made = await request(`/settings/rbac/users/local/u${index}`, { method: 'PUT', form });
-      assert.equal(made.status, 200, role);
+      const created = await request(`/settings/rbac/users/local/u${index}`, { method: 'PUT', form });
+      assert.equal(created.status, 200, role);
     }
     const statuses = async (url: string, form?: Record<string, string>) =>
       Promise.all(
@@ -293,11 +293,11 @@ describe('the auto-compaction settings of a bucket', () => {
   const bucket = '/pools/default/buckets/b';
   const own = { autoCompactionDefined: 'true', ...base };
   const make = async () => {
-    const made = await aManager();
-    await made.request('/pools/default/buckets', {
+    const manager = await aManager();
+    await manager.request('/pools/default/buckets', {
       form: { name: 'b', ramQuotaMB: '100', replicaNumber: '0' },
     });
-    return made;
+    return manager;
   };
 
   it('copy omitted values from the cluster, independent of its later changes', async () => {

@@ -28,27 +28,27 @@ export class CompactionAttempts {
   }
 
   mayBegin(uuid: string, rules: string): boolean {
-    const known = this.#byBucket.get(uuid);
-    if (known?.rules === rules) return this.#clock.monotonicMs() >= known.notBeforeMs;
+    const attempt = this.#byBucket.get(uuid);
+    if (attempt?.rules === rules) return this.#clock.monotonicMs() >= attempt.notBeforeMs;
     this.#byBucket.set(uuid, { rules, isRunning: false, freeBytes: 0, unproductive: 0, notBeforeMs: 0 });
     return true;
   }
 
   begun(uuid: string, freeBytes: number): void {
-    const known = this.#byBucket.get(uuid);
-    if (known) Object.assign(known, { isRunning: true, freeBytes });
+    const attempt = this.#byBucket.get(uuid);
+    if (attempt) Object.assign(attempt, { isRunning: true, freeBytes });
   }
 
   /** Called while no compaction runs; returns how long the bucket must wait if one has just ended and another is due. */
   ended(uuid: string, { isDue, freeBytes }: { isDue: boolean; freeBytes: number }): number {
-    const known = this.#byBucket.get(uuid);
-    if (!known?.isRunning) return 0;
-    known.isRunning = false;
-    const isUnproductive = isDue && freeBytes > known.freeBytes / 2;
-    known.unproductive = isUnproductive ? known.unproductive + 1 : 0;
+    const attempt = this.#byBucket.get(uuid);
+    if (!attempt?.isRunning) return 0;
+    attempt.isRunning = false;
+    const isUnproductive = isDue && freeBytes > attempt.freeBytes / 2;
+    attempt.unproductive = isUnproductive ? attempt.unproductive + 1 : 0;
     if (!isDue) return 0;
-    const delayMs = Math.min(pauseMs.first * 2 ** Math.max(0, known.unproductive - 1), pauseMs.longest);
-    known.notBeforeMs = this.#clock.monotonicMs() + delayMs;
+    const delayMs = Math.min(pauseMs.first * 2 ** Math.max(0, attempt.unproductive - 1), pauseMs.longest);
+    attempt.notBeforeMs = this.#clock.monotonicMs() + delayMs;
     return delayMs;
   }
 

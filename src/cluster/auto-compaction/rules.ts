@@ -71,8 +71,8 @@ function timePeriod(form: Form, name: string, problems: ProblemSink): TimePeriod
 /** Requires all five parts or none. */
 export function wholePeriod(form: Form, name: string, problems: ProblemSink): TimePeriod | null {
   const parts = ['fromHour', 'fromMinute', 'toHour', 'toMinute', 'abortOutside'];
-  const given = parts.filter((part) => form[`${name}[${part}]`] !== undefined);
-  if (given.length === 0) return null;
+  const sentParts = parts.filter((part) => form[`${name}[${part}]`] !== undefined);
+  if (sentParts.length === 0) return null;
   const timePart = (part: string, label: string, max: number) =>
     numberField(form, `${name}[${part}]`, { label, min: 0, max }, 0, problems) ?? 0;
   const period: TimePeriod = {
@@ -82,7 +82,7 @@ export function wholePeriod(form: Form, name: string, problems: ProblemSink): Ti
     toMinute: timePart('toMinute', 'to minute', 59),
     abortOutside: boolean(form, `${name}[abortOutside]`, problems),
   };
-  if (given.length < parts.length) {
+  if (sentParts.length < parts.length) {
     const text = 'Must specify all of the following: fromHour, fromMinute, toHour, toMinute, abortOutside';
     problems.add(name, text);
   }

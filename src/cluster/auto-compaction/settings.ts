@@ -41,11 +41,11 @@ export function purgeBeforeSeconds(
 }
 
 /** An unset number reads as the text `undefined`, as published clients expect. */
-const shown = (value: number | null): number | 'undefined' => value ?? 'undefined';
+const numberOrUndefined = (value: number | null): number | 'undefined' => value ?? 'undefined';
 
 const shownThreshold = (threshold: FragmentationThreshold) => ({
-  percentage: shown(threshold.percentage),
-  size: shown(threshold.sizeMb),
+  percentage: numberOrUndefined(threshold.percentage),
+  size: numberOrUndefined(threshold.sizeMb),
 });
 
 const shownCommon = (settings: Omit<BucketAutoCompaction, 'indexCompactionMode'>) => ({
@@ -68,6 +68,8 @@ export function shownClusterCompaction(settings: ClusterAutoCompaction): Record<
     ...shownCommon(settings),
     indexCompactionMode: settings.indexCompactionMode,
     indexCircularCompaction: settings.indexCircularCompaction,
-    indexFragmentationThreshold: { percentage: shown(settings.indexFragmentationThreshold.percentage) },
+    indexFragmentationThreshold: {
+      percentage: numberOrUndefined(settings.indexFragmentationThreshold.percentage),
+    },
   };
 }

@@ -26,8 +26,8 @@ export function readAutoFailover(form: Form, edition: Edition): ReadForm<AutoFai
   if (!enabled) return { changes: { enabled, diskIssues: false, canAbortRebalance: false }, problems };
   const timeout = within(form, 'timeout', timeoutRange[edition], problems);
   if (edition === 'community') return { changes: { enabled, timeout }, problems };
-  const maxCount = given(form, 'maxCount', () => within(form, 'maxCount', maxCountRange, problems));
-  const canAbortRebalance = given(form, 'canAbortRebalance', () =>
+  const maxCount = ifSent(form, 'maxCount', () => within(form, 'maxCount', maxCountRange, problems));
+  const canAbortRebalance = ifSent(form, 'canAbortRebalance', () =>
     boolean(form, 'canAbortRebalance', problems),
   );
   return {
@@ -65,7 +65,7 @@ export function refuseIfInvalid({ problems }: ReadForm<never> | ReadForm<object>
   if (problems.any) throw settingsRefusals.invalidAutoFailover(Object.values(problems.fields));
 }
 
-const given = <T>(form: Form, name: string, read: () => T): T | undefined =>
+const ifSent = <T>(form: Form, name: string, read: () => T): T | undefined =>
   form[name] === undefined ? undefined : read();
 
 function boolean(form: Form, name: string, problems: Problems): boolean {

@@ -25,7 +25,9 @@ export const autoFailoverRoutes = (deps: AutoFailoverDeps): BoundRoute[] => [
 
 function autoFailover({ service, edition }: AutoFailoverDeps): BoundRoute[] {
   return [
-    bind(contract.GetAutoFailover, async () => reply.json(shown(await service.autoFailover(), edition))),
+    bind(contract.GetAutoFailover, async () =>
+      reply.json(settingsReply(await service.autoFailover(), edition)),
+    ),
     bind(contract.ChangeAutoFailover, ({ body, query }) =>
       validateOrChange(query, readAutoFailover(body, edition), (changes) =>
         service.changeAutoFailover(changes),
@@ -85,7 +87,7 @@ async function validateOrChange<T extends object>(
   return reply.empty();
 }
 
-function shown(settings: AutoFailoverSettings, edition: Edition): Record<string, unknown> {
+function settingsReply(settings: AutoFailoverSettings, edition: Edition): Record<string, unknown> {
   const { enabled, timeout, count, maxCount, diskIssues, diskPeriod, canAbortRebalance } = settings;
   if (edition === 'community') return { enabled, timeout, count };
   const failoverOnDataDiskIssues = { enabled: diskIssues, timePeriod: diskPeriod };

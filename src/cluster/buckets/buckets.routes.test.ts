@@ -356,8 +356,8 @@ describe('bucket requests', () => {
     assert.deepEqual([later.samples.timestamp, later.samplesCount, later.lastTStamp], [[], 0, 0]);
     const wrong = await request(`${buckets}/b/stats?zoom=second`);
     assert.deepEqual([wrong.status, wrong.text], [400, 'incorrect zoom value']);
-    const one = (await request(`${buckets}/b/stats/replications%2Fu%2Fb%2Fc%2Fdocs_written`)).body;
-    assert.deepEqual([one.nodeStats, one.timestamp], [{ '127.0.0.1:8091': [] }, []]);
+    const statistic = (await request(`${buckets}/b/stats/replications%2Fu%2Fb%2Fc%2Fdocs_written`)).body;
+    assert.deepEqual([statistic.nodeStats, statistic.timestamp], [{ '127.0.0.1:8091': [] }, []]);
     assert.equal((await request(`${buckets}/b/nodes/other%3A8091`)).status, 404);
     const [block] = (await request(`${buckets}/b/statsDirectory`)).body.blocks;
     const names = block.stats.map(({ name }: { name: string }) => name).sort();

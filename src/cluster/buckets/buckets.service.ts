@@ -215,15 +215,15 @@ export class BucketsService {
 
   #summaries(read: ReadBucket, present: StoredBucket | null, state: BucketsState, disk: DiskUse) {
     const { data, view } = this.#deps;
-    const own = present ? data.measured(present.uuid) : null;
+    const measured = present ? data.measured(present.uuid) : null;
     const onDisk = Object.keys(state.byUuid).map((uuid) => data.measured(uuid)?.diskBytes ?? 0);
     return bucketSummaries({
       memoryQuotaMb: state.memoryQuotaMb,
       othersMb: read.othersMb,
       quotaMb: read.quotaMb,
       nodes: view.dataNodes.length,
-      memUsedBytes: own?.memUsedBytes ?? 0,
-      diskUsedBytes: own?.diskBytes ?? 0,
+      memUsedBytes: measured?.memUsedBytes ?? 0,
+      diskUsedBytes: measured?.diskBytes ?? 0,
       disk: { ...disk, usedByDataBytes: onDisk.reduce((sum, bytes) => sum + bytes, 0) },
     });
   }

@@ -27,8 +27,8 @@ export class SeriesGrid {
     );
     for (const oneSeries of series) {
       const name = oneSeries.labels['__name__'] ?? '';
-      const known = this.#byName.get(name);
-      if (known) known.push(oneSeries);
+      const cached = this.#byName.get(name);
+      if (cached) cached.push(oneSeries);
       else this.#byName.set(name, [oneSeries]);
     }
   }

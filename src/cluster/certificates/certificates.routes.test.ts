@@ -114,11 +114,11 @@ test('accepts a root from this machine only, until a call from this machine allo
 
 test('loads all authorities of the inbox or none, and shows no single root from then on', async () => {
   await using node = await aNode();
-  using one = new OpensslAuthority('/CN=One');
+  using authority = new OpensslAuthority('/CN=One');
   using two = new OpensslAuthority('/CN=Two', { toDays: 10 });
   const empty = await node.load();
   assert.deepEqual([empty.status, empty.body], [400, `Directory ${node.folder}/CA is empty`]);
-  node.put({ 'CA/one.pem': one.certificate, 'CA/two.pem': 'nothing' });
+  node.put({ 'CA/one.pem': authority.certificate, 'CA/two.pem': 'nothing' });
   const broken = await node.load();
   const path = `${node.folder}/CA/two.pem`;
   assert.deepEqual(broken.body, `Couldn't load CA certificate from ${path}. Malformed certificate`);
@@ -157,9 +157,9 @@ test('loads all authorities of the inbox or none, and shows no single root from 
 
 test('shows no single root once two were uploaded', async () => {
   await using node = await aNode();
-  using one = new OpensslAuthority('/CN=One');
+  using authority = new OpensslAuthority('/CN=One');
   using two = new OpensslAuthority('/CN=Two');
-  await node.upload(one.certificate);
+  await node.upload(authority.certificate);
   await node.upload(two.certificate);
   assert.equal((await node.request('/pools/default/certificate')).status, 400);
 });
@@ -190,8 +190,8 @@ test('shows only public fields of authorities to callers without security permis
 
 test('removes an authority that no node uses', async () => {
   await using node = await aNode();
-  using one = new OpensslAuthority();
-  node.put({ 'CA/one.pem': one.certificate });
+  using authority = new OpensslAuthority();
+  node.put({ 'CA/one.pem': authority.certificate });
   await node.load();
   const remove = (id: string) => node.request(`/pools/default/trustedCAs/${id}`, { method: 'DELETE' });
   assert.deepEqual((await remove('0')).body, {

@@ -61,11 +61,11 @@ function rootRoutes({ certificates }: Deps): BoundRoute[] {
     bind(contract.Regenerate, async ({ query }) => {
       await service.ready;
       const { forceResetCACertificate, dropUploadedCertificates } = query;
-      const made = await service.regenerate({
+      const authority = await service.regenerate({
         authority: forceResetCACertificate,
         loaded: dropUploadedCertificates,
       });
-      return reply.text(made.pem);
+      return reply.text(authority.pem);
     }),
   ];
 }
@@ -121,9 +121,9 @@ function nodeRoutes({ certificates, view }: Deps): BoundRoute[] {
       const addressOf = addressFor(context);
       const wanted = view.cluster.nodes.find((candidate) => addressOf(candidate) === params['node']);
       if (!wanted) throw certificateRefusals.unknownNode();
-      const shown = report.node(wanted);
-      if (!shown) throw certificateRefusals.noNodeCertificate();
-      return reply.json(shown);
+      const certificate = report.node(wanted);
+      if (!certificate) throw certificateRefusals.noNodeCertificate();
+      return reply.json(certificate);
     }),
   ];
 }

@@ -75,18 +75,18 @@ async function handshake(
 describe('certificates', () => {
   it('generates an authority and a certificate that TLS clients accept under the names of the node', () =>
     withFolder(async (folder) => {
-      const made = await aService(folder);
-      await made.service.start();
-      const authority = new X509Certificate(made.root());
+      const running = await aService(folder);
+      await running.service.start();
+      const authority = new X509Certificate(running.root());
       assert.match(authority.subject, /^CN=Divan [0-9a-f]{8}$/);
       assert.equal(new Date(authority.validFrom).toISOString(), '2013-01-01T00:00:00.000Z');
       assert.equal(new Date(authority.validTo).toISOString(), '2049-12-31T23:59:59.000Z');
-      const seen = await handshake(made, 'localhost');
+      const seen = await handshake(running, 'localhost');
       assert.equal(
         seen.subjectAltName,
         'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:10.1.2.3',
       );
-      await assert.rejects(handshake(made, 'elsewhere.example'), /altnames/);
+      await assert.rejects(handshake(running, 'elsewhere.example'), /altnames/);
     }));
 
   it('keeps authority and certificate over a restart, and stores no key in plain text', () =>
@@ -123,10 +123,10 @@ describe('certificates', () => {
 
   it('generates a new node certificate under the same authority when the names change', () =>
     withFolder(async (folder) => {
-      const made = await aService(folder);
-      const { service, store } = made;
+      const running = await aService(folder);
+      const { service, store } = running;
       await service.start();
-      const before = made.root();
+      const before = running.root();
       const renewed = new Promise<void>((resolve) => service.onChange(resolve));
       const alternate = { hostname: 'db.example.com', ports: {} };
       await new ClusterStore(store, ownNodeId).changeSelf((node) => ({
@@ -135,9 +135,9 @@ describe('certificates', () => {
         alternate,
       }));
       await renewed;
-      assert.equal(made.root(), before);
-      await handshake(made, 'one.local');
-      await handshake(made, 'db.example.com');
+      assert.equal(running.root(), before);
+      await handshake(running, 'one.local');
+      await handshake(running, 'db.example.com');
       await service.stop();
     }));
 });

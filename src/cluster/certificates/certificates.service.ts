@@ -151,9 +151,9 @@ export class CertificatesService implements Changing {
     const signer = wanted.authority ? null : this.#signer(store.state);
     const issued = await this.#issue(signer, this.#wantedNames());
     const state = await store.change((before) => this.#withIssued(before, issued, wanted.loaded));
-    const made = signerOf(state);
-    assert(made, 'an authority was just made');
-    return made;
+    const authority = signerOf(state);
+    assert(authority, 'an authority was just made');
+    return authority;
   }
 
   #changed(): void {
@@ -241,19 +241,26 @@ export class CertificatesService implements Changing {
     const { store, clock, view } = this.#deps;
     const pem = authority.certificate;
     const isNew = !before.authorities.some((present) => present.pem === pem);
-    const made = {
+    const stored = {
       origin: 'generated',
       pem,
       loadedMs: clock.wallMs(),
       key: store.seal(authority.key),
     } as const;
-    const state = isNew ? withAuthority(before, made) : before;
+    const state = isNew ? withAuthority(before, stored) : before;
     const { uuid } = view.self;
     if (state.nodes[uuid]?.origin === 'inbox' && !replaceLoaded) return state;
     const authorityId = state.authorities.findLast((candidate) => candidate.pem === pem)?.id ?? 0;
     const sealed = ({ certificate, key }: KeyedCertificate) => ({ chain: certificate, key: store.seal(key) });
-    const own = { origin: 'generated', ...sealed(node), ...(rsa && { rsa: sealed(rsa) }) } as const;
-    return { ...state, nodes: { ...state.nodes, [uuid]: { ...own, authorityId, names, passphrase: {} } } };
+    const nodeCertificate = {
+      origin: 'generated',
+      ...sealed(node),
+      ...(rsa && { rsa: sealed(rsa) }),
+    } as const;
+    return {
+      ...state,
+      nodes: { ...state.nodes, [uuid]: { ...nodeCertificate, authorityId, names, passphrase: {} } },
+    };
   }
 
   /** Positive, and within the length that standards allow. */

@@ -27,12 +27,12 @@ export const clientCertificates = (
 
 /** Reads a request; clients know the texts of the refusals. */
 export function readClientAuth(body: string): ClientAuth {
-  const given = parsed(body);
-  const { state, prefixes } = given;
+  const sent = parsed(body);
+  const { state, prefixes } = sent;
   if (state === undefined || prefixes === undefined) {
     throw certificateRefusals.clientAuthFormat();
   }
-  if (Object.keys(given).length > 2) {
+  if (Object.keys(sent).length > 2) {
     throw certificateRefusals.clientAuthFields();
   }
   if (!isText(state) || !Array.isArray(prefixes)) throw certificateRefusals.invalidJson();

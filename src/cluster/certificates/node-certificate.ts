@@ -54,7 +54,7 @@ export class NodeCertificate {
           key: store.seal(keyText(key)),
           authorityId: authorityOf(state, chain),
           names: '',
-          passphrase: passphrase.shown,
+          passphrase: passphrase.publicSource,
         },
       },
     }));

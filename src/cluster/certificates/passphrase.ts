@@ -23,7 +23,7 @@ export interface Passphrase {
   /** Resolves with null if there is no passphrase. */
   text(): Promise<string | null>;
   /** The source, without its secrets. */
-  readonly shown: Readonly<Record<string, unknown>>;
+  readonly publicSource: Readonly<Record<string, unknown>>;
 }
 
 const hidden = '********';
@@ -31,16 +31,16 @@ const timeoutMsDefault = 5_000;
 const timeoutMsMax = 60_000;
 const name = 'privateKeyPassphrase';
 
-const noPassphrase: Passphrase = { text: async () => null, shown: {} };
+const noPassphrase: Passphrase = { text: async () => null, publicSource: {} };
 
 /** The body of a reload: nothing, or an object with the source of the key's passphrase. */
 export async function readPassphrase(body: string, sources: PassphraseSources): Promise<Passphrase> {
   if (body.trim() === '') return noPassphrase;
   const request = new Fields(parsed(body), '');
   request.only([name]);
-  const given = request.optional(name, isRecord, fieldText.unexpectedJson);
-  if (given === undefined) return noPassphrase;
-  const fields = new Fields(given, `${name}.`);
+  const source = request.optional(name, isRecord, fieldText.unexpectedJson);
+  if (source === undefined) return noPassphrase;
+  const fields = new Fields(source, `${name}.`);
   const type = fields.required('type', isType, fieldText.oneOf(types));
   return readers[type](fields, sources);
 }
@@ -58,7 +58,7 @@ const readers: Record<Type, (fields: Fields, sources: PassphraseSources) => Prom
 async function fromRequest(fields: Fields): Promise<Passphrase> {
   fields.only(['type', 'password']);
   const password = fields.required('password', isText, 'Password must be a string');
-  return { text: async () => password, shown: { type: 'plain', password: hidden } };
+  return { text: async () => password, publicSource: { type: 'plain', password: hidden } };
 }
 
 async function fromScript(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
@@ -73,7 +73,7 @@ async function fromScript(fields: Fields, sources: PassphraseSources): Promise<P
     const printed = await orRefuse(sources.run({ path, args, timeoutMs }));
     return trim ? printed.trim() : printed;
   };
-  return { text, shown: { type: 'script', path, args, trim, timeout: timeoutMs } };
+  return { text, publicSource: { type: 'script', path, args, trim, timeout: timeoutMs } };
 }
 
 async function fromService(fields: Fields, sources: PassphraseSources): Promise<Passphrase> {
@@ -90,7 +90,7 @@ async function fromService(fields: Fields, sources: PassphraseSources): Promise<
   return {
     text: () => orRefuse(sources.request({ url, headers, timeoutMs, verifyPeer })),
     // Headers and addresses may contain secrets.
-    shown: { type: 'rest', url: withoutSecrets(url), timeout: timeoutMs, httpsOpts: { verifyPeer } },
+    publicSource: { type: 'rest', url: withoutSecrets(url), timeout: timeoutMs, httpsOpts: { verifyPeer } },
   };
 }
 
@@ -118,21 +118,21 @@ function parsed(body: string): Record<string, unknown> {
 }
 
 class Fields {
-  private readonly given: Readonly<Record<string, unknown>>;
+  private readonly values: Readonly<Record<string, unknown>>;
   private readonly prefix: string;
 
-  constructor(given: Readonly<Record<string, unknown>>, prefix: string) {
-    this.given = given;
+  constructor(values: Readonly<Record<string, unknown>>, prefix: string) {
+    this.values = values;
     this.prefix = prefix;
   }
 
   only(names: readonly string[]): void {
-    const other = Object.keys(this.given).find((key) => !names.includes(key));
+    const other = Object.keys(this.values).find((key) => !names.includes(key));
     if (other !== undefined) this.refuse(other, fieldText.unsupported);
   }
 
   optional<T>(field: string, is: (value: unknown) => value is T, problem: string): T | undefined {
-    const value = Object.hasOwn(this.given, field) ? this.given[field] : undefined;
+    const value = Object.hasOwn(this.values, field) ? this.values[field] : undefined;
     if (value === undefined) return undefined;
     return is(value) ? value : this.refuse(field, problem);
   }

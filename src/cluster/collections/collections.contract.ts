@@ -191,7 +191,7 @@ export function readManifest(body: unknown): Read<WantedScope[]> {
 
 function readEach<T>(
   sent: unknown,
-  readOne: (one: Readonly<Record<string, unknown>>) => Read<T>,
+  readOne: (fields: Readonly<Record<string, unknown>>) => Read<T>,
 ): { value: T[] } | { problem: unknown } {
   if (!Array.isArray(sent)) return missing;
   const reads = sent.map((item: unknown) =>

@@ -22,8 +22,8 @@ describe('scopes and collections', () => {
   it('are created, changed and dropped, each change with a new uid that the data service gets', async () => {
     const { request, kv } = await aBucket();
     assert.deepEqual((await request(scopes, { form: { name: 's' } })).body, { uid: '1' });
-    const made = await request(`${scopes}/s/collections`, { form: { name: 'c', maxTTL: 60 } });
-    assert.deepEqual([made.status, made.body], [200, { uid: '2' }]);
+    const created = await request(`${scopes}/s/collections`, { form: { name: 'c', maxTTL: 60 } });
+    assert.deepEqual([created.status, created.body], [200, { uid: '2' }]);
     assert.deepEqual(kv.desired?.buckets[0]?.manifest, {
       uid: '2',
       scopes: [

@@ -125,8 +125,8 @@ export class ClusterView {
 
   /** Increases with every change that clients of this bucket can see; never decreases, also across restarts. */
   bucketRevision(bucketUuid: string): number {
-    const own = [manifestKey(bucketUuid), mapKey(bucketUuid)].map((key) => this.#revisionOf(key));
-    return Math.max(this.clusterRevision(), ...own);
+    const ofBucket = [manifestKey(bucketUuid), mapKey(bucketUuid)].map((key) => this.#revisionOf(key));
+    return Math.max(this.clusterRevision(), ...ofBucket);
   }
 
   /** Increases with every change of nodes or buckets. */

@@ -20,11 +20,11 @@ export function until(
   const subscription = source.onChange(() => condition() && finish(true));
   const aborted = () => finish(false);
   signal?.addEventListener('abort', aborted, { once: true });
-  function finish(held: boolean): void {
+  function finish(isMet: boolean): void {
     timer.cancel();
     subscription.stop();
     signal?.removeEventListener('abort', aborted);
-    resolve(held);
+    resolve(isMet);
   }
   return promise;
 }

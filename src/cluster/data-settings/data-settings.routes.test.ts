@@ -131,9 +131,9 @@ describe("the data service's settings", () => {
       [max_connections, verbosity, system_connections, num_reader_threads],
       [4000, 2, 5000, 'default'],
     );
-    const one = `${base}/node/self/setting/max_connections`;
-    assert.deepEqual((await request(one)).body, { value: 4000 });
-    const removed = await request(one, { method: 'DELETE' });
+    const settingPath = `${base}/node/self/setting/max_connections`;
+    assert.deepEqual((await request(settingPath)).body, { value: 4000 });
+    const removed = await request(settingPath, { method: 'DELETE' });
     assert.deepEqual([removed.status, removed.body], [202, []]);
     assert.equal((await effective()).max_connections, 3000);
   });

@@ -50,8 +50,8 @@ export const nodeDataSetting = (nodeUuid: string): string => `memcached/${nodeUu
 
 /** The effective values of this node: its own override the cluster's, which override the defaults. */
 export function effectiveDataSettings(view: ClusterView): DataSettings {
-  const own = view.setting<DataSettings>(nodeDataSetting(view.self.uuid), {});
-  return { ...dataDefaults, ...view.setting<DataSettings>(globalDataSetting, {}), ...own };
+  const nodeSettings = view.setting<DataSettings>(nodeDataSetting(view.self.uuid), {});
+  return { ...dataDefaults, ...view.setting<DataSettings>(globalDataSetting, {}), ...nodeSettings };
 }
 
 const dataDefaults: DataSettings = Object.fromEntries(

@@ -39,7 +39,7 @@ export async function readDocument(
     const xattrs = await readXattrs(names, head.cas, read);
     if (typeof xattrs === 'number') return xattrs;
     if (xattrs !== null)
-      return shown(key, head.cas, JSON.parse(meta.toString()) as DocumentMeta, body, xattrs);
+      return documentReply(key, head.cas, JSON.parse(meta.toString()) as DocumentMeta, body, xattrs);
   }
   return Status.temporaryFailure;
 }
@@ -62,7 +62,13 @@ async function readXattrs(
   return Object.fromEntries(found);
 }
 
-function shown(id: string, cas: bigint, meta: DocumentMeta, body: Buffer, xattrs: Record<string, unknown>) {
+function documentReply(
+  id: string,
+  cas: bigint,
+  meta: DocumentMeta,
+  body: Buffer,
+  xattrs: Record<string, unknown>,
+) {
   const { exptime: expiration, flags, revid, datatype } = meta;
   const rev = `${revid}-${hex(cas, 16)}${hex(expiration, 8)}${hex(flags, 8)}`;
   return {

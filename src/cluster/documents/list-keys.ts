@@ -30,7 +30,7 @@ export async function listKeys(
   const key = Buffer.concat([prefix, page.startKey]);
   const extras = Buffer.alloc(4);
   extras.writeUInt32BE(count);
-  const keys = new KeyPage(count, (one) => isBeforeEnd(one, page));
+  const keys = new KeyPage(count, (candidate) => isBeforeEnd(candidate, page));
   const vbucketsAtOnce = Math.min(
     vbucketsMax,
     Math.max(1, Math.floor(repliesBytesMax / (count * keyBytesMax))),

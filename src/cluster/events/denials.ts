@@ -29,8 +29,8 @@ export class Denials {
   /** Reports the first denial of a user and address at once, the others at the end of the minute. */
   add(name: EventName, attributes: Attributes): void {
     const key = JSON.stringify([name, attributes['user'], attributes['from']]);
-    const known = this.#counted.get(key);
-    if (known) known.count++;
+    const counted = this.#counted.get(key);
+    if (counted) counted.count++;
     else if (this.#counted.size < sendersMax) {
       this.#counted.set(key, { name, attributes, count: 0 });
       this.#deps.record(name, { ...attributes, count: 1 });

@@ -45,9 +45,9 @@ export class FormReader {
   }
 
   /** Refuses unknown names. */
-  only(known: readonly string[]): void {
+  only(knownNames: readonly string[]): void {
     for (const name of Object.keys(this.form)) {
-      if (!known.includes(name)) this.problems.add(name, fieldText.unsupported);
+      if (!knownNames.includes(name)) this.problems.add(name, fieldText.unsupported);
     }
   }
 

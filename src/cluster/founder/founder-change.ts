@@ -142,7 +142,7 @@ export class FounderChange {
       // Another member with a lower id may have claimed it meanwhile.
       if (this.#grant?.to !== identity.nodeId) throw failoverRefusals.founderChanging();
       this.#isTakingOver = true;
-      const taken = takenOver(state, {
+      const content = takenOver(state, {
         node: identity.nodeId,
         boot: identity.bootId,
         epoch,
@@ -150,7 +150,7 @@ export class FounderChange {
         startedMs: clock.wallMs(),
         failing: failing.map(({ uuid }) => uuid),
       });
-      await founderTransfer.takeOver(taken);
+      await founderTransfer.takeOver(content);
       log.warn('founder.took_over', { epoch, revision: state.revision, copies: answers.length + 1 });
     } catch (error) {
       this.#withdraw(others);

@@ -55,7 +55,8 @@ export class FunctionsService implements FunctionDefinitions {
     let outcome: FunctionOutcome = 'done';
     const { value } = await update(this.#store, functionsKey, noFunctions, ({ functions }) => {
       const present = functions.filter((stored) => this.#shownScope(stored) !== 'gone');
-      const isSame = (one: StoredFunction): boolean => one.name === name && isSameScope(one.scope, wanted);
+      const isSame = (stored: StoredFunction): boolean =>
+        stored.name === name && isSameScope(stored.scope, wanted);
       const others = present.filter((stored) => !isSame(stored));
       const exists = others.length < present.length;
       outcome = outcomeOf(change, exists, others.length);

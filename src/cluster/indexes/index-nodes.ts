@@ -73,8 +73,8 @@ export class IndexNodes {
     const { peers } = this.#deps;
     const found = await Promise.all(
       this.#others().map(async (node) => {
-        const known = await peers.ask<Known[]>(node.uuid, 'indexStates', null, askMs).catch(() => []);
-        return known.map(({ id, state, progress }) => ({ id, node, state, progress }));
+        const states = await peers.ask<Known[]>(node.uuid, 'indexStates', null, askMs).catch(() => []);
+        return states.map(({ id, state, progress }) => ({ id, node, state, progress }));
       }),
     );
     return Map.groupBy(found.flat(), ({ id }) => id);
@@ -97,10 +97,10 @@ export class IndexNodes {
       },
     };
     const isReady = (id: string): boolean => {
-      const known = indexes.all().find(({ definition }) => definition.id === id);
-      if (known === undefined) return clock.monotonicMs() - startMs > unknownMs;
+      const wanted = indexes.all().find(({ definition }) => definition.id === id);
+      if (wanted === undefined) return clock.monotonicMs() - startMs > unknownMs;
       const report = indexAdmin.reports().find((candidate) => candidate.id === id);
-      return !known.isBuilt || report?.state === 'online' || report?.state === 'offline';
+      return !wanted.isBuilt || report?.state === 'online' || report?.state === 'offline';
     };
     return await until(changing, () => ids.every(isReady), timeoutMs, clock);
   }

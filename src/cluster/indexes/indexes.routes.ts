@@ -12,16 +12,16 @@ interface AllIndexesParts extends IndexRoutesParts {
 
 export const indexRoutes = (parts: AllIndexesParts): BoundRoute[] => [
   bind(contract.GetIndexStatus, async (_input, context) => {
-    const [shown, node] = [await shownIndexes(parts), await shownNode(parts, context)];
-    const onOtherNodes = shown.length === 0 ? new Map() : await parts.indexNodes.onOtherNodes();
+    const [indexes, node] = [await shownIndexes(parts), await shownNode(parts, context)];
+    const onOtherNodes = indexes.length === 0 ? new Map() : await parts.indexNodes.onOtherNodes();
     const copiesOf = ({ definition }: ShownIndex): ShownCopy[] =>
       (onOtherNodes.get(definition.id) ?? []).map((copy: IndexOnNode) => ({
         ...copy,
         address: nodeAddress({ node: copy.node, localAddress: context.local.address }),
       }));
     return reply.json({
-      indexes: shown.map((index) => managerIndexRecord(index, node, copiesOf(index))),
-      version: shown.length,
+      indexes: indexes.map((index) => managerIndexRecord(index, node, copiesOf(index))),
+      version: indexes.length,
       warnings: [],
     });
   }),

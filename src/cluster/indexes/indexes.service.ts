@@ -166,11 +166,11 @@ export class IndexesService implements IndexDefinitions {
     const max = scope?.limits?.['index']?.['num_indexes'];
     if (scope === undefined || max === undefined) return null;
     const ids = idsIn(scope);
-    const own = this.all().filter(
+    const ofKeyspace = this.all().filter(
       ({ definition: { keyspace } }) =>
         keyspace.bucketUuid === bucketUuid && ids.includes(keyspace.collectionId),
     );
-    if (own.length < max) return null;
+    if (ofKeyspace.length < max) return null;
     return `Limit for number of indexes that can be created per scope has been reached. Limit : ${max}`;
   }
 
@@ -214,8 +214,8 @@ export class IndexesService implements IndexDefinitions {
       if (this.#watches.length === 0) return;
       if (view.buckets.byUuid[uuid] === undefined) {
         // Another node may have created both, and this one sees the bucket later.
-        const known = await store.get<BucketsState>(bucketsKey);
-        if (known?.value.byUuid[uuid] !== undefined) continue;
+        const bucketsEntry = await store.get<BucketsState>(bucketsKey);
+        if (bucketsEntry?.value.byUuid[uuid] !== undefined) continue;
         const entry = await store.get(indexesKey(uuid));
         if (entry !== null) await store.delete(indexesKey(uuid), entry.revision);
         continue;

@@ -87,9 +87,9 @@ export const bucketCountMax = (view: ClusterView): number => internalSettings(vi
 /** The changes of the form, and its problems as `parameter - reason`. */
 export function readInternalForm(form: Form): { changes: Partial<InternalSettings>; problems: string[] } {
   const changes: Record<string, number | boolean | null> = {};
-  const known = new Set<string>([...numberNames, ...switches]);
+  const knownNames = new Set<string>([...numberNames, ...switches]);
   const problems = Object.keys(form)
-    .filter((name) => !known.has(name))
+    .filter((name) => !knownNames.has(name))
     .map((name) => `Unknown key ${name}`);
   for (const name of numberNames) {
     const read = readNumber(form[name], numberRules[name]);

@@ -174,11 +174,11 @@ export class JoiningService {
       if (probe.status === 401 || probe.status === 403) throw joiningRefusals.wrongCredentials();
       if (probe.status === 404) throw joiningRefusals.olderCluster();
       const form = { hostname: this.#ownUrl(probe, name), user: '', password: '', services };
-      const known = { ...target, scheme: probe.scheme };
+      const reached = { ...target, scheme: probe.scheme };
       const path = '/controller/addNodeV2';
       const answer = await call({
         ...common,
-        target: known,
+        target: reached,
         path,
         content: { form },
         timeoutMs: joinTimeoutMs,
@@ -193,8 +193,8 @@ export class JoiningService {
   #ownUrl({ scheme, localAddress }: RemoteAnswer, name: string | undefined): string {
     const { ports, hostname } = this.#deps.view.self;
     const host = name ?? hostname ?? localAddress;
-    const shown = host.includes(':') ? `[${host}]` : host;
-    return `${scheme}://${shown}:${scheme === 'https' ? ports.mgmtSSL : ports.mgmt}`;
+    const hostInUrl = host.includes(':') ? `[${host}]` : host;
+    return `${scheme}://${hostInUrl}:${scheme === 'https' ? ports.mgmtSSL : ports.mgmt}`;
   }
 }
 

@@ -23,8 +23,8 @@ export async function groupsOf(client: Client, settings: LdapSettings, name: str
   if ('problem' in query) throw new RefusedByServer(query.problem);
   const dn = settings.groupsQuery.includes('%D') ? await dnOf(client, settings, name) : null;
   await bindForQueries(client, settings);
-  const own = await found(client, query, { name, dn });
-  return settings.nestedGroupsEnabled ? await withNested(client, query, settings, own) : own;
+  const direct = await found(client, query, { name, dn });
+  return settings.nestedGroupsEnabled ? await withNested(client, query, settings, direct) : direct;
 }
 
 /** Searches level by level and skips groups found before, so that cycles end. */
@@ -32,12 +32,12 @@ async function withNested(
   client: Client,
   query: GroupsQuery,
   { nestedGroupsMaxDepth, failOnMaxDepth, groupsQuery }: LdapSettings,
-  own: readonly string[],
+  direct: readonly string[],
 ): Promise<string[]> {
   if (groupsQuery.includes('%u'))
     throw new RefusedByServer('%u placeholder is not allowed in nested groups search');
-  const all = new Set(own);
-  let level: readonly string[] = own;
+  const all = new Set(direct);
+  let level: readonly string[] = direct;
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === nestedGroupsMaxDepth) {
       if (failOnMaxDepth) throw new RefusedByServer('Nested search max depth has been reached');

@@ -69,11 +69,14 @@ export const defaultLdapSettings: LdapSettings = {
 
 /** Escapes a part of a distinguished name, so that a name cannot end it (RFC 4514). */
 export const escapedDn = (text: string): string =>
-  text.replaceAll(/[\\,+"<>;=#\0]|^ | $/g, (one) => `\\${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  text.replaceAll(
+    /[\\,+"<>;=#\0]|^ | $/g,
+    (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 
 /** Escapes a part of a filter (RFC 4515). */
 export const escapedFilter = (text: string): string =>
-  text.replaceAll(/[\\*()\0]/g, (one) => `\\${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  text.replaceAll(/[\\*()\0]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 export interface DnQuery {
   base: string;

@@ -81,11 +81,11 @@ export class LdapServer implements DirectoryServer {
   async #tls({ serverCertValidation, cacert, clientTLSCert, clientTLSKey }: LdapSettings) {
     const client = clientTLSCert === '' ? {} : { cert: clientTLSCert, key: clientTLSKey };
     if (!serverCertValidation) return { ...client, rejectUnauthorized: false };
-    const own = cacert === '' ? [] : [cacert];
+    const configured = cacert === '' ? [] : [cacert];
     const trusted = await this.#options.trusted();
     return {
       ...client,
-      ca: [...getCACertificates('default'), ...getCACertificates('system'), ...trusted, ...own],
+      ca: [...getCACertificates('default'), ...getCACertificates('system'), ...trusted, ...configured],
     };
   }
 }

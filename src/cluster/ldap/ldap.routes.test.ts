@@ -90,7 +90,7 @@ describe('the client certificate for the LDAP server', () => {
 
   it('is refused with the field at fault, and nothing is changed', async () => {
     const { request } = await aDirectory();
-    const [one, other] = [await makeCertificate(), await makeCertificate()];
+    const [first, second] = [await makeCertificate(), await makeCertificate()];
     const before = (await request('/settings/ldap')).body;
     const refused: [Record<string, string>, Record<string, string>][] = [
       [
@@ -98,19 +98,19 @@ describe('the client certificate for the LDAP server', () => {
         { bindMethod: 'The value must be one of the following: [Simple,SASL_EXTERNAL]' },
       ],
       [external, { bindMethod: 'SASL_EXTERNAL needs clientTLSCert and clientTLSKey' }],
-      [{ clientTLSCert: one.certificate }, { clientTLSKey: 'must be given with clientTLSCert' }],
-      [{ clientTLSKey: one.key }, { clientTLSCert: 'must be given with clientTLSKey' }],
-      [{ clientTLSCert: 'x', clientTLSKey: one.key }, { clientTLSCert: 'must be a certificate in PEM' }],
+      [{ clientTLSCert: first.certificate }, { clientTLSKey: 'must be given with clientTLSCert' }],
+      [{ clientTLSKey: first.key }, { clientTLSCert: 'must be given with clientTLSKey' }],
+      [{ clientTLSCert: 'x', clientTLSKey: first.key }, { clientTLSCert: 'must be a certificate in PEM' }],
       [
-        { clientTLSCert: one.certificate, clientTLSKey: 'x' },
+        { clientTLSCert: first.certificate, clientTLSKey: 'x' },
         { clientTLSKey: 'must be a private key in PEM without a passphrase' },
       ],
       [
-        { clientTLSCert: one.certificate, clientTLSKey: other.key },
+        { clientTLSCert: first.certificate, clientTLSKey: second.key },
         { clientTLSKey: 'must be the key of clientTLSCert' },
       ],
       [
-        { bindMethod: 'SASL_EXTERNAL', clientTLSCert: one.certificate, clientTLSKey: one.key },
+        { bindMethod: 'SASL_EXTERNAL', clientTLSCert: first.certificate, clientTLSKey: first.key },
         { encryption: 'must be StartTLSExtension or TLS with SASL_EXTERNAL' },
       ],
     ];

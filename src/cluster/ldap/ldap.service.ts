@@ -84,9 +84,9 @@ export class LdapService {
     return await this.read();
   }
 
-  async change(given: Partial<LdapSettings>): Promise<LdapSettings> {
-    await this.merged(given);
-    const { bindPass, clientTLSKey, ...changes } = given;
+  async change(wanted: Partial<LdapSettings>): Promise<LdapSettings> {
+    await this.merged(wanted);
+    const { bindPass, clientTLSKey, ...changes } = wanted;
     await this.#deps.settings.change(ldapSetting, defaultStoredLdap, {
       ...changes,
       ...(bindPass !== undefined && { sealedPass: this.#sealed(purpose, bindPass) }),

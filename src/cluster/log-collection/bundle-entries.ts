@@ -58,18 +58,18 @@ export function bundleEntries(sources: BundleSources, context: Context, redactor
       }),
     );
   };
-  const shown = (route: BoundRoute, params: Params = {}) =>
+  const answerEntry = (route: BoundRoute, params: Params = {}) =>
     entry(entryName(route, params), async function* () {
       yield await answered(route, params, context);
     });
   return async (): Promise<BundleEntry[]> => [
     json('bundle.json', () => facts),
-    ...reads.filter((read) => isPlainRead(read) && mayRead(read, context)).map((read) => shown(read)),
+    ...reads.filter((read) => isPlainRead(read) && mayRead(read, context)).map((read) => answerEntry(read)),
     ...buckets.flatMap((bucket) =>
       reads
         .filter(({ route }) => perBucket.includes(route.id))
         .filter((read) => mayRead(read, context, bucket))
-        .map((read) => shown(read, { bucket })),
+        .map((read) => answerEntry(read, { bucket })),
     ),
     json('disk_sizes.json', () => files.sizes()),
     entry('events.jsonl', async function* () {

@@ -81,8 +81,8 @@ export class FolderBundles implements BundleFiles {
 
   async #makeRoom(): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
-    const own = (await readdir(this.folder)).filter((name) => bundleName.test(name)).sort();
-    for (const name of own.slice(0, Math.max(own.length - bundlesMax + 1, 0)))
+    const bundles = (await readdir(this.folder)).filter((name) => bundleName.test(name)).sort();
+    for (const name of bundles.slice(0, Math.max(bundles.length - bundlesMax + 1, 0)))
       await rm(join(this.folder, name));
   }
 }

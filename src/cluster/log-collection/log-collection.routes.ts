@@ -40,7 +40,7 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
   const requireEnterprise = () => {
     if (!isEnterprise) throw generalRefusals.enterpriseOnly();
   };
-  const shown = ({ level }: typeof fresh) => reply.json({ logRedactionLevel: level });
+  const settingsReply = ({ level }: typeof fresh) => reply.json({ logRedactionLevel: level });
   return [
     bind(contract.StartCollection, async ({ body }, context) => {
       const { level } = await settings.read(setting, fresh);
@@ -59,11 +59,11 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
     }),
     bind(contract.GetRedaction, async () => {
       requireEnterprise();
-      return shown(await settings.read(setting, fresh));
+      return settingsReply(await settings.read(setting, fresh));
     }),
     bind(contract.ChangeRedaction, async ({ body }) => {
       requireEnterprise();
-      return shown(await settings.change(setting, fresh, { level: body.logRedactionLevel }));
+      return settingsReply(await settings.change(setting, fresh, { level: body.logRedactionLevel }));
     }),
   ];
 }

@@ -21,10 +21,10 @@ export class Redactor {
   /** `names` are replaced wherever they occur as words. */
   constructor(salt: string, names: readonly string[]) {
     this.#salt = salt;
-    const known = names.filter((name) => name !== '');
+    const nonEmpty = names.filter((name) => name !== '');
     const isWord = (name: string) => name.match(word)?.[0] === name;
-    this.#words = new Set(known.filter(isWord));
-    const phrases = known.filter((name) => !isWord(name)).map((name) => escaped(jsonText(name)));
+    this.#words = new Set(nonEmpty.filter(isWord));
+    const phrases = nonEmpty.filter((name) => !isWord(name)).map((name) => escaped(jsonText(name)));
     this.#phrases = phrases.length > 0 ? new RegExp(phrases.join('|'), 'g') : null;
   }
 
@@ -34,8 +34,8 @@ export class Redactor {
       .replaceAll(namingPath, (_, path: string, name: string) => path + this.#hashed(decoded(name)));
     const named = this.#phrases ? marked.replaceAll(this.#phrases, (name) => this.#hashed(name)) : marked;
     return named
-      .replaceAll(word, (one) => (this.#words.has(one) ? this.#hashed(one) : one))
-      .replaceAll(mailAddress, (one) => (ownName.test(one) ? one : this.#hashed(one)));
+      .replaceAll(word, (match) => (this.#words.has(match) ? this.#hashed(match) : match))
+      .replaceAll(mailAddress, (address) => (ownName.test(address) ? address : this.#hashed(address)));
   }
 
   #hashed(text: string): string {

@@ -93,8 +93,8 @@ test('shows the series of a bucket only to callers that may read its statistics'
   const { request } = await withBucket();
   await request('/pools/default/buckets', { form: { ...bucketForm, name: 'other' } });
   const form = { password: 'secret', roles: 'data_monitoring[shop],bucket_full_access[shop]' };
-  const made = await request('/settings/rbac/users/local/shopper', { method: 'PUT', form });
-  assert.equal(made.status, 200, made.text);
+  const created = await request('/settings/rbac/users/local/shopper', { method: 'PUT', form });
+  assert.equal(created.status, 200, created.text);
   const statusOf = async (bucket: string, path: string) =>
     (await request(`/pools/default/buckets/${bucket}/${path}`, { as: 'shopper:secret' })).status;
   for (const path of ['stats', 'stats/ops', 'stats?zoom=day', 'nodes/127.0.0.1%3A8091/stats']) {

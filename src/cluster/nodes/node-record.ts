@@ -82,12 +82,12 @@ export function bucketNodeRecord(
   bucket: StoredBucket,
   replication: number,
 ): Record<string, unknown> {
-  const own = snapshot.measured.get(bucket.uuid) ?? null;
+  const measured = snapshot.measured.get(bucket.uuid) ?? null;
   return {
     ...identity(snapshot, `/${capiPath(bucket)}`),
-    status: bucketStatus(snapshot, own),
+    status: bucketStatus(snapshot, measured),
     replication,
-    ...figures(snapshot, new Map([[bucket.uuid, own]])),
+    ...figures(snapshot, new Map([[bucket.uuid, measured]])),
   };
 }
 

@@ -19,10 +19,10 @@ interface DescribedApi {
 }
 
 function openApiRoutes(api: DescribedApi): BoundRoute[] {
-  let made: Promise<OpenApiDocument> | null = null;
+  let served: Promise<OpenApiDocument> | null = null;
   const document = () => {
-    made ??= makeDocument(api);
-    return made;
+    served ??= makeDocument(api);
+    return served;
   };
   return [
     bind(GetOpenApi, async () => reply.json(await document())),

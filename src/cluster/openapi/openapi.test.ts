@@ -50,8 +50,8 @@ async function aFullNode(options: ManagerOptions = {}): Promise<Node> {
     toBucket: 'taken',
     replicationType: 'continuous',
   };
-  const made = await node.request('/controller/createReplication', { form: replication });
-  assert.equal(made.status, 200, made.text);
+  const reply = await node.request('/controller/createReplication', { form: replication });
+  assert.equal(reply.status, 200, reply.text);
   return node;
 }
 

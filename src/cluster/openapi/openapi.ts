@@ -82,7 +82,7 @@ const pathParameters = ({ path }: RouteDefinition) =>
 function queryParameters({ query, justValidate }: RouteDefinition) {
   const declared =
     query && 'fields' in query ? Object.entries((query as { fields: QueryFields }).fields) : [];
-  const own = declared.map(([name, { schema, isRequired }]) => ({
+  const parameters = declared.map(([name, { schema, isRequired }]) => ({
     name,
     in: 'query',
     required: isRequired,
@@ -90,7 +90,7 @@ function queryParameters({ query, justValidate }: RouteDefinition) {
   }));
   const validated = { name: 'just_validate', in: 'query', required: false, schema: { enum: ['1'] } };
   const description = 'Validates the request and changes nothing.';
-  return justValidate ? [...own, { ...validated, description }] : own;
+  return justValidate ? [...parameters, { ...validated, description }] : parameters;
 }
 
 type QueryFields = Record<string, { schema: JsonSchema; isRequired: boolean }>;

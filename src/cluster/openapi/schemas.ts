@@ -29,6 +29,6 @@ export class Schemas {
 
   #each(properties: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
     const entries = Object.entries(properties);
-    return Object.fromEntries(entries.map(([name, one]) => [name, this.hoist(one) as JsonSchema]));
+    return Object.fromEntries(entries.map(([name, schema]) => [name, this.hoist(schema) as JsonSchema]));
   }
 }

@@ -43,10 +43,10 @@ export function decideFailover(situation: FailoverSituation): FailoverDecision {
     const text = 'Could not contact majority of servers. Orchestration may be compromised.';
     return { failing: [], notices: [couldNot(candidates, text)] };
   }
-  const enough = withEnoughLeft(situation, candidates);
-  const limited = withinCount(situation, enough.nodes);
+  const redundant = withEnoughLeft(situation, candidates);
+  const limited = withinCount(situation, redundant.nodes);
   const problem = problemOfMaps(situation, limited.nodes);
-  const notices = [...enough.notices, ...limited.notices];
+  const notices = [...redundant.notices, ...limited.notices];
   if (problem === null) return { failing: limited.nodes.map(({ uuid }) => uuid), notices };
   return { failing: [], notices: [...notices, couldNot(limited.nodes, problem)] };
 }

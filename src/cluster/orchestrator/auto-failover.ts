@@ -118,12 +118,12 @@ export class AutoFailover {
    */
   #noteSet(down: readonly DownNode[]): void {
     const names = down.map(({ node }) => node.uuid).sort();
-    const known = this.#down === '' ? [] : this.#down.split(' ');
+    const reported = this.#down === '' ? [] : this.#down.split(' ');
     if (names.join(' ') === this.#down) return;
     this.#down = names.join(' ');
     this.#sameSinceMs = this.#deps.clock.monotonicMs();
     for (const { node, overdueMs } of down)
-      if (known.includes(node.uuid) && overdueMs > -sameSetMs) this.#report(listChanged(node));
+      if (reported.includes(node.uuid) && overdueMs > -sameSetMs) this.#report(listChanged(node));
   }
 
   async #act(down: readonly DownNode[], { count, maxCount, canAbortRebalance }: AutoFailoverSettings) {
@@ -182,8 +182,8 @@ export class AutoFailover {
     });
     const { nodes } = this.#deps.view.cluster;
     if (!isDelayed) return planned();
-    const held = nodes.filter(({ uuid }) => failing.includes(uuid));
-    this.#report(couldNot(held, 'Rebalance is running.'));
+    const failed = nodes.filter(({ uuid }) => failing.includes(uuid));
+    this.#report(couldNot(failed, 'Rebalance is running.'));
   }
 
   /** Whether neither this node nor one that reports to it has received a heartbeat of that node recently. */

@@ -52,10 +52,10 @@ export class CopyPositions {
       const asked = peers.ask(node, 'shardPositions', { bucket }, askMs) as Promise<NodePositions>;
       return await asked.catch(() => null);
     }
-    const late = Promise.withResolvers<null>();
-    const timer = clock.after(askMs, () => late.resolve(null));
+    const timeout = Promise.withResolvers<null>();
+    const timer = clock.after(askMs, () => timeout.resolve(null));
     try {
-      return await Promise.race([this.#own(bucket), late.promise]);
+      return await Promise.race([this.#own(bucket), timeout.promise]);
     } catch {
       return null;
     } finally {

@@ -146,13 +146,13 @@ function namesIn({ otpNode }: Form): string[] {
 }
 
 function chosen(state: ClusterState, names: readonly string[]): NodeState[] {
-  const known = state.nodes.filter(({ otpNode }) => names.includes(otpNode));
-  const unknown = names.filter((name) => !known.some(({ otpNode }) => otpNode === name));
+  const named = state.nodes.filter(({ otpNode }) => names.includes(otpNode));
+  const unknown = names.filter((name) => !named.some(({ otpNode }) => otpNode === name));
   if (unknown.length > 0) throw failoverRefusals.unknown({ names: JSON.stringify(unknown) });
-  if (!known.every(isActive)) throw failoverRefusals.inactive();
-  const left = state.nodes.filter((node) => isActive(node) && isDataNode(node) && !known.includes(node));
+  if (!named.every(isActive)) throw failoverRefusals.inactive();
+  const left = state.nodes.filter((node) => isActive(node) && isDataNode(node) && !named.includes(node));
   if (left.length === 0) throw failoverRefusals.lastActive();
-  return known;
+  return named;
 }
 
 const isActive = ({ membership }: NodeState): boolean => membership === 'active';

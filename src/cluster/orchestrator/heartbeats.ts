@@ -107,7 +107,7 @@ export class Heartbeats {
     const { nodes, nodeId, send, clock, beat } = this.#deps;
     const diskFailsMs = this.#deps.diskFailsMs?.() ?? 0;
     const others = nodes().filter((id) => id !== nodeId);
-    for (const known of this.#latest.keys()) if (!others.includes(known)) this.#latest.delete(known);
+    for (const node of this.#latest.keys()) if (!others.includes(node)) this.#latest.delete(node);
     const hears = others.filter((id) => this.#latest.has(id) && this.receivesFrom(id));
     const agesMs = Object.fromEntries(
       [...this.#latest].map(([id, { atMs }]) => [id, clock.monotonicMs() - atMs]),

@@ -33,16 +33,16 @@ async function nodes(names: string, random: Random = randomFrom(1)) {
   };
   const all = ids.map((id) => start(id));
   const holders = () => all.filter(({ lease }) => lease.term !== null).map(({ node }) => node);
-  const one = (node: string) => all.find((running) => running.node === node) ?? assert.fail(node);
-  return { clock, server, active, members, start, all, holders, one };
+  const runningOn = (node: string) => all.find((running) => running.node === node) ?? assert.fail(node);
+  return { clock, server, active, members, start, all, holders, runningOn };
 }
 
 describe('the lease of the orchestrator', () => {
   it('is free of writes while there is one node, which then is the orchestrator', async () => {
-    const { clock, server, one } = await nodes('a');
+    const { clock, server, runningOn } = await nodes('a');
     await clock.run(60_000);
     assert.equal(server.revision(), 0);
-    assert.deepEqual([one('a').lease.term, one('a').lease.holder], [0, 'a']);
+    assert.deepEqual([runningOn('a').lease.term, runningOn('a').lease.holder], [0, 'a']);
   });
 
   it('belongs to one node, whom the others know', async () => {
@@ -60,9 +60,9 @@ describe('the lease of the orchestrator', () => {
   });
 
   it('passes to another node, with the next term, after the orchestrator has died', async () => {
-    const { clock, holders, one, all } = await nodes('a b c');
+    const { clock, holders, runningOn, all } = await nodes('a b c');
     await clock.run(10_000);
-    const first = one(holders()[0] ?? '');
+    const first = runningOn(holders()[0] ?? '');
     assert.equal(first.lease.term, 1);
     first.lease.stop();
     await clock.run(leaseMs - 1_000);
@@ -70,14 +70,14 @@ describe('the lease of the orchestrator', () => {
     await clock.run(4_000);
     const others = holders().filter((node) => node !== first.node);
     assert.equal(others.length, 1);
-    assert.equal(one(others[0] ?? '').lease.term, 2);
+    assert.equal(runningOn(others[0] ?? '').lease.term, 2);
     assert.equal(first.lease.term, null, 'it counts only for as long as its last write was recent');
   });
 
   it('is not taken by a node whose own calls fail', async () => {
-    const { clock, holders, all, one } = await nodes('a b');
+    const { clock, holders, all, runningOn } = await nodes('a b');
     await clock.run(3_000);
-    const holder = one(holders()[0] ?? '');
+    const holder = runningOn(holders()[0] ?? '');
     for (const { store } of all) store.isDown = true;
     await clock.run(60_000);
     assert.deepEqual(holders(), []);
@@ -88,10 +88,10 @@ describe('the lease of the orchestrator', () => {
   });
 
   it('begins a new term with each start of the process', async () => {
-    const { clock, holders, one, start } = await nodes('a b');
+    const { clock, holders, runningOn, start } = await nodes('a b');
     await clock.run(3_000);
-    const holder = one(holders()[0] ?? '');
-    for (const each of ['a', 'b']) one(each).lease.stop();
+    const holder = runningOn(holders()[0] ?? '');
+    for (const each of ['a', 'b']) runningOn(each).lease.stop();
     const again = start(holder.node, 'second');
     await clock.run(3_000);
     assert.equal(again.lease.term, null);
@@ -100,9 +100,9 @@ describe('the lease of the orchestrator', () => {
   });
 
   it('is unknown for ten seconds after the orchestrator was removed', async () => {
-    const { clock, holders, one, active, all } = await nodes('a b c');
+    const { clock, holders, runningOn, active, all } = await nodes('a b c');
     await clock.run(3_000);
-    const removed = one(holders()[0] ?? '');
+    const removed = runningOn(holders()[0] ?? '');
     active.delete(removed.node);
     await clock.run(1_500);
     const rest = all.filter((other) => other !== removed);

@@ -22,7 +22,7 @@ const movesRange = { min: 1, max: 64 };
 
 export function rebalanceRoutes(deps: RebalanceRoutesDeps): BoundRoute[] {
   const { service, settings } = deps;
-  const shown = ({ rebalanceMovesPerNode }: { rebalanceMovesPerNode: number }) =>
+  const settingsReply = ({ rebalanceMovesPerNode }: { rebalanceMovesPerNode: number }) =>
     reply.json({ rebalanceMovesPerNode });
   return [
     bind(contract.StartRebalance, async ({ body }) => {
@@ -34,7 +34,7 @@ export function rebalanceRoutes(deps: RebalanceRoutesDeps): BoundRoute[] {
       return reply.empty();
     }),
     bind(contract.GetRebalanceSettings, async () =>
-      shown(await settings.read(internalSetting, internalDefaults)),
+      settingsReply(await settings.read(internalSetting, internalDefaults)),
     ),
     bind(contract.SetRebalanceSettings, async ({ body }) => {
       const reader = new FormReader(body);
@@ -43,7 +43,7 @@ export function rebalanceRoutes(deps: RebalanceRoutesDeps): BoundRoute[] {
       const moves = reader.integer('rebalanceMovesPerNode', movesRange.min, movesRange.max);
       reader.refuseIfInvalid();
       const changes = moves === undefined ? {} : { rebalanceMovesPerNode: moves };
-      return shown(await settings.change(internalSetting, internalDefaults, changes));
+      return settingsReply(await settings.change(internalSetting, internalDefaults, changes));
     }),
     bind(contract.GetRebalanceReport, ({ query }) => {
       const report = lastReport(deps.view, query['reportID']);

@@ -99,10 +99,10 @@ export class RebalanceService {
 /** Nodes that were failed over and have no recovery type leave as well. */
 function divided(
   state: ClusterState,
-  { known, ejected }: Wanted,
+  { known: knownNodes, ejected }: Wanted,
 ): Record<'staying' | 'leaving', NodeState[]> {
   const names = new Set(state.nodes.map(({ otpNode }) => otpNode));
-  const isExact = names.size === new Set(known).size && known.every((name) => names.has(name));
+  const isExact = names.size === new Set(knownNodes).size && knownNodes.every((name) => names.has(name));
   if (!isExact || ejected.some((name) => !names.has(name))) throw rebalanceRefusals.mismatch();
   const leaves = ({ otpNode, membership, recovery }: NodeState): boolean =>
     ejected.includes(otpNode) || (membership === 'inactiveFailed' && recovery === undefined);

@@ -77,10 +77,10 @@ function poolReads(deps: PoolRoutesDeps): BoundRoute[] {
     const nodes = await snapshots.all(context);
     const { alertList: list, alerts: service } = deps;
     const { popUps } = await service.read();
-    const known = alerts(nodes, deps.warnings(), list.all(), popUps, clock.wallMs());
+    const currentAlerts = alerts(nodes, deps.warnings(), list.all(), popUps, clock.wallMs());
     return reply.json({
       etag: etag(context),
-      ...poolRecord(view, nodes, visible(context), security.encryptionLevel, known, list.token),
+      ...poolRecord(view, nodes, visible(context), security.encryptionLevel, currentAlerts, list.token),
     });
   };
   return [

@@ -18,7 +18,7 @@ export function terseClusterInfo(input: TerseInput, query: Form) {
   const { view, clusterCompatVersion, clientCertAuthState } = input;
   const { cluster, buckets } = view;
   const orchestrator = input.orchestrator ?? 'undefined';
-  const known: Record<string, unknown> = {
+  const fields: Record<string, unknown> = {
     clusterUUID: cluster.uuid,
     orchestrator,
     isBalanced: isBalanced(view),
@@ -29,15 +29,15 @@ export function terseClusterInfo(input: TerseInput, query: Form) {
     buckets: view.liveBuckets().map(({ name }) => name),
     nodes: cluster.nodes.map(({ otpNode }) => otpNode),
   };
-  const wanted = selectedFields(query, Object.keys(known));
-  return Object.fromEntries(wanted.map((key) => [key, known[key]]));
+  const wanted = selectedFields(query, Object.keys(fields));
+  return Object.fromEntries(wanted.map((key) => [key, fields[key]]));
 }
 
-function selectedFields(query: Form, known: readonly string[]): readonly string[] {
+function selectedFields(query: Form, fieldNames: readonly string[]): readonly string[] {
   const reader = new FormReader(query);
   const all = reader.boolean('all') === true;
-  const named = known.filter((key) => reader.boolean(key) === true);
+  const named = fieldNames.filter((key) => reader.boolean(key) === true);
   reader.refuseIfInvalid();
-  if (all) return known;
+  if (all) return fieldNames;
   return named.length > 0 ? named : defaultFields;
 }

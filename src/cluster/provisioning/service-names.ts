@@ -1,7 +1,7 @@
 // Services that a node may be requested to run, under the names of the API.
 import { availableServices } from '../config/product.ts';
 
-const known = ['kv', 'index', 'n1ql', 'fts', 'cbas', 'eventing', 'backup'];
+const serviceNames = ['kv', 'index', 'n1ql', 'fts', 'cbas', 'eventing', 'backup'];
 /** Two names of one service. */
 const aliases: Record<string, string> = { cbbs: 'backup' };
 
@@ -20,7 +20,7 @@ export function readServices(list: string): ServicesRead {
 }
 
 function servicesProblem(services: readonly string[], named: readonly string[]): string | null {
-  const unknown = services.filter((name) => !known.includes(name));
+  const unknown = services.filter((name) => !serviceNames.includes(name));
   if (unknown.length > 0) return `Unknown services: ${JSON.stringify(unknown)}`;
   if (services.length === 0) return 'At least one service has to be selected';
   const missing = named.filter((name) => !availableServices.includes(name));

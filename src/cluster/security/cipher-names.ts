@@ -46,7 +46,7 @@ export class CipherNames {
   }
 
   /** The IANA name for either name of a suite; null for one that the runtime does not have. */
-  known(name: string): string | null {
+  ianaNameOf(name: string): string | null {
     if (this.#opensslByIana.has(name)) return name;
     const iana = ianaName(name);
     return iana !== null && this.#opensslByIana.has(iana) ? iana : null;

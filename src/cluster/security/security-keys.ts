@@ -91,9 +91,9 @@ function readCiphers(sent: string, { ciphers }: KeyContext): Reading {
   if (!Array.isArray(list) || !list.every((name) => typeof name === 'string')) {
     return { problem: 'Invalid format. Expecting a list of ciphers.' };
   }
-  const unknown = list.filter((name) => ciphers.known(name) === null);
+  const unknown = list.filter((name) => ciphers.ianaNameOf(name) === null);
   if (unknown.length > 0) return { problem: `Invalid cipher suite names ${unknown.join(', ')}` };
-  return { value: [...new Set(list.map((name) => ciphers.known(name)))] };
+  return { value: [...new Set(list.map((name) => ciphers.ianaNameOf(name)))] };
 }
 
 function readLevel(sent: string, context: KeyContext): Reading<EncryptionLevel> {
@@ -147,8 +147,8 @@ function parse(text: string): unknown {
 /** The state with one value set, or, with `undefined`, reset to its default. */
 export function withValue(state: SecurityState, { service, key }: KeyPath, value: unknown): SecurityState {
   if (service === null) return key ? changed(state, key.name, value) : state;
-  const { [service]: own = {}, ...others } = state.services;
-  const next: TlsChoices = key ? changed(own, key.name, value) : {};
+  const { [service]: choices = {}, ...others } = state.services;
+  const next: TlsChoices = key ? changed(choices, key.name, value) : {};
   return { ...state, services: Object.keys(next).length > 0 ? { ...others, [service]: next } : others };
 }
 

@@ -67,7 +67,7 @@ export const runtimeVersion: Readonly<Record<TlsVersionName, TlsVersion>> = {
 };
 
 /** Whether a chosen suite uses RSA for authentication or key exchange. */
-export const needsRsa = ({ cipherSuites = [], services: own }: SecurityState): boolean =>
-  [...cipherSuites, ...Object.values(own).flatMap((choices) => choices.cipherSuites ?? [])].some((name) =>
-    name.includes('_RSA_WITH_'),
+export const needsRsa = ({ cipherSuites = [], services: ofServices }: SecurityState): boolean =>
+  [...cipherSuites, ...Object.values(ofServices).flatMap((choices) => choices.cipherSuites ?? [])].some(
+    (name) => name.includes('_RSA_WITH_'),
   );

@@ -192,6 +192,6 @@ function keyTypeProblem(state: SecurityState, service: ServiceName, kinds: reado
 
 /** The key to name in a problem: that of the service if it has a choice of its own, else the common one. */
 function chosenAt(state: SecurityState, service: ServiceName, keys: readonly (keyof TlsChoices)[]): string {
-  const own = state.services[service];
-  return keys.some((key) => own?.[key] !== undefined) ? `${service}.cipherSuites` : 'cipherSuites';
+  const choices = state.services[service];
+  return keys.some((key) => choices?.[key] !== undefined) ? `${service}.cipherSuites` : 'cipherSuites';
 }

@@ -39,8 +39,8 @@ describe('server groups', () => {
   it('are created, renamed and deleted', async (t) => {
     const { request, create, named, list, manager } = await groups();
     t.after(() => manager.stop());
-    const made = await create(' Rack 2 ');
-    assert.deepEqual([made.status, made.body], [200, []]);
+    const created = await create(' Rack 2 ');
+    assert.deepEqual([created.status, created.body], [200, []]);
     const { uri, nodes } = await named('Rack 2');
     assert.deepEqual(nodes, []);
     const renamed = await request(uri, { method: 'PUT', form: { name: 'Rack B' } });

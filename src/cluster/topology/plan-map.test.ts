@@ -60,8 +60,8 @@ function someNodes(random: Random): DataNode[] {
 describe('planMap', () => {
   it('puts everything on the only node', () => {
     assert.deepEqual(planMap({ nodes: named('a'), replicas: 0, current: null }), mapOnOneNode('a'));
-    const one = planMap({ nodes: named('a'), replicas: 2, current: null });
-    assert.deepEqual(one.shards[0]?.chain, [0, -1, -1]);
+    const map = planMap({ nodes: named('a'), replicas: 2, current: null });
+    assert.deepEqual(map.shards[0]?.chain, [0, -1, -1]);
   });
 
   it('is balanced, uses each server group, and gives the same map for the same input', (t) => {

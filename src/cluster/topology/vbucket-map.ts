@@ -27,12 +27,12 @@ const texts = new WeakMap<VbucketMap, string>();
  * One row for each vbucket: the active, then as many replicas as are configured; positions in `nodeIds`, -1 where there is none.
  */
 export function vbucketMapOf(map: BucketMap, nodeIds: readonly string[], replicas: number): VbucketMap {
-  const known = byMap.get(map) ?? new Map<string, VbucketMap>();
-  byMap.set(map, known);
+  const cached = byMap.get(map) ?? new Map<string, VbucketMap>();
+  byMap.set(map, cached);
   const key = `${replicas} ${nodeIds.join(' ')}`;
-  const made = known.get(key) ?? sharedRows(rowsOf(map, nodeIds, replicas));
-  known.set(key, made);
-  return made;
+  const vbucketMap = cached.get(key) ?? sharedRows(rowsOf(map, nodeIds, replicas));
+  cached.set(key, vbucketMap);
+  return vbucketMap;
 }
 
 function rowsOf({ nodes, shards }: BucketMap, nodeIds: readonly string[], replicas: number): number[][] {
@@ -44,8 +44,8 @@ function rowsOf({ nodes, shards }: BucketMap, nodeIds: readonly string[], replic
 
 function sharedRows(shards: readonly number[][]): VbucketMap {
   const key = JSON.stringify(shards);
-  const made = byRows.get(key);
-  if (made) return made;
+  const cached = byRows.get(key);
+  if (cached) return cached;
   const map = Array.from({ length: vbucketCount }, (_, vb) => shards[vb % shards.length] as number[]);
   if (byRows.size >= cachedMax) byRows.clear();
   byRows.set(key, map);
@@ -71,7 +71,7 @@ export function mappedText(record: Mapped): string {
 }
 
 function textOf(map: VbucketMap): string {
-  const made = texts.get(map) ?? JSON.stringify(map);
-  texts.set(map, made);
-  return made;
+  const text = texts.get(map) ?? JSON.stringify(map);
+  texts.set(map, text);
+  return text;
 }

@@ -19,11 +19,11 @@ export const targetsOf = (view: ClusterView): RoleTargets => ({
   onChange: (listener) => view.onChange(listener),
 });
 
-/** Roles with the ids of their resources; those that name a missing one go to `bad`. */
+/** Roles with the ids of their resources; those that name a missing one go to `invalid`. */
 export function resolveRoles(
   roles: readonly GrantedRole[],
   targets: RoleTargets,
-): { good: StoredRole[]; bad: string[] } {
+): { roles: StoredRole[]; invalid: string[] } {
   const good: StoredRole[] = [];
   const bad: string[] = [];
   for (const role of roles) {
@@ -31,7 +31,7 @@ export function resolveRoles(
     if (ids) good.push({ role: role.role, names: role.names, ids });
     else bad.push(roleText(role));
   }
-  return { good, bad };
+  return { roles: good, invalid: bad };
 }
 
 /** False for a role whose bucket, scope or collection was deleted, even if there is another of that name. */

@@ -94,8 +94,8 @@ export class UsersService {
   async setAdministrator(name: string, password: string, which: 'first' | 'any' = 'any'): Promise<void> {
     const problems = this.administratorProblems(name, password);
     throwIfAny(problems);
-    const known = this.#state.administrator;
-    const credentials = await this.#credentials(name, password, known?.id === name ? known : null);
+    const current = this.#state.administrator;
+    const credentials = await this.#credentials(name, password, current?.id === name ? current : null);
     await this.#deps.store.change((state) => {
       if (which === 'first' && state.administrator !== null) throw nodeRefusals.alreadyProvisioned();
       return { ...state, administrator: credentials };
@@ -179,9 +179,9 @@ export class UsersService {
   }
 
   async putUser(id: string, change: UserChange): Promise<void> {
-    const known = this.user(id);
+    const existing = this.user(id);
     const credentials =
-      change.password === null ? null : await this.#credentials(id, change.password, known ?? null);
+      change.password === null ? null : await this.#credentials(id, change.password, existing ?? null);
     await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
       if (!present) this.#checkRoomForUser(state);
@@ -205,16 +205,16 @@ export class UsersService {
   readPassword(form: Form): string {
     const problems: Record<string, string> = unsupported(form, ['password']);
     const password = form['password'];
-    const bad = password === undefined ? fieldText.required : passwordProblem(password, this.#policy);
-    if (bad) problems['password'] = bad;
+    const problem = password === undefined ? fieldText.required : passwordProblem(password, this.#policy);
+    if (problem) problems['password'] = problem;
     throwIfAny(problems);
     return password as string;
   }
 
   async changePassword(id: string, password: string): Promise<void> {
-    const known = this.user(id);
-    if (!known) throw userRefusals.userNotFound();
-    const credentials = await this.#credentials(id, password, known);
+    const existing = this.user(id);
+    if (!existing) throw userRefusals.userNotFound();
+    const credentials = await this.#credentials(id, password, existing);
     await this.#change((state) => {
       const present = state.users.find((user) => user.id === id);
       if (!present) throw userRefusals.userNotFound();
@@ -284,22 +284,22 @@ export class UsersService {
   async #credentials(
     id: string,
     password: string,
-    known: StoredCredentials | null,
+    existing: StoredCredentials | null,
   ): Promise<StoredCredentials> {
     const { kdf, clock, random } = this.#deps;
-    if (known && (await passwordMatches(known.password, password, kdf))) return loginOf(known);
+    if (existing && (await passwordMatches(existing.password, password, kdf))) return loginOf(existing);
     const stored: StoredPassword = await storePassword(password, kdf, random);
     return { id, password: stored, credentialId: hexId(random), passwordChangedMs: clock.wallMs() };
   }
 
   #passwordSet(id: string, password: string | null): void {
-    const known = this.user(id);
-    if (known && password !== null) this.#deps.passwordSet?.(id, known.credentialId, password);
+    const existing = this.user(id);
+    if (existing && password !== null) this.#deps.passwordSet?.(id, existing.credentialId, password);
   }
 
   #checkUserName(id: string): void {
-    const bad = nameProblem(id, 'Username');
-    if (bad) throw userRefusals.invalidName({ problem: bad });
+    const problem = nameProblem(id, 'Username');
+    if (problem) throw userRefusals.invalidName({ problem });
     if (id === this.administratorName()) throw userRefusals.administratorsName();
   }
 
@@ -313,13 +313,13 @@ export class UsersService {
 
   #readRoles(text: string, problems: Record<string, string>): StoredRole[] {
     const parsed = parseRoles(text);
-    const { good, bad } = resolveRoles(parsed.good, this.#deps.targets);
-    const hidden = good.filter((role) => !this.#isVisible(role.role)).map((role) => role.role);
-    const all = [...parsed.bad, ...bad, ...hidden];
+    const { roles, invalid } = resolveRoles(parsed.roles, this.#deps.targets);
+    const hidden = roles.filter((role) => !this.#isVisible(role.role)).map((role) => role.role);
+    const all = [...parsed.invalid, ...invalid, ...hidden];
     if (all.length > 0) problems['roles'] = badRoles(all);
-    else if (good.length > limits.rolesOfOne)
+    else if (roles.length > limits.rolesOfOne)
       problems['roles'] = `At most ${limits.rolesOfOne} roles can be given.`;
-    return good;
+    return roles;
   }
 
   #isVisible(role: string): boolean {
@@ -362,8 +362,8 @@ const badRoles = (roles: readonly string[]) =>
   'Cannot assign roles to user because the following roles are unknown, malformed or role parameters are undefined: ' +
   `[${roles.join(',')}]`;
 
-function unsupported(form: Form, known: readonly string[]): Record<string, string> {
-  const unknown = Object.keys(form).filter((name) => !known.includes(name));
+function unsupported(form: Form, knownNames: readonly string[]): Record<string, string> {
+  const unknown = Object.keys(form).filter((name) => !knownNames.includes(name));
   return Object.fromEntries(unknown.map((name) => [name, fieldText.unsupported]));
 }
 

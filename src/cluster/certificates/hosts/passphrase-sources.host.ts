@@ -52,20 +52,21 @@ export class RealPassphraseSources implements PassphraseSources {
     timeoutMs,
     verifyPeer,
   }: Parameters<PassphraseSources['request']>[0]): Promise<string> {
-    const shown = withoutSecrets(url);
+    const urlText = withoutSecrets(url);
     return new Promise((resolve, reject) => {
       const { get } = url.startsWith('https:') ? https : http;
       const signal = AbortSignal.timeout(timeoutMs);
       // A single request: no connection is kept open.
       const options = { headers, signal, rejectUnauthorized: verifyPeer, agent: false } as const;
-      const failed = (error: Error) => reject(new Error(`REST API call ${shown} failed (${error.message})`));
+      const failed = (error: Error) =>
+        reject(new Error(`REST API call ${urlText} failed (${error.message})`));
       get(url, options, (response) => {
         if (response.statusCode === 200) {
           text(response).then((body) => resolve(body.slice(0, answerBytesMax)), failed);
           return;
         }
         response.resume();
-        reject(new Error(`REST API call ${shown} returned ${response.statusCode}`));
+        reject(new Error(`REST API call ${urlText} returned ${response.statusCode}`));
       }).on('error', failed);
     });
   }

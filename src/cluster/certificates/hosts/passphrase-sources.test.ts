@@ -61,7 +61,7 @@ test('reads a passphrase from an HTTP service, and shows no secret of the call',
   };
   const fine = await read({ 'X-Token': 't0ken' });
   assert.equal(await fine.text(), 'sesame');
-  assert.deepEqual(fine.shown, {
+  assert.deepEqual(fine.publicSource, {
     type: 'rest',
     url: `${origin}/key`,
     timeout: 5_000,

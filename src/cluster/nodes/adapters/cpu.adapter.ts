@@ -48,8 +48,8 @@ export class CpuMeter {
     if (passedMs < stepMs) return this.#shares;
     const times = this.#readTimes();
     const { host, ...rest } = sharesOfHost(this.#times, times);
-    const own = group && this.#group ? sharesOfGroup(this.#group, group, passedMs / 1000) : host;
-    this.#shares = { ...own, ...rest, host };
+    const shares = group && this.#group ? sharesOfGroup(this.#group, group, passedMs / 1000) : host;
+    this.#shares = { ...shares, ...rest, host };
     this.#times = times;
     this.#group = group;
     this.#atMs = nowMs;

@@ -55,15 +55,15 @@ export function memoryLimit(): number {
 
 /** In a container, free memory is the limit minus what is used, up to the machine's free memory. */
 function memory(group: CgroupFigures['memory']): SystemFigures['memory'] {
-  const known = table('/proc/meminfo');
-  const kib = (name: string) => (known.get(name) ?? 0) * 1024;
+  const meminfo = table('/proc/meminfo');
+  const kib = (name: string) => (meminfo.get(name) ?? 0) * 1024;
   const swapTotal = kib('SwapTotal');
-  const free = known.has('MemAvailable') ? kib('MemAvailable') : freemem();
+  const free = meminfo.has('MemAvailable') ? kib('MemAvailable') : freemem();
   return {
     total: totalmem(),
     free: group ? Math.min(free, Math.max(group.limit - group.used, 0)) : free,
     limit: Math.min(group?.limit ?? Number.POSITIVE_INFINITY, memoryLimit()),
-    taken: totalmem() - (known.has('MemFree') ? kib('MemFree') : freemem()),
+    taken: totalmem() - (meminfo.has('MemFree') ? kib('MemFree') : freemem()),
     swapTotal,
     swapUsed: swapTotal - kib('SwapFree'),
   };

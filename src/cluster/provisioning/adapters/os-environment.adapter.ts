@@ -70,9 +70,9 @@ export class OsEnvironment implements HostEnvironment {
   }
 
   async #listensAt(address: string): Promise<boolean> {
-    const own = await resolveName(this.#listenHost);
-    if ('problem' in own) return false;
-    return own.address === address || (this.isLoopback(own.address) && this.isLoopback(address));
+    const resolved = await resolveName(this.#listenHost);
+    if ('problem' in resolved) return false;
+    return resolved.address === address || (this.isLoopback(resolved.address) && this.isLoopback(address));
   }
 }
 
