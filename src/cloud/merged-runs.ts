@@ -10,13 +10,13 @@ export class MergedRuns {
 
   /** Resolves or rejects with a run that began after this call. */
   run(key: string, work: () => Promise<void>): Promise<void> {
-    const known = this.runs.get(key);
-    if (known === undefined) return this.begin(key, work);
-    known.next ??= known.current.then(
+    const existing = this.runs.get(key);
+    if (existing === undefined) return this.begin(key, work);
+    existing.next ??= existing.current.then(
       () => this.begin(key, work),
       () => this.begin(key, work),
     );
-    return known.next;
+    return existing.next;
   }
 
   private begin(key: string, work: () => Promise<void>): Promise<void> {

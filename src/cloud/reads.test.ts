@@ -42,15 +42,15 @@ test('answers each caller by its permissions, and links only to the server’s o
   const { project, names, issue, get } = await aTestCloud(t);
   for (const id of [uuid(1), uuid(2)]) await project(id);
   const viewers = [uuid(1), uuid(2)].map((projectId) => issue({ role: 'projectViewer', projectId }));
-  const [one, two] = (await Promise.all(viewers)).map(({ token }) => token) as [string, string];
+  const [first, second] = (await Promise.all(viewers)).map(({ token }) => token) as [string, string];
   for (let again = 0; again < 2; again++) {
     assert.deepEqual(await names(), [uuid(1), uuid(2)]);
-    assert.deepEqual(await names({ token: one }), [uuid(1)]);
-    assert.deepEqual(await names({ token: two }), [uuid(2)]);
+    assert.deepEqual(await names({ token: first }), [uuid(1)]);
+    assert.deepEqual(await names({ token: second }), [uuid(2)]);
     assert.equal((await get(`/v2/projects/${uuid(1)}`)).status, 200);
-    assert.equal((await get(`/v2/projects/${uuid(1)}`, { token: one })).status, 200);
-    assert.equal((await get(`/v2/projects/${uuid(1)}`, { token: two })).status, 403);
-    assert.equal((await get('/v2/users', { token: one })).status, 403);
+    assert.equal((await get(`/v2/projects/${uuid(1)}`, { token: first })).status, 200);
+    assert.equal((await get(`/v2/projects/${uuid(1)}`, { token: second })).status, 403);
+    assert.equal((await get('/v2/users', { token: first })).status, 403);
     assert.equal((await get('/v2/users')).status, 200);
     for (const [host, named] of [
       ['localhost:80', 'localhost'],

@@ -75,12 +75,12 @@ export class TokenAuthenticator {
     return this.identities.of(snapshot, credentials.key, async () => {
       const { tokens } = this.options;
       const { tokenOrAccessKey, signature } = credentials;
-      const known = await (signature === undefined
+      const token = await (signature === undefined
         ? tokens.byToken(tokenOrAccessKey)
         : tokens.byAccessKey(tokenOrAccessKey));
-      if (known === null) throw unknown(credentials);
-      const { id, role, project_id } = known.row;
-      return { ...known, caller: new Caller({ tokenId: id, role: role as Role, projectId: project_id }) };
+      if (token === null) throw unknown(credentials);
+      const { id, role, project_id } = token.row;
+      return { ...token, caller: new Caller({ tokenId: id, role: role as Role, projectId: project_id }) };
     });
   }
 

@@ -54,22 +54,22 @@ export class TokenStore {
     this.options = options;
   }
 
-  async issue(wanted: TokenRequest, given: GivenSecrets = {}): Promise<NewToken> {
+  async issue(wanted: TokenRequest, chosen: GivenSecrets = {}): Promise<NewToken> {
     const { store, secrets, clock, random } = this.options;
     const text = (bytes: number): string => random.bytes(bytes).toString('base64url');
-    const made = {
+    const token = {
       id: random.uuid(),
-      token: given.token ?? text(tokenBytes),
-      accessKey: given.accessKey ?? text(accessKeyBytes),
-      secretKey: given.secretKey ?? text(tokenBytes),
+      token: chosen.token ?? text(tokenBytes),
+      accessKey: chosen.accessKey ?? text(accessKeyBytes),
+      secretKey: chosen.secretKey ?? text(tokenBytes),
     };
     await store
       .insertInto('tokens')
       .values({
-        id: made.id,
-        token_hash: hashOf(made.token),
-        access_key: made.accessKey,
-        secret_sealed: secrets.seal(purpose, made.secretKey),
+        id: token.id,
+        token_hash: hashOf(token.token),
+        access_key: token.accessKey,
+        secret_sealed: secrets.seal(purpose, token.secretKey),
         role: wanted.role,
         project_id: wanted.projectId,
         origin: wanted.origin,
@@ -79,7 +79,7 @@ export class TokenStore {
         last_used_at: null,
       })
       .execute();
-    return made;
+    return token;
   }
 
   /** True if the token was ever issued, even if it has expired or was revoked. */
@@ -94,11 +94,11 @@ export class TokenStore {
 
   /** A token that was not revoked; it may have expired. */
   byToken(token: string): Promise<KnownToken | null> {
-    return this.known('token_hash', hashOf(token));
+    return this.findBy('token_hash', hashOf(token));
   }
 
   byAccessKey(accessKey: string): Promise<KnownToken | null> {
-    return this.known('access_key', accessKey);
+    return this.findBy('access_key', accessKey);
   }
 
   secretOf(row: TokenRow): string {
@@ -144,7 +144,7 @@ export class TokenStore {
     return (await issued.executeTakeFirst()) !== undefined;
   }
 
-  private async known(column: 'token_hash' | 'access_key', value: string): Promise<KnownToken | null> {
+  private async findBy(column: 'token_hash' | 'access_key', value: string): Promise<KnownToken | null> {
     const found = await this.options.store
       .selectFrom('tokens')
       .leftJoin('projects', 'projects.id', 'tokens.project_id')

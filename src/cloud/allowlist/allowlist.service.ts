@@ -92,8 +92,8 @@ export class AllowlistService {
   }
 
   private async applyToNodes(cluster: ClusterRow, rows: readonly AllowlistRow[]): Promise<void> {
-    const own = this.options.operatorAddress === undefined ? ['127.0.0.1'] : [];
-    const list = { entries: [...rows.map(({ cidr }) => cidr), ...own] };
+    const operatorAddresses = this.options.operatorAddress === undefined ? ['127.0.0.1'] : [];
+    const list = { entries: [...rows.map(({ cidr }) => cidr), ...operatorAddresses] };
     const clients = await this.options.nodes.clients(cluster);
     await Promise.all(
       clients.map((client) => client.put('/settings/clientAllowlist', list, answerTimeoutMs)),

@@ -77,8 +77,8 @@ export class AllowlistStore {
       const present = await this.withRemoved(clusterId, transaction);
       const rows = to(present);
       const kept = new Set(rows.map(({ cidr }) => cidr));
-      const gone = present.filter(({ cidr }) => !kept.has(cidr));
-      const removed = gone.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
+      const expired = present.filter(({ cidr }) => !kept.has(cidr));
+      const removed = expired.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
       await transaction.deleteFrom('allowlist').where('cluster_id', '=', clusterId).execute();
       if (rows.length + removed.length > 0)
         await transaction

@@ -186,8 +186,8 @@ function founderLeaves(present: readonly ServerGroup[], wanted: readonly ServerG
     return invalid(
       `servers.${at}.compute: must stay "${compute}" for at least one node: the first node of a cluster cannot be given another instance; make a new cluster`,
     );
-  const shown = services.toSorted().join(', ');
+  const serviceNames = services.toSorted().join(', ');
   return invalid(
-    `servers.0.services: must stay "${shown}": at least one node keeps these services, since the first node of a cluster cannot be given others; make a new cluster`,
+    `servers.0.services: must stay "${serviceNames}": at least one node keeps these services, since the first node of a cluster cannot be given others; make a new cluster`,
   );
 }

@@ -39,7 +39,10 @@ export function v3ClusterOperations(parts: V3ClusterRouteParts): BoundOperation[
       return { status: 200, body: { cursor: cursorOf(query, total, url), data } };
     }),
     bind(V3CreateCluster, async ({ body }) => accepted(await lifecycle.create(requestOf(body)))),
-    bind(V3ShowCluster, async ({ subject: cluster }) => ({ status: 200, body: await shown(parts, cluster) })),
+    bind(V3ShowCluster, async ({ subject: cluster }) => ({
+      status: 200,
+      body: await clusterReplyOf(parts, cluster),
+    })),
     bind(V3ShowClusterStatus, async ({ subject: cluster }) => ({
       status: 200,
       body: { status: await parts.nodes.v3Status(cluster) },
@@ -84,7 +87,7 @@ function requestOf(body: V3CreateClusterRequest) {
   return { environment, name: clusterName, projectId, cloudId: null, description, spec } as const;
 }
 
-async function shown({ clusters, nodes, tenantId, version }: ClusterRouteParts, row: ClusterRow) {
+async function clusterReplyOf({ clusters, nodes, tenantId, version }: ClusterRouteParts, row: ClusterRow) {
   const { servers, place, support } = JSON.parse(row.spec) as ClusterSpec & { place?: V3Place };
   const network = place?.hosted ?? (await clusters.placeOf(row));
   const supportPackage = support as { timezone?: string; type: string } | null;

@@ -172,12 +172,12 @@ test('deletes a user after its creation has ended, so that none is left at the n
     await gate.promise;
   };
   const service = server();
-  const made = service.create(cluster, wanted);
+  const creation = service.create(cluster, wanted);
   await begun.promise;
   const gone = service.delete(cluster, wanted.username);
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
   gate.resolve();
-  await Promise.all([made, gone]);
+  await Promise.all([creation, gone]);
   const rows = await store.selectFrom('database_users').selectAll().execute();
   assert.deepEqual([rows, [...node.roles.keys()]], [[], []]);
 });

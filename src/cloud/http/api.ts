@@ -88,9 +88,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 
 /** Built on first use. */
 function addDescription(app: FastifyInstance, operations: readonly Operation[]): void {
-  let made: Promise<ApiDocument> | null = null;
+  let apiDocument: Promise<ApiDocument> | null = null;
   const document = (): Promise<ApiDocument> =>
-    (made ??= import('./openapi.ts').then(({ describeApi }) => describeApi(operations)));
+    (apiDocument ??= import('./openapi.ts').then(({ describeApi }) => describeApi(operations)));
   app.get('/openapi.json', async (_request, reply) => sendJson(reply, JSON.stringify(await document())));
   app.get('/docs/api', async (_request, reply) => {
     const { contentPolicy, page } = await import('#contract/api-page.ts');
@@ -149,9 +149,9 @@ async function subjectOf(
   const params = request.params as Record<string, string>;
   if (Object.values(params).some((value) => value === '' || value.includes('\0')))
     throw pathNotFound(request.url);
-  const given = params['id'];
-  if (given !== undefined && !uuid.test(given)) throw malformedId(operation, given);
-  const id = given?.toLowerCase();
+  const idParameter = params['id'];
+  if (idParameter !== undefined && !uuid.test(idParameter)) throw malformedId(operation, idParameter);
+  const id = idParameter?.toLowerCase();
   if (id !== undefined) params['id'] = id;
   if (id === undefined || operation.subject === undefined) return undefined;
   const subject = await find(operation.subject, id);

@@ -3,11 +3,11 @@ import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
 
-/** `given` is the validated value; it distinguishes a missing field from a wrong one. */
-export const problemsOf = (issues: readonly Issue[], given: unknown, kind: string): string =>
+/** `input` is the validated value; it distinguishes a missing field from a wrong one. */
+export const problemsOf = (issues: readonly Issue[], input: unknown, kind: string): string =>
   issues
     .flatMap(leavesOf)
-    .map((issue) => describe(issue, given, kind))
+    .map((issue) => describe(issue, input, kind))
     .join('; ');
 
 /** The distance of a value that is no object (or no list), above that of a value with any number of wrong fields. */
@@ -33,11 +33,11 @@ const distanceOf = (issues: readonly Issue[], depth: number): number =>
     return sum + (issue.code === 'invalid_type' && issue.path.length === depth ? otherTypeDistance : 1);
   }, 0);
 
-function describe(issue: Issue, given: unknown, kind: string): string {
+function describe(issue: Issue, input: unknown, kind: string): string {
   const path = issue.path.map(String).join('.');
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${path === '' ? '' : `${path}.`}${key}: unknown ${kind}`).join('; ');
-  const missing = valueAt(given, issue.path) === undefined ? 'is missing: it ' : '';
+  const missing = valueAt(input, issue.path) === undefined ? 'is missing: it ' : '';
   return `${path === '' ? 'body' : path}: ${missing}${right(issue)}`;
 }
 

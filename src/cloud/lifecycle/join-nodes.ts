@@ -46,11 +46,11 @@ async function ejectUnknown(
   membership: ClusterMembers,
   rows: readonly NodeRow[],
 ): Promise<void> {
-  const known = rows
+  const knownMembers = rows
     .filter(({ address }) => address !== '')
     .map((row) => memberAt(membership, placementOf(row)));
   for (const member of membership.nodes)
-    if (member.clusterMembership === 'inactiveAdded' && !known.includes(member))
+    if (member.clusterMembership === 'inactiveAdded' && !knownMembers.includes(member))
       await ejectNode(client, member);
 }
 

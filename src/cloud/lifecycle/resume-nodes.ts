@@ -39,9 +39,9 @@ async function specsOf({ store, nodes, home }: ResumeParts): Promise<NodeSpec[]>
 
 /** Removes only nodes of clusters that this database records as deleted: after a restore of an older database other clusters may exist. */
 async function removeLeftovers({ store, provisioner, log }: ResumeParts): Promise<void> {
-  const known = new Set((await store.selectFrom('nodes').select('id').execute()).map(({ id }) => id));
+  const nodeIds = new Set((await store.selectFrom('nodes').select('id').execute()).map(({ id }) => id));
   for (const { id, clusterId } of await provisioner.existingNodes()) {
-    if (known.has(id)) continue;
+    if (nodeIds.has(id)) continue;
     const deleted = await store
       .selectFrom('operations')
       .select('id')

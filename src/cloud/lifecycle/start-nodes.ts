@@ -11,8 +11,8 @@ export async function placeNodes(parts: PlanParts, cluster: ClusterRow): Promise
   const { store, provisioner, nodes } = parts;
   for (const node of await nodes.of(cluster.id)) {
     if (node.address !== '' || node.state === 'leaving') continue;
-    const taken = await store.selectFrom('nodes').selectAll().where('address', '!=', '').execute();
-    const { address, ports } = await provisioner.place(taken.map(placementOf));
+    const placed = await store.selectFrom('nodes').selectAll().where('address', '!=', '').execute();
+    const { address, ports } = await provisioner.place(placed.map(placementOf));
     await changeNode(parts, node.id, { address, ports: JSON.stringify(ports) });
   }
 }

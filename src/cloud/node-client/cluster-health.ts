@@ -136,4 +136,4 @@ function unresponsiveStats(nodeNames: readonly string[], reason: string): Health
 
 const bucketStatus = ({ nodes }: BucketReply): string =>
   nodes.find(({ status }) => status !== 'healthy')?.status ?? 'healthy';
-const count = <T>(all: readonly T[], is: (one: T) => boolean): number => all.filter(is).length;
+const count = <T>(all: readonly T[], is: (item: T) => boolean): number => all.filter(is).length;

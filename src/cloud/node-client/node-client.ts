@@ -74,14 +74,14 @@ export class NodeClient {
   }
 
   async createProbeBucket(): Promise<void> {
-    const made = await this.request('POST', '/pools/default/buckets', {
+    const reply = await this.request('POST', '/pools/default/buckets', {
       name: probeBucket,
       ramQuotaMB: 100,
       replicaNumber: 0,
       bucketType: 'ephemeral',
     });
-    if (made.status !== 202 && !made.body.includes('already exists'))
-      throw new Error(`probe bucket: ${made.status} ${made.body}`);
+    if (reply.status !== 202 && !reply.body.includes('already exists'))
+      throw new Error(`probe bucket: ${reply.status} ${reply.body}`);
   }
 
   /** Writes and reads a document through the advertised address, in the probe bucket. */

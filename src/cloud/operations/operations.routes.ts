@@ -19,8 +19,8 @@ export const operationOperations = ({ plans, home, clock }: OperationRouteParts)
   bind(ShowOperation, async ({ subject: operation }) => {
     const steps = plans[operation.kind as OperationKind].steps.map(({ name }) => name);
     const isUnattended = operation.home !== home && isOverdue(operation, clock.wallMs());
-    const shown = isUnattended ? { ...operation, last_error: waitsFor(operation.home) } : operation;
-    return { status: 200, body: operationReply(shown, steps) };
+    const replied = isUnattended ? { ...operation, last_error: waitsFor(operation.home) } : operation;
+    return { status: 200, body: operationReply(replied, steps) };
   }),
 ];
 

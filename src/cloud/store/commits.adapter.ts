@@ -39,8 +39,8 @@ function checkOnce(path: string): void {
 
 /** The stored count; null in files of older versions. */
 function stateOf(database: DatabaseSync): { commits: number; in_use: number } | null {
-  const known = database.prepare('select 1 from sqlite_schema where name = ?').get(commitTable);
-  if (known === undefined) return null;
+  const existing = database.prepare('select 1 from sqlite_schema where name = ?').get(commitTable);
+  if (existing === undefined) return null;
   return database.prepare(`select commits, in_use from ${commitTable}`).get() as {
     commits: number;
     in_use: number;

@@ -30,10 +30,10 @@ describe('the state of a PostgreSQL', { skip: needs('postgresql') }, () => {
   /** Reads that are always in progress, so that no test's own read is the only one. */
   function startReaders(state: PostgresState) {
     let on = true;
-    const one = async (): Promise<void> => {
+    const runOne = async (): Promise<void> => {
       while (on) await state.read();
     };
-    const all = [one(), one(), one()];
+    const all = [runOne(), runOne(), runOne()];
     return async () => {
       on = false;
       await Promise.all(all);

@@ -33,14 +33,14 @@ export class SnapshotCache<V> {
   /** Computes a value once for all concurrent callers. A failure is passed to all of them and not cached. */
   async of(snapshot: StoreSnapshot, key: string, compute: () => Promise<V>): Promise<V> {
     const { values, pending } = this.in(snapshot);
-    const known = values.get(key);
-    if (known !== undefined) return known;
+    const cached = values.get(key);
+    if (cached !== undefined) return cached;
     const others = pending.get(key);
     if (others !== undefined) return others;
-    const own = compute();
-    pending.set(key, own);
+    const computing = compute();
+    pending.set(key, computing);
     try {
-      const value = await own;
+      const value = await computing;
       this.store(snapshot, key, value);
       return value;
     } finally {
@@ -49,11 +49,11 @@ export class SnapshotCache<V> {
   }
 
   private in(snapshot: StoreSnapshot): SnapshotEntries<V> {
-    const known = this.snapshots.get(snapshot);
-    if (known !== undefined) return known;
-    const made: SnapshotEntries<V> = { values: new Map(), pending: new Map(), bytes: 0 };
-    this.snapshots.set(snapshot, made);
-    return made;
+    const existing = this.snapshots.get(snapshot);
+    if (existing !== undefined) return existing;
+    const created: SnapshotEntries<V> = { values: new Map(), pending: new Map(), bytes: 0 };
+    this.snapshots.set(snapshot, created);
+    return created;
   }
 
   private store(snapshot: StoreSnapshot, key: string, value: V): void {

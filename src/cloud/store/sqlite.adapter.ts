@@ -48,18 +48,18 @@ function adapt(database: DatabaseSync, state: SqliteState, count: CommitCount): 
       database.close();
     },
     prepare(sql) {
-      const known = prepared.get(sql);
-      if (known !== undefined) return known;
+      const cached = prepared.get(sql);
+      if (cached !== undefined) return cached;
       if (sql === 'rollback') return rollbackOf(database, count);
       if (prepared.size >= statementsKept) prepared.clear();
-      const made = statement(database.prepare(sql), (act) => {
+      const created = statement(database.prepare(sql), (act) => {
         if (sql.startsWith('select')) return act();
         state.changed();
         if (sql === 'commit') return count.commit(act);
         return writes.test(sql) ? count.write(act) : act();
       });
-      prepared.set(sql, made);
-      return made;
+      prepared.set(sql, created);
+      return created;
     },
   };
 }
@@ -68,13 +68,13 @@ const writes = /^\s*(insert|update|delete|replace|with|create|alter|drop)\b/i;
 
 /** On a full disk SQLite may have rolled back already: a second rollback would hide that error. */
 function rollbackOf(database: DatabaseSync, count: CommitCount): ReturnType<typeof statement> {
-  const made = statement(database.prepare('rollback'), (act) => act());
+  const rollback = statement(database.prepare('rollback'), (act) => act());
   const nothing = { changes: 0, lastInsertRowid: 0 };
   return {
-    ...made,
+    ...rollback,
     run: (parameters) => {
       count.rolledBack();
-      return database.isTransaction ? made.run(parameters) : nothing;
+      return database.isTransaction ? rollback.run(parameters) : nothing;
     },
   };
 }

@@ -72,12 +72,13 @@ export class TableChecksums {
       if (!tables.includes(name)) throw new Error(`it is damaged: the table ${name} is missing`);
     for (const name of tables) {
       const checksum = checksums.find((candidate) => candidate.name === name);
-      const own = this.triggersOf(name);
+      const triggersOfTable = this.triggersOf(name);
       // A new table of a migration has neither checksum nor triggers yet.
-      if (checksum === undefined && ![...own.keys()].some((trigger) => triggers.has(trigger))) continue;
+      if (checksum === undefined && ![...triggersOfTable.keys()].some((trigger) => triggers.has(trigger)))
+        continue;
       if (checksum === undefined || !this.isWhole(checksum))
         throw new Error(`it is damaged: rows of the table ${name} have changed since they were written`);
-      for (const [trigger, sql] of own)
+      for (const [trigger, sql] of triggersOfTable)
         if (triggers.get(trigger) !== sql) throw new Error(`it is damaged: the trigger ${trigger}`);
     }
   }

@@ -81,7 +81,7 @@ const logFile = (folder: string): string => join(folder, 'node.log');
 
 function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
   const { address, ports, memoryMb, services } = spec;
-  const given: Record<string, string | number | undefined> = {
+  const options: Record<string, string | number | undefined> = {
     'data-dir': folder,
     host: address,
     'rest-port': ports.rest,
@@ -104,7 +104,7 @@ function flags({ spec, folder, operatorAddress }: LaunchOptions): string[] {
     'ready-file': readyFile(folder),
     'operator-address': operatorAddress,
   };
-  return Object.entries(given).flatMap(([name, value]) =>
+  return Object.entries(options).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   );
 }

@@ -113,8 +113,8 @@ export class LocalProvisioner implements Provisioner {
   }
 
   private node(spec: NodeSpec): NodeProcess {
-    const known = this.nodes.get(spec.id);
-    if (known !== undefined) return known;
+    const existing = this.nodes.get(spec.id);
+    if (existing !== undefined) return existing;
     const node = new NodeProcess({ ...this.options, spec, folder: this.folderOf(spec.id) });
     this.nodes.set(spec.id, node);
     return node;
