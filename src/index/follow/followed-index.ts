@@ -137,7 +137,8 @@ export class FollowedIndex {
   /** Marks a vbucket (or all) as unconfirmed until its stream is open again: the data service may have another history. */
   markUnconfirmed(vb?: number): void {
     this.confirmed.fill(0, vb ?? 0, vb === undefined ? vbucketCount : vb + 1);
-    for (let one = vb ?? 0; one < (vb === undefined ? vbucketCount : vb + 1); one++) this.show(one);
+    for (let marked = vb ?? 0; marked < (vb === undefined ? vbucketCount : vb + 1); marked++)
+      this.show(marked);
   }
 
   snapshot(vb: number, start: number, end: number): void {

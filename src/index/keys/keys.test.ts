@@ -64,8 +64,8 @@ const optional = fc.option(values, { nil: undefined, freq: 10 }) as fc.Arbitrary
 
 test('the order of keys is the order of their values', () => {
   fc.assert(
-    fc.property(optional, optional, (one, other) => {
-      assert.equal(Math.sign(Buffer.compare(keyOf([one]), keyOf([other]))), Math.sign(collate(one, other)));
+    fc.property(optional, optional, (left, right) => {
+      assert.equal(Math.sign(Buffer.compare(keyOf([left]), keyOf([right]))), Math.sign(collate(left, right)));
     }),
     { numRuns: 20_000, seed: printedSeed(console.log) },
   );
@@ -76,10 +76,10 @@ test('keys with several components are ordered by the first one that differs, ea
   const few = fc.oneof(fc.constantFrom<Value>(undefined, null, 1, 'a', 'ab', [], [1]), values);
   const tuples = fc.array(few, { minLength: 3, maxLength: 3 });
   fc.assert(
-    fc.property(tuples, tuples, directions, (one, other, descending) => {
-      const differences = one.map((value, at) => collate(value, other[at]) * (descending[at] ? -1 : 1));
+    fc.property(tuples, tuples, directions, (left, right, descending) => {
+      const differences = left.map((value, at) => collate(value, right[at]) * (descending[at] ? -1 : 1));
       const expected = Math.sign(differences.find((difference) => difference !== 0) ?? 0);
-      assert.equal(Math.sign(Buffer.compare(keyOf(one, descending), keyOf(other, descending))), expected);
+      assert.equal(Math.sign(Buffer.compare(keyOf(left, descending), keyOf(right, descending))), expected);
     }),
     { numRuns: 10_000, seed: printedSeed(console.log) },
   );

@@ -32,11 +32,11 @@ export async function connectIndexes(options: LinkedIndexesOptions): Promise<Lin
   const { port } = options;
   const catalogue = new IndexCatalogue();
   const calls = new LinkCalls(port);
-  const known = deferred<void>();
+  const firstState = deferred<void>();
   port.on('message', (message: LinkMessage) => {
     if (message.kind !== 'state') return calls.answer(message);
     catalogue.set(message.indexes);
-    known.resolve();
+    firstState.resolve();
   });
   port.on('close', () => calls.close());
   const damaged = ({ id, keyspace }: IndexDefinition): void => {
@@ -44,7 +44,7 @@ export async function connectIndexes(options: LinkedIndexesOptions): Promise<Lin
     calls.call({ method: 'damaged', bucketUuid: keyspace.bucketUuid, indexId: id }).catch(() => {});
   };
   const indexes = new IndexScans({ ...options, catalogue, damaged });
-  await known.promise;
+  await firstState.promise;
   return {
     indexes,
     catalogue,

@@ -46,14 +46,15 @@ export function managerIndexRecord(
   copies: readonly ShownCopy[] = [],
 ): Record<string, unknown> {
   const { definition } = index;
-  const own = sharedFields(index, node);
+  const fields = sharedFields(index, node);
   const hosts = [node.address, ...copies.map(({ address }) => address)];
-  const late = copies.find(({ state }) => state !== 'online');
+  const unfinished = copies.find(({ state }) => state !== 'online');
   return {
-    ...own,
+    ...fields,
     hosts,
     // Ready where every node has it.
-    ...(late !== undefined && own['status'] === statuses.online && { status: statuses[late.state] }),
+    ...(unfinished !== undefined &&
+      fields['status'] === statuses.online && { status: statuses[unfinished.state] }),
     progress: Math.min(index.report?.progress ?? 0, ...copies.map(({ progress }) => progress)),
     partitionMap: Object.fromEntries(hosts.map((host) => [host, partitionNumbers(definition)])),
     storageMode: node.storageMode,

@@ -15,22 +15,22 @@ export class ChangedRowsReader implements IndexReader {
   private readonly reader: IndexReader;
   private readonly changed: Changed;
   /** In index order. */
-  private readonly own: readonly StoredRow[];
+  private readonly changedRows: readonly StoredRow[];
 
   constructor(reader: IndexReader, index: IndexDefinition, changed: Changed) {
     this.reader = reader;
     this.changed = changed;
-    this.own = rowsOf(index, changed).sort(byKeyAndId);
+    this.changedRows = rowsOf(index, changed).sort(byKeyAndId);
   }
 
   page(interval: KeyInterval, { after, isReverse, limit }: Page): StoredRow[] {
     const stored = this.storedPage(interval, { after, isReverse, limit });
     const direction = isReverse ? -1 : 1;
-    const own = this.own.filter(
+    const changedInPage = this.changedRows.filter(
       (row) => isWithin(row, interval) && (after === null || byKeyAndId(row, after) * direction > 0),
     );
-    if (own.length === 0) return stored;
-    return [...stored, ...own].sort((a, b) => byKeyAndId(a, b) * direction).slice(0, limit);
+    if (changedInPage.length === 0) return stored;
+    return [...stored, ...changedInPage].sort((a, b) => byKeyAndId(a, b) * direction).slice(0, limit);
   }
 
   count(interval: KeyInterval): number {
@@ -87,8 +87,8 @@ function rowsOf(index: IndexDefinition, changed: Changed): StoredRow[] {
   });
 }
 
-function byKeyAndId(one: StoredRow, other: StoredRow): number {
-  return Buffer.compare(one.key, other.key) || Buffer.compare(Buffer.from(one.id), Buffer.from(other.id));
+function byKeyAndId(left: StoredRow, right: StoredRow): number {
+  return Buffer.compare(left.key, right.key) || Buffer.compare(Buffer.from(left.id), Buffer.from(right.id));
 }
 
 const isWithin = ({ key }: StoredRow, { start, end }: KeyInterval): boolean =>

@@ -75,10 +75,10 @@ export class IndexCatalogue {
 const keyOf = ({ bucketUuid, collectionId }: Keyspace): string => `${bucketUuid}/${collectionId}`;
 
 function entryOf(index: CataloguedIndex, before: ReadonlyMap<string, Entry>): Entry {
-  const known = before.get(index.definition.id)?.progress;
+  const earlier = before.get(index.definition.id)?.progress;
   const shared = index.report?.shared;
-  if (shared === undefined) return { ...index, progress: known };
-  return { ...index, progress: known?.buffer === shared ? known : new IndexProgress(shared) };
+  if (shared === undefined) return { ...index, progress: earlier };
+  return { ...index, progress: earlier?.buffer === shared ? earlier : new IndexProgress(shared) };
 }
 
 const statusOf = ({ definition, report, progress }: Entry): IndexStatus => ({

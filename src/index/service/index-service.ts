@@ -113,9 +113,9 @@ export class IndexService {
   private sweep(): void {
     if (this.isSwept) return;
     this.isSwept = true;
-    const known = new Set(this.wanted.indexes.map(({ definition }) => definition.id));
+    const wantedIds = new Set(this.wanted.indexes.map(({ definition }) => definition.id));
     for (const { bucketUuid, indexId } of this.options.store.list()) {
-      if (!known.has(indexId)) this.options.store.remove(bucketUuid, indexId);
+      if (!wantedIds.has(indexId)) this.options.store.remove(bucketUuid, indexId);
     }
   }
 }

@@ -147,8 +147,8 @@ function groupsOf(intervals: readonly SpanInterval[]): SpanInterval[][] {
   return groups;
 }
 
-const later = (one: Buffer | null, other: Buffer | null): Buffer | null =>
-  one === null || other === null ? null : Buffer.compare(one, other) >= 0 ? one : other;
+const later = (left: Buffer | null, right: Buffer | null): Buffer | null =>
+  left === null || right === null ? null : Buffer.compare(left, right) >= 0 ? left : right;
 
 function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirections): KeyInterval {
   const start = (group[0] as SpanInterval).start;
@@ -159,9 +159,9 @@ function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirectio
   return { start, end, accepts: (key) => group.some((interval) => accepts(interval, key, components)) };
 }
 
-const isSame = (one: ComponentRange, other: ComponentRange): boolean =>
-  one.start.equals(other.start) &&
-  (one.end === null ? other.end === null : other.end?.equals(one.end) === true);
+const isSame = (left: ComponentRange, right: ComponentRange): boolean =>
+  left.start.equals(right.start) &&
+  (left.end === null ? right.end === null : right.end?.equals(left.end) === true);
 
 function accepts(interval: SpanInterval, key: Uint8Array, components: ComponentFinder): boolean {
   if (!isWithin(key, interval)) return false;

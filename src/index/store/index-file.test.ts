@@ -235,7 +235,7 @@ for (const isPrimary of [false, true])
     let seen = 0;
     const file = (identity: FileIdentity) => join(folder, identity.bucketUuid, `${identity.indexId}.index`);
     const key = (id: string) => (isPrimary ? primaryKey(Buffer.from(id)) : Buffer.from('a key'));
-    const made = (): FileIdentity => {
+    const created = (): FileIdentity => {
       const identity = newIdentity(isPrimary);
       const fresh = storeOf().open(identity);
       fresh.commit([{ id: Buffer.from('an id'), keys: [key('an id')] }], []);
@@ -245,10 +245,10 @@ for (const isPrimary of [false, true])
       whole.close();
       return identity;
     };
-    const bytes = readFileSync(file(made()));
+    const bytes = readFileSync(file(created()));
     for (const text of ['an id', 'a key']) {
       for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
-        const identity = made();
+        const identity = created();
         const flipped = readFileSync(file(identity));
         flipped[at + 2] = (flipped[at + 2] as number) ^ 1;
         writeFileSync(file(identity), flipped);
@@ -357,8 +357,8 @@ const rowsOf = ({ id, keys }: { id: string; keys: readonly string[] }): Document
 });
 const textsOf = (rows: readonly StoredRow[]): string[] =>
   rows.map(({ key, id }) => `${key.toString()}=${id}`);
-const byBytes = (one: string, other: string): number => {
-  const [k1, k2] = [one, other].map((text) => Buffer.from(text.slice(0, text.lastIndexOf('='))));
-  const [i1, i2] = [one, other].map((text) => Buffer.from(text.slice(text.lastIndexOf('=') + 1)));
+const byBytes = (left: string, right: string): number => {
+  const [k1, k2] = [left, right].map((text) => Buffer.from(text.slice(0, text.lastIndexOf('='))));
+  const [i1, i2] = [left, right].map((text) => Buffer.from(text.slice(text.lastIndexOf('=') + 1)));
   return Buffer.compare(k1 as Buffer, k2 as Buffer) || Buffer.compare(i1 as Buffer, i2 as Buffer);
 };

@@ -48,8 +48,8 @@ export class SqliteIndexReader implements IndexReader {
     const { isAfter, hasStart, hasEnd, isReverse, isPacked } = shape;
     const bits = [isAfter, hasStart, hasEnd, isReverse, isPacked];
     const number = bits.reduce((sum, bit) => 2 * sum + Number(bit), 0);
-    const known = this.pages.get(number);
-    if (known !== undefined) return known;
+    const prepared = this.pages.get(number);
+    if (prepared !== undefined) return prepared;
     const statement = this.statement(pageText(shape));
     this.pages.set(number, statement);
     return statement;

@@ -45,10 +45,10 @@ export function* evaluating(plan: Plan, series: readonly Series[], range: Range)
   return rows.filter(({ has }) => has.includes(1));
 }
 
-function* rowOfSeries(one: Series, range: Range, { window }: Plan): Generator<number, Row> {
-  if (window !== null) return yield* windowed(one, range, window);
+function* rowOfSeries(series: Series, range: Range, { window }: Plan): Generator<number, Row> {
+  if (window !== null) return yield* windowed(series, range, window);
   yield 0;
-  return newest(one, range);
+  return newest(series, range);
 }
 
 function newest({ labels, timesMs, values }: Series, range: Range): Row {

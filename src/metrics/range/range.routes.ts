@@ -66,24 +66,24 @@ function readList(body: unknown, nowMs: number, names: readonly string[]): Range
 }
 
 /** Requested nodes that the cluster does not have. */
-function unknownNodes({ nodes }: RangeRequest, known: readonly string[]): Problems {
+function unknownNodes({ nodes }: RangeRequest, clusterNodes: readonly string[]): Problems {
   const unknown = (nodes ?? []).filter(
-    (node) => !known.includes(node) && !known.includes(`${node}:${defaultPort}`),
+    (node) => !clusterNodes.includes(node) && !clusterNodes.includes(`${node}:${defaultPort}`),
   );
   return unknown.length === 0 ? {} : { nodes: `Unknown hostnames: ${JSON.stringify(unknown)}` };
 }
 
 function visibleTo(context: Context): (labels: Labels) => boolean {
   const all = context.may('cluster.bucket[*].stats!read');
-  const known = new Map<string, boolean>();
+  const decisions = new Map<string, boolean>();
   return (labels) => {
     if (all) return true;
     const permission = permissionFor(labels);
     if (permission === null) return false;
-    const before = known.get(permission);
+    const before = decisions.get(permission);
     if (before !== undefined) return before;
     const may = context.may(permission);
-    known.set(permission, may);
+    decisions.set(permission, may);
     return may;
   };
 }

@@ -172,9 +172,9 @@ function seriesOf(
   node: string,
 ): RangeAnswer['data'][number] {
   const { __name__: name, ...rest } = labels;
-  const shown: [number, string][] = [];
+  const points: [number, string][] = [];
   for (let at = 0; at < has.length; at++) {
-    if (has[at] === 1) shown.push([(startMs + at * stepMs) / 1000, valueText(values[at] as number)]);
+    if (has[at] === 1) points.push([(startMs + at * stepMs) / 1000, valueText(values[at] as number)]);
   }
-  return { metric: { nodes: [node], ...(name !== undefined && { name }), ...rest }, values: shown };
+  return { metric: { nodes: [node], ...(name !== undefined && { name }), ...rest }, values: points };
 }

@@ -19,13 +19,13 @@ export class LogEncoder {
     this.#recorded = recorded;
   }
 
-  record(head: Head, timeMs: number, taken: readonly HeadSeries[]): Buffer {
+  record(head: Head, timeMs: number, accepted: readonly HeadSeries[]): Buffer {
     const writer = this.#writer;
     const added = head.series.slice(this.#recorded);
     this.#recorded = head.series.length;
     writer.double(timeMs).number(added.length);
     for (const { labels } of added) writer.text(JSON.stringify(labels));
-    for (const series of taken) {
+    for (const series of accepted) {
       writer.number(series.id * 2 + (series.isUnchanged ? 1 : 0));
       if (!series.isUnchanged) writer.double(series.value);
     }

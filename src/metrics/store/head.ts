@@ -75,10 +75,10 @@ export class Head {
     return this.#lookup.refused;
   }
 
-  /** Calls `taken` for every series that accepted its sample. */
-  append(timeMs: number, samples: Iterable<FlatSample>, taken: (series: HeadSeries) => void): void {
+  /** Calls `accepted` for every series that accepted its sample. */
+  append(timeMs: number, samples: Iterable<FlatSample>, accepted: (series: HeadSeries) => void): void {
     this.#lookup.each(samples, (series, value) => {
-      if (series.append(timeMs, value)) taken(series);
+      if (series.append(timeMs, value)) accepted(series);
     });
   }
 

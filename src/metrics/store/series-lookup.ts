@@ -47,9 +47,9 @@ export class SeriesLookup<T> {
       this.refused++;
       return null;
     }
-    const made = this.#make(labels);
-    this.#byKey.set(key, made);
-    return made;
+    const created = this.#make(labels);
+    this.#byKey.set(key, created);
+    return created;
   }
 
   discard(isGone: (found: T) => boolean): void {

@@ -82,12 +82,12 @@ async function stepsOf(tier: Tier, matchers = ofBucket('ops', 'a'), fromStep = 0
     startMs + fromStep * 10_000,
     startMs + toStep * 10_000,
   );
-  const [one] = series;
-  const wrong = one
-    ? [...one.timesMs].findIndex((time, at) => time !== startMs + (one.values[at] as number) * 10_000)
+  const [only] = series;
+  const wrong = only
+    ? [...only.timesMs].findIndex((time, at) => time !== startMs + (only.values[at] as number) * 10_000)
     : -1;
   assert.equal(wrong, -1, 'a sample differs from the appended one');
-  return { count: one?.values.length ?? 0, first: one?.values[0], last: one?.values.at(-1), problems };
+  return { count: only?.values.length ?? 0, first: only?.values[0], last: only?.values.at(-1), problems };
 }
 
 test('reads samples of heads and blocks by labels and times', async (t) => {

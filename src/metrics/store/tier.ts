@@ -106,10 +106,10 @@ export class Tier {
     this.#lastMs = timeMs;
     if (backMs > 0) this.#startNewVersion(backMs);
     const span = this.#spanOf(timeMs);
-    const taken: HeadSeries[] = [];
-    span.head.append(timeMs, samples, (series) => taken.push(series));
+    const accepted: HeadSeries[] = [];
+    span.head.append(timeMs, samples, (series) => accepted.push(series));
     this.#reportRefused(span.head);
-    this.#queue(span, span.encoder.record(span.head, timeMs, taken));
+    this.#queue(span, span.encoder.record(span.head, timeMs, accepted));
     if (!this.#isWriting) this.#write();
   }
 

@@ -49,11 +49,11 @@ export async function openSession(
   const callers = [...sent];
   for (const cred of creds) callers.push(await authority.authenticate(cred, origin.remoteAddress));
   if (!isAuthenticated({ callers })) throw sqlError(10000);
-  const known = callers as Caller[];
-  const users = known.map(({ identity: { domain, name } }) =>
+  const authenticated = callers as Caller[];
+  const users = authenticated.map(({ identity: { domain, name } }) =>
     domain === 'local' ? name : `${domain}:${name}`,
   );
-  return { callers: known, users, credential: credential ?? creds[0] ?? null };
+  return { callers: authenticated, users, credential: credential ?? creds[0] ?? null };
 }
 
 const refused: Sender = { callers: [null], credential: null };

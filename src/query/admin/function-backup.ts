@@ -29,7 +29,7 @@ export function backUpFunctions(
     .all()
     .filter(({ scope }) => (scope?.bucket ?? null) === bucket && (scope === null || isWanted(scope.scope)));
   checkAccess(session, bucket, chosen);
-  return { udfMagic: magic, version, udfs: chosen.map((one) => functionRow(one).value) };
+  return { udfMagic: magic, version, udfs: chosen.map((definition) => functionRow(definition).value) };
 }
 
 /** Functions of another kind than the request's are skipped; existing ones are replaced. */
@@ -41,12 +41,12 @@ export async function restoreFunctions(
 ): Promise<void> {
   const isWanted = scopeFilter(parameters);
   const renamed = renames(parameters);
-  const definitions = definitionsOf(body).flatMap((one) => {
-    const { scope } = one;
+  const definitions = definitionsOf(body).flatMap((definition) => {
+    const { scope } = definition;
     if ((scope === null) !== (bucket === null)) return [];
-    if (scope === null || bucket === null) return [one];
+    if (scope === null || bucket === null) return [definition];
     if (!isWanted(scope.scope)) return [];
-    return [{ ...one, scope: { bucket, scope: renamed.get(scope.scope) ?? scope.scope } }];
+    return [{ ...definition, scope: { bucket, scope: renamed.get(scope.scope) ?? scope.scope } }];
   });
   checkAccess(session, bucket, definitions);
   for (const definition of definitions) {
@@ -95,11 +95,11 @@ function renames(parameters: URLSearchParams): ReadonlyMap<string, string> {
 
 function definitionsOf(body: string): FunctionDefinition[] {
   const copy = objectOf(parsed(body), 'body');
-  if (copy['udfMagic'] !== magic) throw bad('udfMagic', `"${magic}", which marks a copy of functions`);
-  if (copy['version'] !== version) throw bad('version', `"${version}"`);
+  if (copy['udfMagic'] !== magic) throw wrongField('udfMagic', `"${magic}", which marks a copy of functions`);
+  if (copy['version'] !== version) throw wrongField('version', `"${version}"`);
   const { udfs } = copy;
   const list = Array.isArray(udfs) ? (udfs as unknown[]) : [udfs];
-  if (list.length > functionsMax) throw bad('udfs', `at most ${functionsMax} functions`);
+  if (list.length > functionsMax) throw wrongField('udfs', `at most ${functionsMax} functions`);
   return list.map((item, at) => definitionOf(objectOf(item, `udfs[${at}]`), `udfs[${at}]`));
 }
 
@@ -109,13 +109,13 @@ function definitionOf(item: Readonly<Record<string, unknown>>, at: string): Func
   if (definition['#language'] !== 'inline') throw sqlError(10108, String(definition['#language']));
   const text = (from: Readonly<Record<string, unknown>>, name: string): string => {
     const value = from[name];
-    if (typeof value !== 'string' || value === '') throw bad(`${at}: ${name}`, 'a text');
+    if (typeof value !== 'string' || value === '') throw wrongField(`${at}: ${name}`, 'a text');
     return value;
   };
   const { parameters } = definition;
   const isVariadic = parameters === null || parameters === undefined;
   if (!isVariadic && !isTexts(parameters))
-    throw bad(`${at}.definition.parameters`, 'an array of names, or null');
+    throw wrongField(`${at}.definition.parameters`, 'an array of names, or null');
   const body = text(definition, 'text');
   parseExpression(body);
   const isGlobal = identity['type'] === 'global';
@@ -137,7 +137,7 @@ function parsed(body: string): unknown {
 function objectOf(value: unknown, name: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw bad(name, 'a JSON object');
+  throw wrongField(name, 'a JSON object');
 }
 
-const bad = (name: string, right: string): Error => sqlError(1040, `${name}: it must be ${right}`);
+const wrongField = (name: string, right: string): Error => sqlError(1040, `${name}: it must be ${right}`);

@@ -2,7 +2,7 @@
 import { scopeKeyspace } from '#sqlpp/datastore/keyspace.ts';
 import { isHeld } from '../access/privileges.ts';
 import type { FunctionDefinition } from '../query.contract.ts';
-import { type PlainRow, type RowSource, shown } from './plain-row.ts';
+import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
 
 export function functionRows(source: RowSource): PlainRow[] {
   const { service, session } = source;
@@ -15,7 +15,7 @@ export function functionRows(source: RowSource): PlainRow[] {
   };
   return service.deps.functions
     .all()
-    .filter((definition) => shown(source, isSeen(definition)))
+    .filter((definition) => showRow(source, isSeen(definition)))
     .map(functionRow);
 }
 

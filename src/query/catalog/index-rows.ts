@@ -3,7 +3,7 @@ import type { IndexStatus } from '#sqlpp/datastore/indexes.ts';
 import type { Keyspace } from '#sqlpp/datastore/keyspace.ts';
 import { seesKeyspace } from '../access/privileges.ts';
 import { collectionName } from '../data/keyspaces.ts';
-import { type PlainRow, type RowSource, shown } from './plain-row.ts';
+import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
 
 export function indexRows(source: RowSource): PlainRow[] {
   const { service, session } = source;
@@ -15,7 +15,7 @@ export function indexRows(source: RowSource): PlainRow[] {
         const keyspace = keyspaces.find(collectionName(bucket.name, scope.name, name));
         const found = typeof keyspace === 'string' ? [] : indexes.of(keyspace);
         if (typeof keyspace === 'string' || found.length === 0) continue;
-        if (!shown(source, seesKeyspace(session.callers, keyspace.name))) continue;
+        if (!showRow(source, seesKeyspace(session.callers, keyspace.name))) continue;
         const { datastoreUrl } = node();
         for (const status of found) rows.push(indexRow(status, keyspace, datastoreUrl));
       }

@@ -1,7 +1,7 @@
 // Rows of system:buckets, system:scopes and system:keyspaces. A caller sees the keyspaces that its roles include.
 import { seesKeyspace } from '../access/privileges.ts';
 import { type BucketState, collectionName } from '../data/keyspaces.ts';
-import { type PlainRow, type RowSource, shown } from './plain-row.ts';
+import { type PlainRow, type RowSource, showRow } from './plain-row.ts';
 
 const namespace = 'default';
 /** System scopes and collections begin with `_`. */
@@ -34,7 +34,7 @@ const seesBucket = (source: RowSource, { name, scopes }: BucketState): boolean =
 
 export function bucketRows(source: RowSource): PlainRow[] {
   return queryable(source)
-    .filter((bucket) => shown(source, seesBucket(source, bucket)))
+    .filter((bucket) => showRow(source, seesBucket(source, bucket)))
     .map(({ name }) => ({
       id: `${namespace}:${name}`,
       value: { ...common(source), name, path: pathText(name) },
@@ -45,7 +45,7 @@ export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRo
   return queryable(source).flatMap((bucket) =>
     bucket.scopes
       .filter(
-        (scope) => (all || !isSystem(scope.name)) && shown(source, seesScope(source, bucket.name, scope)),
+        (scope) => (all || !isSystem(scope.name)) && showRow(source, seesScope(source, bucket.name, scope)),
       )
       .map(({ name }) => ({
         id: `${namespace}:${bucket.name}.${name}`,
@@ -56,14 +56,14 @@ export function scopeRows(source: RowSource, { all }: { all: boolean }): PlainRo
 
 export function keyspaceRows(source: RowSource, { all }: { all: boolean }): PlainRow[] {
   return queryable(source).flatMap((bucket) => [
-    ...(shown(source, sees(source, bucket.name, '_default', '_default'))
+    ...(showRow(source, sees(source, bucket.name, '_default', '_default'))
       ? [bucketKeyspace(source, bucket)]
       : []),
     ...bucket.scopes.flatMap((scope) =>
       scope.collections
         .filter(
           ({ name }) =>
-            (all || !isSystem(name)) && shown(source, sees(source, bucket.name, scope.name, name)),
+            (all || !isSystem(name)) && showRow(source, sees(source, bucket.name, scope.name, name)),
         )
         .map(({ name }) => collectionKeyspace(source, bucket.name, scope.name, name)),
     ),

@@ -16,7 +16,7 @@ export interface RowSource {
 }
 
 /** For filters of rows. */
-export function shown(source: RowSource, isSeen: boolean): boolean {
+export function showRow(source: RowSource, isSeen: boolean): boolean {
   if (!isSeen) source.leftOut?.();
   return isSeen;
 }

@@ -114,13 +114,13 @@ const systemRows = ({ service }: RowSource): PlainRow[] => {
 
 /** Adds document counts. Each costs a request to the data service, so only the rows of `…_info` have them. */
 async function withCounts({ service }: RowSource, rows: readonly PlainRow[]): Promise<PlainRow[]> {
-  const { keyspaces: known, clients } = service.deps;
+  const { keyspaces: keyspaceCache, clients } = service.deps;
   return await Promise.all(
     rows.map(async ({ id, value }) => {
       const row = value as { bucket?: string; scope?: string; name: string };
       const { bucket = row.name, scope = '_default' } = row;
       const collection = row.bucket === undefined ? '_default' : row.name;
-      const found = known.find({ namespace: 'default', bucket, scope, collection });
+      const found = keyspaceCache.find({ namespace: 'default', bucket, scope, collection });
       if (typeof found === 'string') return { id, value };
       const client = await clients.of(bucket);
       return { id, value: { ...row, count: await client.itemCount(found.collectionId), size: 0 } };

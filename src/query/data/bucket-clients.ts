@@ -116,7 +116,7 @@ export class BucketClients {
     this.clock.after(retireMs, () => {
       for (const client of retired)
         client.then(
-          (one) => one.close(),
+          (bucketClient) => bucketClient.close(),
           () => {}, // it never opened
         );
     });
@@ -126,7 +126,7 @@ export class BucketClients {
     const client = this.clients.get(key);
     this.clients.delete(key);
     client?.then(
-      (one) => one.close(),
+      (bucketClient) => bucketClient.close(),
       () => {}, // the connection never opened
     );
   }

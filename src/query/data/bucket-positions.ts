@@ -24,7 +24,7 @@ const attemptsMax = 10;
 
 export class BucketPositions {
   private readonly source: Source;
-  private known: Promise<Histories> | null = null;
+  private cached: Promise<Histories> | null = null;
 
   constructor(source: Source) {
     this.source = source;
@@ -34,23 +34,23 @@ export class BucketPositions {
   async of(collectionId: number): Promise<CollectionPositions> {
     const { source } = this;
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const known = (this.known ??= this.read());
+      const histories = (this.cached ??= this.read());
       try {
-        const { digest, uuids } = await known;
+        const { digest, uuids } = await histories;
         // The order matters: the data service answers requests in order.
         const [seqnos, newest] = await Promise.all([source.highSeqnos(collectionId), source.histories()]);
         if (newest === digest) return { seqnos, uuids };
       } catch (error) {
-        this.discard(known);
+        this.discard(histories);
         throw error;
       }
-      this.discard(known);
+      this.discard(histories);
     }
     throw new DataPortError('the histories of the bucket changed during every reading');
   }
 
-  private discard(known: Promise<Histories>): void {
-    if (this.known === known) this.known = null;
+  private discard(histories: Promise<Histories>): void {
+    if (this.cached === histories) this.cached = null;
   }
 
   /** Requests the digest first: the later comparison then detects uuids of a newer history. */

@@ -14,7 +14,7 @@ export class RequestConsistency {
   private readonly wanted: Wanted;
   private readonly clients: BucketClients;
   private readonly retry: RetryOptions;
-  private readonly known = new Map<string, Promise<Consistency>>();
+  private readonly cache = new Map<string, Promise<Consistency>>();
 
   constructor(wanted: Wanted, clients: BucketClients, retry: RetryOptions) {
     this.wanted = wanted;
@@ -28,9 +28,9 @@ export class RequestConsistency {
     if (consistency === 'not_bounded') return { kind: 'not_bounded' };
     if (consistency === 'statement_plus') return this.find(keyspace);
     const name = keyspaceText(keyspace.name);
-    const known = this.known.get(name) ?? this.find(keyspace);
-    this.known.set(name, known);
-    return known;
+    const cached = this.cache.get(name) ?? this.find(keyspace);
+    this.cache.set(name, cached);
+    return cached;
   }
 
   private async find(keyspace: Keyspace): Promise<Consistency> {

@@ -59,10 +59,10 @@ export class WireDocuments implements Documents {
   ): Promise<(StoredDocument | undefined)[]> {
     const { bucket } = keyspace.name;
     const isHere = ids.map((id) => this.clients.isHere(bucket, id));
-    const own = ids.filter((_, at) => isHere[at]);
+    const localIds = ids.filter((_, at) => isHere[at]);
     const others = ids.filter((_, at) => !isHere[at]);
     const [here, elsewhere] = await Promise.all([
-      readBatched(batches, client, keyspace, own, options),
+      readBatched(batches, client, keyspace, localIds, options),
       readWhole(client, keyspace, others, options),
     ]);
     const next = { here: 0, elsewhere: 0 };

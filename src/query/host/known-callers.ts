@@ -43,11 +43,11 @@ export class KnownCallers implements Authority {
   }
 
   /** Takes the main thread's reply. */
-  answer(callId: number, known: KnownCaller | null, watch: number): void {
+  answer(callId: number, knownCaller: KnownCaller | null, watch: number): void {
     const question = this.unanswered.get(callId);
     this.unanswered.delete(callId);
     if (question === undefined) return;
-    const caller = known && callerOf(known.identity, known.roles, known.limits);
+    const caller = knownCaller && callerOf(knownCaller.identity, knownCaller.roles, knownCaller.limits);
     if (caller !== null) this.cache(question.key, { caller, watch });
     question.answer.resolve(caller);
   }

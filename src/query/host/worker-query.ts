@@ -130,12 +130,17 @@ export class WorkerQuery {
   private async answerCaller(callId: number, question: QueryQuestion): Promise<void> {
     const caller = await this.callerOf(question);
     const watchId = ++this.lastWatch;
-    const known = caller && {
+    const knownCaller = caller && {
       identity: caller.identity,
       roles: caller.roles ?? [],
       ...(caller.limits && { limits: caller.limits }),
     };
-    this.worker.postMessage({ kind: 'caller', callId, caller: known, watch: watchId } satisfies QueryCall);
+    this.worker.postMessage({
+      kind: 'caller',
+      callId,
+      caller: knownCaller,
+      watch: watchId,
+    } satisfies QueryCall);
     if (caller !== null) this.watch(caller, watchId);
   }
 

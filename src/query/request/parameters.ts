@@ -32,11 +32,11 @@ const hint = (read: (sent: SentValue) => unknown, doc: string): Parameter => ({
 });
 
 /** A parameter with one supported value; other known values are refused as not supported, others as unknown. */
-const only = (value: string, known: readonly string[], doc: string): Parameter => ({
+const only = (value: string, allowed: readonly string[], doc: string): Parameter => ({
   read(_request, sent) {
     const text = textOf(sent);
     if (text === '' || text.toUpperCase() === value) return;
-    if (known.includes(text.toUpperCase())) throw sqlError(1020, sent.name, text);
+    if (allowed.includes(text.toUpperCase())) throw sqlError(1020, sent.name, text);
     throw sqlError(1030, sent.name, text);
   },
   doc,
@@ -207,8 +207,8 @@ export const parameters: Readonly<Record<string, Parameter>> = {
   use_fts: hint(flagOf, 'Use search indexes'),
 };
 
-function oneOf(known: readonly string[], text: string, sent: SentValue): string {
-  if (known.includes(text)) return text;
+function oneOf(allowed: readonly string[], text: string, sent: SentValue): string {
+  if (allowed.includes(text)) return text;
   throw sqlError(1030, sent.name, textOf(sent));
 }
 

@@ -74,10 +74,10 @@ function take(request: QueryRequest, sent: SentValue): void {
     takeNamed(request, name.slice(1), sent);
     return;
   }
-  const known = name.toLowerCase();
-  const parameter = byName.get(known);
-  if (parameter === undefined) throw sqlError(1065, known);
-  parameter.read(request, { ...sent, name: known });
+  const lowerCase = name.toLowerCase();
+  const parameter = byName.get(lowerCase);
+  if (parameter === undefined) throw sqlError(1065, lowerCase);
+  parameter.read(request, { ...sent, name: lowerCase });
 }
 
 function takeNamed(request: QueryRequest, name: string, sent: SentValue): void {
@@ -122,9 +122,9 @@ function refuseRepeated(names: readonly string[]): void {
   const seen = new Set<string>();
   for (const name of names) {
     const plain = name.trim();
-    const known = plain[0] === '$' || plain[0] === '@' ? plain : plain.toLowerCase();
-    if (seen.has(known)) throw sqlError(1060, known);
-    seen.add(known);
+    const parameterName = plain[0] === '$' || plain[0] === '@' ? plain : plain.toLowerCase();
+    if (seen.has(parameterName)) throw sqlError(1060, parameterName);
+    seen.add(parameterName);
   }
 }
 

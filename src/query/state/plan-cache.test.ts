@@ -6,24 +6,24 @@ import { PlanCache } from './plan-cache.ts';
 /** Asks for plans of texts; the planner looks at the parameters in `consults`. */
 function planner(consults: readonly (string | number)[] = [], kind: Prepared['kind'] = 'SELECT') {
   const cache = new PlanCache();
-  let made = 0;
+  let compiled = 0;
   /** Returns how often the statement was planned for it. */
   const ask = (
     text: string,
     { revision = 1, context = '', scans = true, named = {}, args = [] as number[] } = {},
   ) => {
-    const before = made;
+    const before = compiled;
     cache.planOf(
       { text, queryContext: context, sequentialScans: scans },
       revision,
       { named: new Map(Object.entries(named)), positional: args },
       (consulted) => {
-        made++;
+        compiled++;
         for (const parameter of consults) consulted(parameter);
         return { kind } as Prepared;
       },
     );
-    return made - before;
+    return compiled - before;
   };
   return { cache, ask };
 }

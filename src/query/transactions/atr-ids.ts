@@ -2,7 +2,7 @@
 // these names, by the hexadecimal number after `#`, that hashes to the vbucket.
 import { vbucketCount, vbucketOf } from '#client/document-key.ts';
 
-const known = new Map<number, string>();
+const cache = new Map<number, string>();
 
 /** An attempt is recorded in the vbucket of the first document that it changes. */
 export const atrIdFor = (key: string): string => atrIdOf(vbucketOf(key));
@@ -10,12 +10,12 @@ export const atrIdFor = (key: string): string => atrIdOf(vbucketOf(key));
 export const allAtrIds = (): string[] => Array.from({ length: vbucketCount }, (_, vb) => atrIdOf(vb));
 
 export function atrIdOf(vb: number): string {
-  const cached = known.get(vb);
+  const cached = cache.get(vb);
   if (cached !== undefined) return cached;
   for (let number = 0; ; number++) {
     const id = `_txn:atr-${vb}-#${number.toString(16)}`;
     if (vbucketOf(id) !== vb) continue;
-    known.set(vb, id);
+    cache.set(vb, id);
     return id;
   }
 }

@@ -43,9 +43,9 @@ type Members = Readonly<Record<string, unknown>>;
 export function resumedAttempt(data: Value): ResumedAttempt | null {
   if (!isMembers(data) || data['id'] === undefined) return null;
   const { id: ids, state, config, atr, mutations = [] } = data;
-  if (!isMembers(ids)) throw bad('id', 'an object with txn and atmpt');
+  if (!isMembers(ids)) throw wrongField('id', 'an object with txn and atmpt');
   if (!Array.isArray(mutations) || mutations.length > mutationsMax)
-    throw bad('mutations', `an array of at most ${mutationsMax} objects`);
+    throw wrongField('mutations', `an array of at most ${mutationsMax} objects`);
   return {
     id: attemptId(ids['atmpt'], 'id.atmpt'),
     transactionId: attemptId(ids['txn'], 'id.txn'),
@@ -60,12 +60,12 @@ export function resumedAttempt(data: Value): ResumedAttempt | null {
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const bad = (name: string, right: string) => sqlError(1040, `txdata: ${name} must be ${right}`);
+const wrongField = (name: string, right: string) => sqlError(1040, `txdata: ${name} must be ${right}`);
 
 /** Checked strictly, because the id becomes part of a path in the record. */
 function attemptId(value: unknown, name: string): string {
   if (typeof value === 'string' && value.length <= idCharactersMax && /^[\w-]+$/.test(value)) return value;
-  throw bad(name, 'an id of letters, digits and dashes');
+  throw wrongField(name, 'an id of letters, digits and dashes');
 }
 
 function msOf(members: unknown, name: string): number {
@@ -78,7 +78,8 @@ function recordOf(atr: unknown): RecordLocation | null {
   const text = (name: string): string => (typeof atr[name] === 'string' ? (atr[name] as string) : '');
   const [bucket, scope, collection, id] = [text('bkt'), text('scp'), text('coll'), text('id')];
   if (bucket === '') return null;
-  if (id !== '' && !/^_txn:atr-\d{1,4}-#[0-9a-f]{1,8}$/.test(id)) throw bad('atr.id', 'the id of a record');
+  if (id !== '' && !/^_txn:atr-\d{1,4}-#[0-9a-f]{1,8}$/.test(id))
+    throw wrongField('atr.id', 'the id of a record');
   return {
     bucket,
     scope: scope || '_default',
@@ -87,12 +88,12 @@ function recordOf(atr: unknown): RecordLocation | null {
   };
 }
 
-function mutationOf(one: unknown): ResumedMutation {
-  const { bkt: bucket, scp: scope, coll: collection, id, type } = (isMembers(one) ? one : {}) as Members;
+function mutationOf(sent: unknown): ResumedMutation {
+  const { bkt: bucket, scp: scope, coll: collection, id, type } = (isMembers(sent) ? sent : {}) as Members;
   const kind = kinds[String(type)];
   const texts = [bucket, scope, collection, id];
   if (kind === undefined || !texts.every((text) => typeof text === 'string'))
-    throw bad('mutations', 'objects with bkt, scp, coll, id and type INSERT, REPLACE or REMOVE');
+    throw wrongField('mutations', 'objects with bkt, scp, coll, id and type INSERT, REPLACE or REMOVE');
   const [bucketName, scopeName, collectionName, key] = texts as string[] as [string, string, string, string];
   return {
     kind,

@@ -120,16 +120,16 @@ export class StagedChanges {
   }
 
   private changesIn(collection: string): Changes {
-    const known = this.byCollection.get(collection);
-    if (known !== undefined) return known;
+    const existing = this.byCollection.get(collection);
+    if (existing !== undefined) return existing;
     const added: Changes = new Map();
     this.byCollection.set(collection, added);
     return added;
   }
 
   private runningIn(collection: string): Map<string, StagedChange | null> {
-    const known = this.running.get(collection);
-    if (known !== undefined) return known;
+    const existing = this.running.get(collection);
+    if (existing !== undefined) return existing;
     const added = new Map<string, StagedChange | null>();
     this.running.set(collection, added);
     return added;

@@ -107,8 +107,8 @@ export class TransactionData {
     use: (client: BucketClient, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const ending = new AbortController();
-    const late = sqlError(17099, `the data service did not answer within ${kvTimeoutMs} ms`);
-    const timer: Timer = this.clock.after(kvTimeoutMs, () => ending.abort(late));
+    const timeoutError = sqlError(17099, `the data service did not answer within ${kvTimeoutMs} ms`);
+    const timer: Timer = this.clock.after(kvTimeoutMs, () => ending.abort(timeoutError));
     try {
       return await use(await this.clients.of(keyspace.name.bucket), ending.signal);
     } catch (error) {

@@ -64,8 +64,8 @@ export class TransactionDocuments implements Documents {
       const current = await Promise.all(unchanged.map((document) => this.committed(document, options)));
       yield current.filter((document) => document !== undefined);
     }
-    const own = [...changes.values()].map(documentOf).filter((document) => document !== undefined);
-    if (own.length > 0) yield own;
+    const staged = [...changes.values()].map(documentOf).filter((document) => document !== undefined);
+    if (staged.length > 0) yield staged;
   }
 
   async count(keyspace: Keyspace, signal: AbortSignal): Promise<number> {
@@ -81,7 +81,7 @@ export class TransactionDocuments implements Documents {
     { signal }: WriteOptions,
   ): Promise<WriteOutcome[]> {
     const { transaction } = this;
-    const unknown = writes.filter((write) => needsReading(write) && !this.known(keyspace, write.id));
+    const unknown = writes.filter((write) => needsReading(write) && !this.stagedChange(keyspace, write.id));
     const ids = [...new Set(unknown.map(({ id }) => id))];
     const read = ids.length === 0 ? [] : await this.read(keyspace, ids, { signal });
     const stored = new Map(ids.map((id, at) => [id, read[at]]));
@@ -102,7 +102,7 @@ export class TransactionDocuments implements Documents {
     if (write.xattrs !== undefined && write.xattrs.size > 0)
       throw sqlError(17099, 'extended attributes cannot be changed in a transaction');
     const { changes } = this.transaction;
-    const before = this.known(keyspace, write.id);
+    const before = this.stagedChange(keyspace, write.id);
     const kind = before === undefined ? kindOf(write, stored) : kindOver(write, before);
     if (kind === 'nothing') return { status: 'not found' };
     const ownCas = changes.nextCas(this.clock.wallMs());
@@ -122,7 +122,7 @@ export class TransactionDocuments implements Documents {
     return { status: 'done', cas: ownCas };
   }
 
-  private known(keyspace: Keyspace, id: string): StagedChange | undefined {
+  private stagedChange(keyspace: Keyspace, id: string): StagedChange | undefined {
     return this.transaction.changes.newest({ keyspace, id });
   }
 

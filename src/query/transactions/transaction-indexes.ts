@@ -6,10 +6,10 @@ import type { Transaction } from './transaction.ts';
 
 export function transactionIndexes(indexes: Indexes, { changes }: Transaction): Indexes {
   const overlaid = <T extends Pick<IndexScan, 'index'>>(scan: T): T & Pick<IndexScan, 'changed'> => {
-    const own = changes.of(scan.index.keyspace);
-    if (own.size === 0) return scan;
+    const staged = changes.of(scan.index.keyspace);
+    if (staged.size === 0) return scan;
     const changed = new Map<string, StoredDocument | null>();
-    for (const { id, kind, bytes, ownCas: cas, expiration: wanted } of own.values()) {
+    for (const { id, kind, bytes, ownCas: cas, expiration: wanted } of staged.values()) {
       const expiration = wanted === 'keep' ? 0 : wanted;
       changed.set(id, kind === 'remove' ? null : { id, bytes, isJson: true, cas, expiration, flags: 0 });
     }

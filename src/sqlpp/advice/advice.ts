@@ -110,9 +110,9 @@ class Adviser {
     const ordersById = term.conditions.some((each) => readsId(each, source));
     const request = { ...term, source, set, isComplete: found.isComplete, ordersById };
     const pushdown = isAlone ? pushdownOf(request) : undefined;
-    const known = [...set.keys, ...set.flavors, ...(pushdown?.keys ?? [])];
+    const indexKeys = [...set.keys, ...set.flavors, ...(pushdown?.keys ?? [])];
     const elementSlots = new Set(term.chain.map((step) => step.source.slot));
-    const more = keysToCover({ source, expressions: term.uses.expressions, known, elementSlots });
+    const more = keysToCover({ source, expressions: term.uses.expressions, indexKeys, elementSlots });
     const plain = plainIndex(set);
     if (!more) {
       if (!pushdown?.property || pushdown.needsCovering)
@@ -193,7 +193,12 @@ class Adviser {
     const pushdown = pushdownOf({ select, body, source, set, isComplete, ordersById: false });
     const rule = 'Leading Index Key Missing.';
     const plain = { keys, flavors: [], includesMissing: true, rule, property: undefined };
-    const more = keysToCover({ source, expressions: uses.expressions, known: keys, elementSlots: new Set() });
+    const more = keysToCover({
+      source,
+      expressions: uses.expressions,
+      indexKeys: keys,
+      elementSlots: new Set(),
+    });
     const property = pushdown.property;
     const pushedKeys = distinct([...pushdown.keys, ...pushdown.last, ...keys]);
     if (!more || !isComplete || more.length > 0) {
@@ -218,7 +223,7 @@ class Adviser {
     const set = { keys: distinct(keys), flavors: [], shared: 0 };
     const plain = plainIndex(set);
     const { expressions } = term.uses;
-    const more = keysToCover({ source, expressions, known: keys, elementSlots: new Set() });
+    const more = keysToCover({ source, expressions, indexKeys: keys, elementSlots: new Set() });
     const covering = more && { ...plain, keys: [...set.keys, ...more] };
     return { ...common, plain: [plain], covering, isDerived: true };
   }
@@ -238,9 +243,9 @@ function textsOf(keys: readonly KeyUse[]): string {
 }
 
 function distinct(keys: readonly KeyUse[]): KeyUse[] {
-  const known = new Map<string, KeyUse>();
-  for (const key of keys) if (!known.has(key.text)) known.set(key.text, key);
-  return [...known.values()];
+  const byText = new Map<string, KeyUse>();
+  for (const key of keys) if (!byText.has(key.text)) byText.set(key.text, key);
+  return [...byText.values()];
 }
 
 /** The first of a chain of UNNEST. */

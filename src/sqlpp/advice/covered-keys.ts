@@ -12,7 +12,7 @@ interface CoverRequest {
   /** All expressions that the statement reads. */
   readonly expressions: readonly Expression[];
   /** Keys and conditions of the index. */
-  readonly known: readonly KeyUse[];
+  readonly indexKeys: readonly KeyUse[];
   /** Slots of array elements, which only array keys can provide. */
   readonly elementSlots: ReadonlySet<number>;
 }
@@ -39,21 +39,21 @@ const composed = new Set<Expression['kind']>([
 export function keysToCover({
   source,
   expressions,
-  known,
+  indexKeys: known,
   elementSlots,
 }: CoverRequest): KeyUse[] | undefined {
-  const own = sourceSlots(source);
+  const ownSlots = sourceSlots(source);
   const texts = new Set(known.map(({ text }) => text));
   const more = new Map<string, KeyUse>();
   let isWhole = false;
   const visit = (node: Expression): void => {
-    if (isWhole || !(readsAny(node, own) || readsAny(node, elementSlots))) return;
+    if (isWhole || !(readsAny(node, ownSlots) || readsAny(node, elementSlots))) return;
     if (known.some(({ answers }) => answers?.(node))) return;
     if (node.kind === 'slot') {
       if (node.slot !== source.idSlot) isWhole = true;
       return;
     }
-    const key = readsOnly(node, own) ? keyOf(node, source) : undefined;
+    const key = readsOnly(node, ownSlots) ? keyOf(node, source) : undefined;
     if (key && texts.has(key.text)) return;
     if (!key || composed.has(node.kind) || readsWhole(node, source))
       for (const child of childrenOf(node)) visit(child);

@@ -116,18 +116,18 @@ function groupsOf(disjuncts: readonly (readonly KeyUse[])[]): (readonly KeyUse[]
 
 /** Removes duplicate keys; each keeps the best of its predicates. */
 function merged(uses: readonly KeyUse[]): KeyUse[] {
-  const known = new Map<string, KeyUse>();
+  const byText = new Map<string, KeyUse>();
   for (const use of uses) {
-    const before = known.get(use.text);
+    const before = byText.get(use.text);
     const isBetter =
       !before ||
       (before.isMissing && !use.isMissing) ||
       (before.isMissing === use.isMissing && use.rank < before.rank);
     if (isBetter)
-      known.set(use.text, before?.flavor === undefined && before ? { ...use, flavor: undefined } : use);
-    else if (use.flavor === undefined && before) known.set(use.text, { ...before, flavor: undefined });
+      byText.set(use.text, before?.flavor === undefined && before ? { ...use, flavor: undefined } : use);
+    else if (use.flavor === undefined && before) byText.set(use.text, { ...before, flavor: undefined });
   }
-  return [...known.values()];
+  return [...byText.values()];
 }
 
 function sorted(uses: readonly KeyUse[]): KeyUse[] {

@@ -28,10 +28,10 @@ export function mergeAdvice(resolver: Resolver, node: Merge, adviceOf: SideAdvic
   const target = addSource(both, sources, alias, node.into.alias !== undefined, 'keyspace');
   both.defaultSource = undefined;
   const on = conjunctsOf(resolver.expression(node.on, both));
-  const own = on.filter((each) => !readsAny(each, sourceSlots(target)));
+  const ownConditions = on.filter((each) => !readsAny(each, sourceSlots(target)));
   const advice = [
     using.kind === 'keyspace' && using.keyspace.keyspace && !using.keys
-      ? adviceOf(using.keyspace.keyspace, using.source, own)
+      ? adviceOf(using.keyspace.keyspace, using.source, ownConditions)
       : undefined,
     keyspace ? adviceOf(keyspace, target, on) : undefined,
   ];

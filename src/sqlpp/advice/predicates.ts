@@ -27,8 +27,8 @@ export function sourceSlots(source: Source): Set<number> {
 
 /** Keys of a keyspace's documents. */
 export function documentSide(source: Source, isKind: IsKind): KeySide {
-  const own = sourceSlots(source);
-  const isOwn = (node: Expression): boolean => readsAny(node, own);
+  const ownSlots = sourceSlots(source);
+  const isOwn = (node: Expression): boolean => readsAny(node, ownSlots);
   return {
     isOwn,
     isKey: (node) => isOwn(node) && !(node.kind === 'slot' && node.slot === source.idSlot),
@@ -95,8 +95,8 @@ function comparisonUse(
 
 /** ANY … IN field SATISFIES … END: a key of an array index. */
 function arrayKeyOf(node: Quantified, source: Source): KeyUse | undefined {
-  const own = sourceSlots(source);
-  if (!node.bindings.every(({ of }) => readsAny(of, own))) return undefined;
+  const ownSlots = sourceSlots(source);
+  if (!node.bindings.every(({ of }) => readsAny(of, ownSlots))) return undefined;
   const found = elementKey(node, source, []);
   return found && { ...found, answers: (part) => part === node };
 }
@@ -135,10 +135,10 @@ function elementKey(node: Quantified, source: Source, outer: readonly string[]):
   const written = (disjuncts[0] ?? []).map(({ text }) => text);
   const inOrder = set.keys.toSorted((a, b) => written.indexOf(a.text) - written.indexOf(b.text));
   const arrayTexts = node.bindings.map(({ of }) => namePart(keyText(ofDocument(of, source)), variables));
-  const own = inOrder.map(({ name }) => name.replace(/^DISTINCT_/, ''));
+  const keyNames = inOrder.map(({ name }) => name.replace(/^DISTINCT_/, ''));
   return {
     text: `DISTINCT ARRAY ${value} FOR ${bindingsText(node.bindings, source)} END`,
-    name: ['DISTINCT', ...arrayTexts, ...own].filter((part) => part !== '').join('_'),
+    name: ['DISTINCT', ...arrayTexts, ...keyNames].filter((part) => part !== '').join('_'),
     rank: Math.min(...set.keys.map(({ rank }) => rank)),
     isMissing: false,
     flavor: undefined,
@@ -181,7 +181,7 @@ export function unnestKey(
   for (let at = steps.length - 2; at >= 0; at--)
     text = `ALL ARRAY (${text}) FOR ${steps[at]?.source.alias} IN ${arrayTexts[at]} END`;
   const keys = isWhole ? [] : shared.map(({ name }) => name);
-  const known = new Set(shared.map((each) => each.text));
+  const sharedTexts = new Set(shared.map((each) => each.text));
   const arrays = new Set(steps.map(({ expression }) => expression));
   return {
     text,
@@ -194,7 +194,7 @@ export function unnestKey(
     answers: (node) =>
       arrays.has(node) ||
       (isWhole && node.kind === 'slot' && node.slot === last.source.slot) ||
-      (isOwn(node) && known.has(keyText(node))),
+      (isOwn(node) && sharedTexts.has(keyText(node))),
   };
 }
 

@@ -133,7 +133,7 @@ export function compileLike(node: Like, compiler: Compiling): Evaluate {
   const of = compiler.compileParsed(node.of);
   const pattern = compiler.compileParsed(node.pattern);
   const escape_ = node.escape === undefined ? undefined : compiler.compileParsed(node.escape);
-  let known:
+  let lastPattern:
     | { readonly pattern: string; readonly escape: string; readonly test: (text: string) => boolean }
     | undefined;
   return (row, context) => {
@@ -142,11 +142,11 @@ export function compileLike(node: Like, compiler: Compiling): Evaluate {
     const escaping = escape_ === undefined ? '\\' : escape_(row, context);
     if (value === undefined || text === undefined || escaping === undefined) return undefined;
     if (typeof value !== 'string' || typeof text !== 'string' || typeof escaping !== 'string') return null;
-    if (known?.pattern !== text || known.escape !== escaping) {
+    if (lastPattern?.pattern !== text || lastPattern.escape !== escaping) {
       if ([...escaping].length !== 1) throw sqlError(5010, 'LIKE: ESCAPE must be a single character');
-      known = { pattern: text, escape: escaping, test: likePattern(text, escaping) };
+      lastPattern = { pattern: text, escape: escaping, test: likePattern(text, escaping) };
     }
-    return known.test(value) !== node.isNegated;
+    return lastPattern.test(value) !== node.isNegated;
   };
 }
 
@@ -200,19 +200,19 @@ function isStatic(list: Expression): boolean {
 
 /** Caches the identities of the last list's items. */
 function hashed(): (value: Value, list: Value) => boolean | null | undefined {
-  let known:
+  let lastList:
     | { readonly list: Value; readonly set: Set<string>; readonly otherwise: boolean | null | undefined }
     | undefined;
   return (value, list) => {
     const items = itemsOfValue(list);
     if (items === undefined || items.length < hashedFrom || value === null) return isIn(value, list);
     // An array of constants is built for each row, with the same items.
-    if (known === undefined || (known.list !== list && !isSameList(known.list, items))) {
+    if (lastList === undefined || (lastList.list !== list && !isSameList(lastList.list, items))) {
       const set = new Set(items.filter((item) => item !== null && item !== undefined).map(identityOf));
-      known = { list: items, set, otherwise: noneOf(items) };
+      lastList = { list: items, set, otherwise: noneOf(items) };
     }
     if (!isPlain(value)) return isIn(value, list);
-    return known.set.has(identityOf(value)) || known.otherwise;
+    return lastList.set.has(identityOf(value)) || lastList.otherwise;
   };
 }
 
@@ -221,9 +221,9 @@ function isPlain(value: Value): boolean {
   return typeof value !== 'object';
 }
 
-function isSameList(known: Value, items: readonly Value[]): boolean {
-  if (!Array.isArray(known) || known.length !== items.length) return false;
-  return items.every((item, at) => item === (known as readonly Value[])[at]);
+function isSameList(list: Value, items: readonly Value[]): boolean {
+  if (!Array.isArray(list) || list.length !== items.length) return false;
+  return items.every((item, at) => item === (list as readonly Value[])[at]);
 }
 
 function isIn(value: Value, list: Value): boolean | null | undefined {

@@ -29,9 +29,9 @@ class Ranges {
   constructor(bindings: readonly RangeBinding[], compiler: Compiling) {
     const variables = new Map<string, Variable>();
     const variable = (name: string): Variable => {
-      const made: Variable = { value: undefined };
-      variables.set(name, made);
-      return made;
+      const bound: Variable = { value: undefined };
+      variables.set(name, bound);
+      return bound;
     };
     this.list = bindings.map(({ name, position, of, isDeep }) => ({
       of: compiler.compile(of),

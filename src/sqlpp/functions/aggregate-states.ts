@@ -217,12 +217,12 @@ function median(values: readonly (number | bigint)[]): Value {
   return divide(add(sorted[middle - 1], sorted[middle]), 2);
 }
 
-/** `less` is subtracted from the number of values; `ofOne` is the variance of a single value. */
-function variance(values: readonly (number | bigint)[], less: 0 | 1, ofOne: 0 | null): number | null {
+/** `correction` is subtracted from the number of values; `ofOne` is the variance of a single value. */
+function variance(values: readonly (number | bigint)[], correction: 0 | 1, ofOne: 0 | null): number | null {
   if (values.length === 1) return ofOne;
   const numbers = values.map(Number);
   const mean = numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
-  return numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (numbers.length - less);
+  return numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (numbers.length - correction);
 }
 
 function root(value: number | null): number | null {

@@ -101,24 +101,24 @@ const put = (items: Items, values: Items): Items => [
 /** Two positions within the array, counted from the end if negative. */
 function twoPositions(
   items: Value,
-  one: Value,
-  other: Value,
+  first: Value,
+  second: Value,
 ): readonly [items: Items, one: number, other: number] | null {
-  if (!isArray(items) || !isInteger(one) || !isInteger(other)) return null;
+  if (!isArray(items) || !isInteger(first) || !isInteger(second)) return null;
   const { length } = items;
-  if (one < -length || one >= length || other < -length || other >= length) return null;
-  return [items, (one + length) % length, (other + length) % length];
+  if (first < -length || first >= length || second < -length || second >= length) return null;
+  return [items, (first + length) % length, (second + length) % length];
 }
 
-const swap: Implementation = ([array, one, other]) => {
-  const found = twoPositions(array, one, other);
+const swap: Implementation = ([array, first, second]) => {
+  const found = twoPositions(array, first, second);
   if (found === null) return null;
   const [items, from, to] = found;
   return items.with(from, items[to]).with(to, items[from]);
 };
 
-const move: Implementation = ([array, one, other]) => {
-  const found = twoPositions(array, one, other);
+const move: Implementation = ([array, first, other]) => {
+  const found = twoPositions(array, first, other);
   if (found === null) return null;
   const [items, from, to] = found;
   return items.toSpliced(from, 1).toSpliced(to, 0, items[from]);

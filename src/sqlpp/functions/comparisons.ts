@@ -6,7 +6,7 @@ import { Binary, newObject, type Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 import { likePattern } from './like-patterns.ts';
 
-const own = { nulls: 'own' } as const;
+const ownNulls = { nulls: 'own' } as const;
 const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
   nulls: 'own',
   synonyms,
@@ -110,43 +110,43 @@ export const comparisons = new Declarations('comparison')
     'value, value [, value …]',
     'The largest value that is neither NULL nor MISSING.',
     extreme(1),
-    own,
+    ownNulls,
   )
   .add(
     'least',
     'value, value [, value …]',
     'The smallest value that is neither NULL nor MISSING.',
     extreme(-1),
-    own,
+    ownNulls,
   )
   .add(
     'successor',
     'value',
     'The smallest value that collates after the argument.',
     ([value]) => successor(value),
-    own,
+    ownNulls,
   );
 
 export const operators = new Declarations('operator')
-  .add('and', 'condition, condition [, condition …]', 'As the operator AND.', and, own)
-  .add('or', 'condition, condition [, condition …]', 'As the operator OR.', or, own)
+  .add('and', 'condition, condition [, condition …]', 'As the operator AND.', and, ownNulls)
+  .add('or', 'condition, condition [, condition …]', 'As the operator OR.', or, ownNulls)
   .add('not', 'condition', 'As the operator NOT.', ([value]) => !isTrue(value))
-  .add('eq', 'value, value', 'As the operator `=`.', ([a, b]) => equal(a, b), own)
+  .add('eq', 'value, value', 'As the operator `=`.', ([a, b]) => equal(a, b), ownNulls)
   .add(
     'lt',
     'value, value',
     'As the operator `<`.',
     ordered((order) => order < 0),
-    own,
+    ownNulls,
   )
   .add(
     'le',
     'value, value',
     'As the operator `<=`.',
     ordered((order) => order <= 0),
-    own,
+    ownNulls,
   )
-  .add('between', 'value, low, high', 'As the operator BETWEEN.', between, own)
+  .add('between', 'value, low, high', 'As the operator BETWEEN.', between, ownNulls)
   .add('like', 'string, pattern [, escape]', 'As the operator LIKE.', like)
   .add('in', 'value, array', 'As the operator IN.', isIn, { nulls: 'missing' })
   .add('within', 'value, container', 'As the operator WITHIN.', within, { nulls: 'missing' })
@@ -183,7 +183,7 @@ export const operators = new Declarations('operator')
     ([value]) => !isKnown(value),
     withSynonyms('is_not_valued', 'isnotknown', 'is_not_known', 'isunknown'),
   )
-  .add('array', ' [value …]', 'An array of the arguments.', (values) => values, own)
+  .add('array', ' [value …]', 'An array of the arguments.', (values) => values, ownNulls)
   .add('element', 'array, position', 'As `array[position]`.', element, { nulls: 'missing' })
   .add('field', 'object, name', 'As `object.name`.', field, { nulls: 'missing' })
   .add('slice', 'array [, start, end]', 'As `array[start:end]`.', slice);

@@ -5,7 +5,7 @@ import { isNumber } from '../values/types.ts';
 import type { Value } from '../values/value.ts';
 import { Declarations, type Implementation } from './declaration.ts';
 
-const own = { nulls: 'own' } as const;
+const ownNulls = { nulls: 'own' } as const;
 const withSynonyms = (...synonyms: string[]): { nulls: 'own'; synonyms: string[] } => ({
   nulls: 'own',
   synonyms,
@@ -93,21 +93,21 @@ export const conditional = new Declarations('conditional')
     'value, other',
     'The first argument if it is neither MISSING nor NULL, else the second.',
     ([value, other]) => (isKnown(value) ? value : other),
-    own,
+    ownNulls,
   )
   .add(
     'nvl2',
     'value, if_known, if_unknown',
     'The second argument if the first is neither MISSING nor NULL, else the third.',
-    ([value, known, unknown]) => (isKnown(value) ? known : unknown),
-    own,
+    ([value, ifKnown, ifUnknown]) => (isKnown(value) ? ifKnown : ifUnknown),
+    ownNulls,
   )
   .add(
     'decode',
     'value, search, result [, search, result …]',
     'The result that follows the first search equal to the value, else the last argument if no search precedes it, else NULL.',
     decode,
-    own,
+    ownNulls,
   )
   .add(
     'ifinf',

@@ -15,7 +15,9 @@ export function dictionaryOf(
   if (first === undefined || objects.includes(undefined)) return undefined;
   const wanted = signatureOf(first);
   const all = objects as TypeStatistics[];
-  return all.every((one) => signatureOf(one) === wanted) ? merged(all, sampleValues) : undefined;
+  return all.every((statistics) => signatureOf(statistics) === wanted)
+    ? merged(all, sampleValues)
+    : undefined;
 }
 
 function onlyObject({ types }: ValueSchema): TypeStatistics | undefined {

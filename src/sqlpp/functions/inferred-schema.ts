@@ -30,12 +30,12 @@ export function inferOptions(value: Value): InferOptions {
   };
   if (value !== undefined && (typeof value !== 'object' || value === null || Array.isArray(value)))
     throw sqlError(7000, jsonText(value));
-  for (const [name, given] of Object.entries((value ?? {}) as ValueObject)) {
+  for (const [name, member] of Object.entries((value ?? {}) as ValueObject)) {
     // Chooses how the original finds documents; there is one way here.
     if (name === 'flags') continue;
     if (!Object.hasOwn(options, name)) throw sqlError(7000, name);
-    if (typeof given !== 'number') throw sqlError(7001, name);
-    options[name] = given;
+    if (typeof member !== 'number') throw sqlError(7001, name);
+    options[name] = member;
   }
   return {
     sampleSize: options['sample_size'] as number,
@@ -97,10 +97,10 @@ export function inferred(values: readonly Value[], options: InferOptions): Value
   return inference.rows();
 }
 
-function similarity(known: ReadonlySet<string>, names: readonly string[]): number {
-  if (known.size === 0 && names.length === 0) return 1;
-  const shared = names.filter((name) => known.has(name)).length;
-  return shared / Math.max(1, Math.min(known.size, names.length));
+function similarity(flavorNames: ReadonlySet<string>, names: readonly string[]): number {
+  if (flavorNames.size === 0 && names.length === 0) return 1;
+  const shared = names.filter((name) => flavorNames.has(name)).length;
+  return shared / Math.max(1, Math.min(flavorNames.size, names.length));
 }
 
 function flavorRow({ schema }: Flavor, options: InferOptions): Value {

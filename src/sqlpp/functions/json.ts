@@ -10,7 +10,7 @@ import { Declarations, type Implementation } from './declaration.ts';
 import { hashBytes } from './hashing.ts';
 import { toText } from './types.ts';
 
-const own = { nulls: 'own' } as const;
+const ownNulls = { nulls: 'own' } as const;
 
 const decode: Implementation = ([text]) => {
   if (typeof text !== 'string' || text.trim() === '') return null;
@@ -85,7 +85,7 @@ export const json = new Declarations('json')
     'value',
     'How many bytes the value has as JSON text.',
     ([value]) => byteLength(encode(value)),
-    own,
+    ownNulls,
   )
   .add('pairs', 'value', 'Arrays of name and value of all members in all depths.', ([value]) =>
     isArray(value) || isObject(value) ? pairs(value, []) : null,
@@ -113,6 +113,6 @@ export const json = new Declarations('json')
     'value [, options]',
     'The hash of a value in hexadecimal; `algorithm` is sha256 unless the options name another.',
     hashBytes,
-    own,
+    ownNulls,
   )
-  .add('abort', 'message', 'Ends the statement with error 5011.', abort, own);
+  .add('abort', 'message', 'Ends the statement with error 5011.', abort, ownNulls);

@@ -74,9 +74,9 @@ function walk(
 
 const isComposite = (value: Value): boolean => isArray(value) || isObject(value);
 
-export const paths: Implementation = ([value, given]) => {
-  if (!isComposite(value) || (given !== undefined && !isObject(given))) return null;
-  const options = optionsOf(given, true);
+export const paths: Implementation = ([value, sentOptions]) => {
+  if (!isComposite(value) || (sentOptions !== undefined && !isObject(sentOptions))) return null;
+  const options = optionsOf(sentOptions, true);
   const found: string[] = [];
   walk(value, options, (path, _, isMember) => {
     if (isMember === options.composites && options.matches(path)) found.push(path);
@@ -85,9 +85,9 @@ export const paths: Implementation = ([value, given]) => {
   return options.isUnique ? [...new Set(found)] : found;
 };
 
-export const pairsNested: Implementation = ([value, given]) => {
-  if (!isComposite(value) || (given !== undefined && !isObject(given))) return null;
-  const options = { ...optionsOf(given, false), hasPositions: true };
+export const pairsNested: Implementation = ([value, sentOptions]) => {
+  if (!isComposite(value) || (sentOptions !== undefined && !isObject(sentOptions))) return null;
+  const options = { ...optionsOf(sentOptions, false), hasPositions: true };
   const found: { path: string; value: Value }[] = [];
   const text = options.isIndex
     ? (path: string): string => path.replaceAll(/\[\d+\]/g, '[]')
@@ -106,9 +106,9 @@ export const pairsNested: Implementation = ([value, given]) => {
     });
 };
 
-export const filtered: Implementation = ([value, given]) => {
-  if (!isComposite(value) || (given !== undefined && !isObject(given))) return null;
-  const result = filter(value, optionsOf(given, true), '', false);
+export const filtered: Implementation = ([value, sentOptions]) => {
+  if (!isComposite(value) || (sentOptions !== undefined && !isObject(sentOptions))) return null;
+  const result = filter(value, optionsOf(sentOptions, true), '', false);
   return result === undefined ? null : result;
 };
 

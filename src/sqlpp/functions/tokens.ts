@@ -59,11 +59,11 @@ function* tokensOf(value: Value, options: Options): Iterable<Value> {
   } else if (value !== undefined) yield value;
 }
 
-const tokens: Implementation = ([value, given]) => {
+const tokens: Implementation = ([value, sentOptions]) => {
   if (value === undefined) return undefined;
-  if (given !== undefined && !isObject(given)) return null;
+  if (sentOptions !== undefined && !isObject(sentOptions)) return null;
   const found = new Map<string, Value>();
-  for (const token of tokensOf(value, optionsOf(given))) found.set(identityOf(token), token);
+  for (const token of tokensOf(value, optionsOf(sentOptions))) found.set(identityOf(token), token);
   return [...found.values()];
 };
 
@@ -71,11 +71,11 @@ const containing =
   (
     matcherOf: (searched: Value, memo: Parameters<Implementation>[2]) => ((token: Value) => boolean) | null,
   ): Implementation =>
-  ([value, searched, given], _, memo) => {
-    if (given !== undefined && !isObject(given)) return null;
+  ([value, searched, sentOptions], _, memo) => {
+    if (sentOptions !== undefined && !isObject(sentOptions)) return null;
     const matches = matcherOf(searched, memo);
     if (matches === null) return null;
-    for (const token of tokensOf(value, optionsOf(given))) if (matches(token)) return true;
+    for (const token of tokensOf(value, optionsOf(sentOptions))) if (matches(token)) return true;
     return false;
   };
 

@@ -43,9 +43,11 @@ export function accessTo(
 }
 
 function sargContext(access: Access, source: Source, available: ReadonlySet<number>): SargContext {
-  const own = new Set([source.slot, source.idSlot, source.metaSlot].filter((slot) => slot !== undefined));
+  const ownSlots = new Set(
+    [source.slot, source.idSlot, source.metaSlot].filter((slot) => slot !== undefined),
+  );
   return {
-    own,
+    ownSlots,
     isReadable: (expression) => readsOnly(expression, available),
     constantOf: (expression) => access.planning.constantOf(expression),
     compare: (a, b) => access.planning.compare(a, b),
@@ -60,7 +62,7 @@ function keysOf(
 ): Expression | undefined {
   const isId = (node: Expression): boolean => node.kind === 'slot' && node.slot === source.idSlot;
   const isBound = (node: Expression): boolean =>
-    !readsAny(node, context.own) && !isVolatile(node) && context.isReadable(node) && !isLocal(node);
+    !readsAny(node, context.ownSlots) && !isVolatile(node) && context.isReadable(node) && !isLocal(node);
   for (const conjunct of conjuncts) {
     if (conjunct.kind === 'comparison' && conjunct.operator === '=') {
       if (isId(conjunct.left) && isBound(conjunct.right)) return conjunct.right;

@@ -23,7 +23,7 @@ export function coverage(
   index: BoundIndex,
   conjuncts: readonly Expression[],
 ): Cover[] | undefined {
-  const own = new Set([source.slot, source.metaSlot]);
+  const sourceSlots = new Set([source.slot, source.metaSlot]);
   const keys = new Map<string, Omit<Cover, 'key' | 'slot'>>(constantsOf(index));
   index.keys.forEach(({ key, expression }, position) => {
     if (key.array === undefined) keys.set(expressionKey(expression), { expression, position });
@@ -31,12 +31,12 @@ export function coverage(
   const used = new Map<string, Omit<Cover, 'key' | 'slot'>>();
   const visit = (node: Expression): boolean => {
     const key = expressionKey(node);
-    const known = keys.get(key);
-    if (known) {
-      used.set(key, known);
+    const cover = keys.get(key);
+    if (cover) {
+      used.set(key, cover);
       return true;
     }
-    if (node.kind === 'slot') return !own.has(node.slot);
+    if (node.kind === 'slot') return !sourceSlots.has(node.slot);
     return childrenOf(node).every(visit);
   };
   if (![...access.uses.expressions, ...conjuncts].every(visit)) return undefined;
@@ -50,9 +50,9 @@ export function coverage(
 /** Expressions that the condition of a partial index fixes to one value: `type = "order"`. */
 function constantsOf({ condition }: BoundIndex): [string, Omit<Cover, 'key' | 'slot'>][] {
   return condition.flatMap((each) => {
-    const known = constantOf(each);
-    if (!known) return [];
-    const { expression, constant } = known;
+    const equality = constantOf(each);
+    if (!equality) return [];
+    const { expression, constant } = equality;
     return [[expressionKey(expression), { expression, constant, position: -1 }]];
   });
 }

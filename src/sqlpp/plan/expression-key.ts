@@ -6,13 +6,13 @@ import { mapChildren } from './walk.ts';
 type Names = ReadonlyMap<string, string>;
 
 const noNames: Names = new Map();
-const known = new WeakMap<Expression, string>();
+const keys = new WeakMap<Expression, string>();
 
 export function expressionKey(node: Expression): string {
-  let key = known.get(node);
+  let key = keys.get(node);
   if (key === undefined) {
     key = write(node, noNames);
-    known.set(node, key);
+    keys.set(node, key);
   }
   return key;
 }

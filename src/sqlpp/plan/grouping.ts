@@ -151,13 +151,13 @@ export class GroupResolution {
   #aggregateOf(node: Expression): Expression | undefined {
     if (node.kind !== 'aggregate' || node.over) return undefined;
     const key = expressionKey(node);
-    let known = this.#aggregates.get(key);
-    if (!known) {
-      known = { node, slot: this.scope.block.allocate() };
-      this.#aggregates.set(key, known);
-      this.#allowed.add(known.slot);
+    let column = this.#aggregates.get(key);
+    if (!column) {
+      column = { node, slot: this.scope.block.allocate() };
+      this.#aggregates.set(key, column);
+      this.#allowed.add(column.slot);
     }
-    return slotOf(known.slot, node);
+    return slotOf(column.slot, node);
   }
 
   #windowed(node: Expression): Expression {
@@ -167,13 +167,13 @@ export class GroupResolution {
       checkWindow(part, over);
       const merged = over === part.over ? part : { ...part, over: this.#resolveNamed(over) };
       const key = expressionKey(merged);
-      let known = this.#windows.get(key);
-      if (!known) {
-        known = { node: merged as WindowColumn['node'], slot: this.scope.block.allocate() };
-        this.#windows.set(key, known);
-        this.#allowed.add(known.slot);
+      let column = this.#windows.get(key);
+      if (!column) {
+        column = { node: merged as WindowColumn['node'], slot: this.scope.block.allocate() };
+        this.#windows.set(key, column);
+        this.#allowed.add(column.slot);
       }
-      return slotOf(known.slot, part);
+      return slotOf(column.slot, part);
     });
   }
 

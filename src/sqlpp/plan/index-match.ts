@@ -276,9 +276,9 @@ function impliesOne(conjunct: Expression, condition: Expression, context: SargCo
   const operand = operandOf(condition);
   if (!operand) return false;
   const wanted = sargOf(operand, condition, context);
-  const given = sargOf(operand, conjunct, context);
-  if (!wanted?.isExact || !given) return false;
-  return given.ranges.every((range) => wanted.ranges.some((wide) => isWithin(range, wide, context)));
+  const sarg = sargOf(operand, conjunct, context);
+  if (!wanted?.isExact || !sarg) return false;
+  return sarg.ranges.every((range) => wanted.ranges.some((wide) => isWithin(range, wide, context)));
 }
 
 function operandOf(condition: Expression): Expression | undefined {

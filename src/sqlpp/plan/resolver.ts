@@ -79,8 +79,8 @@ export class Resolver implements Resolving {
     const name = this.keyspaceName(path);
     const text = keyspaceText(name);
     this.require(action, name);
-    const known = this.keyspaces.get(text);
-    if (known) return known;
+    const cached = this.keyspaces.get(text);
+    if (cached) return cached;
     const ref = { name, keyspace: this.#find(name) };
     this.keyspaces.set(text, ref);
     return ref;
@@ -115,7 +115,7 @@ export class Resolver implements Resolving {
     return { namespace, parts, at: name.at };
   }
 
-  inlineFunction({ name, at, arguments: given }: UserCall): InlineFunction | undefined {
+  inlineFunction({ name, at, arguments: args }: UserCall): InlineFunction | undefined {
     const path = name.parts.join('.');
     const found = this.#functions?.find(name.parts);
     if (!found)
@@ -125,9 +125,9 @@ export class Resolver implements Resolving {
       );
     this.require('execute function', found.scope && scopeKeyspace(found.scope));
     if (found.language !== 'inline') return undefined;
-    if (!found.isVariadic && found.parameters.length !== given.length) throw sqlError(10104, path);
-    const known = this.#inlined.get(path);
-    if (known) return known;
+    if (!found.isVariadic && found.parameters.length !== args.length) throw sqlError(10104, path);
+    const cached = this.#inlined.get(path);
+    if (cached) return cached;
     if (this.#inlining.has(path)) throw sqlError(10109, path, 'it calls itself');
     this.#inlining.add(path);
     const scope = new Scope(new Block(), undefined);

@@ -14,7 +14,7 @@ export interface Sarg {
 
 export interface SargContext {
   /** Slots of the scanned source, which bounds must not read. */
-  readonly own: ReadonlySet<number>;
+  readonly ownSlots: ReadonlySet<number>;
   /** Whether all slots that the expression reads are set when the scan begins. */
   isReadable(expression: Expression): boolean;
   constantOf(expression: Expression): { readonly value: unknown } | undefined;
@@ -62,7 +62,10 @@ function bound(value: Expression, inclusive: boolean): PlanBound {
 
 function isBindable(value: Expression, context: SargContext): boolean {
   return (
-    !readsAny(value, context.own) && !isVolatile(value) && !hasFreeNames(value) && context.isReadable(value)
+    !readsAny(value, context.ownSlots) &&
+    !isVolatile(value) &&
+    !hasFreeNames(value) &&
+    context.isReadable(value)
   );
 }
 
@@ -192,10 +195,10 @@ function logical(
     const all = parts as Sarg[];
     return { ranges: all.flatMap((part) => part.ranges), isExact: all.every((part) => part.isExact) };
   }
-  const known = parts.filter((part) => part !== undefined);
-  if (known.length === 0) return undefined;
-  const merged = known.reduce((a, b) => intersect(a, b));
-  return known.length === parts.length ? merged : { ...merged, isExact: false };
+  const sargs = parts.filter((part) => part !== undefined);
+  if (sargs.length === 0) return undefined;
+  const merged = sargs.reduce((a, b) => intersect(a, b));
+  return sargs.length === parts.length ? merged : { ...merged, isExact: false };
 }
 
 function negation(key: Expression, of: Expression): Sarg | undefined {

@@ -5,11 +5,11 @@ import { staticValue } from '../text/static-value.ts';
 import type { Aggregate, FrameBound, WindowFrame, WindowSpecification } from '../tree/query.ts';
 
 /** `over` is the window with the clauses of the named windows that it refines. @throws SqlError 3220 */
-export function checkWindow({ name, arguments: given }: Aggregate, over: WindowSpecification): void {
+export function checkWindow({ name, arguments: args }: Aggregate, over: WindowSpecification): void {
   const rules = aggregateNamed(name);
   if (!rules) return;
   const refusal = (reason: string): SqlError => sqlError(3220, name.toUpperCase(), reason, '');
-  const [, second] = given;
+  const [, second] = args;
   if (rules.needsWholeSecond && second && !isWhole(second))
     throw refusal('second value must be positive non zero integer.');
   const { orderBy, frame } = over;

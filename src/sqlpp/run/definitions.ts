@@ -272,9 +272,9 @@ const namesOf = (nodes: readonly Expression[], prepareValue: PrepareValue): Name
 /** A bare name, a string, an array of strings, or an expression with one of these as its value. */
 function nameOf(node: Expression, prepareValue: PrepareValue): NamesToBuild {
   if (node.kind === 'identifier') return { namesIn: async () => [node.name] };
-  const known = staticValue(node);
-  if (known) {
-    const names = namesIn(known.value, node);
+  const constant = staticValue(node);
+  if (constant) {
+    const names = namesIn(constant.value, node);
     return { namesIn: async () => names };
   }
   const prepared = prepareValue(node);

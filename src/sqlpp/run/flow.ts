@@ -18,11 +18,11 @@ export function filter(compiler: BlockCompiler, input: Pull, condition: Expressi
   const code = compiler.code(condition);
   return async function* pullFiltered(run, seed) {
     for await (const rows of input(run, seed)) {
-      const kept: Batch = [];
+      const passing: Batch = [];
       await run.each(rows, (row) => {
-        if (isTrue(code.run(row, run.evaluation))) kept.push(row);
+        if (isTrue(code.run(row, run.evaluation))) passing.push(row);
       });
-      if (kept.length > 0) yield kept;
+      if (passing.length > 0) yield passing;
       await run.yieldIfDue();
     }
   };

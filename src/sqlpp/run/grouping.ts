@@ -30,11 +30,11 @@ export function group(compiler: BlockCompiler, input: Pull, node: LogicalGroup):
     const inputs = new GroupInputs(keys, aggregates, members);
     try {
       for await (const rows of input(run, seed)) {
-        const made: GroupInput[] = [];
+        const groupInputs: GroupInput[] = [];
         await run.each(rows, (row) => {
-          made.push(inputs.of(run, row));
+          groupInputs.push(inputs.of(run, row));
         });
-        await groups.add(made);
+        await groups.add(groupInputs);
         await run.yieldIfDue();
       }
       if (node.keys.length === 0) groups.ensureOne();
@@ -81,12 +81,12 @@ export function compileLettingHaving(
   const letting = node.letting.map(({ slot, expression }) => ({ slot, code: compiler.code(expression) }));
   const having = node.having && compiler.code(node.having);
   return async (run, rows) => {
-    const kept: Row[] = [];
+    const passing: Row[] = [];
     await run.each(rows, (row) => {
       for (const { slot, code } of letting) row[slot] = code.run(row, run.evaluation);
-      if (!having || isTrue(having.run(row, run.evaluation))) kept.push(row);
+      if (!having || isTrue(having.run(row, run.evaluation))) passing.push(row);
     });
-    return kept;
+    return passing;
   };
 }
 

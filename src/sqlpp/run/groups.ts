@@ -68,8 +68,8 @@ export class Groups {
   /** undefined if there is no memory for another group: the row is spilled. */
   #stateOf(input: GroupInput, key: string): GroupState | undefined {
     if (input.keys.length === 0) return this.ensureOne();
-    const known = this.#groups.get(key);
-    if (known) return known;
+    const existing = this.#groups.get(key);
+    if (existing) return existing;
     if (this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
       this.#spilled ??= new PartitionedRows(this.#run, this.#level);
       this.#spilled.add(key, rowOf(input));

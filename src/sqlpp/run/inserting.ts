@@ -77,8 +77,8 @@ export function writeOf(
   const value = code.value ? code.value.run(row, run.evaluation) : whole;
   const options = run.resolve(code.options?.run(row, run.evaluation));
   const problems = errorCodes[kind];
-  const shown = value === undefined ? 'missing' : jsonText(value);
-  if (key === undefined) return void failRow(run, sqlError(problems.key, shown));
+  const keyText = value === undefined ? 'missing' : jsonText(value);
+  if (key === undefined) return void failRow(run, sqlError(problems.key, keyText));
   if (typeof key !== 'string')
     return void failRow(
       run,

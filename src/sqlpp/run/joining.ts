@@ -38,11 +38,11 @@ export async function matching(
   rows: readonly Row[],
 ): Promise<readonly Row[]> {
   if (!condition) return rows;
-  const kept: Row[] = [];
+  const matched: Row[] = [];
   await run.each(rows, (row) => {
-    if (isTrue(condition.run(row, run.evaluation))) kept.push(row);
+    if (isTrue(condition.run(row, run.evaluation))) matched.push(row);
   });
-  return kept;
+  return matched;
 }
 
 /** The right side runs for every left row. */
@@ -56,14 +56,14 @@ export function loopJoin(compiler: BlockCompiler, input: Pull, right: Pull, join
         const matches: Row[] = [];
         let isMatched = false;
         for await (const found of right(run, left)) {
-          const kept = await matching(run, condition, found);
+          const matched = await matching(run, condition, found);
           if (join.nestSlot === undefined) {
-            for (const row of kept) {
+            for (const row of matched) {
               const full = batcher.add(row);
               if (full) yield full;
             }
-            if (kept.length > 0) isMatched = true;
-          } else for (const row of kept) matches.push(row);
+            if (matched.length > 0) isMatched = true;
+          } else for (const row of matched) matches.push(row);
           await run.yieldIfDue();
         }
         await run.yieldIfDue();

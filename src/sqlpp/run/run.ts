@@ -150,8 +150,8 @@ export class Run {
   subquery(node: Subquery, values: readonly Value[]): Value {
     const resolved = node as ResolvedSubquery;
     const key = values.length === 0 ? '' : valueKey(values);
-    const known = this.#answers.get(resolved.logical);
-    if (known?.has(key)) return known.get(key);
+    const cached = this.#answers.get(resolved.logical);
+    if (cached?.has(key)) return cached.get(key);
     throw new SubqueryNeeded(resolved, values, key);
   }
 
@@ -201,9 +201,9 @@ export class Run {
   async #answerSubquery({ node, values, key }: SubqueryNeeded): Promise<void> {
     const rows = await this.rowsOf(node.logical, values);
     if (this.#answered >= cachedResultsMax) this.#discard();
-    let known = this.#answers.get(node.logical);
-    if (!known) this.#answers.set(node.logical, (known = new Map()));
-    known.set(key, rows);
+    let cached = this.#answers.get(node.logical);
+    if (!cached) this.#answers.set(node.logical, (cached = new Map()));
+    cached.set(key, rows);
     this.#answered++;
     this.hold(sizeOf(rows));
   }

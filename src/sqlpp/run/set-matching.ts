@@ -94,13 +94,13 @@ class RightCounts {
 
   #addOne(value: Value): void {
     const key = valueKey([value]);
-    const known = this.#counts.get(key);
-    if (known === undefined && this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
+    const count = this.#counts.get(key);
+    if (count === undefined && this.#bytes > this.#run.context.spillBytes && this.#level < deepestLevel) {
       this.spilled ??= new PartitionedRows(this.#run, this.#level);
       this.spilled.add(key, [value]);
       return;
     }
-    if (known === undefined) this.#bytes += 2 * key.length + entryBytes;
-    this.#counts.set(key, (known ?? 0) + 1);
+    if (count === undefined) this.#bytes += 2 * key.length + entryBytes;
+    this.#counts.set(key, (count ?? 0) + 1);
   }
 }

@@ -57,7 +57,7 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
   const first = stage[0] as ColumnCode;
   const canDivide = first.partition.length > 0 && level < deepestLevel;
   let rows: Row[] = [];
-  let held = 0;
+  let heldBytes = 0;
   let divided: PartitionedRows | undefined;
   const divide = async (batch: readonly Row[]): Promise<void> => {
     await run.each(batch, (row) => divided?.add(partitionKeyOf(run, first, row), row));
@@ -70,14 +70,14 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
         const bytes = batch.reduce((sum, row) => sum + sizeOfRow(row) + sortKeysBytes, 0);
         for (const row of batch) rows.push(row);
         run.hold(bytes);
-        held += bytes;
+        heldBytes += bytes;
       }
-      if (!divided && canDivide && held > run.context.spillBytes) {
+      if (!divided && canDivide && heldBytes > run.context.spillBytes) {
         divided = new PartitionedRows(run, level);
         for (let at = 0; at < rows.length; at += batchRows) await divide(rows.slice(at, at + batchRows));
         rows = [];
-        run.release(held);
-        held = 0;
+        run.release(heldBytes);
+        heldBytes = 0;
       }
       await run.yieldIfDue();
     }
@@ -85,7 +85,7 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
     for (let part = 0; divided && part < partitions; part++)
       yield* windowed(context, divided.rows(part) as AsyncIterable<Batch>, level + 1);
   } finally {
-    run.release(held);
+    run.release(heldBytes);
     await divided?.close();
   }
 }
@@ -94,8 +94,8 @@ async function* windowed(context: Stage, input: AsyncIterable<Batch>, level: num
 async function* computed({ run, seed, stage }: Stage, rows: readonly Row[]): AsyncGenerator<Batch> {
   const sorted = new Map<string, Partition[]>();
   for (const column of stage) {
-    const known = sorted.get(column.sortKey);
-    const parts = known ?? (await partitionsOf(run, seed, rows, column));
+    const cached = sorted.get(column.sortKey);
+    const parts = cached ?? (await partitionsOf(run, seed, rows, column));
     sorted.set(column.sortKey, parts);
     for (const part of parts) await column.evaluate(run, part, column.slot);
   }

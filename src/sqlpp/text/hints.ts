@@ -42,8 +42,8 @@ function hintsNamed(written: string, words: readonly string[] | undefined): Hint
     case 'index':
     case 'index_fts': {
       if (list.length === 0) return [hint([], `Missing argument for ${written}`)];
-      const bad = list.slice(1).find((word) => word.includes('/'));
-      return [hint(list, bad === undefined ? undefined : `Invalid '/' found in ${bad}`)];
+      const invalid = list.slice(1).find((word) => word.includes('/'));
+      return [hint(list, invalid === undefined ? undefined : `Invalid '/' found in ${invalid}`)];
     }
     case 'use_nl': {
       if (list.length === 0) return [hint([], `Missing argument for ${written}`)];

@@ -356,6 +356,6 @@ const singleBytesMax = 16 << 10;
 export function ownJson(bytes: Uint8Array, start: number, end: number): RawJson {
   const isPart = bytes.buffer.byteLength > singleBytesMax && 2 * (end - start) < bytes.buffer.byteLength;
   if (!isPart) return new RawJson(bytes, start, end);
-  const own = new Uint8Array(bytes.subarray(start, end));
-  return new RawJson(own, 0, own.length);
+  const copy = new Uint8Array(bytes.subarray(start, end));
+  return new RawJson(copy, 0, copy.length);
 }

@@ -26,8 +26,8 @@ const localZones = new WeakMap<EvaluationContext, Zone>();
 
 function local(context: EvaluationContext): Zone {
   if (context.timeZone === 'UTC') return utc;
-  const known = localZones.get(context);
-  if (known !== undefined) return known;
+  const cached = localZones.get(context);
+  if (cached !== undefined) return cached;
   const zone = zoneNamed(context.timeZone) ?? utc;
   localZones.set(context, zone);
   return zone;

@@ -26,8 +26,8 @@ export function readDate(text: string, format: string, local: Zone): Moment | un
     case 'layout':
       return read(text, layout(format), local);
     case 'example': {
-      const known = readClosest(format, local);
-      return known === undefined ? undefined : read(text, layout(known), local);
+      const closest = readClosest(format, local);
+      return closest === undefined ? undefined : read(text, layout(closest), local);
     }
   }
 }
@@ -39,10 +39,10 @@ export function readKnown(
 ): { readonly moment: Moment; readonly layout: string } | undefined {
   for (const isSameLength of [true, false]) {
     for (let at = 0; at < knownLayouts.length; at++) {
-      const known = knownLayouts[at] as string;
-      if ((known.length === text.length) !== isSameLength) continue;
+      const candidate = knownLayouts[at] as string;
+      if ((candidate.length === text.length) !== isSameLength) continue;
       const moment = read(text, knownElements[at] as readonly Element[], local);
-      if (moment !== undefined) return { moment, layout: known };
+      if (moment !== undefined) return { moment, layout: candidate };
     }
   }
   return undefined;
@@ -52,11 +52,11 @@ export function readKnown(
 export function readClosest(example: string, local: Zone): string | undefined {
   let closest: string | undefined;
   for (let at = 0; at < knownLayouts.length; at++) {
-    const known = knownLayouts[at] as string;
+    const candidate = knownLayouts[at] as string;
     if (read(example, knownElements[at] as readonly Element[], local) === undefined) continue;
-    if (known.length === example.length) return known;
+    if (candidate.length === example.length) return candidate;
     const distance = (of: string): number => Math.abs(of.length - example.length);
-    if (closest === undefined || distance(known) < distance(closest)) closest = known;
+    if (closest === undefined || distance(candidate) < distance(closest)) closest = candidate;
   }
   return closest;
 }

@@ -43,8 +43,8 @@ function elementsOf(format: string): Element[] {
   }
 }
 
-export function writeLayout(moment: Moment, known: string): string {
-  return write(moment, layout(known));
+export function writeLayout(moment: Moment, layoutText: string): string {
+  return write(moment, layout(layoutText));
 }
 
 function write(moment: Moment, elements: readonly Element[]): string {
@@ -108,8 +108,8 @@ function numberText({ width, pad }: NumberElement, value: number): string {
 
 function fractionText({ digits, isTrimmed, hasPoint }: FractionElement, millisecond: number): string {
   const all = String(millisecond).padStart(3, '0').padEnd(digits, '0').slice(0, digits);
-  const shown = isTrimmed ? all.replace(/0+$/, '') : all;
-  return hasPoint ? (shown === '' ? '' : `.${shown}`) : shown;
+  const fraction = isTrimmed ? all.replace(/0+$/, '') : all;
+  return hasPoint ? (fraction === '' ? '' : `.${fraction}`) : fraction;
 }
 
 function zoneText({ style, hasColon, isZulu }: ZoneElement, moment: Moment): string {
