@@ -90,15 +90,15 @@ export class Authenticator implements Authority {
   }
 
   byCertificate(name: string): Caller | null {
-    const known = this.#source.find(name);
-    return known && this.#callerOf(known, '');
+    const found = this.#source.find(name);
+    return found && this.#callerOf(found, '');
   }
 
   impersonated(by: Caller, name: string, domain: string): Caller | null {
-    const known = this.#source.findIn?.(name, domain) ?? null;
-    if (!known) return null;
-    const caller = { ...callerOf(known.identity, known.roles), sender: by.identity };
-    this.#versions.set(caller, versionOf(known, ''));
+    const found = this.#source.findIn?.(name, domain) ?? null;
+    if (!found) return null;
+    const caller = { ...callerOf(found.identity, found.roles), sender: by.identity };
+    this.#versions.set(caller, versionOf(found, ''));
     this.#senders.set(caller, by);
     return caller;
   }
@@ -120,9 +120,10 @@ export class Authenticator implements Authority {
     const stop = () => subscription.stop();
     const find = () => (this.#source.findIn ? this.#source.findIn(name, domain) : this.#source.find(name));
     function check(): void {
-      const known = find();
+      const current = find();
       const isSame =
-        known !== null && [versionOf(known, ''), versionOf(known, known.credentialId)].includes(before ?? '');
+        current !== null &&
+        [versionOf(current, ''), versionOf(current, current.credentialId)].includes(before ?? '');
       if (isSame) return;
       stop();
       notify();
@@ -131,18 +132,18 @@ export class Authenticator implements Authority {
     return { stop };
   }
 
-  #callerOf(known: KnownIdentity, credentialId: string): Caller {
-    const caller = callerOf(known.identity, known.roles, known.limits);
-    this.#versions.set(caller, versionOf(known, credentialId));
+  #callerOf(account: KnownIdentity, credentialId: string): Caller {
+    const caller = callerOf(account.identity, account.roles, account.limits);
+    this.#versions.set(caller, versionOf(account, credentialId));
     return caller;
   }
 
   async authenticate(attempt: Attempt): Promise<Caller | null> {
-    const known = this.#source.find(attempt.name);
-    const right = await this.#isRight(known, attempt);
+    const account = this.#source.find(attempt.name);
+    const right = await this.#isRight(account, attempt);
     // The password or the roles may have changed during the verification.
     const now = this.#source.find(attempt.name);
-    const isSame = known ? now?.credentialId === known.credentialId : now?.identity.domain === 'external';
+    const isSame = account ? now?.credentialId === account.credentialId : now?.identity.domain === 'external';
     if (right && now && isSame) return this.#callerOf(now, now.credentialId);
     await this.#throttle.failed(attempt.remoteAddress, attempt.name);
     return null;
@@ -153,18 +154,18 @@ export class Authenticator implements Authority {
     this.#cacheDigest(this.#digest(name, credentialId, password));
   }
 
-  async #isRight(known: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
+  async #isRight(account: KnownIdentity | null, attempt: Attempt): Promise<boolean> {
     const { password } = attempt;
     const suspect = this.#throttle.suspects(attempt.remoteAddress);
-    if (known ? known.identity.domain === 'external' : this.#admitsUnknown())
+    if (account ? account.identity.domain === 'external' : this.#admitsUnknown())
       return await this.#verifyExternal(attempt.name, password);
-    if (!known?.password) {
+    if (!account?.password) {
       await this.#hashingQueue.run(suspect, () => pretendToCompare(password, this.#kdf));
       return false;
     }
-    const digest = this.#digest(known.identity.name, known.credentialId, password);
+    const digest = this.#digest(account.identity.name, account.credentialId, password);
     if (this.#cachedDigests.has(digest)) return true;
-    const stored = known.password;
+    const stored = account.password;
     // A starting client sends many requests at once: one hash serves all of them.
     const comparing =
       this.#comparing.get(digest) ??

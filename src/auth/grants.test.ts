@@ -20,7 +20,7 @@ const travel: BucketTarget = {
 };
 
 const grants = (roles: string) =>
-  compileGrants(parseRoles(roles).good, (name) => (name === 't' ? travel : null));
+  compileGrants(parseRoles(roles).roles, (name) => (name === 't' ? travel : null));
 
 const names = (bits: number | undefined) =>
   Object.entries(Privilege)
@@ -60,12 +60,12 @@ test('grants data roles the privileges of published servers', () => {
 });
 
 test('puts the privileges of a scope or collection under its id', () => {
-  const one = grants('data_reader[t:s:c],data_writer[t:s]').buckets['t'];
-  assert.equal(one?.privileges, 0);
-  assert.deepEqual(Object.keys(one?.scopes ?? {}), ['8']);
-  assert.deepEqual(names(one?.scopes?.['8']?.privileges), ['delete', 'insert', 'upsert']);
-  assert.deepEqual(Object.keys(one?.scopes?.['8']?.collections ?? {}), ['9']);
-  assert.deepEqual(names(one?.scopes?.['8']?.collections?.['9']), [
+  const grant = grants('data_reader[t:s:c],data_writer[t:s]').buckets['t'];
+  assert.equal(grant?.privileges, 0);
+  assert.deepEqual(Object.keys(grant?.scopes ?? {}), ['8']);
+  assert.deepEqual(names(grant?.scopes?.['8']?.privileges), ['delete', 'insert', 'upsert']);
+  assert.deepEqual(Object.keys(grant?.scopes?.['8']?.collections ?? {}), ['9']);
+  assert.deepEqual(names(grant?.scopes?.['8']?.collections?.['9']), [
     'delete',
     'insert',
     'rangeScan',

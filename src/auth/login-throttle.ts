@@ -33,8 +33,8 @@ export class LoginThrottle {
 
   /** True for a source with so many recent failures that its verifications run at low priority. */
   suspects(address: string): boolean {
-    const known = this.#failures.get(sourceOf(address));
-    return known !== undefined && known.count >= suspectAfter && this.#isFresh(known);
+    const failures = this.#failures.get(sourceOf(address));
+    return failures !== undefined && failures.count >= suspectAfter && this.#isFresh(failures);
   }
 
   /** Resolves when the failure may be answered. */
@@ -53,9 +53,9 @@ export class LoginThrottle {
 
   #note(key: string): number {
     const now = this.#clock.monotonicMs();
-    const known = this.#failures.get(key);
+    const earlier = this.#failures.get(key);
     const fresh =
-      known && now - known.lastMs < discardAfterMs ? known : { count: 0, freeAtMs: now, lastMs: now };
+      earlier && now - earlier.lastMs < discardAfterMs ? earlier : { count: 0, freeAtMs: now, lastMs: now };
     const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(fresh.count, 10));
     const freeAtMs = Math.min(Math.max(now, fresh.freeAtMs) + step, now + longestWaitMs);
     // Deleted and set again, so that the map stays in order of the last failure.

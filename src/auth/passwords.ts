@@ -62,9 +62,9 @@ async function scramVerifier(
 
 export async function passwordMatches(stored: StoredPassword, password: string, kdf: Kdf): Promise<boolean> {
   const { salt, hash, ...cost } = stored.scrypt;
-  const given = await kdf.scrypt(password, Buffer.from(salt, 'base64'), cost);
+  const derived = await kdf.scrypt(password, Buffer.from(salt, 'base64'), cost);
   const wanted = Buffer.from(hash, 'base64');
-  return given.length === wanted.length && timingSafeEqual(given, wanted);
+  return derived.length === wanted.length && timingSafeEqual(derived, wanted);
 }
 
 /** Takes as long as a verification. For unknown user names: the time of the answer must not reveal which names exist. */

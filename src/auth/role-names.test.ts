@@ -19,6 +19,6 @@ test('parses role lists and reports entries that are not roles', (t) => {
   t.plan(table.length);
   for (const [list, good, bad] of table) {
     const parsed = parseRoles(list);
-    t.assert.deepEqual([parsed.good.map(roleText), parsed.bad], [good, bad], list);
+    t.assert.deepEqual([parsed.roles.map(roleText), parsed.invalid], [good, bad], list);
   }
 });

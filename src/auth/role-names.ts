@@ -7,8 +7,8 @@ const unions: Readonly<Record<string, readonly string[]>> = {
   security_admin: ['security_admin_local', 'security_admin_external'],
 };
 
-/** Parses a list of roles; invalid entries are returned in `bad` as sent. */
-export function parseRoles(list: string): { good: GrantedRole[]; bad: string[] } {
+/** Parses a list of roles; invalid entries are returned in `invalid` as sent. */
+export function parseRoles(list: string): { roles: GrantedRole[]; invalid: string[] } {
   const good = new Map<string, GrantedRole>();
   const bad: string[] = [];
   for (const text of list.split(',').map((part) => part.trim())) {
@@ -17,7 +17,7 @@ export function parseRoles(list: string): { good: GrantedRole[]; bad: string[] }
     for (const role of roles) if (role) good.set(roleText(role), role);
     if (roles.includes(null)) bad.push(text);
   }
-  return { good: [...good.values()], bad };
+  return { roles: [...good.values()], invalid: bad };
 }
 
 /** Omitted trailing names mean any. No name may follow `*`: `[*:scope]` is not a role. */
@@ -26,10 +26,11 @@ function parseRole(text: string): GrantedRole | null {
   const definition = rolesById.get(id?.toLowerCase() ?? '');
   if (!definition) return null;
   const count = namesOfLevel[definition.level];
-  const given = inside === undefined ? [] : inside.split(':').map((name) => (name === '*' ? null : name));
-  const asExpected = count === 0 ? inside === undefined : given.length > 0 && given.length <= count;
-  if (!asExpected || given.includes('')) return null;
-  const names = Array.from({ length: count }, (_, index) => given[index] ?? null);
+  const parameters =
+    inside === undefined ? [] : inside.split(':').map((name) => (name === '*' ? null : name));
+  const asExpected = count === 0 ? inside === undefined : parameters.length > 0 && parameters.length <= count;
+  if (!asExpected || parameters.includes('')) return null;
+  const names = Array.from({ length: count }, (_, index) => parameters[index] ?? null);
   const belowAny = names.some((name, index) => name !== null && names.slice(0, index).includes(null));
   return belowAny ? null : { role: definition.id, names };
 }

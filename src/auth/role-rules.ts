@@ -71,8 +71,8 @@ const compiled = new WeakMap<RoleDefinition, readonly CompiledPattern[]>();
 function patternsOf(id: string): readonly CompiledPattern[] {
   const definition = rolesById.get(id);
   if (!definition) return [];
-  const known = compiled.get(definition);
-  if (known) return known;
+  const cached = compiled.get(definition);
+  if (cached) return cached;
   const patterns = definition.patterns.map(([object, operations]) => ({
     object: parseObject(object),
     operations: parseOperations(operations),

@@ -70,10 +70,10 @@ export class UserMeters {
   /** A new minute begins with the first request after the end of the last minute. Meters of users without requests are removed. */
   #meterOf(user: string): Meter {
     const nowMs = this.#clock.monotonicMs();
-    const known = this.#meters.get(user);
-    if (known && nowMs - known.minuteStartMs < minuteMs) return known;
+    const existing = this.#meters.get(user);
+    if (existing && nowMs - existing.minuteStartMs < minuteMs) return existing;
     const fresh = { minuteStartMs: nowMs, queries: 0, ingressBytes: 0, egressBytes: 0 };
-    if (known) return Object.assign(known, fresh);
+    if (existing) return Object.assign(existing, fresh);
     for (const [name, meter] of this.#meters)
       if (meter.running === 0 && nowMs - meter.minuteStartMs >= minuteMs) this.#meters.delete(name);
     const meter = { running: 0, ...fresh };

@@ -1,10 +1,10 @@
 // Suggestions for mistyped names.
 
 /** The known name nearest to a mistyped one, or null if none is similar. */
-export function nearest(name: string, known: readonly string[]): string | null {
+export function nearest(name: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of known) {
+  for (const candidate of candidates) {
     const distance = editDistance(name, candidate);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }

@@ -41,7 +41,7 @@ test('reads, writes and counts documents, seqnos and histories of two nodes as i
   const found = await client.getMany(orders, [...keys, 'missing']);
   assert.equal(found.pop(), Status.keyNotFound);
   assert.deepEqual(
-    found.map((one) => typeof one === 'object' && one.value.toString()),
+    found.map((document) => typeof document === 'object' && document.value.toString()),
     keys.map((key) => `"${key}"`),
   );
   assert.equal(await client.itemCount(orders), count);
@@ -63,7 +63,7 @@ test('reads, writes and counts documents, seqnos and histories of two nodes as i
 test('follows a vbucket to the node that the map names', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
-  const key = keys.find((one) => vbucketOf(one) % 64 === 1) as string;
+  const key = keys.find((candidate) => vbucketOf(candidate) % 64 === 1) as string;
   const histories = await client.histories();
   await client.storeMany(orders, [writing(key)]);
   await nodes.move(1, 'a');
@@ -80,7 +80,7 @@ test('follows a vbucket to the node that the map names', async () => {
 test('fails for the documents of a node that is down, and not for the others', async () => {
   await using nodes = await DataNodes.start();
   const client = await clientOf(nodes);
-  const [here, there] = [0, 1].map((shard) => keys.find((one) => vbucketOf(one) % 64 === shard) as string);
+  const [here, there] = [0, 1].map((shard) => keys.find((key) => vbucketOf(key) % 64 === shard) as string);
   await client.storeMany(orders, [writing(here as string), writing(there as string)]);
   const [, second] = nodes.nodes as [DataNode, DataNode];
   await second.service.stop();

@@ -36,8 +36,8 @@ export function page(document: ApiDocument): string {
 function section(document: ApiDocument, tag: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, one]) => one.tags.includes(tag))
-      .map(([method, one]) => operationPart(method, path, one)),
+      .filter(([, operation]) => operation.tags.includes(tag))
+      .map(([method, operation]) => operationPart(method, path, operation)),
   );
   return `<h2 id="${escaped(tag)}">${escaped(titleOf(tag))}</h2>${operations.join('')}`;
 }
@@ -73,8 +73,8 @@ function parameterTable(parameters: readonly Parameter[]): string {
 
 function responseTable(responses: ApiOperation['responses']): string {
   const rows = Object.entries(responses).map(([status, { description, content }]) => {
-    const shown = content ? json(content) : '';
-    return `<tr><td>${status}</td><td>${marked(description)}${shown}</td></tr>`;
+    const contentText = content ? json(content) : '';
+    return `<tr><td>${status}</td><td>${marked(description)}${contentText}</td></tr>`;
   });
   return `<table><tr><th>status</th><th>answer</th></tr>${rows.join('')}</table>`;
 }

@@ -123,8 +123,8 @@ function readForm<S extends Shape>(shape: S, rules: FormRules, sent: unknown): R
   if (given.size === 0 && rules.mayBeEmpty === false) return { issues: [issue('_', fieldText.noParameters)] };
   const issues: Issue[] = [];
   const values: [string, unknown][] = [];
-  for (const [name, one] of Object.entries(shape)) {
-    const reading = one.read(given.get(name));
+  for (const [name, member] of Object.entries(shape)) {
+    const reading = member.read(given.get(name));
     if ('problem' in reading) issues.push(issue(name, reading.problem));
     else values.push([name, reading.value]);
   }

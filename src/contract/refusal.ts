@@ -113,20 +113,20 @@ function bodyOf(declaration: RefusalDeclaration, parameters: readonly unknown[])
   }
 }
 
-function collected({ as }: CollectedDeclaration, [given, summaries]: readonly unknown[]): ErrorBody {
+function collected({ as }: CollectedDeclaration, [problems, summaries]: readonly unknown[]): ErrorBody {
   switch (as) {
     case 'empty':
       return { kind: 'empty' };
     case 'bucketFields':
-      return { kind: as, fields: given as Record<string, string>, summaries };
+      return { kind: as, fields: problems as Record<string, string>, summaries };
     case 'fields':
     case 'bare':
-      return { kind: as, fields: given as Record<string, string> };
+      return { kind: as, fields: problems as Record<string, string> };
     case 'list':
     case 'errorList':
-      return { kind: as, texts: given as readonly string[] };
+      return { kind: as, texts: problems as readonly string[] };
     case 'text':
-      return { kind: 'text', text: (given as readonly string[]).map((line) => `${line}\n`).join('') };
+      return { kind: 'text', text: (problems as readonly string[]).map((line) => `${line}\n`).join('') };
   }
 }
 

@@ -10,10 +10,10 @@ export type Credentials =
   | { readonly kind: 'certificate'; readonly user: string | null; readonly otherwise: Credentials | null };
 
 /** A certificate takes precedence over a header. */
-export function credentialsOf(header: string | undefined, shown: ShownCertificate | null): Credentials {
-  if (!shown) return parseAuthorization(header);
-  const otherwise = shown.demanded ? null : parseAuthorization(header);
-  return { kind: 'certificate', user: shown.user, otherwise };
+export function credentialsOf(header: string | undefined, certificate: ShownCertificate | null): Credentials {
+  if (!certificate) return parseAuthorization(header);
+  const otherwise = certificate.demanded ? null : parseAuthorization(header);
+  return { kind: 'certificate', user: certificate.user, otherwise };
 }
 
 /** The claimed name; null without usable credentials. */

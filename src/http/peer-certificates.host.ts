@@ -4,10 +4,10 @@ import type { Server, TLSSocket } from 'node:tls';
 import { askForCertificates, type ShownCertificate, shownCertificate } from '#ports/client-certificate.ts';
 import type { TlsSpec } from '#ports/tls.ts';
 
-const shown = new WeakMap<Socket, ShownCertificate>();
+const certificates = new WeakMap<Socket, ShownCertificate>();
 
 /** Null for a connection without a client certificate. */
-export const certificateOf = (socket: Socket): ShownCertificate | null => shown.get(socket) ?? null;
+export const certificateOf = (socket: Socket): ShownCertificate | null => certificates.get(socket) ?? null;
 
 export class PeerCertificates {
   private tls: TlsSpec;
@@ -27,6 +27,6 @@ export class PeerCertificates {
   private check(socket: TLSSocket): void {
     const found = shownCertificate(socket, this.tls.clients);
     if (found === 'refused') socket.destroy();
-    else if (found) shown.set(socket, found);
+    else if (found) certificates.set(socket, found);
   }
 }

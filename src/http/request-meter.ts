@@ -41,8 +41,8 @@ export class RequestMeter {
     const path = request.path?.replaceAll(/:[^/]+/g, '*') ?? 'none';
     const { scheme } = request;
     const key = `${code} ${method} ${scheme} ${path}`;
-    const known = this.#counts.get(key);
-    if (known) known.count++;
+    const existing = this.#counts.get(key);
+    if (existing) existing.count++;
     else this.#counts.set(key, { code, method, path, scheme, count: 1 });
     this.#timesOf(method).add(request.milliseconds);
     if (request.status === 401) this.totals.unauthenticated++;

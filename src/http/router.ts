@@ -55,8 +55,8 @@ export class Router {
 }
 
 function child(parent: Branch, token: string): Branch {
-  const known = parent.literal.get(token);
-  if (known) return known;
+  const existing = parent.literal.get(token);
+  if (existing) return existing;
   const added = branch();
   parent.literal.set(token, added);
   return added;

@@ -192,7 +192,7 @@ class PlanCheck {
     // Never the value: it is a secret.
     this.addUnlessNull(`${place}.password`, undefined, passwordProblem(password, defaultPasswordPolicy));
     for (const [index, text] of roles.entries()) {
-      const { good, bad } = parseRoles(text);
+      const { roles: good, invalid: bad } = parseRoles(text);
       if (bad.length > 0 || good.length === 0)
         this.addProblem(`${place}.roles.${index}`, text, 'is not a role');
       for (const role of good) {

@@ -76,13 +76,13 @@ function valuesAt({ subject, subjectAltName = '' }: CertificateText, path: Certi
     return [...subject.matchAll(/^CN=(.*)$/gm)].map(([, value]) => unescaped(value as string));
   }
   const kind = alternativeKinds[path];
-  return alternatives(subjectAltName).flatMap(([one, value]) => (one === kind ? [value] : []));
+  return alternatives(subjectAltName).flatMap(([type, value]) => (type === kind ? [value] : []));
 }
 
 /** Unescapes a value: backslash before separators, control characters as two hex digits (RFC 4514, section 2.4). */
 const unescaped = (value: string): string =>
-  value.replace(/\\(?:([0-9A-Fa-f]{2})|(.))/g, (_, hex: string | undefined, one: string) =>
-    hex === undefined ? one : String.fromCharCode(Number.parseInt(hex, 16)),
+  value.replace(/\\(?:([0-9A-Fa-f]{2})|(.))/g, (_, hex: string | undefined, character: string) =>
+    hex === undefined ? character : String.fromCharCode(Number.parseInt(hex, 16)),
   );
 
 function alternatives(text: string): [string, string][] {

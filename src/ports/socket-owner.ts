@@ -12,14 +12,14 @@ export function isOwnPeer(socket: Socket): boolean {
   const from = plainAddress(remoteAddress);
   if (process.platform !== 'linux' || !from.startsWith('127.')) return true;
   const peer = hexOf(from, remotePort);
-  const own = hexOf(plainAddress(localAddress), localPort);
-  const uid = uidOf(readFileSync('/proc/net/tcp', 'latin1'), peer, own);
+  const localEnd = hexOf(plainAddress(localAddress), localPort);
+  const uid = uidOf(readFileSync('/proc/net/tcp', 'latin1'), peer, localEnd);
   return uid !== null && (uid === 0 || uid === process.getuid?.());
 }
 
-/** The user id in the table's line of an open connection from `peer` to `own`; null without one. */
-export function uidOf(table: string, peer: string, own: string): number | null {
-  const line = table.split('\n').find((each) => each.includes(`: ${peer} ${own} ${established} `));
+/** The user id in the table's line of an open connection from `peer` to `localEnd`; null without one. */
+export function uidOf(table: string, peer: string, localEnd: string): number | null {
+  const line = table.split('\n').find((each) => each.includes(`: ${peer} ${localEnd} ${established} `));
   const uid = line?.trim().split(/\s+/)[7];
   return uid === undefined ? null : Number(uid);
 }

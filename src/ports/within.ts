@@ -1,14 +1,14 @@
 import type { Clock } from './clock.ts';
 
-/** Rejects with `late` when the promise takes longer; its later outcome is ignored. */
+/** Rejects with `timeoutError` when the promise takes longer; its later outcome is ignored. */
 export async function within<T>(
   clock: Pick<Clock, 'after'>,
   timeoutMs: number,
   promise: Promise<T>,
-  late: () => Error = () => new Error('no answer in time'),
+  timeoutError: () => Error = () => new Error('no answer in time'),
 ): Promise<T> {
   const { promise: timedOut, reject } = Promise.withResolvers<never>();
-  const timer = clock.after(timeoutMs, () => reject(late()));
+  const timer = clock.after(timeoutMs, () => reject(timeoutError()));
   try {
     return await Promise.race([promise, timedOut]);
   } finally {

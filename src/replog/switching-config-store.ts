@@ -97,13 +97,13 @@ export class SwitchingConfigStore implements ConfigStore {
   }
 
   async #unheld(): Promise<void> {
-    const late = Promise.withResolvers<never>();
+    const timeout = Promise.withResolvers<never>();
     const timer = this.ports.clock.after(heldMs, () =>
-      late.reject(
+      timeout.reject(
         new UnavailableError('Nothing was changed: another node is taking the configuration over.'),
       ),
     );
-    await Promise.race([this.#held?.promise, late.promise]).finally(() => timer.cancel());
+    await Promise.race([this.#held?.promise, timeout.promise]).finally(() => timer.cancel());
   }
 
   async #watch(watcher: Watcher): Promise<void> {

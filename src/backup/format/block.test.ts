@@ -41,13 +41,13 @@ test('frames are read as they were written', (t) => {
   const random = aSeed(t);
   const frames = new FrameBuffer();
   const written = Array.from({ length: 300 }, (_, index) => content(random, index + 2 ** 40));
-  for (const one of written) frames.add(one);
+  for (const writtenFrame of written) frames.add(writtenFrame);
   const { plain, offsets } = opened(encoded(frames));
   const frame = new Frame();
-  for (const [index, one] of written.entries()) {
+  for (const [index, writtenFrame] of written.entries()) {
     frame.move(plain, offsets[index] as number);
 
-    assert.deepEqual({ ...frame }, one);
+    assert.deepEqual({ ...frame }, writtenFrame);
   }
   frames.clear();
   assert.equal(opened(encoded(frames)).offsets.length, 0);

@@ -19,7 +19,7 @@ interface WriterOptions {
   random: Random;
   requestMs: number;
   /** The key's record in the mirror. */
-  known(key: string): StoredRecord | undefined;
+  mirrored(key: string): StoredRecord | undefined;
   untilReady(untilMs: number): Promise<boolean>;
 }
 
@@ -59,7 +59,7 @@ export class ConditionalWriter {
 
   /** @throws UnwritableError; its text says whether the change may be lost. */
   async write({ key, json, expectedRevision, untilMs }: WriteRequest): Promise<ChangeOutcome> {
-    const { link, clock, random, known } = this.#options;
+    const { link, clock, random, mirrored: known } = this.#options;
     const base = known(key);
     if ((base?.json == null ? 0 : base.revision) !== expectedRevision)
       return { revision: null, record: null };

@@ -99,7 +99,7 @@ export class MirroredConfigStore implements ConfigStore {
       clock,
       random,
       requestMs,
-      known: (key) => this.#records.get(key),
+      mirrored: (key) => this.#records.get(key),
       untilReady: (untilMs) => this.#until(() => this.#problem === null, untilMs),
     });
   }
@@ -327,7 +327,7 @@ export class MirroredConfigStore implements ConfigStore {
     this.#wake();
   }
 
-  #checkHead(head: StoreHead, known = this.#records.revision): void {
+  #checkHead(head: StoreHead, newest = this.#records.revision): void {
     const { identity, revision, epoch = 1 } = head;
     const followed = this.#followed;
     if (followed !== null && identity !== followed.identity)
@@ -340,7 +340,7 @@ export class MirroredConfigStore implements ConfigStore {
         `another founder took it over in epoch ${followed.epoch}, and it is of ${epoch}`,
       );
     if (this.#isFenced) throw new Error(takenOverNow);
-    if (revision < known) throw new WentBackError(`its newest revision is ${revision}, and was ${known}`);
+    if (revision < newest) throw new WentBackError(`its newest revision is ${revision}, and was ${newest}`);
   }
 
   #isSuccessor(head: StoreHead): boolean {
@@ -388,11 +388,11 @@ export class MirroredConfigStore implements ConfigStore {
 
   /** The reason when the feed is lost, null after `pollMs`. */
   async #poll(lost: Promise<string>): Promise<string | null> {
-    const late = Promise.withResolvers<null>();
-    const timer = this.ports.clock.after(pollMs, () => late.resolve(null));
-    const stop = (): void => late.resolve(null);
+    const pollEnd = Promise.withResolvers<null>();
+    const timer = this.ports.clock.after(pollMs, () => pollEnd.resolve(null));
+    const stop = (): void => pollEnd.resolve(null);
     this.#stopping.signal.addEventListener('abort', stop, { once: true });
-    const reason = await Promise.race([lost, late.promise]);
+    const reason = await Promise.race([lost, pollEnd.promise]);
     this.#stopping.signal.removeEventListener('abort', stop);
     timer.cancel();
     return this.#stopping.signal.aborted ? 'it is closed' : reason;

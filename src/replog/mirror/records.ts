@@ -40,8 +40,8 @@ export class Records {
   prepareFor(state: Map<string, StoredRecord>, revision: number): void {
     for (const { key } of this.missingFrom(state))
       state.set(key, { key, json: null, revision, writes: null });
-    for (const { key, revision: taken } of state.values())
-      if ((this.#byKey.get(key)?.revision ?? 0) >= taken) this.#byKey.delete(key);
+    for (const { key, revision: freedRevision } of state.values())
+      if ((this.#byKey.get(key)?.revision ?? 0) >= freedRevision) this.#byKey.delete(key);
     this.revision = revision;
   }
 
@@ -53,11 +53,11 @@ export class Records {
   /** @throws WentBackError when the given state of the store cannot follow this one. */
   checkFollowedBy(state: ReadonlyMap<string, StoredRecord>): void {
     for (const record of state.values()) {
-      const known = this.#byKey.get(record.key);
-      if (known === undefined || known.revision < record.revision) continue;
-      if (known.revision > record.revision)
-        throw new WentBackError(`"${record.key}" is at ${record.revision}, and was at ${known.revision}`);
-      if (known.json !== record.json)
+      const existing = this.#byKey.get(record.key);
+      if (existing === undefined || existing.revision < record.revision) continue;
+      if (existing.revision > record.revision)
+        throw new WentBackError(`"${record.key}" is at ${record.revision}, and was at ${existing.revision}`);
+      if (existing.json !== record.json)
         throw new WentBackError(
           `"${record.key}" has another value than before at revision ${record.revision}`,
         );

@@ -170,13 +170,13 @@ export class NatsConfigLink implements ConfigLink {
     if (!this.#mayCreate)
       throw new Error(`its key-value bucket "${bucket}" is missing: put it back from a backup`);
     const replicas = replicasOf(servers.some(({ cluster }) => cluster !== undefined));
-    const made = await createStream(connection, this.#stream, {
+    const stream = await createStream(connection, this.#stream, {
       subjects: [subjectsOf(bucket)],
       replicas,
       description: namePrefix + random.uuid(),
     });
-    if (made === null) throw new Error(`another node is creating the key-value bucket "${bucket}"`);
-    return made;
+    if (stream === null) throw new Error(`another node is creating the key-value bucket "${bucket}"`);
+    return stream;
   }
 
   #recordOf({ subject, revision, headers, text }: StoredMessage): StoredRecord {

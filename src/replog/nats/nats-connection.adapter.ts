@@ -22,12 +22,12 @@ const pingsMax = 2;
 
 /** @throws FinalError where trying again will not help. */
 export async function openConnection(
-  given: NatsServers,
+  configured: NatsServers,
   files: NatsFiles,
-  known: readonly NatsAddress[],
+  discovered: readonly NatsAddress[],
 ): Promise<OpenConnection> {
   const nats = await import('@nats-io/transport-node');
-  const connection = await connect(nats, given, files, known);
+  const connection = await connect(nats, configured, files, discovered);
   try {
     const servers = await serversOf(connection);
     const refusal = serversRefusal(servers);
@@ -41,11 +41,11 @@ export async function openConnection(
 
 async function connect(
   nats: Nats,
-  given: NatsServers,
+  configured: NatsServers,
   files: NatsFiles,
-  known: readonly NatsAddress[],
+  discovered: readonly NatsAddress[],
 ): Promise<NatsConnection> {
-  const options = optionsOf(nats, given, files, known);
+  const options = optionsOf(nats, configured, files, discovered);
   try {
     return await nats.connect(options);
   } catch (error) {
@@ -55,11 +55,11 @@ async function connect(
 
 function optionsOf(
   nats: Nats,
-  given: NatsServers,
+  configured: NatsServers,
   files: NatsFiles,
-  known: readonly NatsAddress[],
+  discovered: readonly NatsAddress[],
 ): ConnectionOptions {
-  const addresses = [...new Set([...given.addresses, ...known].map(showAddress))];
+  const addresses = [...new Set([...configured.addresses, ...discovered].map(showAddress))];
   return {
     servers: addresses,
     name: 'divan',
@@ -67,17 +67,17 @@ function optionsOf(
     timeout: connectMs,
     pingInterval: pingMs,
     maxPingOut: pingsMax,
-    ...(given.user !== undefined && { user: given.user, pass: given.password ?? '' }),
-    ...(given.token !== undefined && { token: given.token }),
+    ...(configured.user !== undefined && { user: configured.user, pass: configured.password ?? '' }),
+    ...(configured.token !== undefined && { token: configured.token }),
     ...(files.credentials !== undefined && {
       authenticator: nats.credsAuthenticator(contents(files.credentials)),
     }),
-    ...tlsOf(given, files),
+    ...tlsOf(configured, files),
   };
 }
 
-function tlsOf(given: NatsServers, { ca, cert, key }: NatsFiles): Pick<ConnectionOptions, 'tls'> {
-  if (!given.tls && ca === undefined && cert === undefined) return {};
+function tlsOf(configured: NatsServers, { ca, cert, key }: NatsFiles): Pick<ConnectionOptions, 'tls'> {
+  if (!configured.tls && ca === undefined && cert === undefined) return {};
   return {
     tls: {
       ...(ca !== undefined && { ca: contents(ca).toString() }),
@@ -90,13 +90,13 @@ function tlsOf(given: NatsServers, { ca, cert, key }: NatsFiles): Pick<Connectio
 /** The server and those of its cluster that can be reached now; the others are checked when a connection to them opens. */
 async function serversOf({ info }: NatsConnection): Promise<ServerVersion[]> {
   if (info === undefined) throw new Error('the NATS server sent no INFO message');
-  const own = { address: `${info.host}:${info.port}`, version: info.version };
+  const server = { address: `${info.host}:${info.port}`, version: info.version };
   if (!info.jetstream)
-    throw new FinalError(`the NATS server at ${own.address} runs without JetStream; start it with -js`);
+    throw new FinalError(`the NATS server at ${server.address} runs without JetStream; start it with -js`);
   const cluster = (info as { cluster?: string }).cluster;
   const others = (info.connect_urls ?? []).map(parseAddress).filter((address) => address !== null);
   const found = cluster === undefined ? [] : await Promise.all(others.map(probe));
-  return [{ ...own, cluster }, ...found.filter((server) => server !== null)];
+  return [{ ...server, cluster }, ...found.filter((server) => server !== null)];
 }
 
 const isFinal = (error: Error): boolean =>
