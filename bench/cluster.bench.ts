@@ -99,7 +99,7 @@ function cpuMs(nodes: readonly NodeProcess[]): number {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return Number(fields[11]) + Number(fields[12]);
   });
-  return ticks.reduce((sum, one) => sum + one * 10, 0);
+  return ticks.reduce((sum, milliseconds) => sum + milliseconds * 10, 0);
 }
 
 const writes = { inFlight: 64, durable: false };
@@ -154,10 +154,10 @@ const better = (known: Measured | undefined, found: Measured): Measured =>
   known !== undefined && known.perCpuSecond > found.perCpuSecond ? known : found;
 
 async function oneAtATime(nodes: readonly NodeProcess[], seconds: number): Promise<void> {
-  const one = { inFlight: 1, connections: 1, seconds };
+  const load = { inFlight: 1, connections: 1, seconds };
   const [slow, fast] = [
-    await measure(nodes, { ...one, durable: true }),
-    await measure(nodes, { ...one, durable: false }),
+    await measure(nodes, { ...load, durable: true }),
+    await measure(nodes, { ...load, durable: false }),
   ];
   print(
     'one at a time',

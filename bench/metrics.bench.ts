@@ -160,7 +160,7 @@ async function besidePrometheus(steps: number, endMs: number): Promise<void> {
     await readings('prometheus over HTTP', async (metric, functions) => {
       const inner = `${metric}{bucket="b0"}`;
       const text = functions.reduce(
-        (made, name) => (name === 'sum' ? `sum(${made})` : `${name}(${made}[60s])`),
+        (expression, name) => (name === 'sum' ? `sum(${expression})` : `${name}(${expression}[60s])`),
         inner,
       );
       return (await prometheus.range(text, { startMs: endMs - dayMs + stepMs, endMs, stepMs })).length;
@@ -183,12 +183,12 @@ function trafficOf(series: number) {
     series,
     labels,
     next(): FlatSample[] {
-      return bare.map((one, at) => {
+      return bare.map((sample, at) => {
         const kind = at % 10;
         if (kind === 0) values[at] = (values[at] as number) + random.below(5_000);
         else if (kind === 1) values[at] = 1e8 + random.below(1_000_000);
         else if (kind === 2 && random.below(20) === 0) values[at] = (values[at] as number) + 1;
-        return { ...one, value: values[at] as number };
+        return { ...sample, value: values[at] as number };
       });
     },
   };

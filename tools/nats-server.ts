@@ -7,14 +7,14 @@ import { natsServerPath, natsVersionOf, natsVersionPinned } from '../test/suppor
 
 if (natsVersionOf(natsServerPath) !== natsVersionPinned) {
   mkdirSync(dirname(natsServerPath), { recursive: true });
-  const made = `${natsServerPath}.${process.pid}`;
-  const flags = ['-mod=readonly', '-o', made];
+  const temporary = `${natsServerPath}.${process.pid}`;
+  const flags = ['-mod=readonly', '-o', temporary];
   execFileSync('go', ['build', ...flags, 'github.com/nats-io/nats-server/v2'], {
     cwd: join(import.meta.dirname, 'nats-server'),
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  const version = natsVersionOf(made);
+  const version = natsVersionOf(temporary);
   if (version !== natsVersionPinned) throw new Error(`built ${version}, not ${natsVersionPinned}`);
-  renameSync(made, natsServerPath);
+  renameSync(temporary, natsServerPath);
 }
 console.log(natsServerPath);

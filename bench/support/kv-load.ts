@@ -141,12 +141,12 @@ function makeBatches({ pipeline, isDivan }: LoadOptions): Buffer[] {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
     return seed / 2 ** 32;
   };
-  const one = () => {
+  const nextRequest = () => {
     const key = keys[Math.floor(random() * keyCount)] as string;
     return encodeRequest(random() < getShare ? getRequest(key, isDivan) : setRequest(key, isDivan));
   };
   const count = pipeline === 1 ? batchCount * 16 : batchCount;
-  return Array.from({ length: count }, () => Buffer.concat(Array.from({ length: pipeline }, one)));
+  return Array.from({ length: count }, () => Buffer.concat(Array.from({ length: pipeline }, nextRequest)));
 }
 
 async function logIn(connection: LoadConnection): Promise<void> {

@@ -106,8 +106,8 @@ describe('backups of extremes', () => {
     await succeeds('backup', folder, '--bucket', 'many');
     await succeeds('restore', folder, '--map', 'many=copy');
     assert.deepEqual(differences(await stateOf(access, 'many'), await stateOf(access, 'copy')), []);
-    const made = await access.scopes('copy');
-    assert.deepEqual([made.collections.length, made.scopes.length], [501, 5]);
+    const scopes = await access.scopes('copy');
+    assert.deepEqual([scopes.collections.length, scopes.scopes.length], [501, 5]);
     for (const bucket of ['many', 'copy']) await node.request(`/pools/default/buckets/${bucket}`, 'DELETE');
   });
 

@@ -43,16 +43,16 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
 
   test('serves one organization from several API servers', async () => {
     const args = await database();
-    await using one = await CloudProcess.start({ args });
+    await using first = await CloudProcess.start({ args });
     await using other = await CloudProcess.start({ args });
-    const made = await one.request('POST', '/v2/projects', { name: 'shared' });
-    assert.deepEqual((await other.request('GET', `/v2/projects/${made.body.id}`)).body, made.body);
+    const created = await first.request('POST', '/v2/projects', { name: 'shared' });
+    assert.deepEqual((await other.request('GET', `/v2/projects/${created.body.id}`)).body, created.body);
     const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
     await Promise.all(
-      names.map((name, i) => (i % 2 ? one : other).request('POST', '/v2/projects', { name })),
+      names.map((name, i) => (i % 2 ? first : other).request('POST', '/v2/projects', { name })),
     );
     const pages = await Promise.all(
-      [one, other].map((cloud) => cloud.request('GET', '/v2/projects?perPage=100&sortBy=name.asc')),
+      [first, other].map((cloud) => cloud.request('GET', '/v2/projects?perPage=100&sortBy=name.asc')),
     );
     assert.equal(pages[0]?.body.data.length, 21);
     assert.deepEqual(pages[0]?.body.data, pages[1]?.body.data);
@@ -164,14 +164,14 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     const cloudId = (await one.request('GET', '/v2/clouds')).body.data[0].id;
     for (let round = 0; round < 10; round++) {
       const projectId = (await one.request('POST', '/v2/projects', { name: 'short' })).body.id;
-      const [made, deleted] = await Promise.all([
+      const [created, deleted] = await Promise.all([
         one.request('POST', '/v2/clusters', { name: 'hasty', cloudId, projectId }),
         other.request('DELETE', `/v2/projects/${projectId}`),
       ]);
-      const statuses = `${made.status} ${deleted.status}`;
+      const statuses = `${created.status} ${deleted.status}`;
       assert.ok(['202 422', '422 204'].includes(statuses), `${statuses} ${JSON.stringify(deleted.body)}`);
-      if (made.status !== 202) continue;
-      const path = made.headers.get('location') as string;
+      if (created.status !== 202) continue;
+      const path = created.headers.get('location') as string;
       const deletions = await Promise.all([one, other].map((cloud) => cloud.request('DELETE', path)));
       // For the later one the cluster may be deleted already.
       for (const { status } of deletions) assert.ok([202, 404].includes(status), String(status));
@@ -230,7 +230,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     await using cloud = await CloudProcess.start({ args });
     const projectId = (await cloud.request('POST', '/v2/projects', { name: 'cut' })).body.id;
     const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
-    const made = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
+    const created = await cloud.request('POST', '/v2/clusters', { name: 'orders', cloudId, projectId });
     network.cut();
     const began = performance.now();
     const refused = await cloud.request('GET', '/v2/projects');
@@ -240,9 +240,9 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     await eventuallyWithin(60_000, () => assert.equal(network.remaining, 0));
     network.mend();
     await eventually(async () => assert.equal((await cloud.request('GET', '/v2/projects')).status, 200));
-    await untilStatus(cloud, made.headers.get('location') as string, 'ready');
+    await untilStatus(cloud, created.headers.get('location') as string, 'ready');
     assert.equal(cloud.nodePids().length, 1);
-    assert.equal((await cloud.request('DELETE', made.headers.get('location') as string)).status, 202);
-    await untilGone(cloud, made.headers.get('location') as string);
+    assert.equal((await cloud.request('DELETE', created.headers.get('location') as string)).status, 202);
+    await untilGone(cloud, created.headers.get('location') as string);
   });
 });

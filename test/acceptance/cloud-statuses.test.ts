@@ -77,9 +77,9 @@ describe('statuses', () => {
     cloud = await CloudProcess.start();
     cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
     ({ id: vpc, projectId } = await aCluster(cloud));
-    const made = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId));
-    const location = made.headers.get('location') as string;
-    operation = made.headers.get('divan-operation')?.split('/').at(-1) as string;
+    const created = await cloud.request('POST', '/v3/clusters', hostedCluster(projectId));
+    const location = created.headers.get('location') as string;
+    operation = created.headers.get('divan-operation')?.split('/').at(-1) as string;
     hosted = (await untilStatus(cloud, location, 'healthy')).id;
     const [other, gone] = [await project('other'), await project('gone')];
     const token = (role: string, of: string) => createToken(cloud, '--role', role, '--project', of).token;
@@ -184,50 +184,51 @@ describe('statuses', () => {
     ];
   }
 
-  const send = async (one: Case, change: { token?: string; path?: string; body?: unknown } = {}) => {
-    const [method] = one.operation.split(' ') as [string];
-    const body = 'body' in change ? change.body : one.body;
-    return cloud.request(method, change.path ?? pathOf(one), body, change.token ?? cloud.ready.token);
+  const send = async (testCase: Case, change: { token?: string; path?: string; body?: unknown } = {}) => {
+    const [method] = testCase.operation.split(' ') as [string];
+    const body = 'body' in change ? change.body : testCase.body;
+    return cloud.request(method, change.path ?? pathOf(testCase), body, change.token ?? cloud.ready.token);
   };
 
   /** The statuses of a request after changes that make it fail. */
-  async function refusalsOf(one: Case): Promise<number[]> {
+  async function refusalsOf(testCase: Case): Promise<number[]> {
     const statuses: number[] = [];
     const refused = async (status: number, change: Parameters<typeof send>[1]): Promise<void> => {
-      const answer = await send(one, change);
+      const answer = await send(testCase, change);
       assert.equal(
         answer.status,
         status,
-        `${one.operation} ${JSON.stringify(change)}: ${JSON.stringify(answer.body)}`,
+        `${testCase.operation} ${JSON.stringify(change)}: ${JSON.stringify(answer.body)}`,
       );
       assert.notEqual(answer.body.message, '');
       statuses.push(status);
     };
-    if (one.operation === 'GET /v2/status') return statuses;
+    if (testCase.operation === 'GET /v2/status') return statuses;
     await refused(401, { token: '' });
     await refused(401, { token: 'made-up' });
     await refused(403, { token: tokens.orphan });
-    const declared = await declaredOf(one.operation);
-    if (one.params?.['id'] !== undefined) {
-      const path = pathOf(one).replace(one.params['id'], nobody);
+    const declared = await declaredOf(testCase.operation);
+    if (testCase.params?.['id'] !== undefined) {
+      const path = pathOf(testCase).replace(testCase.params['id'], nobody);
       await refused(404, { path });
-      const ofOtherOwner = (await send(one, { path, token: tokens.otherOwner })).status;
-      assert.ok([403, 404].includes(ofOtherOwner), one.operation);
-      const malformed = pathOf(one).replace(one.params['id'], 'x');
+      const ofOtherOwner = (await send(testCase, { path, token: tokens.otherOwner })).status;
+      assert.ok([403, 404].includes(ofOtherOwner), testCase.operation);
+      const malformed = pathOf(testCase).replace(testCase.params['id'], 'x');
       // The only change of a cluster without 422 in the specification.
-      const hasNo422 = /^DELETE .*\{username\}$/.test(one.operation);
+      const hasNo422 = /^DELETE .*\{username\}$/.test(testCase.operation);
       await refused(declared.includes(422) && !hasNo422 ? 422 : 404, { path: malformed });
     }
-    if (declared.includes(422) && one.body !== undefined) {
+    if (declared.includes(422) && testCase.body !== undefined) {
       // An empty change of a user is valid.
-      const empty = one.operation.endsWith('{username}') ? [] : [{}];
+      const empty = testCase.operation.endsWith('{username}') ? [] : [{}];
       for (const body of [...empty, [], 'x', 1, null, [null], { unheardOf: 1 }]) {
-        if (Array.isArray(one.body) && Array.isArray(body) && one.operation.endsWith('allowlist')) continue;
+        if (Array.isArray(testCase.body) && Array.isArray(body) && testCase.operation.endsWith('allowlist'))
+          continue;
         await refused(422, { body });
       }
-    } else if (isList.test(one.operation)) {
-      await refused(422, { path: `${pathOf(one)}?unheardOf=1` });
-      if (one.params === undefined) {
+    } else if (isList.test(testCase.operation)) {
+      await refused(422, { path: `${pathOf(testCase)}?unheardOf=1` });
+      if (testCase.params === undefined) {
         for (const query of [
           'page=0',
           'perPage=101',
@@ -236,7 +237,7 @@ describe('statuses', () => {
           'sortBy=name.up',
           'sortBy=none.asc',
         ])
-          await refused(422, { path: `${pathOf(one)}?${query}` });
+          await refused(422, { path: `${pathOf(testCase)}?${query}` });
       }
     }
     return statuses;

@@ -59,9 +59,9 @@ describe('database users', () => {
   test('creates one user of a name for concurrent requests', async () => {
     const bodies = Array.from({ length: 8 }, (_, i) => ({ username: 'one', password: `${password}-${i}` }));
     const answers = await Promise.all(bodies.map((body) => cloud.request('POST', v2, body)));
-    const made = answers.filter(({ status }) => status === 201);
-    assert.equal(made.length, 1, JSON.stringify(answers.map(({ status }) => status)));
-    for (const { status, body } of answers.filter((answer) => !made.includes(answer))) {
+    const created = answers.filter(({ status }) => status === 201);
+    assert.equal(created.length, 1, JSON.stringify(answers.map(({ status }) => status)));
+    for (const { status, body } of answers.filter((answer) => !created.includes(answer))) {
       assert.equal(status, 422);
       assert.match(body.message, /^username: .* has a user "one" already/);
     }

@@ -19,9 +19,9 @@ test('a support bundle holds the log of the node, and the audit log on request',
       perNode: Record<string, { status: string; path: string }>;
     }[];
     const task = tasks.find(({ type }) => type === 'clusterLogsCollection');
-    const [one] = Object.values(task?.perNode ?? {});
-    assert.equal(one?.status, 'collected');
-    return one.path;
+    const [collected] = Object.values(task?.perNode ?? {});
+    assert.equal(collected?.status, 'collected');
+    return collected.path;
   });
   assert.ok(path.startsWith(join(node.dataDir, 'tmp')));
   assert.equal(statSync(path).mode & 0o077, 0);

@@ -51,13 +51,13 @@ test('unauthenticated connections on all ports leave handles for files, REST and
   // Connections in the system's queues are still accepted and closed, so that a client may have to reconnect.
   for (let round = 0; round < 3; round++) {
     await eventually(async () => {
-      const made = await node.request('/pools/default/buckets', 'POST', {
+      const created = await node.request('/pools/default/buckets', 'POST', {
         name: `new${round}`,
         ramQuotaMB: '100',
         replicaNumber: '0',
       });
-      const text = await made.text();
-      assert.ok(made.status === 202 || text.includes('already exists'), text);
+      const text = await created.text();
+      assert.ok(created.status === 202 || text.includes('already exists'), text);
     });
     const client = await eventually(() => dataClient(node, `new${round}`));
     assert.equal((await client.ask(set('k', '1', { framing: persisted }))).status, Status.success);
@@ -79,11 +79,11 @@ const residentBytes = (pid: number): number =>
 
 test('incomplete large requests on forty connections of one user stay within the memory limit of a user', async () => {
   await using node = await NodeProcess.start({ args: ['--bucket', 'b:native:200'] });
-  const made = await node.request('/settings/rbac/users/local/reader', 'PUT', {
+  const created = await node.request('/settings/rbac/users/local/reader', 'PUT', {
     password: 'password',
     roles: 'data_reader[b:_default:_default]',
   });
-  assert.equal(made.status, 200, await made.text());
+  assert.equal(created.status, 200, await created.text());
   const before = residentBytes(node.pid);
   const whole = encodeRequest({
     opcode: 0x01,

@@ -53,9 +53,9 @@ test('a generated Python client works, and the OpenAPI validator reports no prob
   const { stdout } = await run(pythonTool('openapi-spec-validator'), ['openapi.json'], options);
   assert.match(stdout, /OK/);
   const flags = ['generate', '--path', 'openapi.json', '--output-path', 'client', '--meta', 'none'];
-  const made = await run(pythonTool('openapi-python-client'), flags, options);
+  const generated = await run(pythonTool('openapi-python-client'), flags, options);
   // The generator warns about a missing formatter and about operations that it skips.
-  assert.doesNotMatch(made.stdout, /will not be generated|Unable to|cannot parse/i);
+  assert.doesNotMatch(generated.stdout, /will not be generated|Unable to|cannot parse/i);
   const used = await run(
     pythonTool('python'),
     [join(definitions, 'use_client.py'), scratch, node.ready.node.rest],

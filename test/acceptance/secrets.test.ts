@@ -63,8 +63,8 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
       username: 'Administrator',
     };
     const path = '/pools/default/remoteClusters';
-    const made = await watched.call(path, { form: { ...reference, password } });
-    assert.equal(made.status, 200, made.text);
+    const reply = await watched.call(path, { form: { ...reference, password } });
+    assert.equal(reply.status, 200, reply.text);
     await watched.call(`${path}?just_validate=1`, {
       form: { ...reference, hostname: '127.0.0.1:1', password },
     });
@@ -121,8 +121,8 @@ const plantings: Record<string, (watched: WatchedNode) => Promise<void>> = {
     connection.close();
     const asName = watched.secret('password in place of the name at the data port', aSecret('data name'));
     for (const attempt of [
-      (one: KvConnection) => one.plain(asName, 'x'),
-      (one: KvConnection) => one.scram('SCRAM-SHA256', asName, 'x'),
+      (client: KvConnection) => client.plain(asName, 'x'),
+      (client: KvConnection) => client.scram('SCRAM-SHA256', asName, 'x'),
     ]) {
       const another = await KvConnection.open(port);
       await attempt(another);

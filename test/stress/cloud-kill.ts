@@ -18,7 +18,7 @@ const killsPerCheck = 5;
 
 interface Known {
   /** What was acknowledged: `maybe` when the answer was lost. */
-  made: 'maybe' | 'yes';
+  created: 'maybe' | 'yes';
   deleted: 'no' | 'maybe' | 'yes';
   /** Its process, once it was ready: the same until the end of the run. */
   pid?: number;
@@ -80,14 +80,14 @@ class Rounds {
   }
 
   private async make(cloud: CloudProcess, name: string): Promise<void> {
-    const known: Known = { made: 'maybe', deleted: 'no' };
+    const known: Known = { created: 'maybe', deleted: 'no' };
     this.known.set(name, known);
     try {
       const cloudId = (await cloud.request('GET', '/v2/clouds')).body.data[0].id;
       const fields = { name, cloudId, projectId: this.projectId };
       const { status, body } = await cloud.request('POST', '/v2/clusters', fields);
       assert.equal(status, 202, JSON.stringify(body));
-      known.made = 'yes';
+      known.created = 'yes';
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;
     }
@@ -129,9 +129,10 @@ class Rounds {
     assert.equal(new Set(names).size, names.length, `doubled: ${names}`);
     for (const { name, status } of clusters) assert.equal(status, 'ready', `${name} is ${status}`);
     for (const [name, known] of this.known) {
-      if (known.made === 'yes' && known.deleted === 'no') assert.ok(names.includes(name), `${name} is lost`);
+      if (known.created === 'yes' && known.deleted === 'no')
+        assert.ok(names.includes(name), `${name} is lost`);
       if (known.deleted === 'yes') assert.ok(!names.includes(name), `${name} is still there`);
-      known.made = 'yes';
+      known.created = 'yes';
       known.deleted = names.includes(name) ? 'no' : 'yes';
     }
   }

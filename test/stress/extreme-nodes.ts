@@ -177,13 +177,13 @@ export async function resident(quotaMegabytes: number, times: number): Promise<s
   const valueBytes = 10_000;
   await using node = await NodeProcess.start();
   const emptyMegabytes = residentMegabytes(node);
-  const made = await node.request('/pools/default/buckets', 'POST', {
+  const created = await node.request('/pools/default/buckets', 'POST', {
     name: 'b',
     ramQuotaMB: `${quotaMegabytes}`,
     replicaNumber: '0',
     evictionPolicy: 'fullEviction',
   });
-  assert.equal(made.status, 202);
+  assert.equal(created.status, 202);
   using bulk = await eventually(() => bulkOf(node));
   const value = Buffer.alloc(valueBytes, 'x');
   const count = (quotaMegabytes * times * 1_000_000) / valueBytes;

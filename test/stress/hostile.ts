@@ -32,8 +32,12 @@ export async function hostileRounds(
     typeof rounds === 'number' ? round > rounds : performance.now() >= rounds.untilMs;
   for (let round = 1; !isOver(round); round++) {
     const seed = random(1 << 30);
-    await bombard(connectionsPerRound, prng(seed), (one) => attackData(port, one, answers));
-    await bombard(connectionsPerRound / 4, prng(seed + 1), (one) => attackRest(rest, one, 4));
+    await bombard(connectionsPerRound, prng(seed), (prngOfConnection) =>
+      attackData(port, prngOfConnection, answers),
+    );
+    await bombard(connectionsPerRound / 4, prng(seed + 1), (prngOfConnection) =>
+      attackRest(rest, prngOfConnection, 4),
+    );
     await sendDocuments(node, random);
     for (let at = 0; at < documents; at++) {
       const { status, value } = await calm.ask(get(`calm${at}`));

@@ -15,7 +15,7 @@ export async function privilegeRounds(users: number, random: Random): Promise<Pr
   const cases = Array.from({ length: users }, (_, at) => aRandomCase(random, at));
   await using service = await withService(cases);
   const tally = { requests: 0, refused: 0 };
-  for (const [index, one] of cases.entries()) {
+  for (const [index, commandCase] of cases.entries()) {
     const requests = rows
       .flatMap((row) => placesOf(row).map((place) => [row, place] as const))
       .map((pair) => ({ pair, order: random(1 << 30) }))
@@ -23,11 +23,11 @@ export async function privilegeRounds(users: number, random: Random): Promise<Pr
       .map(({ pair }) => pair);
     const got = await ask(service, index, requests);
     const wrong = requests.flatMap(([row, place], at) => {
-      const wanted = expected(row, place, one);
+      const wanted = expected(row, place, commandCase);
       if (wanted !== 'done') tally.refused++;
       return got[at] === wanted ? [] : [`${row.name} in ${place}: ${got[at]} instead of ${wanted}`];
     });
-    assert.deepEqual(wrong, [], one.name);
+    assert.deepEqual(wrong, [], commandCase.name);
     tally.requests += requests.length;
   }
   return tally;

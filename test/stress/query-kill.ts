@@ -111,14 +111,14 @@ class KillRun {
       const key = `w${writer}-${this.random(keysOfWriter)}`;
       const keys = this.model.keysOf(`w${writer}-`);
       const n = ++this.lastValue;
-      const made: DocumentState = { n, c: n % 3, w: writer, tags: [`t${n % 5}`, `u${n % 2}`] };
+      const state: DocumentState = { n, c: n % 3, w: writer, tags: [`t${n % 5}`, `u${n % 2}`] };
       const actions: Readonly<Record<string, () => Promise<void>>> = {
         upsert: () =>
-          this.change('upsert', [key], () => made, `UPSERT INTO ${keyspace} (KEY, VALUE) VALUES ($k, $v)`, {
+          this.change('upsert', [key], () => state, `UPSERT INTO ${keyspace} (KEY, VALUE) VALUES ($k, $v)`, {
             $k: key,
-            $v: made,
+            $v: state,
           }),
-        insert: () => this.insert(key, made),
+        insert: () => this.insert(key, state),
         update: () =>
           this.change(
             'update',
@@ -144,9 +144,9 @@ class KillRun {
           this.change(
             'merge',
             [key],
-            (old) => (old ? { ...old, n } : made),
+            (old) => (old ? { ...old, n } : state),
             `MERGE INTO ${keyspace} AS t USING [{"k": $k, "v": $v}] AS s ON KEY s.k WHEN MATCHED THEN UPDATE SET t.n = s.v.n WHEN NOT MATCHED THEN INSERT s.v`,
-            { $k: key, $v: made },
+            { $k: key, $v: state },
           ),
       };
       const names = Object.keys(actions);
@@ -154,11 +154,11 @@ class KillRun {
     }
   }
 
-  private async insert(key: string, made: DocumentState): Promise<void> {
+  private async insert(key: string, state: DocumentState): Promise<void> {
     if (this.model.mayExist(key)) return;
-    await this.change('insert', [key], () => made, `INSERT INTO ${keyspace} (KEY, VALUE) VALUES ($k, $v)`, {
+    await this.change('insert', [key], () => state, `INSERT INTO ${keyspace} (KEY, VALUE) VALUES ($k, $v)`, {
       $k: key,
-      $v: made,
+      $v: state,
     });
   }
 
@@ -187,9 +187,9 @@ class KillRun {
   private async transact(): Promise<void> {
     while (this.isRunning) {
       const n = ++this.lastValue;
-      const made: DocumentState = { n, c: n % 3, w: 9, tags: ['tx'] };
+      const state: DocumentState = { n, c: n % 3, w: 9, tags: ['tx'] };
       const pair = [`x${n}-a`, `x${n}-b`] as const;
-      const pending = this.model.beginTogether(pair, made);
+      const pending = this.model.beginTogether(pair, state);
       try {
         const [begun] = (await this.ask('BEGIN WORK', { durability_level: 'majorityAndPersistActive' })) as [
           { txid: string },
@@ -197,7 +197,7 @@ class KillRun {
         for (const key of pair)
           await this.ask(`UPSERT INTO ${keyspace} (KEY, VALUE) VALUES ($k, $v)`, {
             $k: key,
-            $v: made,
+            $v: state,
             txid: begun.txid,
           });
         await this.ask('COMMIT', { txid: begun.txid });

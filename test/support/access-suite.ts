@@ -131,15 +131,17 @@ export async function checkAccess(t: TestContext, cases: readonly AccessCase[], 
   t.assert.deepEqual(wrong, []);
 }
 
-function problemOf(one: AccessCase, answer: Awaited<ReturnType<Call>>): string | null {
-  if (answer.status !== one.status) return `${answer.status}, expected ${one.status}`;
-  if (one.body !== undefined && answer.body !== one.body) return `body ${JSON.stringify(answer.body)}`;
-  if (one.challenge && answer.challenge !== 'Basic realm="Divan"') return `challenge ${answer.challenge}`;
-  if (one.permission === undefined) return null;
+function problemOf(accessCase: AccessCase, answer: Awaited<ReturnType<Call>>): string | null {
+  if (answer.status !== accessCase.status) return `${answer.status}, expected ${accessCase.status}`;
+  if (accessCase.body !== undefined && answer.body !== accessCase.body)
+    return `body ${JSON.stringify(answer.body)}`;
+  if (accessCase.challenge && answer.challenge !== 'Basic realm="Divan"')
+    return `challenge ${answer.challenge}`;
+  if (accessCase.permission === undefined) return null;
   const permissions = (JSON.parse(answer.body) as { permissions: string[] }).permissions;
-  return permissions.includes(one.permission)
+  return permissions.includes(accessCase.permission)
     ? null
-    : `names ${permissions.join()}, expected ${one.permission}`;
+    : `names ${permissions.join()}, expected ${accessCase.permission}`;
 }
 
 function never(): never {

@@ -17,7 +17,7 @@ export class BackupHistory {
   private readonly bucket: string;
   private readonly client: BucketClient;
   private clock = 1_700_000_000_000_000_000n;
-  private made = 0;
+  private collectionCount = 0;
 
   private constructor(random: Random, node: BackupNode, bucket: string, client: BucketClient) {
     this.random = random;
@@ -62,9 +62,9 @@ export class BackupHistory {
         await this.node.addCollections(this.bucket, { scopes: [], collections: [victim] });
       return;
     }
-    const name = `c${this.made++}`;
-    const made = [{ scope: 'shop', name, maxTtl: 0 }];
-    await this.node.addCollections(this.bucket, { scopes: [], collections: made });
+    const name = `c${this.collectionCount++}`;
+    const added = [{ scope: 'shop', name, maxTtl: 0 }];
+    await this.node.addCollections(this.bucket, { scopes: [], collections: added });
   }
 
   private key(): string {

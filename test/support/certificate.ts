@@ -11,7 +11,7 @@ export async function makeCertificate(
   uris: readonly string[] = [],
 ): Promise<{ certificate: string; key: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const made = await X509CertificateGenerator.createSelfSigned(
+  const certificate = await X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: (serial++).toString(16).padStart(2, '0'),
       name: 'CN=localhost',
@@ -29,5 +29,5 @@ export async function makeCertificate(
   );
   const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
   const key = `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`;
-  return { certificate: made.toString('pem'), key };
+  return { certificate: certificate.toString('pem'), key };
 }

@@ -69,8 +69,8 @@ export class DocumentModel {
       );
     }
     for (const { keys, state } of this.#together) {
-      const made = keys.map((key) => textOf(found.get(key)) === textOf(state));
-      assert.equal(new Set(made).size, 1, `one transaction wrote ${keys.join(' and ')} in part`);
+      const isWritten = keys.map((key) => textOf(found.get(key)) === textOf(state));
+      assert.equal(new Set(isWritten).size, 1, `one transaction wrote ${keys.join(' and ')} in part`);
     }
   }
 

@@ -45,7 +45,7 @@ export class StoreHistory {
   }
 
   /** A random value of those that the key has had. */
-  one<T>(key: string, random: Random): Entry<T> | null {
+  randomEntry<T>(key: string, random: Random): Entry<T> | null {
     const values = this.#values.get(key) ?? [null];
     return structuredClone(values[random(values.length)] ?? null) as Entry<T> | null;
   }
@@ -77,7 +77,7 @@ export class FaultyConfigStore implements ConfigStore {
   async get<T>(key: string): Promise<Entry<T> | null> {
     await this.#way();
     const isStale = this.#happens(this.faults.stalePercent);
-    const entry = isStale ? this.#history.one<T>(key, this.#random) : await this.#server.get<T>(key);
+    const entry = isStale ? this.#history.randomEntry<T>(key, this.#random) : await this.#server.get<T>(key);
     await this.#way();
     return entry;
   }

@@ -26,10 +26,10 @@ function objectMisfits(value: Record<string, unknown>, schema: JsonSchema, at: s
   const missing = required
     .filter((name) => !Object.hasOwn(value, name))
     .map((name) => `${at}.${name}: missing`);
-  const wrong = Object.entries(value).flatMap(([name, one]) => {
+  const wrong = Object.entries(value).flatMap(([name, item]) => {
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
     if (known === false) return [`${at}.${name}: not described`];
-    return typeof known === 'object' ? misfits(one, known, `${at}.${name}`) : [];
+    return typeof known === 'object' ? misfits(item, known, `${at}.${name}`) : [];
   });
   return [...missing, ...wrong];
 }

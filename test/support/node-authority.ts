@@ -29,7 +29,7 @@ export async function aNodeAuthority() {
   );
   return async (node: string): Promise<PeerTls> => {
     const own = await newKeys();
-    const made = await X509CertificateGenerator.create(
+    const certificate = await X509CertificateGenerator.create(
       {
         ...validity,
         serialNumber: '02',
@@ -44,6 +44,6 @@ export async function aNodeAuthority() {
     );
     const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey)).toString('base64');
     const key = `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`;
-    return { certificate: made.toString('pem'), key, authority: root.toString('pem') };
+    return { certificate: certificate.toString('pem'), key, authority: root.toString('pem') };
   };
 }

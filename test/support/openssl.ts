@@ -55,9 +55,9 @@ export class OpensslAuthority implements Disposable {
     writeFileSync(join(this.folder, 'settings'), settings(this.folder));
     const { issuer = this } = options;
     const request = this.#request('ca', subject);
-    const made = issuer.#sign(request, { ...options, isAuthority: true }, issuer === this);
-    writeFileSync(join(this.folder, 'ca.pem'), made);
-    this.certificate = made;
+    const certificate = issuer.#sign(request, { ...options, isAuthority: true }, issuer === this);
+    writeFileSync(join(this.folder, 'ca.pem'), certificate);
+    this.certificate = certificate;
     this.key = readFileSync(join(this.folder, 'ca.key'), 'utf8');
   }
 
@@ -80,7 +80,7 @@ export class OpensslAuthority implements Disposable {
 
   #sign(request: string, options: CertificateOptions, isSelf: boolean): string {
     const { folder } = this;
-    const made = join(folder, 'made.pem');
+    const certificateFile = join(folder, 'made.pem');
     writeFileSync(join(folder, 'extensions'), extensionsOf(options));
     const signer = isSelf ? ['-selfsign'] : ['-cert', join(folder, 'ca.pem')];
     openssl([
@@ -92,7 +92,7 @@ export class OpensslAuthority implements Disposable {
       '-in',
       request,
       '-out',
-      made,
+      certificateFile,
       '-keyfile',
       join(folder, 'ca.key'),
       ...signer,
@@ -103,7 +103,7 @@ export class OpensslAuthority implements Disposable {
       '-enddate',
       stamp(options.toDays ?? 3_650),
     ]);
-    return readFileSync(made, 'utf8');
+    return readFileSync(certificateFile, 'utf8');
   }
 }
 

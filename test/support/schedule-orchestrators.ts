@@ -55,15 +55,15 @@ export class ScheduleOrchestrators {
       view,
       clock,
       log: silentLog,
-      term: () => made.term,
+      term: () => created.term,
       isDown: (node) => !running.has(node),
       positions: (bucket, map, failed) => positions.of(bucket, map, failed),
       movesPerNode: () => 4,
       retries: () => retryDefaults,
       ended: () => {},
     });
-    const made = { store, rebalancer, term: this.orchestrators.length + 1 };
-    this.orchestrators.push(made);
+    const created = { store, rebalancer, term: this.orchestrators.length + 1 };
+    this.orchestrators.push(created);
     rebalancer.start();
   }
 

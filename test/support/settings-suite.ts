@@ -95,8 +95,8 @@ export async function managerTarget(options: ManagerTargetOptions = {}): Promise
   const folder = mkdtempSync(join(tmpdir(), 'divan-settings-'));
   const open = async (provisioned: boolean | undefined) => {
     const store = new EmbeddedConfigStore(join(folder, 'config.db'));
-    const made = await aManager({ ...options, store, ...(provisioned === false && { provisioned }) });
-    return { ...made, store };
+    const manager = await aManager({ ...options, store, ...(provisioned === false && { provisioned }) });
+    return { ...manager, store };
   };
   let running = await open(options.provisioned);
   const close = async () => {

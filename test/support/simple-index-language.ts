@@ -44,7 +44,7 @@ function parsed(document: IndexedDocument, path: string): Value {
   return value;
 }
 
-let made = 0;
+let count = 0;
 
 /** A definition in bucket `b` of the tests' data service, of collection `orders` unless it says otherwise. */
 export function aDefinition(
@@ -52,10 +52,10 @@ export function aDefinition(
   rest: Partial<IndexDefinition> & { bucketUuid?: string; collectionId?: number } = {},
 ): IndexDefinition {
   const { bucketUuid = 'b0', collectionId = 8, ...changes } = rest;
-  const id = (++made).toString(16).padStart(16, '0');
+  const id = (++count).toString(16).padStart(16, '0');
   return {
     id,
-    name: `index_${made}`,
+    name: `index_${count}`,
     keyspace: {
       name: { namespace: 'default', bucket: 'b', scope: 'shop', collection: 'orders' },
       bucketUuid,

@@ -79,7 +79,9 @@ export class SimulatedNodes {
       if (fields['memoryQuota'] !== undefined) this.memoryQuota = Number(fields['memoryQuota']);
       this.advanceRebalance();
       return {
-        nodes: [...this.nodes].flatMap(([at, one]) => (one.founder === address ? [memberOf(at, one)] : [])),
+        nodes: [...this.nodes].flatMap(([at, node]) =>
+          node.founder === address ? [memberOf(at, node)] : [],
+        ),
         balanced: this.isBalanced && this.rebalance === null && this.areActive(address),
         rebalanceStatus: this.rebalance === null ? 'none' : 'running',
         memoryQuota: this.memoryQuota,
