@@ -1,6 +1,7 @@
 // Checks the references of all pages: relative links, headings that links name, and paths in code spans.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { anchorOf, splitPage } from '../src/manual/headings.ts';
 
 const problems: string[] = [];
 const pages = globSync('{*.md,{docs,src,test,bench,tools}/**/*.md}').sort();
@@ -30,17 +31,9 @@ function checkPath(page: string, span: string): void {
     problems.push(`${page}: names ${span}, which does not exist`);
 }
 
-/** The anchors of a page's headings, as GitHub generates them. */
+/** The anchors of a page's headings. */
 function headingsOf(file: string): Set<string> {
-  const headings = withoutBlocks(readFileSync(file, 'utf8')).matchAll(/^#+ (.+)$/gm);
-  return new Set(
-    [...headings].map(([, text]) =>
-      (text as string)
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  return new Set(splitPage(readFileSync(file, 'utf8')).map(({ heading }) => anchorOf(heading)));
 }
 
 function withoutBlocks(text: string): string {

@@ -40,6 +40,7 @@ import { ldapRoutes } from './ldap/ldap.routes.ts';
 import { logCollectionRoutes } from './log-collection/log-collection.routes.ts';
 import { createFeatures, type Features, logFolder } from './manager-features.ts';
 import type { ClusterManagerOptions } from './manager-options.ts';
+import { manualRoutes } from './manual/manual.routes.ts';
 import { nodeNames } from './nodes/node-record.ts';
 import { withDescription } from './openapi/openapi.routes.ts';
 import { OwnEntry } from './own-entry.ts';
@@ -191,6 +192,7 @@ function restRoutes(options: ClusterManagerOptions, features: Features, sessions
     ...clientAllowlistRoutes({ allowlist: clients, data }),
     ...security.routes,
     ...uiRoutes({ security: security.service, readFile: readConsoleFile, sessions }),
+    ...manualRoutes(options.clock),
     ...events.routes,
     ...metrics.routes,
     ...rangeRoutes({

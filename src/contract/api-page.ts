@@ -1,5 +1,6 @@
 // Renders the API document as a plain HTML page without scripts or external resources.
 import { createHash } from 'node:crypto';
+import { escapeHtml } from '#base/html.ts';
 import type { ApiDocument, ApiOperation } from './api-document.ts';
 
 const style = `
@@ -20,12 +21,12 @@ export const contentPolicy = `default-src 'none'; style-src 'sha256-${createHash
 
 export function page(document: ApiDocument): string {
   const { info, tags } = document;
-  const links = tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(titleOf(name))}</a><br>`);
+  const links = tags.map(({ name }) => `<a href="#${escapeHtml(name)}">${escapeHtml(titleOf(name))}</a><br>`);
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width">',
-    `<title>${escaped(info.title)}</title><style>${style}</style></head><body>`,
-    `<h1>${escaped(info.title)}</h1><p>Version ${escaped(info.version)}. ${marked(info.description)} `,
+    `<title>${escapeHtml(info.title)}</title><style>${style}</style></head><body>`,
+    `<h1>${escapeHtml(info.title)}</h1><p>Version ${escapeHtml(info.version)}. ${marked(info.description)} `,
     'For programs: <a href="/openapi.json">openapi.json</a>.</p>',
     `<nav>${links.join('')}</nav>`,
     ...tags.map(({ name }) => section(document, name)),
@@ -39,7 +40,7 @@ function section(document: ApiDocument, tag: string): string {
       .filter(([, operation]) => operation.tags.includes(tag))
       .map(([method, operation]) => operationPart(method, path, operation)),
   );
-  return `<h2 id="${escaped(tag)}">${escaped(titleOf(tag))}</h2>${operations.join('')}`;
+  return `<h2 id="${escapeHtml(tag)}">${escapeHtml(titleOf(tag))}</h2>${operations.join('')}`;
 }
 
 const titleOf = (tag: string): string => `${tag.charAt(0).toUpperCase()}${tag.slice(1).replaceAll('_', ' ')}`;
@@ -47,7 +48,7 @@ const titleOf = (tag: string): string => `${tag.charAt(0).toUpperCase()}${tag.sl
 function operationPart(method: string, path: string, operation: ApiOperation): string {
   const { summary, description, parameters, requestBody, responses } = operation;
   return [
-    `<details id="${escaped(operation.operationId)}"><summary><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code></summary>`,
+    `<details id="${escapeHtml(operation.operationId)}"><summary><b>${method.toUpperCase()}</b> <code>${escapeHtml(path)}</code></summary>`,
     `<p>${marked(summary)} ${marked(description ?? '')}</p>`,
     parameters ? parameterTable(parameters as Parameter[]) : '',
     requestBody ? `<p>Body:</p>${json(requestBody)}` : '',
@@ -66,7 +67,7 @@ interface Parameter {
 function parameterTable(parameters: readonly Parameter[]): string {
   const rows = parameters.map(
     (parameter) =>
-      `<tr><td><code>${escaped(parameter.name)}</code></td><td>${parameter.in}</td><td>${marked(parameter.description ?? '')} <code>${escaped(JSON.stringify(parameter.schema))}</code></td></tr>`,
+      `<tr><td><code>${escapeHtml(parameter.name)}</code></td><td>${parameter.in}</td><td>${marked(parameter.description ?? '')} <code>${escapeHtml(JSON.stringify(parameter.schema))}</code></td></tr>`,
   );
   return `<table><tr><th>parameter</th><th>in</th><th>meaning</th></tr>${rows.join('')}</table>`;
 }
@@ -79,10 +80,7 @@ function responseTable(responses: ApiOperation['responses']): string {
   return `<table><tr><th>status</th><th>answer</th></tr>${rows.join('')}</table>`;
 }
 
-const json = (value: unknown): string => `<pre>${escaped(JSON.stringify(value, null, 1))}</pre>`;
-
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const json = (value: unknown): string => `<pre>${escapeHtml(JSON.stringify(value, null, 1))}</pre>`;
 
 /** Text with code in backticks. */
-const marked = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>');
+const marked = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');

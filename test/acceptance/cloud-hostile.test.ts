@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { createApi } from '#cloud/http/api.ts';
+import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { aCluster } from '../support/cloud-cluster.ts';
 import type { CloudDescription } from '../support/cloud-description.ts';
@@ -227,6 +228,7 @@ describe('hostile requests', () => {
 
   test('limits the time to send a request', async () => {
     const app = createApi({
+      clock: realClock,
       operations: [],
       find: () => Promise.resolve(undefined),
       authenticate: () => Promise.reject(new Error('nobody')),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
+import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { Caller } from '../access/caller.ts';
 import { invalid } from '../answers/api-error.ts';
@@ -20,6 +21,7 @@ function anApi() {
     return { status: 200, body: ++backend.answers };
   };
   const api = createApi({
+    clock: realClock,
     operations: [
       bind(defineOperation({ ...common, id: 'cached', path: '/cached', fromStore: true }), answer),
       bind(defineOperation({ ...common, id: 'fresh', path: '/fresh' }), answer),

@@ -6,6 +6,8 @@ import type { z } from 'zod';
 import { plainAddress } from '#base/address.ts';
 import { UnwritableError } from '#base/unwritable-error.ts';
 import type { ApiDocument } from '#contract/api-document.ts';
+import { manualSite } from '#manual/site.ts';
+import type { Clock } from '#ports/clock.ts';
 import type { DiskReserve } from '#ports/disk-reserve.ts';
 import { handleShares } from '#ports/handles.ts';
 import type { Log } from '#ports/log.ts';
@@ -39,6 +41,7 @@ export interface ApiOptions {
   authenticate(request: FastifyRequest): Promise<Authenticated>;
   /** Finds the object that an id in a path names. */
   find(kind: SubjectKind, id: string): Promise<Subject | undefined>;
+  clock: Clock;
   log: Log;
   diskReserve?: DiskReserve;
   /** The base URL for clients; absent: links use the local address of the connection. */
@@ -83,6 +86,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     app,
     options.operations.map(({ operation }) => operation),
   );
+  addManual(app, options.clock);
   return app;
 }
 
@@ -97,6 +101,19 @@ function addDescription(app: FastifyInstance, operations: readonly Operation[]):
     reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentPolicy });
     return page(await document());
   });
+}
+
+function addManual(app: FastifyInstance, clock: Clock): void {
+  const site = manualSite(clock);
+  const show = async (reply: FastifyReply, path: string, query: unknown): Promise<string> => {
+    const { html, status, headers } = await site(path, typeof query === 'string' ? query : '');
+    reply.status(status).headers(headers);
+    return html;
+  };
+  app.get('/docs', (_request, reply) => show(reply, '', ''));
+  app.get<{ Params: { '*': string }; Querystring: { q?: unknown } }>('/docs/*', ({ params, query }, reply) =>
+    show(reply, params['*'], query.q),
+  );
 }
 
 function addRoute(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { realClock } from '#ports/clock.ts';
 import { silentLog } from '#ports/log.ts';
 import { projectOperations } from '../projects/projects.routes.ts';
 import type { ProjectsService } from '../projects/projects.service.ts';
@@ -11,7 +12,13 @@ function anApi() {
   const projects = projectOperations({} as ProjectsService, 'tenant');
   const authenticate = () => Promise.reject(new Error('nobody'));
   const find = () => Promise.resolve(undefined);
-  return createApi({ operations: [...statusOperations, ...projects], authenticate, find, log: silentLog });
+  return createApi({
+    clock: realClock,
+    operations: [...statusOperations, ...projects],
+    authenticate,
+    find,
+    log: silentLog,
+  });
 }
 
 test('describes the operations in a valid document, with the published names of schemas', async () => {
@@ -36,4 +43,16 @@ test('shows the operations on a page that loads nothing from other servers', asy
   const page = await anApi().inject('/docs/api');
   assert.match(page.body, /projects\/create|\/v2\/projects/);
   assert.match(String(page.headers['content-security-policy']), /default-src 'none'/);
+});
+
+test('serves the manual to clients without a token', async () => {
+  const api = anApi();
+  const page = await api.inject('/docs/guides/cloud');
+  assert.equal(page.statusCode, 200);
+  assert.match(page.body, /<h1 id="/);
+  assert.match(String(page.headers['content-security-policy']), /default-src 'none'/);
+  assert.equal((await api.inject('/docs')).body, (await api.inject('/docs/')).body);
+  assert.match((await api.inject('/docs/search?q=allowlist')).body, /<a href="\/docs\/guides\/cloud#/);
+  assert.equal((await api.inject('/docs/guides/none')).statusCode, 404);
+  assert.equal((await api.inject('/docs/search?q=a&q=b')).statusCode, 200);
 });

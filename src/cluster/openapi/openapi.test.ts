@@ -71,6 +71,7 @@ const parameterValues: Record<string, string[]> = {
 function urlsOf({ id, path }: RouteDefinition): string[] {
   // Some reads know nodes by name, some by address.
   if (id === 'nodes.get') return ['/nodes/ns_1%40cb.local'];
+  if (id === 'manual.page') return ['/docs/glossary', '/docs/guides/query'];
   if (id.startsWith('data_settings.'))
     return [path.replace(':node', 'self').replace(':setting', 'verbosity')];
   return path

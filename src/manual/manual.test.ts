@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import { test } from 'node:test';
+import { realClock } from '#ports/clock.ts';
+import { manualPages } from './contents.ts';
+import { splitPage } from './headings.ts';
+import { Manual } from './manual.ts';
+import { readManualFile } from './manual-files.adapter.ts';
+import { renderPage } from './render.ts';
+import { ManualIndex } from './search.ts';
+
+test('the contents name every page of docs/, and no other', async () => {
+  const files = manualPages.map(({ file }) => file).filter((file) => file.startsWith('docs/'));
+  assert.deepEqual(files.sort(), globSync('docs/**/*.md').sort());
+  const manual = new Manual(readManualFile, realClock);
+  for (const { path, title } of manualPages) {
+    const html = await manual.page(path);
+    assert.match(html as string, new RegExp(`<title>${title} · Divan</title>`));
+    assert.match(html as string, /aria-current="page"/);
+  }
+  assert.equal(manual.page('guides/none'), null);
+  assert.equal(manual.page('../package.json'), null);
+});
+
+test('every link to another page or heading leads somewhere', async () => {
+  const manual = new Manual(readManualFile, realClock);
+  const ids = new Map<string, Set<string>>();
+  const pages = new Map<string, string>();
+  for (const { path } of manualPages) {
+    const html = (await manual.page(path)) as string;
+    pages.set(path, html);
+    ids.set(`/docs/${path}`, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id as string)));
+  }
+  let links = 0;
+  for (const [path, html] of pages)
+    for (const [, href] of html.matchAll(/<a href="([^"]+)"/g)) {
+      const [target = '', anchor] = (href as string).split('#') as [string, string?];
+      if (/^https?:/.test(target) || target === '/docs/api') continue;
+      const anchors = ids.get(target === '' ? `/docs/${path}` : target);
+      assert.ok(anchors, `${path} links to ${href}`);
+      if (anchor !== undefined) assert.ok(anchors.has(anchor), `${path} links to ${href}`);
+      links++;
+    }
+  assert.ok(links > 500, `${links} links`);
+});
+
+test('renders tables, code, anchors and links; HTML in a page is text', async () => {
+  const html = await renderPage(
+    [
+      '# A `b` page',
+      'See [queries](query.md#first-query), [the code](../../src/main/divan.ts), [a site](https://example.com/?a=1&b=2).',
+      'Text <script>alert(1)</script> and <name>, [bad](javascript:alert(1)).',
+      '| a | b |\n|---|---|\n| `x` | y |',
+      '```\n# no heading <b>\n```',
+    ].join('\n\n'),
+    'docs/guides/cloud.md',
+    realClock,
+  );
+  assert.match(html, /<h1 id="a-b-page">A <code>b<\/code> page<\/h1>/);
+  assert.match(html, /<a href="\/docs\/guides\/query#first-query">queries<\/a>, the code,/);
+  assert.match(html, /<a href="https:\/\/example.com\/\?a=1&amp;b=2">a site<\/a>/);
+  assert.match(html, /&lt;script&gt;alert\(1\)&lt;\/script&gt; and &lt;name&gt;, bad\./);
+  assert.match(html, /<td><code>x<\/code><\/td>/);
+  assert.match(html, /<code># no heading &lt;b&gt;\n<\/code>/);
+});
+
+test('splits a page at its headings, but not in code', () => {
+  assert.deepEqual(splitPage('# A page\none\n```\n# code\n```\n## Two words\ntwo'), [
+    { heading: 'A page', anchor: '', text: 'one\n```\n# code\n```\n' },
+    { heading: 'Two words', anchor: 'two-words', text: 'two\n' },
+  ]);
+});
+
+test('finds the parts that have all words, those with the words in their heading first', () => {
+  const page = { path: 'p', file: 'docs/p.md', title: 'Page' };
+  const index = new ManualIndex();
+  index.add(
+    page,
+    '# Page\nIt has *indexes* and a `bucket`.\n## Bucket types\nA bucket, an index.\n## Other\nNothing about buckets.',
+  );
+  assert.deepEqual(
+    index.search('BUCKET index').map(({ heading, anchor, excerpt }) => [heading, anchor, excerpt]),
+    [
+      ['Bucket types', 'bucket-types', 'A bucket, an index.'],
+      ['Page', '', 'It has indexes and a bucket .'],
+    ],
+  );
+  assert.deepEqual(index.search('absent bucket'), []);
+  assert.deepEqual(index.search('  '), []);
+  assert.equal(index.search(`${'a '.repeat(100_000)}`).length, 3);
+});
+
+test('the search shows what was entered as text, and finds pages', async () => {
+  const manual = new Manual(readManualFile, realClock);
+  assert.match(await manual.search('"><script>'), /value="&quot;&gt;&lt;script&gt;"/);
+  assert.match(await manual.search('covering index'), /<a href="\/docs\/guides\/query#/);
+  assert.match(await manual.search(''), /Enter the words/);
+});

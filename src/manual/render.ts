@@ -1,0 +1,52 @@
+// Renders a Markdown page of the manual as HTML: headings get anchors, and links to other files become links to their pages.
+import { Marked, type Tokens } from 'marked';
+import { escapeHtml } from '#base/html.ts';
+import type { Clock } from '#ports/clock.ts';
+import { manualPages } from './contents.ts';
+import { anchorOf, splitSource } from './headings.ts';
+
+export type PauseClock = Pick<Clock, 'soon'>;
+
+/**
+ * `file` is the path of the page from the root of the project; links are relative to it. Other work of the thread runs between the
+ * parts of a page.
+ */
+export async function renderPage(markdown: string, file: string, clock: PauseClock): Promise<string> {
+  const marked = rendererOf(file);
+  let html = '';
+  for (const part of splitSource(markdown)) {
+    html += marked.parse(part, { async: false });
+    await new Promise<void>((resolve) => clock.soon(resolve));
+  }
+  return html;
+}
+
+function rendererOf(file: string): Marked {
+  const marked = new Marked({ gfm: true });
+  marked.use({
+    renderer: {
+      heading({ tokens, depth, text }: Tokens.Heading): string {
+        return `<h${depth} id="${escapeHtml(anchorOf(text))}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link): string {
+        const text = this.parser.parseInline(tokens);
+        const target = targetOf(href, file);
+        return target === null ? text : `<a href="${escapeHtml(target)}">${text}</a>`;
+      },
+      // Pages hold no HTML: what looks like it, such as <name>, is text.
+      html: ({ text }: Tokens.HTML | Tokens.Tag): string => escapeHtml(text),
+    },
+  });
+  return marked;
+}
+
+/** Null: the file is not a page of the manual. */
+function targetOf(href: string, file: string): string | null {
+  if (/^https?:/.test(href)) return href;
+  const [path = '', anchor] = href.split('#') as [string, string?];
+  const suffix = anchor === undefined ? '' : `#${anchor}`;
+  if (path === '') return suffix;
+  const wanted = new URL(path, `file:///${file}`).pathname.slice(1);
+  const page = manualPages.find((other) => other.file === wanted || other.file === `${wanted}/README.md`);
+  return page === undefined ? null : `/docs/${page.path}${suffix}`;
+}
