@@ -1,7 +1,7 @@
 // The web console in a real browser: builds it if its sources have changed, opens its pages, and checks what every page must fulfil.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContextOptions, chromium as engine, type Page } from 'playwright-core';
 import { chromium } from './needs.ts';
@@ -11,16 +11,8 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 /** `npm ci` builds the console; here only after a change of it. */
-export function buildConsole(): void {
-  const page = `${checkout}built/console/index.html`;
-  const builtMs = existsSync(page) ? statSync(page).mtimeMs : 0;
-  const sources = globSync('console/**/*.*', { cwd: checkout });
-  if (sources.every((file) => statSync(`${checkout}${file}`).mtimeMs <= builtMs)) return;
-  const vite = `${checkout}node_modules/vite/bin/vite.js`;
-  execFileSync(process.execPath, [vite, 'build', 'console', '--logLevel', 'warn'], {
-    cwd: checkout,
-    stdio: 'inherit',
-  });
+function buildConsole(): void {
+  execFileSync(process.execPath, [`${checkout}tools/build-console.ts`], { stdio: 'inherit' });
 }
 
 export async function launchBrowser(): Promise<Browser> {
@@ -93,4 +85,19 @@ export async function assertAccessible(page: Page, title: string): Promise<void>
     '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
   );
   assert.ok(content <= width, `${title}: ${content} pixels wide in a window of ${width}`);
+}
+
+/** The compressed size of the scripts that the browser loads before it shows the sign-in. */
+export async function firstViewScriptBytes(browser: Browser, url: string): Promise<number> {
+  await using opened = await openPage(browser, 'about:blank');
+  const { page } = opened;
+  const sizes: Promise<number>[] = [];
+  page.on('response', (response) => {
+    if (!response.url().endsWith('.js')) return;
+    assert.equal(response.headers()['content-encoding'], 'gzip');
+    sizes.push(response.headerValue('content-length').then(Number));
+  });
+  await page.goto(url);
+  await page.getByLabel('Name').waitFor();
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

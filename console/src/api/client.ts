@@ -98,15 +98,26 @@ function parsed(text: string): unknown {
 }
 
 function refusal(status: number, body: unknown): ApiError {
-  const { errors, message, error, reason } = (typeof body === 'object' ? body : {}) as Record<
-    string,
-    unknown
-  >;
-  if (errors !== null && typeof errors === 'object' && !Array.isArray(errors)) {
-    const fields = Object.fromEntries(Object.entries(errors).map(([name, text]) => [name, String(text)]));
-    return new ApiError(status, Object.values(fields).join(' '), fields);
-  }
-  const texts = [errors, body, reason, message, error].flat().filter((text) => typeof text === 'string');
   if (status === 403) return new ApiError(403, 'You do not have permission for this.');
-  return new ApiError(status, texts.find((text) => text !== '') ?? `The node answers with status ${status}.`);
+  const sent = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
+  const fields = fieldsOf(sent['errors']) ?? fieldsOf(sent);
+  const coded = messagesIn(sent['errors']);
+  const texts = [coded, sent['errors'], body, sent['reason'], sent['message'], sent['error']].flat();
+  const text = texts.find((each) => typeof each === 'string' && each !== '');
+  if (text === undefined && fields) return new ApiError(status, Object.values(fields).join(' '), fields);
+  return new ApiError(status, text === undefined ? `The node answers with status ${status}.` : String(text));
+}
+
+/** The texts of errors of the query service, which are objects with a code. */
+function messagesIn(errors: unknown): string {
+  if (!Array.isArray(errors)) return '';
+  const found = errors.filter((each): each is { msg: string; code: number } => typeof each?.msg === 'string');
+  return found.map(({ msg, code }) => `${msg} (code ${code})`).join(' ');
+}
+
+/** Problems by field; null if `sent` is not an object of texts. */
+function fieldsOf(sent: unknown): Record<string, string> | null {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return null;
+  const texts = Object.entries(sent).filter(([, text]) => typeof text === 'string');
+  return texts.length === 0 ? null : (Object.fromEntries(texts) as Record<string, string>);
 }

@@ -89,6 +89,7 @@ describe('the console of a node', { skip: needs('chromium') }, () => {
     await page.getByLabel('Key or its beginning').fill('airline_');
     await page.getByRole('button', { name: 'Filter by beginning' }).click();
     await page.getByRole('button', { name: 'hotel_1' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'airline_2' }).waitFor();
     assert.equal(await page.getByRole('row').count(), 3);
 
     await page.getByLabel('Key or its beginning').fill('hotel_1');

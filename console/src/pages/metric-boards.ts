@@ -1,0 +1,81 @@
+// The charts of each board.
+import { count, percent, size } from '../kit/format.ts';
+
+export interface ChartSpec {
+  readonly title: string;
+  readonly metric: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly applyFunctions: readonly string[];
+  readonly format: (value: number) => string;
+}
+
+export const intervals = [
+  ['60', 'Last minute'],
+  ['600', 'Last 10 minutes'],
+  ['3600', 'Last hour'],
+  ['86400', 'Last day'],
+  ['604800', 'Last week'],
+] as const;
+
+export const functions = [
+  ['none', 'Value'],
+  ['rate', 'Rate per second'],
+  ['irate', 'Rate of the newest samples'],
+  ['increase', 'Increase'],
+  ['avg_over_time', 'Average'],
+  ['max_over_time', 'Highest'],
+  ['min_over_time', 'Lowest'],
+] as const;
+
+type Row = readonly [title: string, metric: string, format: ChartSpec['format'], ...applyFunctions: string[]];
+
+const boards: Readonly<Record<string, readonly Row[]>> = {
+  nodes: [
+    ['CPU', 'sys_cpu_utilization_rate', percent],
+    ['Memory that is free', 'sys_mem_actual_free', size],
+    ['Memory of the processes', 'sysproc_mem_resident', size],
+    ['Requests to the REST API a second', 'cm_http_requests_total', count, 'irate', 'sum'],
+    ['Connections of data clients', 'kv_curr_connections', count],
+  ],
+  queries: [
+    ['Statements a second', 'n1ql_requests', perSecond, 'irate'],
+    ['Failed statements a second', 'n1ql_errors', perSecond, 'irate'],
+    ['Statements that run', 'n1ql_active_requests', count],
+    ['Statements of more than a second, per second', 'n1ql_requests_1000ms', perSecond, 'irate'],
+    ['Rows of indexes a second', 'index_num_rows_returned', perSecond, 'irate', 'sum'],
+  ],
+};
+
+const bucketBoard: readonly Row[] = [
+  ['Documents', 'kv_curr_items', count],
+  ['Operations a second', 'kv_ops', perSecond, 'irate', 'sum'],
+  ['Memory in use', 'kv_mem_used_bytes', size, 'sum'],
+  ['Data on disk', 'kv_ep_db_file_size_bytes', size],
+  ['Changes that wait for the disk', 'kv_ep_queue_size', count],
+  ['Documents read from disk a second', 'kv_ep_bg_fetched', perSecond, 'irate'],
+];
+
+export function chartsOf(board: string): readonly ChartSpec[] {
+  const bucket = board.startsWith('bucket ') ? board.slice('bucket '.length) : null;
+  const rows = bucket === null ? (boards[board] ?? []) : bucketBoard;
+  const labels: Readonly<Record<string, string>> = bucket === null ? {} : { bucket };
+  return rows.map(([title, metric, format, ...applyFunctions]) => ({
+    title,
+    metric,
+    labels,
+    applyFunctions,
+    format,
+  }));
+}
+
+export const customChart = (metric: string, fn: string): ChartSpec => ({
+  title: fn === 'none' ? metric : `${fn}(${metric})`,
+  metric,
+  labels: {},
+  applyFunctions: fn === 'none' ? [] : [fn],
+  format: perSecond,
+});
+
+function perSecond(value: number): string {
+  return value >= 100 ? count(value) : value.toFixed(2);
+}

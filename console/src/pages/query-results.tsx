@@ -1,0 +1,78 @@
+// The rows of a statement: as a table, if they are objects, or as JSON.
+import { useState } from 'preact/hooks';
+import { Button } from '../kit/controls.tsx';
+import { count } from '../kit/format.ts';
+import { type Column, Table } from '../kit/table.tsx';
+import type { Outcome } from './query-run.ts';
+
+const columnsMax = 50;
+/** So much text stays readable, and the page fast. */
+const jsonCharsMax = 200_000;
+
+export function Results({ outcome }: { outcome: Outcome }) {
+  const { rows, elapsed, mutations, warnings } = outcome;
+  const [isTable, setTable] = useState(true);
+  const columns = columnsOf(rows);
+  return (
+    <section aria-label="Results">
+      <p role="status">
+        {count(rows.length)} rows in {elapsed}
+        {mutations > 0 && `, ${count(mutations)} documents changed`}
+      </p>
+      {warnings.map((text) => (
+        <p key={text} class="notice caution">
+          {text}
+        </p>
+      ))}
+      <div class="row">
+        <Button onClick={() => setTable(!isTable)}>{isTable ? 'Show as JSON' : 'Show as table'}</Button>
+      </div>
+      {isTable ? (
+        <Table
+          caption="Rows"
+          columns={columns}
+          rows={rows.map((row, index) => ({ row, index }))}
+          rowKey={({ index }) => String(index)}
+          empty="The statement has no rows."
+        />
+      ) : (
+        <Json rows={rows} />
+      )}
+    </section>
+  );
+}
+
+interface Numbered {
+  readonly row: unknown;
+  readonly index: number;
+}
+
+function columnsOf(rows: readonly unknown[]): readonly Column<Numbered>[] {
+  const names = [...new Set(rows.flatMap((row) => (isObject(row) ? Object.keys(row) : [])))];
+  const number: Column<Numbered> = { label: 'Row', value: ({ index }) => index + 1 };
+  if (names.length === 0) return [number, { label: 'Value', value: ({ row }) => textOf(row) }];
+  return [
+    number,
+    ...names.slice(0, columnsMax).map((name) => ({
+      label: name,
+      value: ({ row }: Numbered) => (isObject(row) && name in row ? textOf(row[name]) : ''),
+    })),
+  ];
+}
+
+const isObject = (row: unknown): row is Readonly<Record<string, unknown>> =>
+  typeof row === 'object' && row !== null && !Array.isArray(row);
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function Json({ rows }: { rows: readonly unknown[] }) {
+  const text = JSON.stringify(rows, null, 2);
+  const isLong = text.length > jsonCharsMax;
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard. */}
+      <pre tabIndex={0}>{isLong ? `${text.slice(0, jsonCharsMax)}…` : text}</pre>
+      {isLong && <p class="quiet">Only the beginning is shown.</p>}
+    </>
+  );
+}

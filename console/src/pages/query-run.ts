@@ -1,0 +1,59 @@
+// Runs statements on the query service of this node, and remembers them in this browser.
+import { ApiError, call } from '../api/client.ts';
+import { routes } from '../api/routes.ts';
+
+export interface Outcome {
+  readonly rows: readonly unknown[];
+  readonly elapsed: string;
+  readonly mutations: number;
+  readonly warnings: readonly string[];
+}
+
+interface Answer {
+  readonly results?: readonly unknown[];
+  readonly errors?: readonly { readonly code: number; readonly msg: string }[];
+  readonly warnings?: readonly { readonly msg: string }[];
+  readonly metrics?: { readonly elapsedTime: string; readonly mutationCount?: number };
+}
+
+/** Ends the statement when the signal is aborted. `parameters` is the text of a JSON object, or empty. */
+export async function runStatement(
+  statement: string,
+  parameters: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const named = parameters.trim() === '' ? {} : (JSON.parse(parameters) as object);
+  const answer = await call<Answer>(routes.query, { json: { ...named, statement }, signal });
+  const problem = problemIn(answer);
+  if (problem) throw problem;
+  const { results = [], warnings = [], metrics } = answer;
+  return {
+    rows: results,
+    elapsed: metrics?.elapsedTime ?? '',
+    mutations: metrics?.mutationCount ?? 0,
+    warnings: warnings.map(({ msg }) => msg),
+  };
+}
+
+const key = 'divan-statements';
+const statementsMax = 50;
+
+export function history(): readonly string[] {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(key) ?? '[]');
+    return Array.isArray(stored) ? stored.filter((text) => typeof text === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+export function keepStatement(statement: string): void {
+  const others = history().filter((each) => each !== statement);
+  localStorage.setItem(key, JSON.stringify([statement, ...others].slice(0, statementsMax)));
+}
+
+/** The first problem in the answer of the query service, which comes with status 200 if rows were sent before. */
+function problemIn({ errors = [] }: Answer): ApiError | null {
+  const [first] = errors;
+  return first ? new ApiError(200, `${first.msg} (code ${first.code})`) : null;
+}
