@@ -35,6 +35,7 @@ export class DistinctRows {
   /** The rows of the scratch files, after the end of the input. */
   async *rest(): AsyncGenerator<Value[][]> {
     this.#discard();
+    if (this.#spilled && this.#level === 0) this.#run.context.collectGarbage?.();
     for (let part = 0; this.#spilled && part < partitions; part++) {
       const distinct = new DistinctRows(this.#run, this.#keyOf, this.#level + 1);
       try {

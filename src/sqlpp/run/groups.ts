@@ -31,8 +31,8 @@ export interface GroupInput {
   readonly member: Value;
 }
 
-/** The estimated memory of a group and of an aggregate's state. */
-const groupBytes = 64;
+/** The estimated memory of a group beside its key and values, and of an aggregate's state. */
+const groupBytes = 200;
 const stateBytes = 64;
 /** The estimated overhead of each value that an aggregate stores. */
 const storedValueBytes = 16;
@@ -78,6 +78,7 @@ export class Groups {
     const state = this.#create(input.keys);
     this.#groups.set(key, state);
     this.#bytes += 2 * key.length + groupBytes + stateBytes * this.#aggregates.length;
+    for (const value of input.keys) this.#bytes += sizeOf(value);
     return state;
   }
 
@@ -117,6 +118,7 @@ export class Groups {
     this.#discard();
     const spilled = this.#spilled;
     if (!spilled) return;
+    if (this.#level === 0) this.#run.context.collectGarbage?.();
     for (let part = 0; part < partitions; part++) {
       const groups = new Groups(this.#run, this.#aggregates, this.#hasMembers, this.#level + 1);
       try {

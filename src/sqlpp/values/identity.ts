@@ -22,7 +22,7 @@ export function identityOf(value: Value): string {
   if (value instanceof RawJson) return identityOf(resolve(value));
   let text = '';
   append(value);
-  return text;
+  return contiguous(text);
 
   function append(part: Value): void {
     if (typeof part === 'string') {
@@ -48,3 +48,6 @@ export function identityOf(value: Value): string {
     text += '}';
   }
 }
+
+/** A concatenation keeps all its pieces in memory until one of its characters is read; maps keep these texts for long. */
+const contiguous = (text: string): string => (text.charCodeAt(0) === 0 ? '' : text);
