@@ -14,7 +14,7 @@ import { nodeOptions } from '../src/main/node-options.ts';
 import { operatorCommands } from '../src/main/operator/commands.ts';
 import { defaultText, environmentName, type OptionSpecs } from '../src/main/options.ts';
 import { queryOptions } from '../src/main/query-options.ts';
-import { remoteCommands } from '../src/main/remote/commands.ts';
+import { remoteCommands } from '../src/main/remote-commands.ts';
 import { resetPasswordOptions } from '../src/main/reset-password-options.ts';
 import { upOptions } from '../src/main/up-options.ts';
 import { errorsPage } from './docs-errors.ts';

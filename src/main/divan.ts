@@ -7,7 +7,7 @@ import { nodeOptions } from './node-options.ts';
 import { describeOptions, type OptionSpecs, parseOptions, UsageError } from './options.ts';
 import { queryOptions } from './query-options.ts';
 import { release } from './release.ts';
-import { type RemoteCommand, remoteCommands } from './remote/commands.ts';
+import { type RemoteCommand, remoteCommands } from './remote-commands.ts';
 import { resetPasswordOptions } from './reset-password-options.ts';
 import { Shutdown } from './signals.ts';
 import { followParent } from './throw-away.ts';

@@ -85,7 +85,7 @@ export class BucketData {
       if (status === Status.keyNotFound) return undefined;
       if (!isTransient(status) || realClock.monotonicMs() - since > stuckMs)
         throw new CommandError(`document "${key}": ${statusName(status)}`);
-      await this.pause(status);
+      await this.reroute(status);
     }
   }
 
@@ -107,9 +107,25 @@ export class BucketData {
       pending = left;
       if (left.length === 0) break;
       if (realClock.monotonicMs() - since > stuckMs) throw this.stuck(replies[left[0] as number]);
-      await this.pause(replies[left[0] as number]?.status ?? Status.notMyVbucket);
+      await this.reroute(replies[left[0] as number]?.status ?? Status.notMyVbucket);
     }
     return replies;
+  }
+
+  /**
+   * A digest of the histories of all vbuckets: it is equal as long as no node lost writes that it had acknowledged. Null if the user may not
+   * read it.
+   */
+  async histories(): Promise<string | null> {
+    try {
+      const digests = [...this.clients].map(
+        async ([server, client]) => `${server} ${await client.histories()}`,
+      );
+      return (await Promise.all(digests)).sort().join('\n');
+    } catch (error) {
+      if (error instanceof StatusError && error.status === Status.noAccess) return null;
+      throw error;
+    }
   }
 
   /** The connection to the node that has the vbucket. */
@@ -117,7 +133,7 @@ export class BucketData {
     return this.clientOf(vb).connection;
   }
 
-  /** One connection of its own to the node that has the vbucket. */
+  /** The node that has the vbucket. */
   nodeOf(vb: number): string {
     return this.byVbucket[vb] as string;
   }
@@ -132,7 +148,9 @@ export class BucketData {
     const byNode = new Map<string, number[]>();
     for (const index of indexes) {
       const server = this.nodeOf(vbucketOf((requests[index] as StoreRequest).key));
-      byNode.set(server, [...(byNode.get(server) ?? []), index]);
+      const those = byNode.get(server);
+      if (those === undefined) byNode.set(server, [index]);
+      else those.push(index);
     }
     const left: number[] = [];
     const sending = [...byNode].map(async ([server, those]) => {
@@ -142,7 +160,6 @@ export class BucketData {
         const some = await client.storeMany(
           collectionId,
           those.map((index) => requests[index] as StoreRequest),
-          this.signal,
         );
         for (const [position, reply] of some.entries()) {
           const index = those[position] as number;
@@ -171,8 +188,8 @@ export class BucketData {
     return new CommandError(`bucket "${this.bucket}" took no document for ${stuckMs / 1_000} s: ${reason}`);
   }
 
-  /** Waits, and reads the map again where a node is gone or a vbucket moved. */
-  private async pause(status: number): Promise<void> {
+  /** Waits a moment, and reads the map again where a node is gone or a vbucket moved. */
+  async reroute(status: number): Promise<void> {
     await realClock.sleep(retryMs, this.signal);
     const isClosed = [...this.clients.values()].some((client) => client.isClosed);
     if (status !== Status.notMyVbucket && !isClosed) return;

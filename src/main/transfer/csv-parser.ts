@@ -1,0 +1,103 @@
+// Rows of CSV (RFC 4180): cells may be quoted, then with separators, line ends and doubled quotes in them. Empty lines are skipped.
+import { isUtf8 } from 'node:buffer';
+import {
+  byteOrderMark,
+  recordBytesMax,
+  type SourceParser,
+  type SourceRecord,
+  type StartPosition,
+  tooLong,
+} from './source-record.ts';
+
+const lineFeed = 10;
+const carriageReturn = 13;
+const quote = 34;
+
+export class CsvParser implements SourceParser {
+  private readonly separator: number;
+  private offset: number;
+  private line: number;
+  private firstLine: number;
+  private cells: string[] = [];
+  private cell = Buffer.allocUnsafe(1_024);
+  private cellBytes = 0;
+  private bytes = 0;
+  private state: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
+  private problem: string | null = null;
+
+  constructor({ offset, line }: StartPosition, separator: string) {
+    this.offset = offset;
+    this.line = line;
+    this.firstLine = line;
+    this.separator = separator.charCodeAt(0);
+  }
+
+  *push(chunk: Buffer): Iterable<SourceRecord> {
+    for (const byte of chunk) {
+      const at = this.offset++;
+      if (at < byteOrderMark.length && byte === byteOrderMark[at]) continue;
+      if (byte === lineFeed) this.line++;
+      // A row that is too long may have a quote that is never closed: what follows its line is read again.
+      const isRowEnd = byte === lineFeed && (this.state !== 'quoted' || this.problem === tooLong);
+      if (isRowEnd) yield* this.row();
+      else this.take(byte);
+    }
+  }
+
+  *end(): Iterable<SourceRecord> {
+    if (this.state === 'quoted') this.problem ??= 'a quote is never closed';
+    yield* this.row();
+  }
+
+  private take(byte: number): void {
+    if (++this.bytes > recordBytesMax) {
+      this.problem = tooLong;
+      this.cells = [];
+      this.cellBytes = 0;
+      return;
+    }
+    if (this.state === 'quoted') {
+      if (byte === quote) this.state = 'closed';
+      else this.append(byte);
+    } else if (byte === this.separator) this.endCell();
+    else if (byte === quote && this.state === 'start') this.state = 'quoted';
+    else if (byte === quote && this.state === 'closed') {
+      this.state = 'quoted';
+      this.append(byte);
+    } else if (byte !== carriageReturn) this.takePlain(byte);
+  }
+
+  private takePlain(byte: number): void {
+    if (this.state === 'closed') this.problem ??= 'there is text behind a closing quote';
+    else this.state = 'plain';
+    this.append(byte);
+  }
+
+  private append(byte: number): void {
+    if (this.cellBytes === this.cell.length) this.cell = Buffer.concat([this.cell], this.cell.length * 2);
+    this.cell[this.cellBytes++] = byte;
+  }
+
+  private endCell(): void {
+    const bytes = this.cell.subarray(0, this.cellBytes);
+    if (!isUtf8(bytes)) this.problem ??= 'is not UTF-8';
+    this.cells.push(bytes.toString());
+    this.cellBytes = 0;
+    this.state = 'start';
+  }
+
+  private *row(): Iterable<SourceRecord> {
+    const isEmpty = this.cells.length === 0 && this.cellBytes === 0 && this.state === 'start';
+    if (this.problem !== tooLong) this.endCell();
+    const place = { line: this.firstLine, end: this.offset, endLine: this.line };
+    const { cells: content, problem } = this;
+    this.firstLine = this.line;
+    this.cells = [];
+    this.cellBytes = 0;
+    this.bytes = 0;
+    this.state = 'start';
+    this.problem = null;
+    if (problem !== null) yield { ...place, content: null, problem };
+    else if (!isEmpty) yield { ...place, content };
+  }
+}

@@ -1,0 +1,65 @@
+// Documents as text of a file: JSON lines, a JSON list or CSV.
+import type { ScannedDocument } from '#client/range-scan.ts';
+import type { FileFormat } from './file-source.ts';
+
+export interface WrittenForm {
+  readonly format: FileFormat;
+  /** The field of the key; empty: none. */
+  readonly keyField: string;
+  /** Columns of CSV besides the key. */
+  readonly fields: readonly string[];
+}
+
+export const headOf = ({ format, keyField, fields }: WrittenForm): string => {
+  if (format === 'csv')
+    return `${[...(keyField === '' ? [] : [keyField]), ...fields].map(cellText).join(',')}\n`;
+  return format === 'list' ? '[' : '';
+};
+
+export const tailOf = ({ format }: WrittenForm): string => (format === 'list' ? '\n]\n' : '');
+
+/** @throws Error that says why the document cannot be in such a file */
+export function exportedText(document: ScannedDocument, form: WrittenForm, isFirst: boolean): string {
+  if (!document.isJson) throw new Error('is no JSON');
+  if (form.format === 'csv') return rowOf(document, form);
+  const text = withKey(document, form.keyField);
+  return form.format === 'list' ? `${isFirst ? '' : ','}\n${text}` : `${text}\n`;
+}
+
+/** The fields of a document that can be in a row; none of other JSON. */
+export function fieldsOfDocument({ isJson, value }: ScannedDocument): string[] {
+  const parsed = isJson ? (JSON.parse(value.toString()) as unknown) : null;
+  return isObject(parsed) ? Object.keys(parsed) : [];
+}
+
+/** The text of the document itself, so that numbers keep their digits; on one line. */
+function withKey({ key, value }: ScannedDocument, field: string): string {
+  const text = value
+    .toString()
+    .replace(/[\r\n]/g, ' ')
+    .trim();
+  if (field === '') return text;
+  const name = JSON.stringify(field);
+  if (!text.startsWith('{')) throw new Error('is no object, so that it has no place for the key');
+  if (text.includes(name) && Object.hasOwn(JSON.parse(text) as object, field))
+    throw new Error(`has a field ${name} itself; choose another one with --include-key`);
+  const rest = text.slice(1).trimStart();
+  return `{${name}:${JSON.stringify(key)}${rest.startsWith('}') ? '' : ','}${rest}`;
+}
+
+function rowOf({ key, value }: ScannedDocument, { keyField, fields }: WrittenForm): string {
+  const parsed = JSON.parse(value.toString()) as unknown;
+  if (!isObject(parsed)) throw new Error('is no object, so that it has no cells');
+  const cells = fields.map((name) => (Object.hasOwn(parsed, name) ? cellOf(parsed[name]) : ''));
+  return `${[...(keyField === '' ? [] : [key]), ...cells].map(cellText).join(',')}\n`;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const cellOf = (value: unknown): string => {
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
+
+const cellText = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

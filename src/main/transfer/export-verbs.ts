@@ -1,0 +1,242 @@
+// `divan export`: documents of a collection of a running node into a file.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { ScannedDocument } from '#client/range-scan.ts';
+import { realClock } from '#ports/clock.ts';
+import { nodeConnection } from '../connection-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
+import { interruptible } from '../interruptible.ts';
+import { choice, kinds, UsageError } from '../options.ts';
+import { BucketData } from '../remote/bucket-data.ts';
+import { collectionOf, jsonFlag, wholeNumber } from '../remote/common-options.ts';
+import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
+import { type Printed, verb } from '../remote/verb.ts';
+import { counted, ProgressLine, sizeText } from '../terminal.ts';
+import { pagesOf } from './collection-scan.ts';
+import { exportedText, fieldsOfDocument, headOf, tailOf, type WrittenForm } from './document-writer.ts';
+import { type FileFormat, formatOf } from './file-source.ts';
+import { FileTarget } from './file-target.ts';
+import { ProgressRecord } from './progress-record.ts';
+
+const saveMs = 1_000;
+const fieldsMax = 10_000;
+
+const exportOptions = {
+  ...nodeConnection('user with the role data_reader, or more'),
+  ...collectionOf,
+  json: jsonFlag,
+  format: {
+    kind: choice('lines', 'list', 'csv'),
+    doc: 'JSON lines, a JSON list or CSV (default: by the end of the name: .json is a list, .csv is CSV)',
+  },
+  'include-key': {
+    kind: kinds.text,
+    default: '_key',
+    doc: 'field that gets the key of each document; empty: none',
+  },
+  fields: {
+    kind: kinds.text,
+    repeat: true,
+    doc: 'column of CSV; without it all fields of all documents, which are then read twice',
+  },
+  'errors-shown': {
+    kind: wholeNumber(0, 1_000_000),
+    default: 100,
+    doc: 'how many documents that are left out are reported one by one',
+  },
+  resume: { kind: kinds.flag, default: false, doc: 'go on where an interrupted export ended' },
+  replace: { kind: kinds.flag, default: false, doc: 'write over a file that exists' },
+} as const;
+
+interface ExportOptions extends RemoteOptions {
+  readonly scope: string;
+  readonly collection: string;
+  readonly json: boolean;
+  readonly format: FileFormat | undefined;
+  readonly 'include-key': string;
+  readonly fields: readonly string[];
+  readonly 'errors-shown': number;
+  readonly resume: boolean;
+  readonly replace: boolean;
+}
+
+/** All vbuckets below `nextVb` are in the first `bytes` of the file. */
+interface ExportState {
+  readonly nextVb: number;
+  readonly bytes: number;
+  readonly documents: number;
+  readonly leftOut: number;
+  readonly fields: readonly string[];
+}
+
+export const exportVerbs = [
+  verb(
+    'BUCKET FILE',
+    'exports the documents of a collection into a file (-: standard output); those that are no JSON are left out and reported',
+    exportOptions,
+    (options, [bucket = '', file = '']) =>
+      interruptible((signal) => new Export(options, bucket, file, signal).run()),
+  ),
+];
+
+class Export {
+  private readonly options: ExportOptions;
+  private readonly bucket: string;
+  private readonly file: string;
+  private readonly format: FileFormat;
+  private readonly signal: AbortSignal;
+  private readonly record: ProgressRecord<ExportState> | null;
+  private readonly line = new ProgressLine();
+  private readonly problems: { key: string; problem: string }[] = [];
+  private unshown = 0;
+  private documents = 0;
+  private leftOut = 0;
+  private state: ExportState | null = null;
+  private savedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ExportOptions, bucket: string, file: string, signal: AbortSignal) {
+    this.options = options;
+    this.bucket = bucket;
+    this.file = file;
+    this.signal = signal;
+    this.format = options.format ?? formatOf(file);
+    if (options.fields.length > 0 && this.format !== 'csv')
+      throw new UsageError('--fields: only CSV has columns');
+    if (options.resume && file === '-')
+      throw new UsageError('--resume: standard output cannot be continued; give a file');
+    const identity = {
+      ...{
+        file: resolve(file),
+        format: this.format,
+        bucket,
+        scope: options.scope,
+        collection: options.collection,
+      },
+      ...{ 'include-key': options['include-key'], fields: options.fields },
+    };
+    this.record = file === '-' ? null : new ProgressRecord(`${file}.divan-export`, identity);
+  }
+
+  async run(): Promise<Printed | null> {
+    const startedMs = realClock.monotonicMs();
+    const { scope, collection, resume, replace } = this.options;
+    const earlier = resume ? (this.record?.read() ?? null) : null;
+    if (earlier === null && !replace && this.file !== '-' && existsSync(this.file))
+      throw new CommandError(
+        `FILE: ${this.file} exists; give --replace to write over it, or --resume to go on with an export`,
+      );
+    using data = await BucketData.open(new RemoteNode(this.options), this.bucket, this.signal);
+    const collectionId = await data.collectionId(scope, collection);
+    const fields = earlier?.fields ?? (await this.columns(data, collectionId));
+    const form = { format: this.format, keyField: this.options['include-key'], fields };
+    using target = FileTarget.open(this.file, earlier?.bytes ?? null);
+    try {
+      await this.write(data, collectionId, form, target, earlier);
+    } catch (error) {
+      throw this.interrupted(error);
+    } finally {
+      this.line.end();
+    }
+    this.record?.remove();
+    if (this.leftOut > 0) process.exitCode = ExitStatus.partial;
+    return this.summary(target.bytes, (realClock.monotonicMs() - startedMs) / 1_000);
+  }
+
+  private async write(
+    data: BucketData,
+    collectionId: number,
+    form: WrittenForm,
+    target: FileTarget,
+    earlier: ExportState | null,
+  ) {
+    this.documents = earlier?.documents ?? 0;
+    this.leftOut = earlier?.leftOut ?? 0;
+    if (earlier === null) await target.write(headOf(form));
+    this.save(target, earlier?.nextVb ?? 0, form, true);
+    for await (const { vb, documents, isLast } of pagesOf(
+      data,
+      collectionId,
+      earlier?.nextVb ?? 0,
+      this.signal,
+    )) {
+      if (isLast) this.save(target, vb + 1, form, false);
+      else await target.write(this.textOfPage(documents, form));
+      this.line.show(
+        `${counted(this.documents, 'document')}, ${Math.floor((vb / data.vbucketCount) * 100)} %`,
+      );
+    }
+    await target.write(tailOf(form));
+    target.sync();
+  }
+
+  private textOfPage(documents: readonly ScannedDocument[], form: WrittenForm): string {
+    const texts: string[] = [];
+    for (const document of documents) {
+      try {
+        texts.push(exportedText(document, form, this.documents === 0));
+        this.documents++;
+      } catch (error) {
+        this.leftOut++;
+        this.report(document.key, (error as Error).message);
+      }
+    }
+    return texts.join('');
+  }
+
+  private save(target: FileTarget, nextVb: number, { fields }: WrittenForm, isDue: boolean): void {
+    this.state = { nextVb, bytes: target.bytes, documents: this.documents, leftOut: this.leftOut, fields };
+    if (!isDue && realClock.monotonicMs() - this.savedMs < saveMs) return;
+    this.savedMs = realClock.monotonicMs();
+    target.sync();
+    this.record?.write(this.state);
+  }
+
+  /** The columns of CSV: those that were asked for, or all that documents have. */
+  private async columns(data: BucketData, collectionId: number): Promise<readonly string[]> {
+    if (this.format !== 'csv' || this.options.fields.length > 0) return this.options.fields;
+    const names = new Set<string>();
+    for await (const { documents } of pagesOf(data, collectionId, 0, this.signal)) {
+      for (const document of documents) for (const name of fieldsOfDocument(document)) names.add(name);
+      if (names.size > fieldsMax)
+        throw new CommandError(
+          `the documents have more than ${fieldsMax} fields; name the columns with --fields`,
+        );
+    }
+    names.delete(this.options['include-key']);
+    return [...names].sort();
+  }
+
+  private report(key: string, problem: string): void {
+    if (this.problems.length >= this.options['errors-shown']) {
+      this.unshown++;
+      return;
+    }
+    this.problems.push({ key, problem });
+    this.line.end();
+    process.stderr.write(`document ${JSON.stringify(key)}: ${problem}\n`);
+  }
+
+  private interrupted(error: unknown): unknown {
+    if (this.state !== null) this.record?.write(this.state);
+    const reason = error instanceof Error ? error.message : String(error);
+    const advice = this.record === null ? '' : '; go on with --resume';
+    const known = `${counted(this.state?.documents ?? 0, 'document')} are in the file`;
+    return new CommandError(
+      `${reason}: ${known}${advice}`,
+      this.signal.aborted ? ExitStatus.interrupted : ExitStatus.failure,
+    );
+  }
+
+  /** On standard output are the documents: the summary is on standard error. */
+  private summary(bytes: number, took: number): Printed | null {
+    const { documents, leftOut } = this;
+    if (this.unshown > 0) process.stderr.write(`${counted(this.unshown, 'further document')} left out\n`);
+    const left = leftOut === 0 ? '' : `, ${leftOut} left out`;
+    const size = this.file === '-' ? '' : `, ${sizeText(bytes)}`;
+    const text = `${counted(documents, 'document')} exported${left}${size} in ${took.toFixed(1)} s`;
+    if (this.file !== '-')
+      return { value: { documents, leftOut, bytes, seconds: took, problems: this.problems }, text };
+    process.stderr.write(`${text}\n`);
+    return null;
+  }
+}

@@ -1,0 +1,50 @@
+// Records of a file or of standard input, in chunks: as many are in memory as the reader asks for.
+import { createReadStream, statSync } from 'node:fs';
+import { UsageError } from '../options.ts';
+import { CsvParser } from './csv-parser.ts';
+import { JsonLinesParser } from './json-lines-parser.ts';
+import { JsonListParser } from './json-list-parser.ts';
+import type { SourceParser, SourceRecord, StartPosition } from './source-record.ts';
+
+export type FileFormat = 'lines' | 'list' | 'csv';
+
+const chunkBytes = 256 << 10;
+
+export interface SourceFile {
+  /** `-`: standard input. */
+  readonly path: string;
+  readonly format: FileFormat;
+  readonly separator: string;
+}
+
+export async function* recordsOf(source: SourceFile, start: StartPosition): AsyncGenerator<SourceRecord> {
+  const parser = parserOf(source, start);
+  const stream =
+    source.path === '-'
+      ? process.stdin
+      : createReadStream(source.path, { start: start.offset, highWaterMark: chunkBytes });
+  for await (const chunk of stream) yield* parser.push(chunk as Buffer);
+  yield* parser.end();
+}
+
+function parserOf({ format, separator }: SourceFile, start: StartPosition): SourceParser {
+  if (format === 'csv') return new CsvParser(start, separator);
+  return format === 'list' ? new JsonListParser(start) : new JsonLinesParser(start);
+}
+
+/** Size and time of change; null for standard input. @throws UsageError if it cannot be read */
+export function fileState(path: string): { bytes: number; changed: number } | null {
+  if (path === '-') return null;
+  try {
+    const { size, mtimeMs } = statSync(path);
+    return { bytes: size, changed: Math.floor(mtimeMs) };
+  } catch (error) {
+    throw new UsageError(`FILE: cannot read ${path}: ${(error as Error).message}`);
+  }
+}
+
+/** By the end of its name. */
+export function formatOf(file: string): FileFormat {
+  if (/\.(csv|tsv)$/.test(file)) return 'csv';
+  return file.endsWith('.json') ? 'list' : 'lines';
+}

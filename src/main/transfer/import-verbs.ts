@@ -1,0 +1,278 @@
+// `divan import`: documents of a file into a collection of a running node.
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { realClock } from '#ports/clock.ts';
+import { nodeConnection } from '../connection-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
+import { interruptible } from '../interruptible.ts';
+import { choice, kinds, type OptionKind, UsageError } from '../options.ts';
+import { BucketData } from '../remote/bucket-data.ts';
+import { collectionOf, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
+import { RemoteNode, type RemoteOptions } from '../remote/remote-node.ts';
+import { type Printed, verb } from '../remote/verb.ts';
+import { counted, ProgressLine } from '../terminal.ts';
+import { type FileFormat, fileState, formatOf, recordsOf, type SourceFile } from './file-source.ts';
+import { ImportRun, type ImportState, importStart } from './import-run.ts';
+import { type KeyGenerator, keyPattern } from './key-generator.ts';
+import { ProgressRecord } from './progress-record.ts';
+import { fileStart, type StartPosition } from './source-record.ts';
+
+const saveMs = 1_000;
+/** Longer expiries are points in time. */
+const relativeExpiryMax = 30 * 86_400;
+
+const separator: OptionKind<string> = {
+  placeholder: 'CHARACTER',
+  parse(text) {
+    const value = text === '\\t' ? '\t' : text;
+    if (/^[\t -~]$/.test(value) && value !== '"') return value;
+    throw new UsageError(`"${text}" is not one character of ASCII such as , ; or \\t`);
+  },
+};
+
+const importOptions = {
+  ...nodeConnection('user with the role data_writer, or more'),
+  ...collectionOf,
+  json: jsonFlag,
+  'generate-key': { kind: keyPattern, doc: 'key of each document, such as airline::%id%', required: true },
+  format: {
+    kind: choice('lines', 'list', 'csv'),
+    doc: 'JSON lines, a JSON list or CSV (default: by the end of the name: .json is a list, .csv and .tsv are CSV)',
+  },
+  mode: {
+    kind: choice('upsert', 'insert'),
+    default: 'upsert',
+    doc: 'whether documents that exist are replaced, or refused unless they are equal',
+  },
+  'ignore-fields': { kind: kinds.text, repeat: true, doc: 'field that documents are stored without' },
+  separator: { kind: separator, doc: 'between the cells of CSV (default: a comma; for .tsv a tab)' },
+  'infer-types': {
+    kind: kinds.flag,
+    default: false,
+    doc: 'store cells of CSV that are numbers, true or false as such',
+  },
+  'omit-empty': { kind: kinds.flag, default: false, doc: 'store no field for an empty cell of CSV' },
+  expiry: { kind: seconds, doc: 'when the documents expire, from now' },
+  'errors-shown': {
+    kind: wholeNumber(0, 1_000_000),
+    default: 100,
+    doc: 'how many refused lines are reported one by one',
+  },
+  resume: { kind: kinds.flag, default: false, doc: 'go on where an interrupted import ended' },
+  'progress-file': {
+    kind: kinds.path,
+    doc: 'where it is written how far the import came (default: FILE.divan-import)',
+  },
+} as const;
+
+interface ImportOptions extends RemoteOptions {
+  readonly scope: string;
+  readonly collection: string;
+  readonly 'generate-key': KeyGenerator;
+  readonly format: FileFormat | undefined;
+  readonly mode: 'upsert' | 'insert';
+  readonly 'ignore-fields': readonly string[];
+  readonly separator: string | undefined;
+  readonly 'infer-types': boolean;
+  readonly 'omit-empty': boolean;
+  readonly expiry: number | undefined;
+  readonly 'errors-shown': number;
+  readonly resume: boolean;
+  readonly 'progress-file': string | undefined;
+}
+
+/** In the progress file: the keys of #UUID# follow from the seed. */
+interface Saved {
+  readonly seed: string;
+  /** Null: the user may not read it. */
+  readonly histories: string | null;
+  readonly state: ImportState;
+}
+
+export const importVerbs = [
+  verb(
+    'BUCKET FILE',
+    'imports the documents of a file (-: standard input) into a collection; broken lines are reported with their number, and the rest goes in',
+    importOptions,
+    (options, [bucket = '', file = '']) =>
+      interruptible((signal) => new Import(options, bucket, file, signal).run()),
+  ),
+];
+
+class Import {
+  private readonly options: ImportOptions;
+  private readonly bucket: string;
+  private readonly source: SourceFile;
+  private readonly signal: AbortSignal;
+  private readonly record: ProgressRecord<Saved> | null;
+  private readonly totalBytes: number | null;
+  private readonly line = new ProgressLine();
+  private readonly problems: { line: number; problem: string }[] = [];
+  private unshown = 0;
+  private state = importStart;
+  private savedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ImportOptions, bucket: string, file: string, signal: AbortSignal) {
+    const isTabs = file.endsWith('.tsv');
+    const format = options.format ?? formatOf(file);
+    this.options = options;
+    this.bucket = bucket;
+    this.signal = signal;
+    this.source = { path: file, format, separator: options.separator ?? (isTabs ? '\t' : ',') };
+    const present = fileState(file);
+    this.totalBytes = present?.bytes ?? null;
+    if (present === null && options.resume)
+      throw new UsageError('--resume: standard input cannot be read again; give a file');
+    if (present === null && options['password-file'] === '-')
+      throw new UsageError('FILE and --password-file: both name standard input');
+    this.record =
+      present === null
+        ? null
+        : new ProgressRecord(options['progress-file'] ?? `${file}.divan-import`, {
+            file: resolve(file),
+            ...{ bytes: present.bytes, changed: present.changed, format, separator: this.source.separator },
+            ...{ bucket, scope: options.scope, collection: options.collection, mode: options.mode },
+            ...{ 'generate-key': options['generate-key'].text, 'ignore-fields': options['ignore-fields'] },
+            ...{ 'infer-types': options['infer-types'], 'omit-empty': options['omit-empty'] },
+          });
+  }
+
+  async run(): Promise<Printed> {
+    const startedMs = realClock.monotonicMs();
+    const { scope, collection } = this.options;
+    using data = await BucketData.open(new RemoteNode(this.options), this.bucket, this.signal);
+    const collectionId = await data.collectionId(scope, collection);
+    const saved = this.begin(await data.histories());
+    try {
+      const header = await this.header();
+      const start =
+        this.state.offset === 0 && header !== null ? { ...importStart, ...header.end } : this.state;
+      const form = {
+        ...{
+          keys: this.options['generate-key'],
+          seed: saved.seed,
+          ignoredFields: this.options['ignore-fields'],
+        },
+        ...{
+          header: header?.names ?? null,
+          infersTypes: this.options['infer-types'],
+          omitsEmpty: this.options['omit-empty'],
+        },
+      };
+      const target = {
+        data,
+        collectionId,
+        kind: this.options.mode === 'insert' ? 'add' : 'set',
+        expiry: this.expiry(),
+      } as const;
+      const reports = {
+        refused: (line: number, problem: string) => this.report(line, problem),
+        advanced: (state: ImportState) => this.advance({ ...saved, state }),
+      };
+      const records =
+        this.source.path === '-' && header !== null ? header.rest : recordsOf(this.source, start);
+      await new ImportRun(target, form, reports, start).run(records, this.signal);
+      if ((await data.histories()) !== saved.histories)
+        throw new CommandError('a node ended meanwhile and lost documents that it had taken');
+    } catch (error) {
+      throw this.interrupted(error, saved);
+    } finally {
+      this.line.end();
+    }
+    this.record?.remove();
+    if (this.state.refused > 0) process.exitCode = ExitStatus.partial;
+    return this.summary((realClock.monotonicMs() - startedMs) / 1_000);
+  }
+
+  /** What an earlier import left, or a beginning. The file is written before the first document. */
+  private begin(histories: string | null): Saved {
+    const fresh = { seed: randomUUID(), histories, state: importStart };
+    const earlier = this.options.resume ? this.record?.read() : null;
+    let saved = earlier ?? fresh;
+    if (this.options.resume && !earlier)
+      process.stderr.write('divan: no interrupted import is known; it starts with the first line\n');
+    if (earlier && (histories === null || earlier.histories !== histories)) {
+      // The same seed: what is written again gets the same keys.
+      saved = { ...fresh, seed: earlier.seed };
+      process.stderr.write(
+        'divan: the bucket may have lost documents since; they are written again from the first line\n',
+      );
+    }
+    this.state = saved.state;
+    this.record?.write(saved);
+    return saved;
+  }
+
+  private advance(saved: Saved): void {
+    this.state = saved.state;
+    const { written, present, refused, offset } = saved.state;
+    const share =
+      this.totalBytes === null ? '' : `, ${Math.floor((offset / Math.max(1, this.totalBytes)) * 100)} %`;
+    this.line.show(
+      `${counted(written + present, 'document')}${share}${refused === 0 ? '' : `, ${refused} refused`}`,
+    );
+    if (realClock.monotonicMs() - this.savedMs < saveMs) return;
+    this.savedMs = realClock.monotonicMs();
+    this.record?.write(saved);
+  }
+
+  private report(line: number, problem: string): void {
+    if (this.problems.length >= this.options['errors-shown']) {
+      this.unshown++;
+      return;
+    }
+    this.problems.push({ line, problem });
+    this.line.end();
+    process.stderr.write(`line ${line}: ${problem}\n`);
+  }
+
+  /** Says what is written, also after Ctrl-C and when a node is gone. */
+  private interrupted(error: unknown, saved: Saved): unknown {
+    const { written, present, line } = this.state;
+    this.record?.write({ ...saved, state: this.state });
+    const reason = error instanceof Error ? error.message : String(error);
+    const advice = this.record === null ? '' : '; go on with --resume';
+    const known = `${counted(written + present, 'document')} of the lines before ${line} are written`;
+    return new CommandError(
+      `${reason}: ${known}${advice}`,
+      this.signal.aborted ? ExitStatus.interrupted : ExitStatus.failure,
+    );
+  }
+
+  private summary(took: number): Printed {
+    const { written, present, refused } = this.state;
+    if (this.unshown > 0) process.stderr.write(`${counted(this.unshown, 'further line')} refused\n`);
+    const parts = [
+      `${counted(written, 'document')} written`,
+      ...(present > 0 ? [`${present} were there`] : []),
+      ...(refused > 0 ? [`${counted(refused, 'line')} refused`] : []),
+    ];
+    return {
+      value: { written, present, refused, seconds: took, problems: this.problems },
+      text: `${parts.join(', ')} in ${took.toFixed(1)} s`,
+    };
+  }
+
+  private expiry(): number {
+    const { expiry = 0 } = this.options;
+    return expiry <= relativeExpiryMax ? expiry : Math.floor(realClock.wallMs() / 1_000) + expiry;
+  }
+
+  /** The names in the first line of CSV, and where it ends; null for JSON. */
+  private async header() {
+    if (this.source.format !== 'csv') return null;
+    const rest = recordsOf(this.source, fileStart);
+    const first = await rest.next();
+    const content = first.done ? null : first.value.content;
+    if (first.done || !Array.isArray(content))
+      throw new CommandError(
+        `the first line of CSV names the fields; it ${first.done ? 'is missing' : first.value.problem}`,
+      );
+    const names = content as string[];
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) throw new CommandError(`the first line names the field "${twice}" twice`);
+    const end: StartPosition = { offset: first.value.end, line: first.value.endLine };
+    if (this.source.path !== '-') await rest.return(undefined);
+    return { names, end, rest };
+  }
+}

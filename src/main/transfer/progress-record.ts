@@ -1,0 +1,62 @@
+// How far an import or export came, in a file beside the data: a later one with `--resume` goes on there.
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { CommandError } from '../exit-status.ts';
+
+/** A command goes on only if all of these are equal. */
+export type TaskIdentity = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+export class ProgressRecord<T> {
+  readonly path: string;
+  private readonly identity: TaskIdentity;
+
+  constructor(path: string, identity: TaskIdentity) {
+    this.path = path;
+    this.identity = identity;
+  }
+
+  /** Null: there is none. @throws CommandError when it is of another task */
+  read(): T | null {
+    let text: string;
+    try {
+      text = readFileSync(this.path, 'utf8');
+    } catch {
+      return null;
+    }
+    const { identity, state } = this.parsed(text);
+    const names = Object.keys({ ...identity, ...this.identity });
+    const other = names.find(
+      (name) => JSON.stringify(identity[name]) !== JSON.stringify(this.identity[name]),
+    );
+    if (other !== undefined)
+      throw new CommandError(
+        `--resume: ${this.path} is of another task: its ${other} was ${JSON.stringify(identity[other])}; start without --resume`,
+      );
+    return state;
+  }
+
+  write(state: T): void {
+    const temporary = `${this.path}.new`;
+    const file = openSync(temporary, 'w', 0o600);
+    try {
+      writeSync(file, JSON.stringify({ identity: this.identity, state }));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, this.path);
+  }
+
+  remove(): void {
+    rmSync(this.path, { force: true });
+  }
+
+  private parsed(text: string): { identity: TaskIdentity; state: T } {
+    try {
+      const { identity, state } = JSON.parse(text) as { identity?: TaskIdentity; state?: T };
+      if (identity !== undefined && state !== undefined) return { identity, state };
+    } catch {
+      // reported below
+    }
+    throw new CommandError(`--resume: ${this.path} is damaged; start without --resume`);
+  }
+}

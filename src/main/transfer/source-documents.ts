@@ -1,0 +1,70 @@
+// Makes documents of the records of a file: their value as text of JSON, and their key.
+import { isUtf8 } from 'node:buffer';
+import type { KeyGenerator } from './key-generator.ts';
+import type { SourceRecord } from './source-record.ts';
+
+export interface ImportedDocument {
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+export interface DocumentForm {
+  readonly keys: KeyGenerator;
+  readonly seed: string;
+  /** Fields that documents are stored without. */
+  readonly ignoredFields: readonly string[];
+  /** Of CSV. */
+  readonly header: readonly string[] | null;
+  readonly infersTypes: boolean;
+  readonly omitsEmpty: boolean;
+}
+
+/** @throws Error that says what is wrong with the record */
+export function documentOf(record: SourceRecord, ordinal: number, form: DocumentForm): ImportedDocument {
+  if (record.problem !== undefined || record.content === null) throw new Error(record.problem);
+  const text = Buffer.isBuffer(record.content) ? jsonText(record.content) : rowText(record.content, form);
+  const value = parsed(text);
+  const key = form.keys.keyOf(value, ordinal, form.seed);
+  const stored = form.ignoredFields.length === 0 ? text : without(text, form.ignoredFields);
+  return { key, value: Buffer.from(stored) };
+}
+
+function jsonText(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new Error('is not UTF-8');
+  return bytes.toString();
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`is no JSON: ${(error as Error).message}`);
+  }
+}
+
+/** TypeScript's library does not declare this function yet. */
+const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/** Numbers keep their digits. */
+function without(text: string, fields: readonly string[]): string {
+  const exact = (_key: string, value: unknown, { source }: { source?: string }): unknown =>
+    typeof value === 'number' && source !== undefined ? rawJson(source) : value;
+  const value = JSON.parse(text, exact as (key: string, value: unknown) => unknown) as unknown;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return text;
+  return JSON.stringify(Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(name))));
+}
+
+function rowText(cells: readonly string[], { header, infersTypes, omitsEmpty }: DocumentForm): string {
+  const names = header ?? [];
+  if (cells.length !== names.length)
+    throw new Error(`has ${cells.length} cells; the first line names ${names.length}`);
+  const fields = names
+    .map((name, index) => [name, cells[index] as string] as const)
+    .filter(([, cell]) => !(omitsEmpty && cell === ''))
+    .map(([name, cell]) => `${JSON.stringify(name)}:${infersTypes ? inferred(cell) : JSON.stringify(cell)}`);
+  return `{${fields.join(',')}}`;
+}
+
+const literal = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false)$/;
+
+const inferred = (cell: string): string => (literal.test(cell) ? cell : JSON.stringify(cell));
