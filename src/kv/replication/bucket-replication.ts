@@ -114,6 +114,7 @@ export class BucketReplication {
     for (const active of this.actives.values()) active.lost(node);
     for (const [shard, { node: active }] of this.intakes) if (active === node) this.closeIntake(shard);
     this.unapplied.take(node);
+    this.reports.discard(node);
   }
 
   hasRoom(node: string): void {

@@ -10,16 +10,36 @@ import type { PeerConnections } from './peers.ts';
 
 const shard = { bucket: 'b', shard: 0, epoch: 2 };
 
-/** A feed of vbucket 0 to node c, which has no change yet. */
-function aFeed(sent: PeerMessage[]): CopyFeed {
+type Positions = [received: number, persisted: number][];
+
+/** A feed of vbucket 0, whose last seqno is 5, to node c. */
+function aFeed(
+  sent: PeerMessage[],
+  {
+    failed = (reason) => assert.fail(reason),
+    reported = [],
+  }: { failed?: (reason: string) => void; reported?: Positions } = {},
+): CopyFeed {
   const peers: Partial<PeerConnections> = {
     send: (_, message) => sent.push(message),
     bootOf: () => 'c 1',
     mayFeed: () => true,
   };
   const bucket = {
-    progress: { discardCopy: () => {}, copied: () => {} },
-    changes: { failoverLog: () => [], highSeqno: () => 0, follow: () => {}, unfollow: () => {} },
+    progress: {
+      discardCopy: () => {},
+      copied: (_vb: number, _node: string, received: number, persisted: number) =>
+        reported.push([received, persisted]),
+    },
+    changes: {
+      failoverLog: () => [],
+      highSeqno: () => 5,
+      visibleSeqno: () => 5,
+      hasRecent: () => false,
+      backfillForCopy: () => new Promise(() => {}),
+      follow: () => {},
+      unfollow: () => {},
+    },
   };
   return new CopyFeed({
     cuts: new CutWriter(),
@@ -28,7 +48,7 @@ function aFeed(sent: PeerMessage[]): CopyFeed {
     peers: peers as PeerConnections,
     bucket: bucket as unknown as Bucket,
     diverged: () => {},
-    failed: (reason) => assert.fail(reason),
+    failed,
   });
 }
 
@@ -52,4 +72,38 @@ test('accepts an answer without a feed number, as older nodes send it', () => {
   feed.opened({ kind: 'opened', ...shard, rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }] });
   assert.equal(feed.boot, 'c 1');
   feed.close();
+});
+
+const row = { vb: 0, high: 0, persisted: 0, failover: '' };
+const got = { shard: 0, epoch: 2, vb: 0, following: false };
+
+test('refuses positions that the copy cannot have, after which later writes would count as received', () => {
+  const reported: Positions = [];
+  const feed = aFeed([], { reported });
+  feed.open();
+  feed.opened({ kind: 'opened', ...shard, rows: [{ ...row, persisted: 7 }] });
+  feed.got({ ...got, received: 5, persisted: 9 });
+  assert.deepEqual(reported.splice(0), [
+    [0, 0],
+    [5, 5],
+  ]);
+  assert.throws(() => feed.got({ ...got, received: 6, persisted: 0 }), {
+    message: 'it has seqno 6 of vbucket 0, of which 5 is the last',
+  });
+  feed.got({ ...got, vb: 1, received: 6, persisted: 0 });
+  assert.deepEqual(reported, []);
+  feed.close();
+});
+
+test('does not feed a copy that names vbuckets twice, or of another shard', () => {
+  const reasons: string[] = [];
+  const rowsOf = { twice: [row, row], another: [{ ...row, vb: 1 }] };
+  for (const rows of Object.values(rowsOf)) {
+    const feed = aFeed([], { failed: (reason) => reasons.push(reason) });
+    feed.open();
+    feed.opened({ kind: 'opened', ...shard, rows });
+    assert.equal(feed.isFollowing, false);
+    feed.close();
+  }
+  assert.deepEqual(reasons, ['it names a vbucket twice', 'it has vbucket 1 in this shard']);
 });

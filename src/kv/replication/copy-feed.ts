@@ -80,12 +80,14 @@ export class CopyFeed {
     const key = copyKey({ node, boot });
     this.key = key;
     const diverged: number[] = [];
+    const named = new Set(rows.map(({ vb }) => vb));
+    if (named.size < rows.length) throw new Error('it names a vbucket twice');
     for (const row of rows) {
       const { vb, high } = row;
       if (!this.options.rows.includes(vb)) throw new Error(`it has vbucket ${vb} in this shard`);
       bucket.progress.discardCopy(vb, key);
       if (!isContinued(row, bucket.changes.failoverLog(vb), bucket.changes.highSeqno(vb))) diverged.push(vb);
-      else bucket.progress.copied(vb, key, high, row.persisted);
+      else bucket.progress.copied(vb, key, high, Math.min(row.persisted, high));
     }
     if (diverged.length > 0) {
       this.options.diverged(diverged);
@@ -94,11 +96,16 @@ export class CopyFeed {
     for (const { vb, high } of rows) this.feed(vb, high);
   }
 
+  /** @throws Error when the copy cannot have what it reports. */
   got({ vb, received, persisted, following }: GotRow): void {
     const feed = this.feeds.get(vb);
     if (this.isClosed || feed === undefined) return;
+    // Otherwise later writes would count as received.
+    const high = this.options.bucket.changes.highSeqno(vb);
+    if (received > high)
+      throw new Error(`it has seqno ${received} of vbucket ${vb}, of which ${high} is the last`);
     if (following) this.noteFollowing(feed);
-    this.options.bucket.progress.copied(vb, this.key, received, persisted);
+    this.options.bucket.progress.copied(vb, this.key, received, Math.min(persisted, received));
   }
 
   private noteFollowing(feed: RowFeed): void {

@@ -65,3 +65,16 @@ test('a report that was sent early is not sent again when its time has come', ()
   clock.advance(delayMs);
   assert.deepEqual(sent, [got(1, row(0, 3))]);
 });
+
+test('what was not reported before the connection was lost is not sent on the next one', () => {
+  const { clock, reports, rows, sent } = aCopy();
+  const plain = { shard: 0, epoch: 1, vb: 0, isAwaited: false };
+  reports.add('a', plain, 1);
+  reports.discard('a');
+  clock.advance(delayMs);
+  assert.deepEqual(sent, []);
+  rows.highSeqno[0] = 3;
+  reports.add('a', plain, 1);
+  clock.advance(delayMs);
+  assert.deepEqual(sent, [got(1, row(0, 3))]);
+});

@@ -78,4 +78,9 @@ export class CopyReports {
     const { bytes, rows } = report;
     peers.send(node, { kind: 'got', bucket: uuid, bytes, rows: [...rows.values()] });
   }
+
+  /** The connection to the node was lost, and with it what it would confirm. */
+  discard(node: string): void {
+    this.reports.delete(node);
+  }
 }

@@ -8,6 +8,7 @@ import type { ShardChange, ShardSpec } from '../admin.ts';
 import { CutWriter, stateOfVbucket } from '../data/cut.ts';
 import { DurabilityLevel } from '../data/documents.ts';
 import { BucketReplication } from './bucket-replication.ts';
+import { copyKey } from './copy-feed.ts';
 import type { CopyBatch, GotRow, Open, PeerMessage } from './frames.ts';
 import type { PeerConnections } from './peers.ts';
 
@@ -115,13 +116,15 @@ test('reports of an earlier epoch do not count: what they say may have been roll
       rows: [{ vb: 0, high: 0, persisted: 0, failover: '' }],
     });
   const got = (node: string, epoch: number): void => {
-    const row: GotRow = { shard: 0, epoch, vb: 0, received: 10, persisted: 0, following: true };
+    const high = b.bucket.rows.highSeqno[0] as number;
+    const row: GotRow = { shard: 0, epoch, vb: 0, received: high, persisted: 0, following: true };
     received(node, { kind: 'got', bucket: 'b', bytes: 0, rows: [row] });
   };
   b.tick(200);
   for (const node of ['c', 'd']) {
     fed(node, 2);
-    got(node, 2);
+    // Of changes that this node then had.
+    b.bucket.progress.copied(0, copyKey({ node, boot: `${node} 1` }), 10, 0);
   }
   await replication.follow([activeAt(3, 'c', 'd')], 2);
   b.tick(200);

@@ -14,8 +14,11 @@ class SilentLink implements Link {
   readonly node = 'b';
   readonly unsentBytes = 0;
   handler: Handler | null = null;
+  closedFor: string | null = null;
   send(): void {}
-  close(): void {}
+  close(reason: string): void {
+    this.closedFor = reason;
+  }
   receive(handler: Handler): void {
     this.handler = handler;
   }
@@ -85,5 +88,43 @@ it('sends on after bytes that the other node did not apply, as after those that 
   link.handler?.data(encodeFrame({ kind: 'failed', ...shard, rows: [], bytes }));
   assert.equal(peers.mayFeed('b'), true);
   assert.equal(hasRoom, 1);
+  peers.close();
+});
+
+it('closes a connection whose messages break the protocol, with the reason', () => {
+  const beaten = { kind: 'beaten', wallMs: 0, promiseMs: 10_000 } as const;
+  const clock = new ManualClock();
+  const cases: Record<string, Buffer[]> = {
+    'its certificate names another node': [encodeFrame({ kind: 'hello', node: 'c', boot: 'c 1' })],
+    'its first message is not a hello': [encodeFrame({ ...beaten, sentMs: 0 })],
+    'it says hello again': [hello, hello],
+    'it answers a beat of the future': [hello, encodeFrame({ ...beaten, sentMs: clock.monotonicMs() + 1 })],
+    'the message "beaten": promiseMs must be a number between 0 and 10000': [
+      hello,
+      encodeFrame({ ...beaten, sentMs: 0, promiseMs: 10_001 }),
+    ],
+    'unknown form 9 of a frame': [hello, Buffer.from([0, 0, 0, 1, 9])],
+  };
+  const peers = new PeerConnections({
+    self: { node: 'a', boot: 'a 1' },
+    clock,
+    log: silentLog,
+    connect: () => new Promise(() => {}),
+    events: {
+      connected: () => {},
+      disconnected: () => {},
+      arrived: () => {},
+      received: () => {},
+      hasRoom: () => {},
+    },
+  });
+  peers.follow([{ node: 'b', host: '', port: 1 }]);
+  for (const [reason, frames] of Object.entries(cases)) {
+    const link = new SilentLink();
+    peers.accept(link);
+    for (const frame of frames) link.handler?.data(frame);
+    assert.equal(link.closedFor, reason);
+    assert.equal(peers.servesUntilMs('b'), -Infinity, 'no promise was taken');
+  }
   peers.close();
 });

@@ -5,12 +5,10 @@ import type { PeerSpec, SyncMember } from '../admin.ts';
 import { FrameDecoder } from './frame-decoder.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { FrameWriter } from './frame-writer.ts';
-import type { Beat, PeerMessage } from './frames.ts';
+import { type Beat, type PeerMessage, promiseMsMax } from './frames.ts';
 import type { Link } from './link.ts';
 
 export const beatMs = 200;
-/** A node that answers the beat of an active promises to confirm no higher epoch for this long, at most. */
-export const promiseMsMax = 10_000;
 const redialMs = 500;
 /** The time that the last messages of a process may take when it stops, and the pause between checks. */
 const lastMessagesMs = { limit: 500, pause: 5 };
@@ -243,6 +241,7 @@ export class PeerConnections {
     const { message, body } = connection.decoder.decode(frames, start, end);
     if (message.kind === 'hello') {
       if (message.node !== node) throw new Error('its certificate names another node');
+      if (connection.boot !== null) throw new Error('it says hello again');
       connection.boot = message.boot;
       connection.saysPromise = message.saysPromise ?? false;
       events.connected(node);
@@ -270,6 +269,8 @@ export class PeerConnections {
   }
 
   private answered(node: string, { promiseMs = promiseMsMax, sentMs }: Beat): void {
+    // Otherwise it would promise for a time that begins later.
+    if (sentMs > this.options.clock.monotonicMs()) throw new Error('it answers a beat of the future');
     const times = this.timesOf(node);
     times.answeredMs = sentMs;
     times.servesUntilMs = Math.max(times.servesUntilMs, sentMs + promiseMs);

@@ -3,9 +3,9 @@ import type { Clock } from '#ports/clock.ts';
 import type { Log } from '#ports/log.ts';
 import type { KvCluster, MapChange, MapOutcome, PeerTls, SyncMember } from '../admin.ts';
 import { BucketReplication, type BucketReplicationOptions } from './bucket-replication.ts';
-import type { PeerMessage } from './frames.ts';
+import { type PeerMessage, promiseMsMax } from './frames.ts';
 import type { LinkHost } from './link.ts';
-import { PeerConnections, promiseMsMax } from './peers.ts';
+import { PeerConnections } from './peers.ts';
 
 export interface ReplicationOptions {
   self: SyncMember;

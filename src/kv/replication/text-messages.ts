@@ -1,21 +1,127 @@
-// Reads the rare messages between data services, whose form is text.
-import type { TextMessage } from './frames.ts';
+// Reads the rare messages between data services, whose form is text. Each field is checked, because a wrong one would have its effect much later:
+// as a promise that lasts too long, or as a position that no copy has. Fields that this version does not know are ignored.
+import { failoverEntriesMax } from '../vbucket/failover-logs.ts';
+import { promiseMsMax, type TextMessage } from './frames.ts';
 
-const kinds: Readonly<Record<TextMessage['kind'], true>> = {
-  hello: true,
-  beat: true,
-  beaten: true,
-  ended: true,
-  open: true,
-  empty: true,
-  opened: true,
-  refused: true,
-  failed: true,
+/** Returns what is wrong with a value, such as "must be a boolean"; null: nothing. */
+type Check = (value: unknown) => string | null;
+type Fields = Readonly<Record<string, Check>>;
+
+const u16Max = 0xffff;
+const u48Max = 2 ** 48 - 1;
+/** Ids of nodes and of their processes have 32 characters, uuids of buckets as many. */
+const nameLengthMax = 255;
+const failoverBytes = 16;
+const base64LengthMax = Math.ceil((failoverEntriesMax * failoverBytes) / 3) * 4;
+
+const between = (value: number, min: number, max: number): boolean => value >= min && value <= max;
+
+const integer =
+  (min: number, max: number): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && between(value as number, min, max)
+      ? null
+      : `must be an integer between ${min} and ${max}`;
+
+const milliseconds =
+  (max: number): Check =>
+  (value) =>
+    typeof value === 'number' && between(value, 0, max) ? null : `must be a number between 0 and ${max}`;
+
+const flag: Check = (value) => (typeof value === 'boolean' ? null : 'must be true or false');
+
+const name: Check = (value) =>
+  typeof value === 'string' && between(value.length, 1, nameLengthMax)
+    ? null
+    : `must be a text of 1 to ${nameLengthMax} characters`;
+
+/** A failover log of whole entries. */
+const failoverLog: Check = (value) =>
+  typeof value === 'string' &&
+  value.length <= base64LengthMax &&
+  /^[A-Za-z0-9+/]*={0,2}$/.test(value) &&
+  Buffer.byteLength(value, 'base64') % failoverBytes === 0
+    ? null
+    : `must be a failover log of at most ${failoverEntriesMax} entries in base64`;
+
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined ? null : check(value);
+
+const list =
+  (check: Check): Check =>
+  (value) => {
+    if (!Array.isArray(value) || value.length > u16Max + 1) return `must be a list of at most ${u16Max + 1}`;
+    for (const [index, entry] of value.entries()) {
+      const problem = check(entry);
+      if (problem !== null) return `${problem} (entry ${index})`;
+    }
+    return null;
+  };
+
+const record =
+  (fields: Fields): Check =>
+  (value) => {
+    if (!isRecord(value)) return 'must be an object';
+    for (const [field, check] of Object.entries(fields)) {
+      const problem = check(Object.hasOwn(value, field) ? value[field] : undefined);
+      if (problem !== null) return `${field} ${problem}`;
+    }
+    return null;
+  };
+
+const vb = integer(0, u16Max);
+const seqno = integer(0, u48Max);
+const shard: Fields = { bucket: name, shard: integer(0, u16Max), epoch: integer(0, u48Max) };
+const feed = integer(0, Number.MAX_SAFE_INTEGER);
+const beat: Fields = {
+  sentMs: milliseconds(Number.MAX_SAFE_INTEGER),
+  wallMs: milliseconds(Number.MAX_SAFE_INTEGER),
+  promiseMs: optional(milliseconds(promiseMsMax)),
+  needsPromise: optional(flag),
+};
+const position: Fields = { vb, high: seqno, persisted: seqno, failover: failoverLog };
+const opened: Fields = {
+  ...shard,
+  rows: list(record(position)),
+  feed: optional(feed),
+  bytes: optional(integer(0, Number.MAX_SAFE_INTEGER)),
+};
+const kinds: Readonly<Record<TextMessage['kind'], Check>> = {
+  hello: record({ node: name, boot: name, saysPromise: optional(flag) }),
+  beat: record(beat),
+  beaten: record(beat),
+  ended: record({}),
+  open: record({ ...shard, incarnation: integer(0, Number.MAX_SAFE_INTEGER), feed }),
+  empty: record({ ...shard, vbs: list(vb) }),
+  opened: record(opened),
+  refused: record(opened),
+  failed: record(opened),
 };
 
-/** @throws Error when the text is no message. */
+/** @throws Error when the text is no message; it names the field and what would be right. */
 export function decodeText(text: string): TextMessage {
-  const message = JSON.parse(text) as TextMessage;
-  if (!Object.hasOwn(kinds, message.kind)) throw new Error(`unknown message ${JSON.stringify(message.kind)}`);
-  return message;
+  const message = parsed(text);
+  if (!isRecord(message)) throw new Error('a message must be an object');
+  const { kind } = message;
+  if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))
+    throw new Error(`unknown message ${shortened(JSON.stringify(kind))}`);
+  const problem = kinds[kind as TextMessage['kind']](message);
+  if (problem !== null) throw new Error(`the message "${kind}": ${problem}`);
+  return message as unknown as TextMessage;
 }
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('a message is not JSON');
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Errors are logged. */
+const shortened = (text: string | undefined): string => (text ?? 'without a kind').slice(0, 40);
