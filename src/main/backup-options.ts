@@ -20,8 +20,16 @@ const node = nodeConnection('user with the role data_backup, or more');
 
 const json = { kind: kinds.flag, default: false, doc: 'print one JSON object instead of text' } as const;
 
+const passphrase = {
+  'passphrase-file': {
+    kind: kinds.path,
+    doc: 'file with the passphrase of encrypted backups, - for standard input; or set DIVAN_BACKUP_PASSPHRASE',
+  },
+} as const;
+
 export const backupOptions = {
   ...node,
+  ...passphrase,
   bucket: { kind: kinds.text, repeat: true, doc: 'bucket to back up; without it all' },
   full: {
     kind: kinds.flag,
@@ -38,6 +46,7 @@ export const backupOptions = {
 
 export const restoreOptions = {
   ...node,
+  ...passphrase,
   backup: { kind: kinds.text, doc: 'name of the backup; without it the newest' },
   start: {
     kind: kinds.text,
@@ -84,17 +93,20 @@ export const restoreOptions = {
 export const archiveOptions = {
   backup: { kind: kinds.text, doc: 'name of the backup; without it the newest' },
   bucket: { kind: kinds.text, repeat: true, doc: 'bucket of the backup; without it all' },
+  ...passphrase,
   json,
 } as const;
 
 export const mergeOptions = {
   start: { kind: kinds.text, doc: 'name of the first backup; without it the oldest' },
   end: { kind: kinds.text, doc: 'name of the last backup, which stays; without it the newest' },
+  ...passphrase,
   json,
 } as const;
 
 export const removeOptions = {
   backup: { kind: kinds.text, repeat: true, doc: 'name of a backup to remove' },
+  ...passphrase,
   json,
 } as const;
 
@@ -103,6 +115,7 @@ export const examineOptions = {
   key: { kind: kinds.text, doc: 'its key', required: true },
   scope: { kind: kinds.text, default: '_default', doc: 'its scope' },
   collection: { kind: kinds.text, default: '_default', doc: 'its collection' },
+  ...passphrase,
   json,
 } as const;
 

@@ -90,8 +90,9 @@ class PlanCheck {
     const { restore } = this.plan;
     if (restore === null) return;
     const { findBackup } = await import('#backup/archive/repository.adapter.ts');
+    const { backupPassphrase } = await import('./backup/passphrase.ts');
     try {
-      const { repository, name } = findBackup(restore);
+      const { repository, name } = findBackup(restore, backupPassphrase());
       this.restored = repository.chain(repository.chosen(name ?? undefined))[0]?.buckets ?? [];
     } catch (error) {
       if ((error as { explained?: boolean }).explained !== true) throw error;

@@ -114,6 +114,7 @@ async function restoreBackup(start: FirstStart, folder: string): Promise<void> {
   // Loaded only for such a start.
   const { BackupNode } = await import('#backup/node/backup-node.ts');
   const { runRestore } = await import('#backup/restore/run-restore.adapter.ts');
+  const { backupPassphrase } = await import('./backup/passphrase.ts');
   const { host, port, username = '', password = '', localAddress } = start.rest;
   const withIndexes = start.services.split(',').includes('n1ql');
   if (withIndexes) await start.followed();
@@ -121,7 +122,7 @@ async function restoreBackup(start: FirstStart, folder: string): Promise<void> {
   const { problems } = await runRestore(
     {
       ...{ folder, buckets: [], map: [], replaces: false, isForced: false, createsBuckets: true },
-      ...{ withIndexes, resumes: false, awaitsDisk: true },
+      ...{ withIndexes, resumes: false, awaitsDisk: true, passphrase: backupPassphrase() },
     },
     { node, clock: realClock, signal: new AbortController().signal, progress: () => {} },
   );

@@ -23,7 +23,7 @@ const socketCalls = 'write,writev,sendmsg';
 
 describe('kill -9', { skip: needs('strace') }, () => {
   const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-kill-'));
-  const environment = { DIVAN_PASSWORD: administrator.password };
+  const environment: Record<string, string> = { DIVAN_PASSWORD: administrator.password };
   let node: NodeProcess;
   let state: BucketState;
 
@@ -61,17 +61,21 @@ describe('kill -9', { skip: needs('strace') }, () => {
     let killed = 0;
     for (const number of calls) {
       const folder = join(scratch, `at-${number}`);
+      const passphrase = killed % 2 === 0 ? undefined : 'a passphrase';
+      if (passphrase === undefined) delete environment['DIVAN_BACKUP_PASSPHRASE'];
+      else environment['DIVAN_BACKUP_PASSPHRASE'] = passphrase;
       if (!(await killedAt(fileCalls, number, ['backup', folder, '--bucket', 'b']))) continue;
       killed++;
       const again = await divan('backup', folder, '--bucket', 'b', '--json');
       assert.equal(again.status, 0, `killed at ${number}: ${again.error}`);
-      const { repository } = findBackup(folder);
+      const { repository } = findBackup(folder, passphrase);
       assert.deepEqual(repository.partial(), [], `killed at ${number}`);
       const verified = await divan('backup', 'verify', folder);
       assert.deepEqual([verified.status, verified.error], [0, ''], `killed at ${number}`);
       assert.deepEqual(differences(state, await restored(folder)).slice(0, 3), [], `killed at ${number}`);
       rmSync(folder, { recursive: true });
     }
+    delete environment['DIVAN_BACKUP_PASSPHRASE'];
     assert.ok(killed > 0, 'no call was hit');
   });
 

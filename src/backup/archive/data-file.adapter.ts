@@ -7,6 +7,7 @@ import {
   type BlockOwner,
   blockHeaderBytes,
   checkBlock,
+  decryptBlock,
   encodeDataBlock,
   readBlockHeader,
   unpackBlock,
@@ -76,6 +77,7 @@ export class DataWriter {
 /** A block whose hash was checked. */
 export interface ReadBlock {
   readonly header: BlockHeader;
+  /** Compressed frames, decrypted. */
   readonly stored: Buffer;
 }
 
@@ -115,7 +117,7 @@ export class DataReader implements Disposable {
       if (stored.length < header.storedBytes)
         throw new ArchiveError(`the block at offset ${offset} is damaged: it is cut off`);
       checkBlock(this.owner, start, stored, offset);
-      return { header, stored };
+      return { header, stored: decryptBlock(this.owner, header, start, stored) };
     });
   }
 

@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Clock } from '#ports/clock.ts';
 import { FolderInUseError, type FolderLock, lockFolder } from '#ports/folder-lock.ts';
-import { hexId, type Random } from '#ports/random.ts';
+import { hexId, type Random, realRandom } from '#ports/random.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import type { BlockOwner } from '../format/block.ts';
 import {
@@ -29,10 +29,13 @@ import {
 } from '../format/manifest.ts';
 import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
 import { DataReader } from './data-file.adapter.ts';
+import { isSameCode, RepositoryKeys } from './repository-keys.adapter.ts';
 
 const repositoryFile = 'repository.json';
 const manifestFile = 'manifest.json';
-const checksumFile = 'manifest.sha256';
+/** Of `repository.json`. */
+const plainVersion = 1;
+const encryptedVersion = 2;
 const partialFile = 'partial.json';
 const lockFiles = ['lock.db', 'lock.pid'];
 const formatName = 'divan-backup-repository';
@@ -62,40 +65,55 @@ const partialShape: Shape = jsonField.object({
 export class Repository {
   readonly path: string;
   readonly id: string;
+  private readonly keys: RepositoryKeys | null;
 
-  private constructor(path: string, id: string) {
+  private constructor(path: string, id: string, keys: RepositoryKeys | null) {
     this.path = path;
     this.id = id;
+    this.keys = keys;
   }
 
-  /** @throws ArchiveError unless the folder is a repository */
-  static open(folder: string): Repository {
+  /** @throws ArchiveError unless the folder is a repository that the passphrase fits */
+  static open(folder: string, passphrase?: string): Repository {
     const path = resolve(folder);
     if (!existsSync(path)) throw new ArchiveError(`${path} does not exist`);
     const file = join(path, repositoryFile);
     if (!existsSync(file))
       throw new ArchiveError(`${path} is not a repository of backups: it has no ${repositoryFile}`);
-    const { format, version, id } = jsonOf(file) as Record<string, unknown>;
+    const { format, version, id, encryption } = jsonOf(file) as Record<string, unknown>;
     if (format !== formatName || typeof id !== 'string' || !/^[0-9a-f]{32}$/.test(id))
       throw new ArchiveError(`${file} does not describe a repository of backups`);
-    if (version !== 1)
-      throw new ArchiveError(`${file} has version ${String(version)}; this release reads version 1`);
-    return new Repository(path, id);
+    if (version !== plainVersion && version !== encryptedVersion)
+      throw new ArchiveError(
+        `${file} has version ${String(version)}; this release reads versions ${plainVersion} and ${encryptedVersion}`,
+      );
+    // A repository that was replaced by a plain one must not be used unnoticed.
+    if (version === plainVersion && passphrase !== undefined)
+      throw new ArchiveError(`a passphrase is given, but ${path} is not encrypted`);
+    if (version === plainVersion) return new Repository(path, id, null);
+    if (passphrase === undefined) throw new ArchiveError(`${path} is encrypted: give its passphrase`);
+    return new Repository(path, id, RepositoryKeys.open(file, { id, encryption }, passphrase, realRandom));
   }
 
-  /** Makes a repository of a folder that is missing or empty. @throws ArchiveError for a folder with other files */
-  static openOrCreate(folder: string, random: Random): Repository {
+  /**
+   * Makes a repository of a folder that is missing or empty, encrypted if there is a passphrase.
+   * @throws ArchiveError for a folder with other files
+   */
+  static openOrCreate(folder: string, random: Random, passphrase?: string): Repository {
     const path = resolve(folder);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const names = readdirSync(path).filter((name) => !lockFiles.includes(name) && !name.endsWith('.new'));
-    if (names.includes(repositoryFile)) return Repository.open(path);
+    if (names.includes(repositoryFile)) return Repository.open(path, passphrase);
     if (names.length > 0)
       throw new ArchiveError(`${path} has other files; give an empty folder, or one with earlier backups`);
-    writeWhole(
-      join(path, repositoryFile),
-      `${JSON.stringify({ format: formatName, version: 1, id: hexId(random) })}\n`,
-    );
-    return Repository.open(path);
+    const id = hexId(random);
+    const plain = { format: formatName, version: plainVersion, id };
+    const description =
+      passphrase === undefined
+        ? plain
+        : { ...plain, version: encryptedVersion, encryption: RepositoryKeys.create(id, passphrase, random) };
+    writeWhole(join(path, repositoryFile), `${JSON.stringify(description)}\n`);
+    return Repository.open(path, passphrase);
   }
 
   /** One task writes at a time. @throws ArchiveError that names the holder */
@@ -145,11 +163,10 @@ export class Repository {
     const text = readFileSync(path);
     const manifest = parseManifest(text.toString(), path);
     // Two lines while a merge replaces the manifest.
-    const stated = textOf(join(this.path, name, checksumFile))
-      .split('\n')
-      .map((line) => line.split(' ')[0]);
-    if (!stated.includes(hashOf(text)))
-      throw new ArchiveError(`${path} was changed: ${checksumFile} states another hash`);
+    const stated = textOf(join(this.path, name, this.checksumFile)).split('\n');
+    const code = this.codeOf(text);
+    if (!stated.some((line) => isSameCode(line.split(' ')[0] as string, code)))
+      throw new ArchiveError(`${path} was changed: ${this.checksumFile} states another hash`);
     if (manifest.repository !== this.id) throw new ArchiveError(`${path} belongs to another repository`);
     if (manifest.name !== name) throw new ArchiveError(`${path} is the manifest of backup ${manifest.name}`);
     return manifest;
@@ -171,11 +188,30 @@ export class Repository {
   }
 
   data(backup: Pick<BackupManifest, 'id' | 'name' | 'merged'>, bucket: number): DataReader {
-    return new DataReader(this.dataPath(backup, bucket), dataOwner(backup, bucket));
+    return new DataReader(this.dataPath(backup, bucket), this.dataOwner(backup, bucket));
   }
 
   dataPath({ name, merged }: Pick<BackupManifest, 'name' | 'merged'>, bucket: number): string {
     return join(this.path, name, merged === undefined ? `${bucket}.data` : mergedFile(bucket, merged));
+  }
+
+  /** What blocks of a data file are checked and decrypted with. */
+  dataOwner({ id, merged }: Pick<BackupManifest, 'id' | 'merged'>, bucket: number): BlockOwner {
+    const backup = Buffer.from(merged?.id ?? id, 'hex');
+    return { backup, bucket, cipher: this.keys?.blockCipher(backup, bucket) ?? null };
+  }
+
+  /** Of an encrypted repository its lines can only be made with the passphrase. */
+  private get checksumFile(): string {
+    return this.keys === null ? 'manifest.sha256' : 'manifest.hmac';
+  }
+
+  private codeOf(text: string | Buffer): string {
+    return this.keys?.manifestCode(text) ?? createHash('sha256').update(text).digest('hex');
+  }
+
+  private checksumLine(text: string | Buffer): string {
+    return `${this.codeOf(text)}  ${manifestFile}\n`;
   }
 
   /** Creates the folder of a backup that starts now. */
@@ -213,7 +249,7 @@ export class Repository {
   finish(manifest: BackupManifest): void {
     const folder = join(this.path, manifest.name);
     const text = `${JSON.stringify(manifest)}\n`;
-    writeWhole(join(folder, checksumFile), checksumLine(text));
+    writeWhole(join(folder, this.checksumFile), this.checksumLine(text));
     writeWhole(join(folder, manifestFile), text);
     rmSync(join(folder, partialFile), { force: true });
   }
@@ -223,9 +259,9 @@ export class Repository {
     const folder = join(this.path, manifest.name);
     const text = `${JSON.stringify(manifest)}\n`;
     const before = readFileSync(join(folder, manifestFile));
-    writeWhole(join(folder, checksumFile), `${checksumLine(before)}${checksumLine(text)}`);
+    writeWhole(join(folder, this.checksumFile), `${this.checksumLine(before)}${this.checksumLine(text)}`);
     writeWhole(join(folder, manifestFile), text);
-    writeWhole(join(folder, checksumFile), checksumLine(text));
+    writeWhole(join(folder, this.checksumFile), this.checksumLine(text));
   }
 
   /** A backup that is removed in part is not complete: the manifest goes first. */
@@ -245,28 +281,22 @@ export class Repository {
     const named = new Set(manifest.buckets.map((_, index) => basename(this.dataPath(manifest, index))));
     for (const file of readdirSync(folder))
       if (file.endsWith('.new') || (file.endsWith('.data') && !named.has(file))) rmSync(join(folder, file));
-    const line = checksumLine(readFileSync(join(folder, manifestFile)));
-    if (textOf(join(folder, checksumFile)) !== line) writeWhole(join(folder, checksumFile), line);
+    const line = this.checksumLine(readFileSync(join(folder, manifestFile)));
+    if (textOf(join(folder, this.checksumFile)) !== line) writeWhole(join(folder, this.checksumFile), line);
   }
 }
 
 const mergedFile = (bucket: number, { generation }: MergedBackups): string => `${bucket}.${generation}.data`;
 
-/** What the hashes of blocks in a data file cover. */
-export const dataOwner = (
-  { id, merged }: Pick<BackupManifest, 'id' | 'merged'>,
-  bucket: number,
-): BlockOwner => ({ backup: Buffer.from(merged?.id ?? id, 'hex'), bucket });
-
-const hashOf = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
-const checksumLine = (text: string | Buffer): string => `${hashOf(text)}  ${manifestFile}\n`;
-
 /** The repository and, if the path is that of a backup, its name. */
-export function findBackup(path: string): { repository: Repository; name: string | null } {
+export function findBackup(
+  path: string,
+  passphrase?: string,
+): { repository: Repository; name: string | null } {
   const full = resolve(path);
   if (backupNamePattern.test(basename(full)) && !existsSync(join(full, repositoryFile)))
-    return { repository: Repository.open(dirname(full)), name: basename(full) };
-  return { repository: Repository.open(full), name: null };
+    return { repository: Repository.open(dirname(full), passphrase), name: basename(full) };
+  return { repository: Repository.open(full, passphrase), name: null };
 }
 
 /** Replaces a file atomically: after a crash the path has the old content, the new content, or no file. */

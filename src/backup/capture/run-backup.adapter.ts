@@ -4,7 +4,7 @@ import type { Clock } from '#ports/clock.ts';
 import { hexId, type Random } from '#ports/random.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge } from '../archive/merge-intent.adapter.ts';
-import { dataOwner, type Partial, Repository } from '../archive/repository.adapter.ts';
+import { type Partial, Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import {
   archiveVersion,
@@ -25,6 +25,8 @@ export interface BackupRequest {
   isFull: boolean;
   /** Removes an interrupted backup instead of completing it. */
   purges: boolean;
+  /** Of an encrypted repository; a new one with it is encrypted. */
+  passphrase?: string | undefined;
 }
 
 export interface BackupContext {
@@ -58,7 +60,7 @@ export interface BackupResult {
 export async function runBackup(request: BackupRequest, context: BackupContext): Promise<BackupResult> {
   const source = await context.node.identity();
   const chosen = await chosenBuckets(request, context.node);
-  const repository = Repository.openOrCreate(request.folder, context.random);
+  const repository = Repository.openOrCreate(request.folder, context.random, request.passphrase);
   const lock = Repository.lock(repository.path);
   try {
     finishMerge(repository);
@@ -239,7 +241,7 @@ class BackupTask {
   private open(index: number): { writer: DataWriter; completed: ReadonlyMap<number, CapturedVbucket> } {
     const { repository, partial } = this;
     const path = repository.dataPath(partial, index);
-    const owner = dataOwner(partial, index);
+    const owner = repository.dataOwner(partial, index);
     if (!existsSync(path)) return { writer: DataWriter.create(path, owner), completed: new Map() };
     try {
       using reader = repository.data(partial, index);

@@ -6,7 +6,7 @@ import { ArchiveError } from './archive-error.ts';
 import { blockHeaderBytes, checkBlock, encodeDataBlock, readBlockHeader, unpackBlock } from './block.ts';
 import { Frame, FrameBuffer, type FrameContent, frameOffsets } from './frame.ts';
 
-const owner = { backup: Buffer.alloc(16, 7), bucket: 0 };
+const owner = { backup: Buffer.alloc(16, 7), bucket: 0, cipher: null };
 
 const content = (random: Random, seqno: number): FrameContent => ({
   kind: random(3),
@@ -66,9 +66,9 @@ test('a block with any byte changed, cut off, moved or of another backup is refu
     t.assert.throws(() => opened(good.subarray(0, at)), ArchiveError, `cut at ${at}`);
   }
   t.assert.throws(() => opened(good, 100), /it was written at offset 32/);
-  t.assert.throws(() => opened(good, 32, { ...owner, bucket: 1 }), /belongs to another backup/);
+  t.assert.throws(() => opened(good, 32, { ...owner, bucket: 1, cipher: null }), /belongs to another backup/);
   t.assert.throws(
-    () => opened(good, 32, { backup: Buffer.alloc(16), bucket: 0 }),
+    () => opened(good, 32, { backup: Buffer.alloc(16), bucket: 0, cipher: null }),
     /belongs to another backup/,
   );
   t.assert.doesNotThrow(() => opened(good));
@@ -109,7 +109,15 @@ test('frames whose bytes were changed at random are refused or have sizes within
 
 test('a decompression bomb is refused before it is decompressed, and absurd sizes before they are read', () => {
   const bomb = zstdCompressSync(Buffer.alloc(200 << 20));
-  const header = { vb: 0, isLast: true, frames: 1, previous: 0, offset: 32, storedBytes: bomb.length };
+  const header = {
+    vb: 0,
+    isLast: true,
+    isEncrypted: false,
+    frames: 1,
+    previous: 0,
+    offset: 32,
+    storedBytes: bomb.length,
+  };
   const before = process.memoryUsage.rss();
   assert.throws(() => unpackBlock({ ...header, plainBytes: 1 << 20 }, bomb), /cannot be decompressed/);
   assert.ok(process.memoryUsage.rss() - before < 100 << 20);

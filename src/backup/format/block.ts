@@ -1,5 +1,5 @@
 // Blocks: compressed frames of one vbucket. A header of 68 bytes, integers big-endian, then the stored bytes:
-//   0 "DVB1"                      4 u16 vbucket               6 u16 flags (1: the last block of its vbucket)
+//   0 "DVB1"                      4 u16 vbucket               6 u16 flags (1: the last block of its vbucket, 2: encrypted)
 //   8 u32 frames                 12 u32 bytes of the frames  16 u32 stored bytes
 //  20 u64 offset of the block before it of the same vbucket, 0: none
 //  28 u64 its own offset         36 SHA-256 of backup id, bucket number (u32), header up to here, stored bytes
@@ -20,6 +20,9 @@ const storedBytesMax = plainBytesMax + (1 << 20);
 const magic = 0x44564231;
 const hashOffset = 36;
 const lastFlag = 1;
+const encryptedFlag = 2;
+/** An encrypted block has a nonce of 12 bytes in front and a tag of 16 bytes behind. */
+export const sealBytes = 28;
 const zstdLevel = 1;
 
 /** What the hash of each block covers besides the block. */
@@ -28,11 +31,21 @@ export interface BlockOwner {
   readonly backup: Buffer;
   /** The number of the bucket in the backup. */
   readonly bucket: number;
+  /** Null for blocks that are not encrypted. */
+  readonly cipher: BlockCipher | null;
+}
+
+/** Encrypts and decrypts blocks; `about` is authenticated with them. */
+export interface BlockCipher {
+  seal(about: Buffer, plain: Buffer): Buffer;
+  /** Null if they were changed. */
+  open(about: Buffer, sealed: Buffer): Buffer | null;
 }
 
 export interface BlockHeader {
   readonly vb: number;
   readonly isLast: boolean;
+  readonly isEncrypted: boolean;
   readonly frames: number;
   readonly plainBytes: number;
   readonly storedBytes: number;
@@ -45,18 +58,20 @@ export type NewBlock = Pick<BlockHeader, 'vb' | 'isLast' | 'frames' | 'previous'
 
 /** Compresses frames; the result is header and stored bytes. */
 export function encodeDataBlock(owner: BlockOwner, block: NewBlock, frames: Buffer): [Buffer, Buffer] {
-  const stored = zstdCompressSync(frames, {
+  const { cipher } = owner;
+  const compressed = zstdCompressSync(frames, {
     params: { [constants.ZSTD_c_compressionLevel]: zstdLevel },
   });
   const header = Buffer.alloc(blockHeaderBytes);
   header.writeUInt32BE(magic, 0);
   header.writeUInt16BE(block.vb, 4);
-  header.writeUInt16BE(block.isLast ? lastFlag : 0, 6);
+  header.writeUInt16BE((block.isLast ? lastFlag : 0) | (cipher === null ? 0 : encryptedFlag), 6);
   header.writeUInt32BE(block.frames, 8);
   header.writeUInt32BE(frames.length, 12);
-  header.writeUInt32BE(stored.length, 16);
+  header.writeUInt32BE(compressed.length + (cipher === null ? 0 : sealBytes), 16);
   header.writeBigUInt64BE(BigInt(block.previous), 20);
   header.writeBigUInt64BE(BigInt(block.offset), 28);
+  const stored = cipher === null ? compressed : cipher.seal(identityOf(owner, header), compressed);
   hashOf(owner, header, stored).copy(header, hashOffset);
   return [header, stored];
 }
@@ -68,6 +83,7 @@ export function readBlockHeader(header: Buffer, offset: number): BlockHeader {
   const block: BlockHeader = {
     vb: header.readUInt16BE(4),
     isLast: (header.readUInt16BE(6) & lastFlag) !== 0,
+    isEncrypted: (header.readUInt16BE(6) & encryptedFlag) !== 0,
     frames: header.readUInt32BE(8),
     plainBytes: header.readUInt32BE(12),
     storedBytes: header.readUInt32BE(16),
@@ -87,6 +103,22 @@ export function checkBlock(owner: BlockOwner, header: Buffer, stored: Buffer, of
     throw damaged(offset, 'its hash differs: its bytes were changed, or it belongs to another backup');
 }
 
+/** The compressed frames of a checked block. @throws ArchiveError */
+export function decryptBlock(
+  owner: BlockOwner,
+  { isEncrypted, offset }: BlockHeader,
+  header: Buffer,
+  stored: Buffer,
+): Buffer {
+  if (isEncrypted !== (owner.cipher !== null))
+    throw damaged(offset, `it is ${isEncrypted ? '' : 'not '}encrypted, unlike its repository`);
+  if (owner.cipher === null) return stored;
+  const compressed = owner.cipher.open(identityOf(owner, header), stored);
+  if (compressed === null)
+    throw damaged(offset, 'it was changed by somebody who does not have the passphrase');
+  return compressed;
+}
+
 /** The frames of a checked block; never more bytes than the header states. @throws ArchiveError */
 export function unpackBlock({ plainBytes, offset }: BlockHeader, stored: Buffer): Buffer {
   let plain: Buffer;
@@ -100,11 +132,14 @@ export function unpackBlock({ plainBytes, offset }: BlockHeader, stored: Buffer)
   return plain;
 }
 
-function hashOf({ backup, bucket }: BlockOwner, header: Buffer, stored: Buffer): Buffer {
+const hashOf = (owner: BlockOwner, header: Buffer, stored: Buffer): Buffer =>
+  createHash('sha256').update(identityOf(owner, header)).update(stored).digest();
+
+/** What says which block it is: backup, bucket number, and the header up to the hash. */
+function identityOf({ backup, bucket }: BlockOwner, header: Buffer): Buffer {
   const number = Buffer.alloc(4);
   number.writeUInt32BE(bucket);
-  const hash = createHash('sha256').update(backup).update(number);
-  return hash.update(header.subarray(0, hashOffset)).update(stored).digest();
+  return Buffer.concat([backup, number, header.subarray(0, hashOffset)]);
 }
 
 const damaged = (offset: number, problem: string): ArchiveError =>

@@ -5,8 +5,8 @@ import { Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 
 /** Returns the removed names, the newest first. @throws ArchiveError; nothing is removed then */
-export function removeBackups(folder: string, names: readonly string[]): string[] {
-  const repository = Repository.open(folder);
+export function removeBackups(folder: string, names: readonly string[], passphrase?: string): string[] {
+  const repository = Repository.open(folder, passphrase);
   const lock = Repository.lock(repository.path);
   try {
     finishMerge(repository);

@@ -6,7 +6,7 @@ import { hexId, type Random } from '#ports/random.ts';
 import { BucketChain } from '../archive/bucket-chain.ts';
 import { DataWriter } from '../archive/data-file.adapter.ts';
 import { finishMerge, writeIntent } from '../archive/merge-intent.adapter.ts';
-import { dataOwner, Repository } from '../archive/repository.adapter.ts';
+import { Repository } from '../archive/repository.adapter.ts';
 import { ArchiveError } from '../format/archive-error.ts';
 import { FrameBuffer } from '../format/frame.ts';
 import type { BackupManifest, BucketRecord, CapturedVbucket } from '../format/manifest.ts';
@@ -17,6 +17,7 @@ export interface MergeRequest {
   /** The first and the last backup; absent: the oldest, the newest. */
   start?: string | undefined;
   end?: string | undefined;
+  passphrase?: string | undefined;
 }
 
 export interface MergeContext {
@@ -36,7 +37,7 @@ export interface MergeResult {
 
 /** @throws ArchiveError with the reason; the backups are then as before */
 export async function runMerge(request: MergeRequest, context: MergeContext): Promise<MergeResult> {
-  const repository = Repository.open(request.folder);
+  const repository = Repository.open(request.folder, request.passphrase);
   const lock = Repository.lock(repository.path);
   try {
     finishMerge(repository);
@@ -89,7 +90,7 @@ class Merge {
   private async bucket(draft: BackupManifest, record: BucketRecord, index: number): Promise<BucketRecord> {
     const { repository, chain, isCutOff, context } = this;
     using documents = BucketChain.open(repository, chain, record.name, { isCutOff });
-    const writer = DataWriter.create(repository.dataPath(draft, index), dataOwner(draft, index));
+    const writer = DataWriter.create(repository.dataPath(draft, index), repository.dataOwner(draft, index));
     try {
       const collections = new Set(record.collections.map(({ id }) => id));
       const frames = new FrameBuffer();

@@ -23,6 +23,8 @@ export interface RestoreRequest {
   /** Changes of earlier backups are left out. */
   start?: string | undefined;
   selection?: SelectionRequest;
+  /** Of an encrypted repository. */
+  passphrase?: string | undefined;
   /** Of the backup; empty: all. */
   buckets: readonly string[];
   /** Rules `a=b`. */
@@ -71,7 +73,7 @@ const progressMs = 1_000;
 
 /** @throws ArchiveError with the reason and how far it got */
 export async function runRestore(request: RestoreRequest, context: RestoreContext): Promise<RestoreResult> {
-  const { repository, name } = findBackup(request.folder);
+  const { repository, name } = findBackup(request.folder, request.passphrase);
   const { chain, isCutOff } = chosenChain(repository, name ?? request.backup, request.start);
   const newest = chain[0] as BackupManifest;
   const records = chosenBuckets(newest, request.buckets);

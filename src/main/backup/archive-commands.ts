@@ -24,6 +24,7 @@ import { type OptionSpecs, UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 import { columns, counted, ProgressLine, print, sizeText } from '../terminal.ts';
 import { oneFolder } from './command-line.ts';
+import { backupPassphrase } from './passphrase.ts';
 
 interface Verb {
   readonly doc: string;
@@ -61,7 +62,7 @@ export async function runArchiveCommand(verb: string, args: readonly string[]): 
 
 function list(args: readonly string[]): string {
   const { words, options } = splitWords(args, archiveOptions);
-  const { repository } = findBackup(oneFolder(words, null));
+  const { repository } = findBackup(oneFolder(words, null), backupPassphrase(options['passphrase-file']));
   const backups = summaries(repository);
   if (options.json) return JSON.stringify(backups);
   if (backups.length === 0) return 'no backups';
@@ -83,7 +84,10 @@ interface Chosen {
 
 /** The one backup that the command is about, restricted to the buckets that are named. */
 function chosen(words: readonly string[], options: ArchiveOptions): Chosen {
-  const { repository, name } = findBackup(oneFolder(words, null));
+  const { repository, name } = findBackup(
+    oneFolder(words, null),
+    backupPassphrase(options['passphrase-file']),
+  );
   const chain = repository.chain(repository.chosen(name ?? options.backup));
   const manifest = chain[0] as BackupManifest;
   const missing = options.bucket.find((one) => !manifest.buckets.some((bucket) => bucket.name === one));
@@ -133,7 +137,8 @@ async function verify(args: readonly string[]): Promise<string> {
 async function merge(args: readonly string[]): Promise<string> {
   const { words, options } = splitWords(args, mergeOptions);
   const { start, end } = options;
-  const request = { folder: oneFolder(words, null), start, end };
+  const passphrase = backupPassphrase(options['passphrase-file']);
+  const request = { folder: oneFolder(words, null), start, end, passphrase };
   const line = new ProgressLine();
   try {
     const { manifest, backups, bucketsLeftOut } = await interruptible((signal) =>
@@ -154,7 +159,8 @@ async function merge(args: readonly string[]): Promise<string> {
 function remove(args: readonly string[]): string {
   const { words, options } = splitWords(args, removeOptions);
   if (options.backup.length === 0) throw new UsageError('--backup: is missing: --backup NAME');
-  const removed = removeBackups(oneFolder(words, null), options.backup);
+  const passphrase = backupPassphrase(options['passphrase-file']);
+  const removed = removeBackups(oneFolder(words, null), options.backup, passphrase);
   return options.json ? JSON.stringify(removed) : `removed ${removed.join(', ')}`;
 }
 
@@ -167,7 +173,7 @@ function soundText(backup: string, bucket: VerifiedBucket): string {
 
 function examineKey(args: readonly string[]): string {
   const { words, options } = splitWords(args, examineOptions);
-  const { repository } = findBackup(oneFolder(words, null));
+  const { repository } = findBackup(oneFolder(words, null), backupPassphrase(options['passphrase-file']));
   const versions = [...examine(repository, options)];
   if (options.json) return JSON.stringify(versions);
   if (versions.length === 0) return 'no backup has this document';

@@ -7,6 +7,7 @@ import { interruptible } from '../interruptible.ts';
 import { splitWords } from '../split-words.ts';
 import { counted, ProgressLine, print, sizeText } from '../terminal.ts';
 import { nodeOf, oneFolder } from './command-line.ts';
+import { backupPassphrase } from './passphrase.ts';
 
 const folderDefault = './divan-backup';
 
@@ -18,7 +19,10 @@ export async function runBackupCommand(args: readonly string[]): Promise<void> {
   const folder = oneFolder(words, folderDefault);
   const line = new ProgressLine();
   const startedMs = realClock.monotonicMs();
-  const request = { folder, buckets: options.bucket, isFull: options.full, purges: options.purge };
+  const request = {
+    ...{ folder, buckets: options.bucket, isFull: options.full, purges: options.purge },
+    passphrase: backupPassphrase(options['passphrase-file']),
+  };
   const node = nodeOf(options);
   try {
     const result = await interruptible((signal) =>

@@ -8,6 +8,7 @@ import { UsageError } from '../options.ts';
 import { splitWords } from '../split-words.ts';
 import { counted, ProgressLine, print } from '../terminal.ts';
 import { nodeOf, oneFolder } from './command-line.ts';
+import { backupPassphrase } from './passphrase.ts';
 
 export async function runRestoreCommand(args: readonly string[]): Promise<void> {
   const { words, options } = splitWords(args, restoreOptions);
@@ -24,6 +25,7 @@ export async function runRestoreCommand(args: readonly string[]): Promise<void> 
     backup: options.backup ?? options.end,
     start: options.start,
     ...selectionOf(options),
+    passphrase: backupPassphrase(options['passphrase-file']),
     buckets: options.bucket,
     map: options.map,
     replaces: options.replace,

@@ -1,0 +1,176 @@
+// The keys of an encrypted repository. A random key, wrapped by one that scrypt derives from the passphrase, and from it by HKDF a key for each
+// data file and one for the manifests. Blocks are sealed with AES-256-GCM under a random nonce: the number of a block would repeat where an
+// interrupted backup is completed.
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  scryptSync,
+  timingSafeEqual,
+} from 'node:crypto';
+import type { Random } from '#ports/random.ts';
+import { ArchiveError } from '../format/archive-error.ts';
+import { type BlockCipher, sealBytes } from '../format/block.ts';
+import { jsonField, type Shape, ShapeError } from '../format/shape.ts';
+
+/** The field `encryption` of `repository.json`; bytes as hexadecimal digits. */
+interface RepositoryEncryption {
+  readonly cipher: string;
+  readonly kdf: string;
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallelization: number;
+  readonly salt: string;
+  /** Nonce, sealed key and tag. */
+  readonly wrappedKey: string;
+}
+
+const cipherName = 'AES-256-GCM';
+const kdfName = 'scrypt';
+/** 32 MiB and about 0.3 s of processor time. */
+const newCost = { cost: 2 ** 15, blockSize: 8, parallelization: 3 };
+/** What a repository may ask of a reader. */
+const most = { cost: 2 ** 20, blockSize: 16, parallelization: 16, bytes: 256 << 20 };
+const keyBytes = 32;
+const nonceBytes = 12;
+const tagBytes = 16;
+const passphraseBytesMax = 1_000;
+
+const hex = (bytes: number): Shape => jsonField.text(new RegExp(`^[0-9a-f]{${2 * bytes}}$`));
+const encryptionShape: Shape = jsonField.object({
+  cipher: jsonField.text(new RegExp(`^${cipherName}$`)),
+  kdf: jsonField.text(new RegExp(`^${kdfName}$`)),
+  cost: jsonField.count,
+  blockSize: jsonField.count,
+  parallelization: jsonField.count,
+  salt: hex(16),
+  wrappedKey: hex(nonceBytes + keyBytes + tagBytes),
+});
+
+export class RepositoryKeys {
+  private readonly key: Buffer;
+  private readonly manifestKey: Buffer;
+  private readonly random: Random;
+
+  private constructor(key: Buffer, random: Random) {
+    this.key = key;
+    this.random = random;
+    this.manifestKey = derived(key, Buffer.alloc(0), 'divan-backup manifest');
+  }
+
+  /** Keys of a new repository. */
+  static create(id: string, passphrase: string, random: Random): RepositoryEncryption {
+    checkPassphrase(passphrase);
+    const parameters = { ...newCost, salt: random.bytes(16).toString('hex') };
+    const wrappedKey = seal(
+      wrappingKey(passphrase, parameters),
+      random.bytes(nonceBytes),
+      Buffer.from(id, 'hex'),
+      random.bytes(keyBytes),
+    );
+    return { cipher: cipherName, kdf: kdfName, ...parameters, wrappedKey: wrappedKey.toString('hex') };
+  }
+
+  /** @throws ArchiveError for parameters that are not allowed, and a wrong passphrase */
+  static open(
+    file: string,
+    { id, encryption }: { id: string; encryption: unknown },
+    passphrase: string,
+    random: Random,
+  ): RepositoryKeys {
+    const parameters = checkedEncryption(file, encryption);
+    checkPassphrase(passphrase);
+    const key = unsealed(
+      wrappingKey(passphrase, parameters),
+      Buffer.from(id, 'hex'),
+      Buffer.from(parameters.wrappedKey, 'hex'),
+    );
+    if (key === null)
+      throw new ArchiveError(`the passphrase is not that of ${file}, or this file was changed`);
+    return new RepositoryKeys(key, random);
+  }
+
+  /** Hexadecimal digits that only the owner of the passphrase can make. */
+  manifestCode(manifest: string | Buffer): string {
+    return createHmac('sha256', this.manifestKey).update(manifest).digest('hex');
+  }
+
+  /** Of one data file. */
+  blockCipher(backup: Buffer, bucket: number): BlockCipher {
+    const key = derived(this.key, backup, `divan-backup data ${bucket}`);
+    return {
+      seal: (about, plain) => seal(key, this.random.bytes(nonceBytes), about, plain),
+      open: (about, sealed) => unsealed(key, about, sealed),
+    };
+  }
+}
+
+export function isSameCode(stated: string, code: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(stated), digest(code));
+}
+
+function checkPassphrase(passphrase: string): void {
+  if (passphrase === '') throw new ArchiveError('the passphrase is empty');
+  if (Buffer.byteLength(passphrase) > passphraseBytesMax)
+    throw new ArchiveError(`the passphrase has more than ${passphraseBytesMax} bytes`);
+}
+
+function checkedEncryption(file: string, encryption: unknown): RepositoryEncryption {
+  try {
+    encryptionShape(encryption, 'encryption');
+  } catch (error) {
+    if (error instanceof ShapeError) throw new ArchiveError(`${file}: ${error.message}`);
+    throw error;
+  }
+  const read = encryption as RepositoryEncryption;
+  const { cost, blockSize, parallelization } = read;
+  const isAllowed =
+    Number.isInteger(Math.log2(cost)) &&
+    cost >= 2 &&
+    cost <= most.cost &&
+    blockSize >= 1 &&
+    blockSize <= most.blockSize &&
+    parallelization >= 1 &&
+    parallelization <= most.parallelization &&
+    128 * cost * blockSize <= most.bytes;
+  if (!isAllowed) throw new ArchiveError(`${file}: encryption: its scrypt parameters are not allowed`);
+  return read;
+}
+
+function wrappingKey(
+  passphrase: string,
+  { cost, blockSize, parallelization, salt }: Omit<RepositoryEncryption, 'cipher' | 'kdf' | 'wrappedKey'>,
+): Buffer {
+  const maxmem = 2 * most.bytes;
+  const options = { N: cost, r: blockSize, p: parallelization, maxmem };
+  return scryptSync(passphrase.normalize('NFC'), Buffer.from(salt, 'hex'), keyBytes, options);
+}
+
+const derived = (key: Buffer, salt: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', key, salt, purpose, keyBytes));
+
+/** Nonce, ciphertext, tag. */
+function seal(key: Buffer, nonce: Buffer, about: Buffer, plain: Buffer): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+  cipher.setAAD(about);
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Null if the bytes were changed or belong elsewhere. */
+function unsealed(key: Buffer, about: Buffer, sealed: Buffer): Buffer | null {
+  if (sealed.length < sealBytes) return null;
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  });
+  decipher.setAAD(about);
+  decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
+  try {
+    const plain = decipher.update(sealed.subarray(nonceBytes, sealed.length - tagBytes));
+    return Buffer.concat([plain, decipher.final()]);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,222 @@
+// Encrypted backups: what can be read without the passphrase, what is refused, and that changes by others are detected.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Cluster, type Collection, connect } from 'couchbase';
+import { backupNode, differences, stateOf } from '../support/bucket-state.ts';
+import { type CommandEnd, runCommand } from '../support/command.ts';
+import { administrator, NodeProcess } from '../support/node-process.ts';
+
+const passphrase = 'correct hörse';
+const marker = 'the-secret-of-the-document';
+
+describe('encrypted backups', () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'divan-backup-encryption-'));
+  const folder = join(scratch, 'archive');
+  const names: string[] = [];
+  let node: NodeProcess;
+  let cluster: Cluster;
+  let documents: Collection;
+
+  before(async () => {
+    node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    cluster = await connect(`couchbase://${node.ready.node.kv}`, administrator);
+    documents = cluster.bucket('b').defaultCollection();
+    for (let n = 0; n < 20; n++) {
+      await documents.upsert(`${marker}-${n}`, { n, marker });
+      if (n % 10 === 9) names.push(JSON.parse(await succeeds('backup', folder, '--json')).backup);
+    }
+  });
+  after(async () => {
+    await cluster?.close();
+    await node?.[Symbol.asyncDispose]();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  const divanWith = (given: string | undefined, ...args: string[]): Promise<CommandEnd> =>
+    runCommand(args, {
+      ...{ DIVAN_PASSWORD: administrator.password, DIVAN_URL: node.ready.node.rest },
+      ...{ DIVAN_BACKUP_PASSPHRASE: given },
+    });
+
+  async function succeeds(...args: string[]): Promise<string> {
+    const { status, out, error } = await divanWith(passphrase, ...args);
+    assert.deepEqual([status, error], [0, ''], args.join(' '));
+    return out;
+  }
+
+  let copies = 0;
+  function copyOf(): string {
+    const copy = join(scratch, `copy-${copies++}`);
+    cpSync(folder, copy, { recursive: true });
+    return copy;
+  }
+
+  it('restores, lists, verifies, examines, exports and merges with the passphrase', async () => {
+    const expected = await stateOf(backupNode(node), 'b');
+    await succeeds('restore', folder, '--map', 'b=copy');
+    assert.deepEqual(differences(expected, await stateOf(backupNode(node), 'copy')), []);
+    assert.deepEqual(
+      (JSON.parse(await succeeds('backup', 'list', folder, '--json')) as { type: string }[]).map(
+        ({ type }) => type,
+      ),
+      ['full', 'incremental'],
+    );
+    assert.match(await succeeds('backup', 'verify', folder), /sound/);
+    assert.match(
+      await succeeds('backup', 'examine', folder, '--bucket', 'b', '--key', `${marker}-3`),
+      new RegExp(`"marker":"${marker}"`),
+    );
+    const copy = copyOf();
+    const exported = (await succeeds('backup', 'export', copy)).split('\n').sort();
+    assert.match(await succeeds('backup', 'merge', copy), /2 backups merged/);
+    assert.deepEqual((await succeeds('backup', 'export', copy)).split('\n').sort(), exported);
+  });
+
+  it('has no document, key or key of encryption in plain', () => {
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
+      file.isFile(),
+    );
+    assert.ok(files.some(({ name }) => name === '0.data'));
+    for (const file of files) {
+      const bytes = readFileSync(join(file.parentPath, file.name)).toString('latin1');
+      assert.doesNotMatch(bytes, new RegExp(marker), file.name);
+      assert.ok(!bytes.includes(passphrase), file.name);
+    }
+  });
+
+  it('takes the passphrase from a file, without the end of its line', async () => {
+    const file = join(scratch, 'passphrase');
+    writeFileSync(file, `${passphrase}\n`);
+    const { status } = await divanWith(undefined, 'backup', 'verify', folder, '--passphrase-file', file);
+    assert.equal(status, 0);
+    const missing = await divanWith(
+      undefined,
+      'backup',
+      'verify',
+      folder,
+      '--passphrase-file',
+      `${file}-none`,
+    );
+    assert.match(missing.error, /--passphrase-file: ENOENT/);
+  });
+
+  it('refuses a wrong, an empty and a missing passphrase, and one for a plain repository', async () => {
+    const plain = join(scratch, 'plain');
+    assert.equal((await divanWith(undefined, 'backup', plain)).status, 0);
+    const all = (where: string): string[][] => [
+      ['backup', where],
+      ['restore', where],
+      ['backup', 'list', where],
+      ['backup', 'merge', where],
+      ['backup', 'remove', where, '--backup', names[1] as string],
+    ];
+    const refusals: [string | undefined, string, RegExp][] = [
+      ['wrong', folder, /the passphrase is not that of .*repository\.json, or this file was changed/],
+      ['', folder, /the passphrase is empty/],
+      ['x'.repeat(1_001), folder, /the passphrase has more than 1000 bytes/],
+      [undefined, folder, /is encrypted: give its passphrase/],
+      [passphrase, plain, /a passphrase is given, but .* is not encrypted/],
+    ];
+    for (const [given, where, expected] of refusals)
+      for (const args of given === 'wrong' ? all(where) : all(where).slice(0, 2)) {
+        const { status, error } = await divanWith(given, ...args);
+        assert.match(error, expected, args.join(' '));
+        assert.equal(status, 1);
+        if (given) assert.ok(!error.includes(given), 'no passphrase in errors');
+      }
+    assert.equal(JSON.parse(await succeeds('backup', 'list', folder, '--json')).length, 2);
+  });
+
+  it('detects changes by somebody who can compute hashes', async () => {
+    const [first = ''] = names;
+    const changes: Record<string, [(copy: string) => void, RegExp]> = {
+      'a byte of a block, with its hash': [(copy) => changeBlock(copy, first), /was changed by somebody/],
+      'blocks marked as plain': [
+        (copy) => changeBlock(copy, first, { plainFlag: true }),
+        /is not encrypted, unlike its repository/,
+      ],
+      'the manifest': [
+        (copy) => {
+          const path = join(copy, first, 'manifest.json');
+          const text = readFileSync(path, 'utf8').replace('"flushEnabled":0', '"flushEnabled":1');
+          writeFileSync(path, text);
+          const hash = createHash('sha256').update(text).digest('hex');
+          for (const file of ['manifest.sha256', 'manifest.hmac'])
+            writeFileSync(join(copy, first, file), `${hash}  manifest.json\n`);
+        },
+        /manifest\.json was changed: manifest\.hmac states another hash/,
+      ],
+      'the repository marked as plain': [
+        (copy) => edit(copy, (description) => ({ ...description, version: 1 })),
+        /a passphrase is given, but .* is not encrypted/,
+      ],
+      'the id of the repository': [
+        (copy) => edit(copy, (description) => ({ ...description, id: '0'.repeat(32) })),
+        /the passphrase is not that of/,
+      ],
+      'absurd costs of scrypt': [
+        (copy) =>
+          edit(copy, (description) => ({
+            ...description,
+            encryption: { ...(description['encryption'] as object), cost: 2 ** 40 },
+          })),
+        /its scrypt parameters are not allowed/,
+      ],
+      'another cipher': [
+        (copy) =>
+          edit(copy, (description) => ({
+            ...description,
+            encryption: { ...(description['encryption'] as object), cipher: 'none' },
+          })),
+        /encryption.cipher: must be a text that matches/,
+      ],
+    };
+    for (const [what, [change, expected]] of Object.entries(changes)) {
+      const copy = copyOf();
+      change(copy);
+      const { status, error } = await divanWith(passphrase, 'backup', 'verify', copy);
+      assert.match(error, expected, what);
+      assert.equal(status, 1);
+    }
+  });
+
+  it('the reader of the reference page reads them with the passphrase', async () => {
+    const page = readFileSync('docs/reference/archive-format.md', 'utf8');
+    const program = join(scratch, 'reader.py');
+    writeFileSync(program, /```python\n(.*?)```/s.exec(page)?.[1] ?? '');
+    const read = (given: string) =>
+      execFileSync('python3', [program, join(folder, names[0] as string)], {
+        env: { ...process.env, DIVAN_BACKUP_PASSPHRASE: given },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }).toString();
+    const lines = read(passphrase).trim().split('\n');
+    assert.equal(lines.length, 10);
+    assert.ok(lines.every((line) => JSON.parse(line).value.marker === marker));
+    assert.throws(() => read('wrong'), /a wrong passphrase/);
+  });
+});
+
+function edit(copy: string, change: (description: Record<string, unknown>) => unknown): void {
+  const path = join(copy, 'repository.json');
+  writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))));
+}
+
+/** Changes the first block and computes its hash anew. */
+function changeBlock(copy: string, name: string, { plainFlag = false } = {}): void {
+  const path = join(copy, name, '0.data');
+  const { id } = JSON.parse(readFileSync(join(copy, name, 'manifest.json'), 'utf8')) as { id: string };
+  const bytes = readFileSync(path);
+  const [start, hashAt, end] = [32, 36, 68];
+  const storedEnd = start + end + bytes.readUInt32BE(start + 16);
+  if (plainFlag) bytes.writeUInt16BE(bytes.readUInt16BE(start + 6) & ~2, start + 6);
+  else bytes[storedEnd - 20] = (bytes[storedEnd - 20] as number) ^ 1;
+  const hash = createHash('sha256').update(Buffer.from(id, 'hex')).update(Buffer.alloc(4));
+  hash.update(bytes.subarray(start, start + hashAt)).update(bytes.subarray(start + end, storedEnd));
+  hash.digest().copy(bytes, start + hashAt);
+  writeFileSync(path, bytes);
+}
