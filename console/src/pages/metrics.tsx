@@ -24,7 +24,7 @@ const points = 60;
 export function Content() {
   const buckets = useResource((signal) => call<Bucket[]>(routes.buckets, { signal }));
   const [board, setBoard] = useState('nodes');
-  const [interval, setInterval] = useState('600');
+  const [interval, chooseInterval] = useState('600');
   const [metric, setMetric] = useState('');
   const [fn, setFn] = useState('none');
   const seconds = Number(interval);
@@ -48,7 +48,7 @@ export function Content() {
             ...(buckets.data ?? []).map(({ name }) => [`bucket ${name}`, `Bucket ${name}`] as const),
           ]}
         />
-        <Select label="Interval" value={interval} onChange={setInterval} options={intervals} />
+        <Select label="Interval" value={interval} onChange={chooseInterval} options={intervals} />
         <Field
           label="Any other metric"
           value={metric}

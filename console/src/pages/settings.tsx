@@ -129,7 +129,7 @@ function FailoverForm() {
 
 function FailoverFields({ settings, reload }: { settings: Failover; reload: () => void }) {
   const [enabled, setEnabled] = useState(settings.enabled);
-  const [timeout, setTimeout] = useState(String(settings.timeout));
+  const [timeout, setSeconds] = useState(String(settings.timeout));
   const form = enabled ? { enabled, timeout } : { enabled };
   return (
     <SavedForm save={() => call(routes.setAutoFailover, { form })} onSaved={reload}>
@@ -140,7 +140,7 @@ function FailoverFields({ settings, reload }: { settings: Failover; reload: () =
             label="After so many seconds"
             type="number"
             value={timeout}
-            onInput={setTimeout}
+            onInput={setSeconds}
             disabled={!enabled}
             problem={problemOf('timeout')}
           />

@@ -105,10 +105,7 @@ function Roles({
         {roles.map((text) => (
           <li key={text}>
             <span class="mono">{text}</span>{' '}
-            <Button
-              label={`Take ${text} away`}
-              onClick={() => onChange(roles.filter((each) => each !== text))}
-            >
+            <Button label={`Remove ${text}`} onClick={() => onChange(roles.filter((each) => each !== text))}>
               Remove
             </Button>
           </li>

@@ -1,0 +1,183 @@
+// Pages of the console beyond documents: queries, indexes, users, settings, metrics, servers, replication.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { assertAccessible, goTo, launchBrowser, openPage, signIn } from '../../support/console.ts';
+import { needs } from '../../support/needs.ts';
+import { eventuallyWithin, NodeProcess } from '../../support/node-process.ts';
+
+const waitMs = 60_000;
+const many = 'ARRAY_RANGE(0, 10000)';
+/** Takes longer than any test waits. */
+const endless = `SELECT COUNT(*) FROM ${many} a, ${many} b, ${many} c`;
+
+describe('the console', { skip: needs('chromium') }, () => {
+  let browser: Browser;
+  let node: NodeProcess;
+  before(async () => {
+    browser = await launchBrowser();
+    node = await NodeProcess.start({ args: ['--bucket', 'travel'] });
+    for (const name of ['Air A', 'Air B']) {
+      const value = JSON.stringify({ name });
+      const path = `/pools/default/buckets/travel/docs/${encodeURIComponent(name)}`;
+      assert.equal((await node.request(path, 'POST', { value })).status, 200);
+    }
+  });
+  after(async () => {
+    await browser?.close();
+    await node?.[Symbol.asyncDispose]();
+  });
+
+  it('runs statements, shows rows and errors, tells the plan, remembers statements', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    await goTo(page, 'Query');
+    const run = async (statement: string) => {
+      await page.getByLabel('Statement', { exact: true }).fill(statement);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+    };
+    await run('SELEC 1');
+    await page.getByRole('alert').getByText('(code 3000)').waitFor();
+    await run('CREATE INDEX by_name ON travel(name)');
+    await page.getByText('The statement has no rows.').waitFor();
+    await page.getByLabel('Parameters').fill('{"$name": "Air A"}');
+    await run('SELECT t.name, {"n": 1} AS o FROM travel AS t WHERE t.name = $name');
+    await page.getByRole('cell', { name: 'Air A' }).waitFor();
+    await page.getByRole('cell', { name: '{"n":1}' }).waitFor();
+    await page.getByRole('button', { name: 'Show as JSON' }).click();
+    await page.getByText('"name": "Air A"').waitFor();
+    await assertAccessible(page, 'results');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByRole('region', { name: 'Plan' }).getByText('by_name').first().waitFor();
+    await page.reload();
+    await page.getByText('Statements before').click();
+    await page.getByRole('button', { name: 'CREATE INDEX by_name ON travel(name)' }).waitFor();
+
+    await goTo(page, 'Indexes');
+    await page.getByRole('rowheader', { name: 'by_name' }).waitFor();
+    await page.getByRole('button', { name: 'Drop by_name' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('by_name');
+    await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
+    await page.getByText('There are no indexes.').waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  it('cancels a statement, which then no longer runs', async () => {
+    await using opened = await signedIn();
+    const { page } = opened;
+    await goTo(page, 'Query');
+    await page.getByLabel('Statement', { exact: true }).fill(endless);
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await eventuallyWithin(waitMs, async () => assert.deepEqual(await running(), [endless]));
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('The statement runs…').waitFor({ state: 'detached' });
+    await eventuallyWithin(waitMs, async () => assert.deepEqual(await running(), []));
+  });
+
+  it('creates, edits and deletes a user', async () => {
+    await using opened = await signedIn();
+    const { page, problems } = opened;
+    await goTo(page, 'Security');
+    await page.getByRole('button', { name: 'Create user' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('User').fill('app');
+    await dialog.getByLabel('Password').fill('abc');
+    await dialog.getByLabel('Role', { exact: true }).selectOption('data_reader');
+    await dialog.getByLabel('For').fill('travel');
+    await dialog.getByRole('button', { name: 'Add role' }).click();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.locator('.problem').waitFor();
+    await assertAccessible(page, 'create a user');
+    await dialog.getByLabel('Password').fill('app-password');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('cell', { name: 'data_reader[travel]' }).waitFor();
+    await page.getByRole('button', { name: 'Edit app' }).click();
+    await dialog.getByLabel('Full name').fill('The application');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('cell', { name: 'The application' }).waitFor();
+    const path = '/settings/rbac/users/local/app';
+    const stored = (await (await node.request(path)).json()) as { roles: { role: string }[] };
+    assert.deepEqual(
+      stored.roles.map(({ role }) => role),
+      ['data_reader'],
+    );
+    await page.getByRole('button', { name: 'Delete app' }).click();
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('app');
+    await page.getByRole('button', { name: 'Delete user' }).click();
+    await page.getByText('There is only the administrator.').waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  it('saves settings, and shows the problem of a field there', async () => {
+    await using opened = await signedIn();
+    const { page } = opened;
+    await goTo(page, 'Settings');
+    const cluster = page.getByRole('region', { name: 'Cluster' });
+    await cluster.getByLabel('Cluster name').fill('Amsterdam');
+    await cluster.getByRole('button', { name: 'Save' }).click();
+    await cluster.getByText('Saved.').waitFor();
+    const { clusterName } = (await (await node.request('/pools/default')).json()) as { clusterName: string };
+    assert.equal(clusterName, 'Amsterdam');
+    const compaction = page.getByRole('region', { name: 'Compaction' });
+    await compaction.getByLabel('unused share').fill('1');
+    await compaction.getByRole('button', { name: 'Save' }).click();
+    await compaction.locator('.problem').waitFor();
+    await compaction.getByLabel('unused share').fill('40');
+    await compaction.getByRole('button', { name: 'Save' }).click();
+    await compaction.getByText('Saved.').waitFor();
+    for (const name of ['Automatic failover', 'Passwords', 'Connections']) {
+      const section = page.getByRole('region', { name });
+      await section.getByRole('button', { name: 'Save' }).click();
+      await section.getByText('Saved.').waitFor();
+    }
+  });
+
+  it('draws the metrics of a bucket, and any metric by name and function', async () => {
+    await using opened = await signedIn();
+    const { page } = opened;
+    await goTo(page, 'Metrics');
+    await page.getByLabel('Board').selectOption('bucket travel');
+    await page.getByLabel('Interval').selectOption('60');
+    const documents = page.getByRole('figure', { name: 'Documents', exact: true });
+    await documents.getByText('travel: 2').waitFor();
+    await documents.locator('polyline').waitFor({ state: 'attached' });
+    await page.getByLabel('Any other metric').fill('kv_curr_items');
+    await page.getByLabel('Function').selectOption('max_over_time');
+    await page.getByRole('figure', { name: 'max_over_time(kv_curr_items)' }).waitFor();
+  });
+
+  it('says why a node cannot be added, and why a cluster cannot be replicated to', async () => {
+    await using opened = await signedIn();
+    const { page } = opened;
+    await goTo(page, 'Servers');
+    await page.getByRole('button', { name: 'Add a node' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Address').fill('127.0.0.1:1');
+    await dialog.getByLabel('Password').fill('password');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await dialog.getByRole('alert').locator('p').waitFor();
+    await page.keyboard.press('Escape');
+    await goTo(page, 'Replication');
+    await page.getByRole('button', { name: 'Add a cluster' }).click();
+    await dialog.getByLabel('Cluster name').fill('other');
+    await dialog.getByLabel('Address').fill('127.0.0.1:1');
+    await dialog.getByLabel('User there').fill('a');
+    await dialog.getByLabel('Password there').fill('b');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await dialog.getByRole('alert').locator('p').waitFor();
+  });
+
+  /** The statements that the query service runs, without this one. */
+  async function running(): Promise<string[]> {
+    const own = 'SELECT RAW statement FROM system:active_requests WHERE statement NOT LIKE "%active%"';
+    const answer = await node.request('/_p/query/query/service', 'POST', { statement: own });
+    return ((await answer.json()) as { results: string[] }).results;
+  }
+
+  async function signedIn() {
+    const opened = await openPage(browser, node.ready.node.rest);
+    await signIn(opened.page);
+    await opened.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    return opened;
+  }
+});
