@@ -212,7 +212,7 @@ test('does not replace a node that lost its data by an empty one, and names the 
     assert.match(body.reason, why);
     assert.match((await second.request('GET', `${path}/buckets`)).body.message, why);
     assert.deepEqual(second.nodePids(), []);
-    assert.match(second.output, /node\.data_missing/);
+    await eventually(() => assert.match(second.output, /node\.data_missing/));
     assert.equal((await second.request('DELETE', path)).status, 202);
     await untilGone(second, path);
     await second.stop();
@@ -272,7 +272,7 @@ test('removes leftovers of deleted clusters at start, and no folder of unknown o
     assert.equal((await second.request('GET', unknown)).status, 404);
     assert.equal(folders(second).length, 1);
     assert.equal(second.nodePids().length, 1);
-    assert.match(second.output, /node\.unknown/);
+    await eventually(() => assert.match(second.output, /node\.unknown/));
   } finally {
     await first[Symbol.asyncDispose]();
   }

@@ -220,7 +220,7 @@ describe('over PostgreSQL', { skip: needs('postgresql') }, () => {
     }
     assert.equal((await cloud.request('GET', '/v2/status', undefined, '')).status, 200);
     await server.restart();
-    assert.equal((await cloud.request('GET', '/v2/projects')).status, 200);
+    await eventually(async () => assert.equal((await cloud.request('GET', '/v2/projects')).status, 200));
   });
 
   test('continues pending operations as soon as the network is back', async () => {

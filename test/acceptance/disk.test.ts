@@ -55,7 +55,7 @@ test('refuses writes while the disk is full, and loses nothing', { skip: needs('
       assert.equal(status, temporaryFailure);
     });
     for (let i = 0; i < stored; i++) assert.equal((await get(b, `k${i}`)).value.length, value.length);
-    assert.match(node.output, /disk\.full/);
+    await eventually(() => assert.match(node.output, /disk\.full/));
     await eventually(async () => {
       const refused = await node.request('/internalSettings', 'POST', { maxBucketCount: '20' });
       assert.equal(await refused.text(), '["Nothing was changed: the disk of the data folder is full."]');
@@ -185,7 +185,9 @@ test('after a failed sync a bucket refuses writes with the reason, and still rea
     );
     rmSync(failConfig);
     const b = await client(node);
-    assert.deepEqual(await healthOf(node), { node: 'healthy', bucket: 'healthy' });
+    await eventually(async () =>
+      assert.deepEqual(await healthOf(node), { node: 'healthy', bucket: 'healthy' }),
+    );
     assert.equal(await set(b, 'before', Buffer.from('1')), success);
     writeFileSync(failSync, '');
     await eventually(async () => assert.equal(await set(b, 'k', Buffer.from('2')), temporaryFailure));
@@ -198,9 +200,16 @@ test('after a failed sync a bucket refuses writes with the reason, and still rea
       assert.equal(again, temporaryFailure, 'a failed sync is not tried again');
     }
     assert.equal((await get(b, 'before')).value.toString(), '1');
-    assert.match(node.output, /commit\.failed/);
-    assert.deepEqual(await healthOf(node), { node: 'unhealthy', bucket: 'unhealthy' });
-    assert.match(await (await node.request('/metrics')).text(), /^kv_bucket_writes_refused\{bucket="b"\} 1/m);
+    await eventually(() => assert.match(node.output, /commit\.failed/));
+    await eventually(async () =>
+      assert.deepEqual(await healthOf(node), { node: 'unhealthy', bucket: 'unhealthy' }),
+    );
+    await eventually(async () =>
+      assert.match(
+        await (await node.request('/metrics')).text(),
+        /^kv_bucket_writes_refused\{bucket="b"\} 1/m,
+      ),
+    );
     assert.equal(await set(other, 'k', Buffer.from('4')), success);
     other.close();
     b.close();

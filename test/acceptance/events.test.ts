@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { KvConnection } from '../support/kv-connection.ts';
-import { NodeProcess } from '../support/node-process.ts';
+import { eventually, NodeProcess } from '../support/node-process.ts';
 
 test('keeps events and their users through kill -9', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'divan-events-'));
@@ -22,23 +22,30 @@ test('keeps events and their users through kill -9', async (t) => {
   const connection = await KvConnection.open(Number(first.ready.node.kv.split(':')[1]));
   await connection.plain('Administrator', 'wrong-one');
   connection.close();
-  const before = await eventsOf(first);
-  const refused = before.find(({ description }) => description === 'Login failed');
-  assert.deepEqual(refused?.extra_attributes, {
-    user: 'Administrator',
-    from: '127.0.0.1',
-    service: 'data',
-    count: 1,
+  // The data service reports the login after its reply.
+  const before = await eventually(async () => {
+    const events = await eventsOf(first);
+    const refused = events.find(({ description }) => description === 'Login failed');
+    assert.deepEqual(refused?.extra_attributes, {
+      user: 'Administrator',
+      from: '127.0.0.1',
+      service: 'data',
+      count: 1,
+    });
+    return events;
   });
   await first.stop('SIGKILL');
 
   const second = await NodeProcess.start({ dataDir });
   t.after(() => second.stop('SIGKILL'));
-  const after = await eventsOf(second);
-  assert.deepEqual(after.slice(0, before.length), before);
+  const after = await eventually(async () => {
+    const events = await eventsOf(second);
+    assert.deepEqual(events.slice(0, before.length), before);
+    for (const wanted of ['Service started', 'Bucket online'])
+      assert.equal(events.filter(({ description }) => description === wanted).length, 2, wanted);
+    return events;
+  });
   const recorded = after.map(({ description }) => description);
-  for (const description of ['Service started', 'Bucket online'])
-    assert.equal(recorded.filter((text) => text === description).length, 2, description);
   assert.equal(recorded.filter((text) => text === 'Bucket created').length, 1);
   const change = after.find(
     ({ extra_attributes }) => extra_attributes?.['operation'] === 'provisioning.stats',

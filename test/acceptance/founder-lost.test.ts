@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Collection, connect, DurabilityLevel } from 'couchbase';
 import { assertEqualCopies } from '../support/cluster-copies.ts';
-import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 const waitLimitMs = 120_000;
 const bucket = { name: 'b', ramQuotaMB: '100', replicaNumber: '2' };
@@ -106,7 +106,9 @@ test('a member takes over the configuration of a founder that was killed, and no
     await first.stop('SIGKILL');
     await third.stop();
     await using again = await restarted(third, thirdPorts);
-    assert.match(again.output, /starting from the copy of the configuration in .*config-copy\.db/);
+    await eventually(() =>
+      assert.match(again.output, /starting from the copy of the configuration in .*config-copy\.db/),
+    );
     assert.equal((await again.request('/pools/default/buckets/b')).status, 200);
     const another = { ...bucket, name: 'c' };
     const refused = await again.request('/pools/default/buckets', 'POST', another);
@@ -130,9 +132,11 @@ test('a member takes over the configuration of a founder that was killed, and no
     assert.equal(revEpoch, 2);
 
     await using back = await restarted(first, firstPorts);
-    assert.match(
-      back.output,
-      /another node of the cluster stores the configuration now; this one was failed over/,
+    await eventually(() =>
+      assert.match(
+        back.output,
+        /another node of the cluster stores the configuration now; this one was failed over/,
+      ),
     );
     await eventuallyWithin(waitLimitMs, async () =>
       assert.equal(await membershipOf(back, founder), 'inactiveFailed'),

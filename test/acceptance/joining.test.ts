@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { dataClient, set } from '../support/data-client.ts';
-import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
+import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
 interface ShownNode {
   otpNode: string;
@@ -210,7 +210,7 @@ describe('a node that is added to a cluster', () => {
     await using first = await NodeProcess.start({ args: firstArgs });
     const args = ['--services', 'kv', '--join', first.ready.node.rest];
     await using second = await NodeProcess.start({ args });
-    assert.match(second.output, /Joined the cluster at http:/);
+    await eventually(() => assert.match(second.output, /Joined the cluster at http:/));
     for (const node of [first, second])
       await eventuallyWithin(waitLimitMs, async () =>
         assert.deepEqual((await nodeStates(node)).map(nameOf), names),

@@ -64,10 +64,12 @@ for (const [what, lose] of Object.entries(losses)) {
         assert.match(node.output, /damaged +bucket "b": .*: its (folder is missing|files are missing)/),
       );
       await eventually(() => assert.match(node.output, /damaged +bucket "other": /));
-      const { nodes } = (await (await node.request('/pools/default')).json()) as {
-        nodes: { status: string }[];
-      };
-      assert.equal(nodes[0]?.status, 'unhealthy');
+      await eventually(async () => {
+        const { nodes } = (await (await node.request('/pools/default')).json()) as {
+          nodes: { status: string }[];
+        };
+        assert.equal(nodes[0]?.status, 'unhealthy');
+      });
       const statuses = (await (await node.request('/nodeStatuses')).json()) as Record<
         string,
         { status: string }

@@ -69,7 +69,9 @@ test('starts a node and the cloud, lists both in the ready file, and stops both'
   const login = Buffer.from(`${ready.username}:${ready.password}`).toString('base64');
   const pools = await fetch(`${ready.node.rest}/pools`, { headers: { authorization: `Basic ${login}` } });
   assert.equal(pools.status, 200);
-  assert.match(printed.text, new RegExp(`cloud +${ready.cloud?.api} +token ${ready.cloud?.token}`));
+  await eventually(() =>
+    assert.match(printed.text, new RegExp(`cloud +${ready.cloud?.api} +token ${ready.cloud?.token}`)),
+  );
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await ended, [0, null]);
@@ -78,7 +80,9 @@ test('starts a node and the cloud, lists both in the ready file, and stops both'
   assert.equal((await listClouds(again.ready.cloud)).status, 200);
   assert.equal(again.ready.password, ready.password);
   assert.match(printed.text, new RegExp(`login +${ready.username} +${ready.password} `));
-  assert.match(again.printed.text, new RegExp(`login +${ready.username} +with the password of the first`));
+  await eventually(() =>
+    assert.match(again.printed.text, new RegExp(`login +${ready.username} +with the password of the first`)),
+  );
   assert.ok(!again.printed.text.includes(ready.password as string));
 });
 

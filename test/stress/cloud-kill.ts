@@ -13,7 +13,7 @@ import { printedSeed } from '../support/seed.ts';
 
 const clustersMax = 3;
 const killWithinMs = 2_500;
-const idleWaitMs = 60_000;
+const idleWaitMs = 180_000;
 const killsPerCheck = 5;
 
 interface Known {

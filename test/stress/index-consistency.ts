@@ -168,7 +168,7 @@ class ConsistencyRun {
 
   private client(): Promise<BucketClient> {
     const [host = '', port = ''] = this.node.process.ready.node.kv.split(':');
-    const address = { host, port: Number(port), timeoutMs: 10_000 };
+    const address = { host, port: Number(port), timeoutMs: 60_000 };
     return BucketClient.open({ address, account: administrator, bucket: 'travel' });
   }
 

@@ -5,9 +5,10 @@ import assert from 'node:assert/strict';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Cluster, type Collection, connect, DurabilityLevel } from 'couchbase';
+import { type Cluster, type Collection, DurabilityLevel } from 'couchbase';
 import { administrator, eventually, NodeProcess } from '../support/node-process.ts';
 import { type Random, randomFrom } from '../support/random.ts';
+import { connect } from '../support/sdk.ts';
 import { printedSeed } from '../support/seed.ts';
 
 const writers = 16;
@@ -71,6 +72,16 @@ async function compactUntilStopped(node: NodeProcess, state: { isStopped: boolea
   }
 }
 
+/** The time ends only what hangs: nobody waits for a write once the node has ended. */
+const durable = { durabilityLevel: DurabilityLevel.PersistToMajority, timeout: 60_000 };
+
+interface LoadState {
+  isStopped: boolean;
+  isKilled: boolean;
+  /** Resolves when the node has ended. */
+  ended: Promise<false>;
+}
+
 interface Round {
   round: number;
   compacting: boolean;
@@ -87,7 +98,8 @@ async function runRound(
   try {
     const collection = cluster.bucket('b').defaultCollection();
     await verify(collection, ledger);
-    const state = { isStopped: false, isKilled: false };
+    const ended = Promise.withResolvers<false>();
+    const state: LoadState = { isStopped: false, isKilled: false, ended: ended.promise };
     const load = Array.from({ length: writers }, (_, i) => write(collection, ledger, round, i, state));
     const before = ledger.acknowledgements;
     if (compacting) load.push(compactUntilStopped(node, state));
@@ -97,6 +109,7 @@ async function runRound(
     state.isKilled = true;
     await node.stop('SIGKILL');
     state.isStopped = true;
+    ended.resolve(false);
     if (isHalfCompacted(dataDir)) ledger.killedInCompaction++;
     await Promise.all(load);
   } finally {
@@ -109,15 +122,17 @@ async function write(
   ledger: Ledger,
   round: number,
   writer: number,
-  state: { isStopped: boolean; isKilled: boolean },
+  state: LoadState,
 ): Promise<void> {
   for (let i = 0; !state.isStopped; i++) {
     const key = `doc-${(writer + i * writers) % documents}`;
     const version = round * 1_000_000 + i;
     ledger.sent.set(key, version);
     try {
-      const options = { durabilityLevel: DurabilityLevel.PersistToMajority, timeout: 1500 };
-      await collection.upsert(key, { version, filler: 'x'.repeat(200 + (i % 5) * 700) }, options);
+      const document = { version, filler: 'x'.repeat(200 + (i % 5) * 700) };
+      const isWritten = collection.upsert(key, document, durable).then(() => true);
+      isWritten.catch(() => {}); // for one that nobody waits for any more
+      if (!(await Promise.race([isWritten, state.ended]))) return;
       ledger.acknowledged.set(key, version);
       ledger.acknowledgements++;
     } catch (error) {

@@ -12,7 +12,7 @@ const writers = 3;
 const keysOfWriter = 12;
 const acksOfRound = 60;
 /** How long clean-up and index builds may take after a start. */
-const checkMs = 90_000;
+const checkMs = 180_000;
 const keyspace = 'shop.s.docs';
 
 /** Each index, and the statement whose rows are compared with the documents. */

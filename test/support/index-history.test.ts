@@ -74,7 +74,7 @@ const refused: [title: string, RegExp, Partial<History>][] = [
   [
     'a read that hangs, also while the node is disturbed',
     /failed: late/,
-    { disturbances: [at(1, 2)], failedReads: [{ ...at(1, 40_000), reason: 'late' }] },
+    { disturbances: [at(1, 2)], failedReads: [{ ...at(1, 150_000), reason: 'late' }] },
   ],
 ];
 

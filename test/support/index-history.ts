@@ -39,7 +39,7 @@ export interface History {
 }
 
 /** A failed read that took longer counts as a hang, also during a disturbance. */
-export const hangsMs = 30_000;
+export const hangsMs = 120_000;
 
 /** Returns a sentence for each answer that is not allowed. */
 export function violations(history: History): string[] {

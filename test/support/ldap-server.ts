@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCertificate } from './certificate.ts';
 import { freePort } from './free-port.ts';
+import { endAfterTests } from './left-running.ts';
 import { eventually } from './node-process.ts';
 
 export const slapd = '/usr/sbin/slapd';
@@ -64,6 +65,7 @@ export class LdapServerProcess implements AsyncDisposable {
     const ports = [await freePort(), await freePort()] as const;
     const urls = `ldap://127.0.0.1:${ports[0]}/ ldaps://127.0.0.1:${ports[1]}/`;
     const child = spawn(slapd, ['-f', config, '-h', urls, '-d', '0'], { stdio: 'ignore' });
+    endAfterTests(child);
     await eventually(() => listens(ports[1]));
     return new LdapServerProcess(folder, child, ports, { certificate, key });
   }

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from './free-port.ts';
+import { endAfterTests } from './left-running.ts';
 import { natsServerPath } from './nats-binary.ts';
 import { eventually } from './node-process.ts';
 
@@ -88,6 +89,7 @@ export class NatsServer {
     const [command, ...args] = [...this.within, ...own] as [string, ...string[]];
     const child = spawn(command, args, { stdio: 'ignore' });
     this.child = child;
+    endAfterTests(child);
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`nats-server ended: ${readFileSync(log, 'utf8')}`);
       await reached(this.host, this.port);

@@ -6,6 +6,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort } from './free-port.ts';
+import { endAfterTests } from './left-running.ts';
 import { eventually } from './node-process.ts';
 
 /** Where Debian keeps the servers' programs; null when there are none. */
@@ -96,7 +97,10 @@ export class Postgres {
       this.folder,
       '-F',
     ];
-    return spawn(join(postgresPrograms() as string, 'postgres'), args, { stdio: 'ignore', ...account() });
+    const program = join(postgresPrograms() as string, 'postgres');
+    const child = spawn(program, args, { stdio: 'ignore', ...account() });
+    endAfterTests(child);
+    return child;
   }
 
   private untilReady(): Promise<void> {

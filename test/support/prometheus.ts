@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Labels } from '#metrics/sample.ts';
 import { freePort } from './free-port.ts';
+import { endAfterTests } from './left-running.ts';
 import { eventually } from './node-process.ts';
 
 export interface GivenSeries {
@@ -52,6 +53,7 @@ export class Prometheus {
       ],
       { stdio: 'ignore' },
     );
+    endAfterTests(child);
     const prometheus = new Prometheus(folder, child, `http://${address}`);
     await eventually(async () => {
       if (!(await fetch(`${prometheus.url}/-/ready`)).ok) throw new Error('not ready');
