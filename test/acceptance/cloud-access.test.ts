@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createToken, operator } from '../support/cloud-operator.ts';
 import { CloudProcess } from '../support/cloud-process.ts';
+import { eventually } from '../support/node-process.ts';
 
 async function aProject(cloud: CloudProcess, name: string): Promise<string> {
   return (await cloud.request('POST', '/v2/projects', { name })).body.id;
@@ -187,10 +188,13 @@ test('applies changes of operators from the next request on, despite cached answ
 
 test('limits how often a token is used', async () => {
   await using cloud = await CloudProcess.start({ args: ['--rate-limit', '1'] });
-  const statuses = await Promise.all(Array.from({ length: 8 }, () => cloud.request('GET', '/v2/clouds')));
-  const refused = statuses.filter(({ status }) => status === 429);
-  assert.ok(refused.length >= 2, String(refused.length));
-  assert.match(refused[0]?.headers.get('retry-after') ?? '', /^\d+$/);
+  // A busy machine may need more than a second for a request.
+  await eventually(async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => cloud.request('GET', '/v2/clouds')));
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.ok(refused.length >= 2, String(refused.length));
+    assert.match(refused[0]?.headers.get('retry-after') ?? '', /^\d+$/);
+  });
 });
 
 test('has the clouds, users and tokens of operators and of its configuration file', async () => {

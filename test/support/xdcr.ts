@@ -134,7 +134,7 @@ function textOf(change: Change): string {
 export async function whenEqual(
   one: NodeProcess,
   other: NodeProcess,
-  withinMs = 60_000,
+  withinMs = 180_000,
 ): Promise<Map<string, string>> {
   return await eventuallyWithin(withinMs, async () => {
     const [first, second] = [await contentOf(one), await contentOf(other)];
