@@ -31,6 +31,14 @@ export const remoteCommands: Readonly<Record<string, RemoteCommand>> = {
     doc: 'documents of a collection as JSON lines, a JSON list or CSV: divan export BUCKET FILE',
     load: async () => (await import('./transfer/export-verbs.ts')).exportVerbs,
   },
+  load: {
+    doc: 'measures reads and writes of a running node: divan load BUCKET',
+    load: async () => (await import('./load/load-verbs.ts')).loadVerbs,
+  },
+  sample: {
+    doc: 'sample data with collections and indexes: divan sample travel',
+    load: async () => (await import('./sample/sample-verbs.ts')).sampleVerbs,
+  },
   metrics: {
     doc: 'what a running node measures, now or over time: divan metrics [NAME]',
     load: async () => (await import('./remote/observe-verbs.ts')).metricsVerbs,
@@ -38,5 +46,9 @@ export const remoteCommands: Readonly<Record<string, RemoteCommand>> = {
   logs: {
     doc: 'the log of a running node or cluster',
     load: async () => (await import('./remote/observe-verbs.ts')).logsVerbs,
+  },
+  doctor: {
+    doc: 'what keeps a node from running well on this machine, and what to do',
+    load: async () => (await import('./doctor/doctor-verbs.ts')).doctorVerbs,
   },
 };

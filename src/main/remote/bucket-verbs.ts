@@ -1,4 +1,5 @@
 // `divan bucket`: buckets of a running node, over its REST API.
+import type { RestFields } from '#client/rest.adapter.ts';
 import { realClock } from '#ports/clock.ts';
 import { nodeConnection } from '../connection-options.ts';
 import { CommandError } from '../exit-status.ts';
@@ -89,13 +90,12 @@ export const bucketVerbs = [
     async (options, [name = '']) => {
       const node = new RemoteNode(options);
       const { type, eviction, 'conflict-resolution': resolution, quota = 100, replicas = 0 } = options;
-      await node.request('POST', '/pools/default/buckets', {
-        name,
+      const made = await createReadyBucket(node, name, {
         bucketType: type,
         ...givenFields({ evictionPolicy: eviction, conflictResolutionType: resolution }),
         ...fieldsOf({ ...options, quota, replicas: type === 'memcached' ? undefined : replicas }),
       });
-      return done(summaryOf(await whenReady(node, name)), `bucket "${name}" is ready`);
+      return done(summaryOf(made), `bucket "${name}" is ready`);
     },
   ),
   verb(
@@ -164,6 +164,16 @@ const summaryOf = ({ name, bucketType, quota, replicaNumber = 0, basicStats }: R
   diskBytes: basicStats.diskUsed ?? 0,
   replicas: replicaNumber,
 });
+
+/** Resolves when every node serves the bucket. */
+export async function createReadyBucket(
+  node: RemoteNode,
+  name: string,
+  fields: RestFields,
+): Promise<RawBucket> {
+  await node.request('POST', '/pools/default/buckets', { name, ...fields });
+  return whenReady(node, name);
+}
 
 const bucketOf = async (node: RemoteNode, name: string): Promise<RawBucket> =>
   (await node.get(urlPath`/pools/default/buckets/${name}`)) as RawBucket;

@@ -1,0 +1,57 @@
+// Checks of `divan doctor` about the clock: of this machine, and against another node of the cluster.
+import { existsSync } from 'node:fs';
+import { realClock } from '#ports/clock.ts';
+import { http } from '#ports/node-http.ts';
+import { reasonOf } from '../remote/remote-node.ts';
+import { type Finding, good, problem, warning } from './finding.ts';
+
+const earliestMs = Date.UTC(2025, 0, 1);
+const apartMs = 5_000;
+const timeoutMs = 10_000;
+const timesync = '/run/systemd/timesync';
+
+export async function checkClock(peer: string | undefined): Promise<Finding[]> {
+  const now = new Date(realClock.wallMs());
+  const advice = 'set it, and let a service such as systemd-timesyncd or chrony keep it';
+  const own =
+    now.getTime() < earliestMs
+      ? problem('clock', `it shows ${now.toISOString()}: certificates and expiries would be wrong`, advice)
+      : good('clock', now.toISOString());
+  const kept =
+    existsSync(timesync) && !existsSync(`${timesync}/synchronized`)
+      ? [warning('clock', 'no time server has set it since the start of the machine', advice)]
+      : [];
+  return [own, ...kept, ...(peer === undefined ? [] : [await compare(peer)])];
+}
+
+/** The header Date has whole seconds. */
+async function compare(peer: string): Promise<Finding> {
+  try {
+    const sentMs = realClock.wallMs();
+    const shown = await dateOf(peer);
+    const middleMs = (sentMs + realClock.wallMs()) / 2;
+    const apart = Math.abs(shown + 500 - middleMs);
+    const text = `${(apart / 1_000).toFixed(1)} s from that of ${peer}`;
+    if (apart <= apartMs) return good('clock', text);
+    return problem('clock', text, 'nodes of a cluster need the same time: set the clocks by one time server');
+  } catch (error) {
+    return problem(
+      'clock',
+      `cannot ask ${peer}: ${reasonOf(error)}`,
+      'give the address of a node that runs: --peer URL',
+    );
+  }
+}
+
+function dateOf(peer: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const request = http.get(new URL('/pools', peer), { timeout: timeoutMs, agent: false }, (response) => {
+    response.resume();
+    const date = Date.parse(response.headers.date ?? '');
+    if (Number.isNaN(date)) reject(new Error('its answer has no date'));
+    else resolve(date);
+  });
+  request.on('timeout', () => request.destroy(new Error(`no answer in ${timeoutMs / 1_000} s`)));
+  request.on('error', reject);
+  return promise;
+}

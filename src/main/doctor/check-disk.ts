@@ -1,0 +1,120 @@
+// Checks of `divan doctor` about the disk of the data folder: it can be written, has room, keeps what is written, and how fast.
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { realClock } from '#ports/clock.ts';
+import { sizeText } from '../terminal.ts';
+import { type Finding, good, problem, warning } from './finding.ts';
+
+const roomNeeded = 200_000_000;
+const roomWanted = 2_000_000_000;
+const slowSyncMs = 30;
+const syncs = 9;
+
+/** Types of file systems that are not a disk of this machine. */
+const memoryTypes = new Set([0x01021994, 0x858458f6]);
+const networkTypes = new Set([0x6969, 0xff534d42, 0x517b]);
+
+export function checkDisk(dataDir: string): Finding[] {
+  const folder = resolve(dataDir);
+  const existing = nearestExisting(folder);
+  const place = existing === folder ? folder : `${folder} (it will be created in ${existing})`;
+  if (!statSync(existing).isDirectory())
+    return [problem('data folder', `${existing} is no folder`, 'give another one: --data-dir PATH')];
+  try {
+    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    const advice = `give it to this user (chown ${userName()} ${existing}), or give another one: --data-dir PATH`;
+    return [problem('data folder', `this user may not write to ${place}`, advice)];
+  }
+  return [checkHolder(folder, place), checkRoom(existing), checkKind(existing), checkSync(existing)];
+}
+
+/** The process that has the folder, by its lock; null if there is none. */
+export function holderOf(dataDir: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(resolve(dataDir), 'lock.pid'), 'utf8'));
+    process.kill(pid, 0);
+    return pid;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' ? 0 : null;
+  }
+}
+
+function checkHolder(folder: string, place: string): Finding {
+  const pid = holderOf(folder);
+  if (pid === null) return good('data folder', place);
+  return good('data folder', `${place}; process ${pid === 0 ? 'of another user' : pid} runs in it`);
+}
+
+function checkRoom(folder: string): Finding {
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  const text = `${sizeText(free)} are free`;
+  if (free >= roomWanted) return good('disk', text);
+  const advice = 'remove other files, or give a folder on a larger disk: --data-dir PATH';
+  return free < roomNeeded
+    ? problem('disk', `only ${text}`, advice)
+    : warning('disk', `only ${text}`, advice);
+}
+
+function checkKind(folder: string): Finding {
+  const { type } = statfsSync(folder);
+  if (memoryTypes.has(type))
+    return warning(
+      'file system',
+      'the data folder is in memory: a restart of the machine loses it',
+      'fine for tests; else give a folder on a disk',
+    );
+  if (networkTypes.has(type))
+    return warning(
+      'file system',
+      'the data folder is on a network: its locks and syncs may not be kept',
+      'give a folder on a disk of this machine',
+    );
+  return good('file system', 'a disk of this machine');
+}
+
+/** A durable write waits for one sync. */
+function checkSync(folder: string): Finding {
+  const scratch = mkdtempSync(join(folder, '.divan-doctor-'));
+  try {
+    const times = Array.from({ length: syncs }, () => syncMs(join(scratch, 'file'))).sort((a, b) => a - b);
+    const median = times[syncs >> 1] as number;
+    const text = `a write is on the disk after ${median.toFixed(1)} ms`;
+    if (median <= slowSyncMs) return good('durable writes', text);
+    return warning('durable writes', text, 'durable writes will be as slow; use a local SSD');
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function syncMs(path: string): number {
+  const file = openSync(path, 'a');
+  try {
+    const startedMs = realClock.monotonicMs();
+    writeSync(file, Buffer.alloc(4_096));
+    fsyncSync(file);
+    return realClock.monotonicMs() - startedMs;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function nearestExisting(folder: string): string {
+  return existsSync(folder) ? folder : nearestExisting(dirname(folder));
+}
+
+const userName = (): string => process.env['USER'] ?? String(process.getuid?.() ?? 'you');

@@ -1,0 +1,104 @@
+// Checks of `divan doctor` about the ports of a node: each one is free, or belongs to the node that runs in the data folder.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { environmentName } from '../options.ts';
+import { type Finding, good, problem } from './finding.ts';
+
+export interface WantedPort {
+  /** Of the option: `rest-port`. */
+  readonly option: string;
+  readonly port: number;
+}
+
+/** `holder`: the process of the data folder. */
+export async function checkPorts(
+  host: string,
+  ports: readonly WantedPort[],
+  holder: number | null,
+): Promise<Finding[]> {
+  const results = await Promise.all(ports.map(async (wanted) => checkPort(host, wanted, holder)));
+  const found = results.filter((finding) => finding !== null);
+  const free = ports.length - found.length;
+  return free === 0 ? found : [good('ports', `${free} of ${ports.length} can be used on ${host}`), ...found];
+}
+
+/** Null: it is free. */
+async function checkPort(
+  host: string,
+  { option, port }: WantedPort,
+  holder: number | null,
+): Promise<Finding | null> {
+  const error = await listenError(host, port);
+  if (error === null) return null;
+  const name = `port ${port} (--${option})`;
+  const other = `choose another one: --${option} 0 takes any free one, or set ${environmentName(option)}`;
+  if (error === 'EACCES') return problem('ports', `${name}: this user may not listen on it`, other);
+  if (error === 'EADDRNOTAVAIL' || error === 'ENOTFOUND')
+    return problem(
+      'ports',
+      `${name}: this machine has no address ${host}`,
+      'give one of its addresses: --host HOST',
+    );
+  if (error !== 'EADDRINUSE') return problem('ports', `${name}: ${error}`, other);
+  const owner = ownerOf(port);
+  if (owner !== null && owner.pid === holder)
+    return good('ports', `${name}: used by the node of the data folder`);
+  const user = owner === null ? 'another process' : `process ${owner.pid} (${owner.program})`;
+  return problem('ports', `${name}: in use by ${user}`, `end that process, or ${other}`);
+}
+
+function listenError(host: string, port: number): Promise<string | null> {
+  if (port === 0) return Promise.resolve(null);
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const server = createServer();
+  server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+  server.listen({ host, port }, () => server.close(() => resolve(null)));
+  return promise;
+}
+
+/** The process that listens on the port, as far as this user can see it. */
+function ownerOf(port: number): { pid: number; program: string } | null {
+  const sockets = new Set(['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => listening(path, port)));
+  if (sockets.size === 0) return null;
+  for (const pid of namesIn('/proc').filter((name) => /^\d+$/.test(name)))
+    for (const handle of namesIn(`/proc/${pid}/fd`))
+      if (sockets.has(linkOf(`/proc/${pid}/fd/${handle}`)))
+        return { pid: Number(pid), program: programOf(pid) };
+  return null;
+}
+
+/** `socket:[INODE]` of those that listen. */
+function listening(path: string, port: number): string[] {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return systemText(path)
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state]) => local?.endsWith(suffix) && state === '0A')
+    .map((fields) => `socket:[${fields[9]}]`);
+}
+
+const programOf = (pid: string): string => systemText(`/proc/${pid}/comm`).trim();
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // of another user, or gone
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+function systemText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

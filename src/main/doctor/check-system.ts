@@ -1,0 +1,66 @@
+// Checks of `divan doctor` about Node, the system and its limits.
+import { existsSync, readFileSync } from 'node:fs';
+import { freemem } from 'node:os';
+import { sizeText } from '../terminal.ts';
+import { type Finding, good, warning } from './finding.ts';
+
+const handlesWanted = 4_096;
+const memoryWanted = 512 << 20;
+
+export function checkSystem(): Finding[] {
+  return [checkNode(), checkPlatform(), checkHandles(), checkMemory()];
+}
+
+function checkNode(): Finding {
+  // The launcher refuses an older one before this is loaded.
+  return good('node', `Node ${process.version} at ${process.execPath}; 24 or newer is needed`);
+}
+
+function checkPlatform(): Finding {
+  const text = `${process.platform} on ${process.arch}`;
+  if (process.platform === 'linux') return good('system', text);
+  return warning('system', text, 'Divan is tested on Linux only; use a container for what matters');
+}
+
+function checkHandles(): Finding {
+  const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(systemText('/proc/self/limits')) ?? [];
+  if (soft === undefined) return good('open files', 'this system does not say how many are allowed');
+  const limit = soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
+  if (limit >= handlesWanted) return good('open files', `${soft} are allowed`);
+  return warning(
+    'open files',
+    `only ${soft} are allowed: connections and files share them`,
+    'raise the limit: ulimit -n 65536, in systemd LimitNOFILE=65536, in Docker --ulimit nofile=65536',
+  );
+}
+
+/** What a process can get: the machine's, or less in a container. */
+function checkMemory(): Finding {
+  const available = Number(/^MemAvailable:\s+(\d+) kB/m.exec(systemText('/proc/meminfo'))?.[1]) * 1_024;
+  const free = Math.min(Number.isNaN(available) ? freemem() : available, containerRoom());
+  if (free >= memoryWanted) return good('memory', `${sizeText(free)} are available`);
+  return warning(
+    'memory',
+    `only ${sizeText(free)} are available; a node needs about 150 MB and the quotas of its buckets`,
+    'end other processes, raise the limit of the container, or give the node less: --memory-quota MB',
+  );
+}
+
+/** What the control group leaves; infinity without a limit. */
+function containerRoom(): number {
+  const group = /^0::(\/.*)$/m.exec(systemText('/proc/self/cgroup'))?.[1] ?? '/';
+  const folder = ['/sys/fs/cgroup', group === '/' ? '' : group].join('');
+  const limit = Number(systemText(`${folder}/memory.max`).trim() || 'max');
+  const used = Number(systemText(`${folder}/memory.current`).trim());
+  return Number.isFinite(limit) && Number.isFinite(used)
+    ? Math.max(0, limit - used)
+    : Number.POSITIVE_INFINITY;
+}
+
+function systemText(path: string): string {
+  try {
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  } catch {
+    return '';
+  }
+}

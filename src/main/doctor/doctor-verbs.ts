@@ -1,0 +1,56 @@
+// `divan doctor`: what keeps a node from running well on this machine, and what to do.
+import { httpUrl } from '../cloud-options.ts';
+import { ExitStatus } from '../exit-status.ts';
+import { nodeOptions, portNames } from '../node-options.ts';
+import type { OptionSpecs } from '../options.ts';
+import { release } from '../release.ts';
+import { jsonFlag } from '../remote/common-options.ts';
+import { verb } from '../remote/verb.ts';
+import { checkClock } from './check-clock.ts';
+import { checkDisk, holderOf } from './check-disk.ts';
+import { checkPorts } from './check-ports.ts';
+import { checkSystem } from './check-system.ts';
+import { type Finding, good } from './finding.ts';
+
+const portOptions: OptionSpecs = Object.fromEntries(
+  Object.entries(nodeOptions).filter(([name]) => portNames.includes(name)),
+);
+
+const signs = { good: 'ok', warning: 'warning', problem: 'PROBLEM' } as const;
+
+export const doctorVerbs = [
+  verb(
+    '',
+    'checks this machine for a node with these options: versions, limits, memory, disk, ports, clock; says what is wrong and what to do',
+    {
+      'data-dir': nodeOptions['data-dir'],
+      host: nodeOptions.host,
+      ...portOptions,
+      peer: { kind: httpUrl, doc: 'another node of the cluster, whose clock is compared' },
+      json: jsonFlag,
+    },
+    async (options) => {
+      const dataDir = options['data-dir'] as string;
+      const values = options as unknown as Record<string, number>;
+      const ports = portNames.map((option) => ({ option, port: values[option] as number }));
+      const findings: Finding[] = [
+        good('version', `Divan ${release}`),
+        ...checkSystem(),
+        ...checkDisk(dataDir),
+        ...(await checkPorts(options.host as string, ports, holderOf(dataDir))),
+        ...(await checkClock(options.peer as string | undefined)),
+      ];
+      if (findings.some(({ state }) => state === 'problem')) process.exitCode = ExitStatus.failure;
+      return { value: findings, text: textOfFindings(findings) };
+    },
+  ),
+];
+
+function textOfFindings(findings: readonly Finding[]): string {
+  const lines = findings.map(({ check, state, text, advice }) => {
+    const first = `${signs[state].padEnd(7)}  ${check.padEnd(14)}  ${text}`;
+    return advice === undefined ? first : `${first}\n${''.padEnd(25)}  ${advice}`;
+  });
+  const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
+  return [...lines, `${count('problem')} problems, ${count('warning')} warnings`].join('\n');
+}

@@ -1,0 +1,150 @@
+// Reads and writes documents of a range of keys at random, as many at once as are asked for, until time is over.
+
+import { type Deferred, deferred } from '#base/deferred.ts';
+import { jsonFlags } from '#client/bucket-client.ts';
+import { statusName } from '#client/data-port-error.ts';
+import { documentKey, vbucketOf } from '#client/document-key.ts';
+import { realClock } from '#ports/clock.ts';
+import { Get, SetDocument } from '#wire/commands/documents.ts';
+import type { RequestParts } from '#wire/output.ts';
+import { Status } from '#wire/status.ts';
+import type { BucketData } from '../remote/bucket-data.ts';
+import { Latencies } from './latencies.ts';
+
+export interface LoadPlan {
+  readonly collectionId: number;
+  readonly prefix: string;
+  readonly documents: number;
+  readonly value: Buffer;
+  /** From 0 to 1. */
+  readonly readShare: number;
+  /** Requests of all connections that wait for a reply. */
+  readonly inFlight: number;
+  /** Operations a second; null: as many as the node takes. */
+  readonly rate: number | null;
+  readonly durationMs: number;
+}
+
+export interface LoadFigures {
+  readonly reads: Latencies;
+  readonly writes: Latencies;
+  /** By status. */
+  readonly errors: Map<string, number>;
+}
+
+const tickMs = 5;
+
+export class LoadRun {
+  readonly total: LoadFigures = { reads: new Latencies(), writes: new Latencies(), errors: new Map() };
+  /** Since the last call of `takeSecond`. */
+  private readonly second = new Latencies();
+  private readonly connections: readonly BucketData[];
+  private readonly plan: LoadPlan;
+  private readonly random: () => number;
+  private readonly ended: Deferred<void> = deferred();
+  private readonly startedMs = realClock.monotonicMs();
+  private waiting = 0;
+  private sent = 0;
+  private isOver = false;
+  private failure: Error | null = null;
+
+  constructor(connections: readonly BucketData[], plan: LoadPlan, random: () => number) {
+    this.connections = connections;
+    this.plan = plan;
+    this.random = random;
+  }
+
+  /** Resolves when the last reply is there. On abort nothing more is sent. @throws Error when a connection ends */
+  async run(signal: AbortSignal): Promise<void> {
+    const tick = setInterval(() => this.pump(), tickMs);
+    const stop = (): void => this.finish();
+    const end = realClock.after(this.plan.durationMs, stop);
+    signal.addEventListener('abort', stop);
+    try {
+      this.pump();
+      if (signal.aborted) stop();
+      await this.ended.promise;
+    } finally {
+      clearInterval(tick);
+      end.cancel();
+      signal.removeEventListener('abort', stop);
+    }
+    if (this.failure !== null) throw this.failure;
+  }
+
+  get elapsedMs(): number {
+    return realClock.monotonicMs() - this.startedMs;
+  }
+
+  /** The latencies since the last call. */
+  takeSecond(): { count: number; p50: number; p99: number } {
+    const { second } = this;
+    const taken = { count: second.count, p50: second.percentile(0.5), p99: second.percentile(0.99) };
+    second.clear();
+    return taken;
+  }
+
+  private pump(): void {
+    const { inFlight, rate } = this.plan;
+    while (
+      !this.isOver &&
+      this.waiting < inFlight &&
+      (rate === null || this.sent < (rate * this.elapsedMs) / 1_000)
+    )
+      this.sendOne();
+  }
+
+  private sendOne(): void {
+    const { prefix, documents, readShare } = this.plan;
+    const key = `${prefix}${Math.floor(this.random() * documents)}`;
+    const isRead = this.random() < readShare;
+    const vb = vbucketOf(key);
+    const connection = this.connections[this.sent++ % this.connections.length] as BucketData;
+    const sentMs = realClock.monotonicMs();
+    this.waiting++;
+    connection.senderOf(vb).send(isRead ? this.read(key, vb) : this.write(key, vb), (reply) => {
+      this.waiting--;
+      if (reply === null) this.fail(new Error('a connection to the node was lost'));
+      else this.note(isRead, reply.vb, realClock.monotonicMs() - sentMs);
+      if (this.isOver) this.endIfIdle();
+      else this.pump();
+      return true;
+    });
+  }
+
+  private read(key: string, vb: number): RequestParts {
+    return { opcode: Get.opcode, vb, key: documentKey(this.plan.collectionId, key) };
+  }
+
+  private write(key: string, vb: number): RequestParts {
+    const extras = Buffer.alloc(8);
+    extras.writeUInt32BE(jsonFlags);
+    const { collectionId, value } = this.plan;
+    return { opcode: SetDocument.opcode, vb, key: documentKey(collectionId, key), extras, value };
+  }
+
+  /** The field `vb` of a reply is its status. */
+  private note(isRead: boolean, status: number, tookMs: number): void {
+    if (status === Status.success || (isRead && status === Status.keyNotFound)) {
+      (isRead ? this.total.reads : this.total.writes).add(tookMs);
+      this.second.add(tookMs);
+      return;
+    }
+    const name = statusName(status);
+    this.total.errors.set(name, (this.total.errors.get(name) ?? 0) + 1);
+  }
+
+  private fail(error: Error): void {
+    this.failure ??= error;
+    this.finish();
+  }
+
+  private finish(): void {
+    this.isOver = true;
+    this.endIfIdle();
+  }
+
+  private endIfIdle(): void {
+    if (this.waiting === 0 || this.failure !== null) this.ended.resolve();
+  }
+}

@@ -1,0 +1,168 @@
+// `divan load`: reads and writes of documents, with their rate and latencies, so that people measure for themselves.
+import type { StoreRequest } from '#client/bucket-client.ts';
+import { nodeConnection } from '../connection-options.ts';
+import { CommandError, ExitStatus } from '../exit-status.ts';
+import { interruptible } from '../interruptible.ts';
+import { kinds } from '../options.ts';
+import { BucketData } from '../remote/bucket-data.ts';
+import { collectionOf, jsonFlag, seconds, wholeNumber } from '../remote/common-options.ts';
+import { RemoteNode } from '../remote/remote-node.ts';
+import { type Printed, verb } from '../remote/verb.ts';
+import { columns, ProgressLine } from '../terminal.ts';
+import type { Latencies } from './latencies.ts';
+import { type LoadPlan, LoadRun } from './load-run.ts';
+
+const part = 1_000;
+const secondMs = 1_000;
+/** The braces and names around the text of a document. */
+const frameBytes = '{"text":""}'.length;
+
+const loadOptions = {
+  ...nodeConnection('user with the roles data_reader and data_writer, or more'),
+  ...collectionOf,
+  json: jsonFlag,
+  duration: { kind: seconds, default: 10, doc: 'how long' },
+  documents: { kind: wholeNumber(1, 100_000_000), default: 10_000, doc: 'different keys' },
+  size: { kind: wholeNumber(frameBytes, 20 << 20, 'BYTES'), default: 256, doc: 'of each document' },
+  reads: { kind: wholeNumber(0, 100, 'PERCENT'), default: 80, doc: 'share of reads; the others are writes' },
+  rate: {
+    kind: wholeNumber(1, 10_000_000),
+    doc: 'operations a second; without it as many as the node takes',
+  },
+  'in-flight': { kind: wholeNumber(1, 10_000), default: 64, doc: 'operations at once' },
+  connections: { kind: wholeNumber(1, 100), default: 1, doc: 'connections to each node' },
+  prefix: { kind: kinds.text, default: 'load:', doc: 'how the keys begin' },
+  prepare: { kind: kinds.flag, default: true, doc: 'write all documents first' },
+  cleanup: { kind: kinds.flag, default: true, doc: 'delete them at the end' },
+} as const;
+
+export const loadVerbs = [
+  verb(
+    'BUCKET',
+    'reads and writes documents of a collection at random, and prints rate and latencies',
+    loadOptions,
+    async (options, [bucket = '']) => {
+      const line = new ProgressLine();
+      const { scope, collection, size, prefix, documents } = options;
+      const node = new RemoteNode(options);
+      const opened: BucketData[] = [];
+      try {
+        for (let n = 0; n < options.connections; n++) opened.push(await BucketData.open(node, bucket));
+        const [data] = opened as [BucketData];
+        const plan: LoadPlan = {
+          ...{ prefix, documents, inFlight: options['in-flight'], rate: options.rate ?? null },
+          ...{
+            collectionId: await data.collectionId(scope, collection),
+            durationMs: options.duration * secondMs,
+          },
+          ...{ value: bodyOfSize(size), readShare: options.reads / 100 },
+        };
+        // Ctrl-C ends the measurement; the figures so far are printed, and the documents removed.
+        let isStopped = false;
+        const answer = await interruptible(async (signal) => {
+          if (options.prepare)
+            await everyDocument(
+              data,
+              plan,
+              'set',
+              (done) => line.show(`prepared ${done} of ${documents}`),
+              signal,
+            );
+          const run = new LoadRun(opened, plan, Math.random);
+          const failure = await measured(run, line, signal);
+          isStopped = signal.aborted;
+          if (options.cleanup && failure === null)
+            await everyDocument(data, plan, 'remove', (done) => line.show(`deleted ${done} of ${documents}`));
+          return summary(run, failure);
+        });
+        if (isStopped) process.exitCode = ExitStatus.interrupted;
+        return answer;
+      } finally {
+        line.end();
+        for (const data of opened) data.close();
+      }
+    },
+  ),
+];
+
+/** Resolves with what ended it early, null if it ended in time. */
+async function measured(run: LoadRun, line: ProgressLine, signal: AbortSignal): Promise<Error | null> {
+  const live = setInterval(() => {
+    const { count, p50, p99 } = run.takeSecond();
+    line.show(`${count}/s, half within ${inMs(p50)}, 99 % within ${inMs(p99)}`);
+  }, secondMs);
+  try {
+    await run.run(signal);
+    return null;
+  } catch (error) {
+    return error as Error;
+  } finally {
+    clearInterval(live);
+    line.end();
+  }
+}
+
+async function everyDocument(
+  data: BucketData,
+  { collectionId, prefix, documents, value }: LoadPlan,
+  kind: 'set' | 'remove',
+  progress: (done: number) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (let first = 0; first < documents; first += part) {
+    signal?.throwIfAborted();
+    const keys = Array.from({ length: Math.min(part, documents - first) }, (_, n) => `${prefix}${first + n}`);
+    const body = kind === 'set' ? value : Buffer.alloc(0);
+    await data.store(
+      collectionId,
+      keys.map((key): StoreRequest => ({ kind, key, value: body, cas: 0n, expiry: 0 })),
+    );
+    progress(first + keys.length);
+  }
+}
+
+const bodyOfSize = (bytes: number): Buffer =>
+  Buffer.from(JSON.stringify({ text: 'x'.repeat(bytes - frameBytes) }));
+
+function summary(run: LoadRun, failure: Error | null): Printed {
+  const { reads, writes, errors } = run.total;
+  const took = run.elapsedMs / secondMs;
+  const refused = Object.fromEntries(errors);
+  const rows = [
+    ['', 'operations', 'a second', 'half within', '95 %', '99 %', '99.9 %', 'longest'],
+    ...(
+      [
+        ['reads', reads],
+        ['writes', writes],
+      ] as const
+    ).map(([name, figures]) => rowOf(name, figures, took)),
+  ];
+  const lost = Object.entries(refused).map(([name, count]) => `refused: ${count} with ${name}`);
+  const text = [columns(rows), ...lost].join('\n');
+  if (failure !== null) {
+    process.stdout.write(`${text}\n`);
+    throw new CommandError(`ended after ${took.toFixed(1)} s: ${failure.message}`);
+  }
+  if (lost.length > 0) process.exitCode = ExitStatus.partial;
+  return {
+    value: { seconds: took, reads: figuresOf(reads, took), writes: figuresOf(writes, took), refused },
+    text,
+  };
+}
+
+const figuresOf = (figures: Latencies, took: number) => ({
+  operations: figures.count,
+  perSecond: figures.count / took,
+  p50Ms: figures.percentile(0.5),
+  p95Ms: figures.percentile(0.95),
+  p99Ms: figures.percentile(0.99),
+  p999Ms: figures.percentile(0.999),
+  maxMs: figures.maxMs,
+});
+
+function rowOf(name: string, figures: Latencies, took: number): string[] {
+  const { operations, perSecond, p50Ms, p95Ms, p99Ms, p999Ms, maxMs } = figuresOf(figures, took);
+  return [name, String(operations), perSecond.toFixed(0), ...[p50Ms, p95Ms, p99Ms, p999Ms, maxMs].map(inMs)];
+}
+
+const inMs = (milliseconds: number): string => `${milliseconds.toFixed(2)} ms`;

@@ -1,0 +1,217 @@
+// `divan load`, `divan sample` and `divan doctor` with a real node.
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { prng } from '../../src/base/prng.ts';
+import { travelData } from '../../src/main/sample/travel-data.ts';
+import { runCommand, startCommand } from '../support/command.ts';
+import { eventuallyWithin, NodeProcess, portFlags } from '../support/node-process.ts';
+import { commandsOn, nodeEnvironment } from '../support/remote-command.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'divan-load-'));
+let node: NodeProcess;
+const run = commandsOn(() => node);
+
+before(async () => {
+  node = await NodeProcess.start({ args: ['--bucket', 'b'] });
+});
+after(async () => {
+  await node?.[Symbol.asyncDispose]();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+const documents = async (bucket: string): Promise<number> => {
+  const listed = JSON.parse((await run('bucket list --json')).out) as { name: string; documents: number }[];
+  return listed.find(({ name }) => name === bucket)?.documents ?? 0;
+};
+
+describe('divan load', () => {
+  it('measures reads and writes for a while and removes its documents', async () => {
+    const { status, out, error } = await run(
+      'load b --duration 1s --documents 1500 --size 100 --reads 50 --connections 2 --json',
+    );
+    assert.deepEqual([status, error], [0, '']);
+    const { seconds, reads, writes, refused } = JSON.parse(out);
+    assert.ok(seconds >= 1);
+    assert.ok(reads.operations > 0 && writes.operations > 0);
+    assert.ok(reads.p50Ms > 0 && reads.p50Ms <= reads.p99Ms && reads.p99Ms <= reads.maxMs);
+    assert.deepEqual(refused, {});
+    await eventuallyWithin(60_000, async () => assert.equal(await documents('b'), 0));
+  });
+
+  it('sends no more than the rate that is asked for', async () => {
+    const { out } = await run('load b --duration 2s --documents 100 --rate 50 --json');
+    const { reads, writes } = JSON.parse(out);
+    const all = reads.operations + writes.operations;
+    assert.ok(all > 0 && all <= 101, String(all));
+  });
+
+  it('ends with its figures on Ctrl-C', async () => {
+    const { child, ended } = startCommand(
+      ['load', 'b', '--duration', '1h', '--prefix', 'stop:', '--documents', '200'],
+      nodeEnvironment(node),
+    );
+    await eventuallyWithin(60_000, async () => assert.equal(await documents('b'), 200));
+    child.kill('SIGINT');
+    const { status, out } = await ended;
+    assert.equal(status, 130);
+    assert.match(out, /^ +operations +a second/);
+    await eventuallyWithin(60_000, async () => assert.equal(await documents('b'), 0));
+  });
+
+  it('ends with what it measured when the node is killed', async () => {
+    await using own = await NodeProcess.start({ args: ['--bucket', 'b'] });
+    const load = startCommand(['load', 'b', '--duration', '1h', '--documents', '100'], nodeEnvironment(own));
+    const list = () => runCommand(['bucket', 'list', '--json'], nodeEnvironment(own));
+    await eventuallyWithin(60_000, async () =>
+      assert.equal(JSON.parse((await list()).out)[0].documents, 100),
+    );
+    await own.stop('SIGKILL');
+    const { status, out, error } = await load.ended;
+    assert.equal(status, 1);
+    // The signal may come before the measurement begins.
+    if (!/took no document/.test(error)) assert.match(out, /operations/);
+    assert.doesNotMatch(error, /\n {4}at /);
+  });
+});
+
+describe('divan sample', () => {
+  it('creates collections, documents and indexes that queries use, and can be repeated', async () => {
+    for (const _ of [1, 2]) {
+      const { status, out, error } = await run('sample travel --json');
+      assert.deepEqual([status, error], [0, '']);
+      assert.deepEqual(JSON.parse(out), {
+        bucket: 'travel',
+        scope: 'inventory',
+        collections: ['airline', 'airport', 'route', 'hotel'],
+        documents: 4_860,
+        indexes: 10,
+      });
+    }
+    const environment = { ...nodeEnvironment(node), DIVAN_URL: node.ready.node.query };
+    const query = (statement: string) => runCommand(['query', statement, '--json'], environment);
+    const join = `SELECT a.name, COUNT(*) AS routes FROM travel.inventory.route r JOIN travel.inventory.airline a ON KEYS r.airlineId
+      WHERE r.source IS NOT MISSING GROUP BY a.name ORDER BY routes DESC LIMIT 1`;
+    assert.ok(JSON.parse((await query(join)).out).routes > 0);
+    assert.match(
+      (await query('EXPLAIN SELECT name FROM travel.inventory.hotel WHERE city = "x"')).out,
+      /hotel_city/,
+    );
+  });
+
+  it('makes the same documents from the same seed, others from another, and each airport code once', () => {
+    const text = (seed: number) => JSON.stringify(travelData(seed).map(({ documents: all }) => [...all]));
+    const seed = prng(7).below(1_000_000);
+    assert.equal(text(seed), text(seed));
+    assert.notEqual(text(seed), text(seed + 1));
+    const codes = [...(travelData(1)[1]?.documents ?? [])].map(({ value }) => value['code']);
+    assert.equal(new Set(codes).size, codes.length);
+  });
+});
+
+describe('divan doctor', () => {
+  const good = (...args: string[]) => [
+    'doctor',
+    '--data-dir',
+    join(scratch, 'new', 'data'),
+    ...portFlags,
+    ...args,
+  ];
+  interface Finding {
+    check: string;
+    state: string;
+    text: string;
+    advice?: string;
+  }
+  const findings = async (...args: string[]) => {
+    const { status, out, error } = await runCommand([...args, '--json']);
+    assert.equal(error, '');
+    const all = JSON.parse(out) as Finding[];
+    return { status, all, problems: all.filter(({ state }) => state === 'problem') };
+  };
+
+  it('finds no problem where a node can start, and leaves nothing behind', async () => {
+    const { status, all, problems } = await findings(...good('--peer', node.ready.node.rest));
+    assert.deepEqual([status, problems], [0, []]);
+    assert.deepEqual(
+      [...new Set(all.map(({ check }) => check))],
+      [
+        'version',
+        'node',
+        'system',
+        'open files',
+        'memory',
+        'data folder',
+        'disk',
+        'file system',
+        'durable writes',
+        'ports',
+        'clock',
+      ],
+    );
+    assert.match(
+      (await runCommand(good())).out,
+      /^ok +version +Divan .*\n[\s\S]*0 problems, \d+ warnings\n$/,
+    );
+  });
+
+  it('names who has a port, and what to do', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    try {
+      await eventuallyWithin(10_000, () => assert.ok(server.address()));
+      const { port } = server.address() as { port: number };
+      const args = good().map((arg, index, all) => (all[index - 1] === '--rest-port' ? String(port) : arg));
+      const { status, problems } = await findings(...args);
+      assert.equal(status, 1);
+      assert.equal(problems.length, 1);
+      assert.match(
+        problems[0]?.text ?? '',
+        new RegExp(`^port ${port} \\(--rest-port\\): in use by process ${process.pid} `),
+      );
+      assert.match(problems[0]?.advice ?? '', /--rest-port 0 takes any free one, or set DIVAN_REST_PORT/);
+    } finally {
+      server.close();
+    }
+  });
+
+  it('knows the node that runs in the data folder', async () => {
+    const port = node.ready.node.rest.split(':').at(-1) as string;
+    const args = good().map((arg, index, all) =>
+      all[index - 1] === '--rest-port' ? port : all[index - 1] === '--data-dir' ? node.dataDir : arg,
+    );
+    const { status, all } = await findings(...args);
+    assert.equal(status, 0);
+    assert.ok(all.some(({ text }) => text.endsWith(`process ${node.pid} runs in it`)));
+    assert.ok(
+      all.some(({ text }) => text === `port ${port} (--rest-port): used by the node of the data folder`),
+    );
+  });
+
+  it('names a data folder that is a file, an address that is none of the machine, and a peer that does not answer', async () => {
+    const file = join(scratch, 'file');
+    writeFileSync(file, '');
+    const args = good('--peer', 'http://127.0.0.1:1').map((arg, index, all) =>
+      all[index - 1] === '--data-dir' ? file : arg,
+    );
+    const { problems } = await findings(...args);
+    assert.deepEqual(
+      problems.map(({ check }) => check),
+      ['data folder', 'clock'],
+    );
+    const wrong = await findings('doctor', '--data-dir', join(scratch, 'x'), '--host', '192.0.2.1');
+    assert.ok(wrong.problems.every(({ text }) => /has no address 192\.0\.2\.1/.test(text)));
+    assert.ok(wrong.problems.length > 0);
+  });
+
+  it('names a folder that this user may not write to', async (t) => {
+    if (process.getuid?.() === 0) return t.skip('root may write everywhere');
+    const folder = join(scratch, 'closed');
+    mkdirSync(folder);
+    chmodSync(folder, 0o500);
+    const args = good().map((arg, index, all) => (all[index - 1] === '--data-dir' ? folder : arg));
+    assert.match((await findings(...args)).problems[0]?.text ?? '', /may not write/);
+  });
+});
