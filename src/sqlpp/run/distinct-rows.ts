@@ -35,7 +35,6 @@ export class DistinctRows {
   /** The rows of the scratch files, after the end of the input. */
   async *rest(): AsyncGenerator<Value[][]> {
     this.#discard();
-    if (this.#spilled && this.#level === 0) this.#run.context.collectGarbage?.();
     for (let part = 0; this.#spilled && part < partitions; part++) {
       const distinct = new DistinctRows(this.#run, this.#keyOf, this.#level + 1);
       try {
@@ -68,7 +67,9 @@ export class DistinctRows {
 
   #discard(): void {
     this.#seen.clear();
-    this.#run.release(this.#bytes);
+    const bytes = this.#bytes;
     this.#bytes = 0;
+    if (this.#spilled) this.#run.releaseAll(bytes);
+    else this.#run.release(bytes);
   }
 }

@@ -118,7 +118,6 @@ export class Groups {
     this.#discard();
     const spilled = this.#spilled;
     if (!spilled) return;
-    if (this.#level === 0) this.#run.context.collectGarbage?.();
     for (let part = 0; part < partitions; part++) {
       const groups = new Groups(this.#run, this.#aggregates, this.#hasMembers, this.#level + 1);
       try {
@@ -133,8 +132,10 @@ export class Groups {
   #discard(): void {
     this.#groups.clear();
     this.#only = undefined;
-    this.#run.release(this.#bytes);
+    const bytes = this.#bytes;
     this.#bytes = 0;
+    if (this.#spilled) this.#run.releaseAll(bytes);
+    else this.#run.release(bytes);
   }
 
   async close(): Promise<void> {

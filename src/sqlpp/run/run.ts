@@ -75,6 +75,8 @@ const sliceMs = 4;
 const cachedResultsMax = 10_000;
 /** The approximate memory limit of a request without a quota. */
 export const heldMax = 768 * 1024 * 1024;
+/** Released memory from which on a collection of garbage is worth its time. */
+const garbageMax = 16 << 20;
 /** The most nested calls of user-defined functions. */
 const callDepthMax = 100;
 
@@ -97,6 +99,7 @@ export class Run {
   #answered = 0;
   #sliceStart: number;
   #heldBytes = 0;
+  #garbageBytes = 0;
 
   constructor(context: ExecuteContext, programs: Programs, evaluation: (run: Run) => EvaluationContext) {
     this.meter = context.isProfiled ? new Meter(() => context.monotonicMs()) : undefined;
@@ -135,6 +138,15 @@ export class Run {
 
   release(bytes: number): void {
     this.#heldBytes -= bytes;
+  }
+
+  /** Releases memory that an operator used in one piece. Collects garbage once there is much: with a small quota operators spill often. */
+  releaseAll(bytes: number): void {
+    this.release(bytes);
+    this.#garbageBytes += bytes;
+    if (this.#garbageBytes < garbageMax) return;
+    this.#garbageBytes = 0;
+    this.context.collectGarbage?.();
   }
 
   phase(name: string): Phase {

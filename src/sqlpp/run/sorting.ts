@@ -128,8 +128,10 @@ class Sorter {
     if (this.#bytes <= this.#run.context.spillBytes) return;
     this.#closeChunk();
     await this.#spilled.add(this.#runs);
+    const bytes = this.#bytes;
+    this.#bytes = 0;
     this.#drop();
-    this.#run.context.collectGarbage?.();
+    this.#run.releaseAll(bytes);
   }
 
   #closeChunk(): void {
