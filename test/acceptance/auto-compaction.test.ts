@@ -7,7 +7,7 @@ import { NodeProcess } from '../support/node-process.ts';
 
 const documents = 300;
 const opcodeSet = 1;
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 
 async function write(to: KvConnection, bytes: number): Promise<void> {
   const value = Buffer.alloc(bytes, 'v');

@@ -7,7 +7,7 @@ import { joinNodes } from '../support/join-nodes.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 const majority = Buffer.from([0x11, 1]);
 
 interface Pool {

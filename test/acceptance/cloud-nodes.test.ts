@@ -10,7 +10,7 @@ import { CloudProcess } from '../support/cloud-process.ts';
 import { eventuallyWithin } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const anyMs = 120_000;
+const anyMs = 240_000;
 const documents = Array.from({ length: 100 }, (_, n) => `d${n}`);
 const account = { username: 'app', password: 'correct-Horse-7' };
 

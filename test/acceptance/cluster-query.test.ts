@@ -5,7 +5,7 @@ import { type Cluster, MutationState } from 'couchbase';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 const startMs = 120_000;
 const count = 400;
 

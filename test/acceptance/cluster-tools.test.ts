@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const anyMs = 120_000;
+const anyMs = 240_000;
 
 interface Group {
   name: string;

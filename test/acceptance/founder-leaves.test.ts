@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 
 interface Pool {
   balanced: boolean;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'] as const;
 
 async function post(node: NodeProcess, path: string, form: Record<string, string>): Promise<void> {

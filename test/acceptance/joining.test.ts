@@ -30,7 +30,7 @@ interface Pool {
   storageTotals: { ram: { quotaTotal: number } };
 }
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 const firstArgs = ['--services', 'kv', '--memory-quota', '256'];
 
 const pool = async (node: NodeProcess): Promise<Pool> =>

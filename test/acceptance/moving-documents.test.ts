@@ -7,7 +7,7 @@ import { assertEqualCopies, heldBy } from '../support/cluster-copies.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1', 'n_2@127.0.0.1'];
 
 /** Writes and removes documents with at most one operation per key at a time, and records what was acknowledged. */

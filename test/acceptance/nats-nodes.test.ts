@@ -10,7 +10,7 @@ import { needs } from '../support/needs.ts';
 import { administrator, eventually, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 /** Joining starts a node twice, and makes certificates. */
 const startMs = 120_000;
 const documents = 200;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 const names = ['ns_1@127.0.0.1', 'n_1@127.0.0.1'];
 
 interface Pool {

@@ -9,7 +9,7 @@ import { joinNodes } from '../support/join-nodes.ts';
 import type { KvConnection } from '../support/kv-connection.ts';
 import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 const getReplica = 0x83;
 const majority = Buffer.from([0x11, 1]);
 

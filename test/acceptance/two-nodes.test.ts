@@ -8,7 +8,7 @@ import { dataClient, set } from '../support/data-client.ts';
 import { administrator, eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { connect } from '../support/sdk.ts';
 
-const waitLimitMs = 120_000;
+const waitLimitMs = 240_000;
 /** Joining starts a node twice, and makes certificates. */
 const startMs = 120_000;
 const documents = 10_000;

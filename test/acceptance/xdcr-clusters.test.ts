@@ -5,7 +5,7 @@ import { eventuallyWithin, NodeProcess } from '../support/node-process.ts';
 import { clientOf, contentOfAll, differences, replicate, shown, taskOf } from '../support/xdcr.ts';
 
 const timeout = 600_000;
-const waitMs = 120_000;
+const waitMs = 240_000;
 const names = 'ns_1@127.0.0.1,n_1@127.0.0.1';
 
 const first = () =>

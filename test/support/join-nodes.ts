@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { eventuallyWithin, type NodeProcess } from './node-process.ts';
 
-const rebalanceMs = 120_000;
+const rebalanceMs = 240_000;
 
 interface Pool {
   balanced: boolean;
