@@ -189,9 +189,13 @@ export class BucketHost {
     return bucket.state === 'ready' ? shardPositions(bucket.rows, served.spec.shards?.length ?? 0) : [];
   }
 
-  async report(): Promise<BucketReport> {
+  async measure(): Promise<void> {
+    if (this.served.documents) this.sizes = await this.bucket.diskSizes().catch(() => this.sizes);
+  }
+
+  /** With the sizes that were measured last. */
+  report(): BucketReport {
     const { bucket, served } = this;
-    if (served.documents) this.sizes = await bucket.diskSizes().catch(() => this.sizes);
     const { name, uuid } = served;
     const damaged = bucket.damaged.map(({ file, path, reason }) => ({ file, path, reason }));
     return {

@@ -51,6 +51,7 @@ import { Directory } from '../served/directory.ts';
 import { TurnClock } from '../turn-clock.ts';
 import { Now } from '../vbucket/now.ts';
 import { BucketHost, type BucketHostOptions, bucketFiles } from './bucket-host.ts';
+import { bucketReports } from './bucket-reports.ts';
 import { Clients, defaultLimits } from './clients.ts';
 import { defaultThreads, diskThreads } from './disk-threads.ts';
 import { DocumentBatches } from './document-batches.ts';
@@ -210,7 +211,7 @@ export class DataService implements KvAdmin {
   }
 
   async report(): Promise<KvReport> {
-    const buckets = await Promise.all([...this.hosts.values()].map((host) => host.report()));
+    const buckets = await bucketReports(this.hosts, this.clock);
     return { buckets, connections: this.clients.all.size, traffic: { ...this.traffic } };
   }
 
@@ -341,13 +342,12 @@ export class DataService implements KvAdmin {
   private replicationAs(self: SyncMember): Replication {
     const { clock, links, mapRequests } = this;
     const { log } = this.options;
-    const tick = () => this.tick();
     this.replication ??= new Replication({
       self,
       links,
       clock,
       log,
-      tick,
+      tick: () => this.tick(),
       change: (change) => mapRequests.ask(change),
     });
     return this.replication;
