@@ -88,7 +88,7 @@ async function commandLine(): Promise<string> {
       '"capi":"http://127.0.0.1:8092","capiTls":"https://127.0.0.1:18092"},' +
       '"cloud":{"api":"http://127.0.0.1:8080","token":"…","accessKey":"…","secretKey":"…"},"username":"Administrator","password":"…"}',
     '```\n',
-    'SIGTERM and SIGINT stop cleanly, a second one at once. `divan --version` prints the version. Exit status of all commands:\n',
+    'SIGTERM and SIGINT stop cleanly, a second one at once. `divan --version` prints the version, `divan completion bash|zsh|fish` the completion of a shell. Exit status of all commands:\n',
     '| status | meaning |',
     '|---|---|',
     '| 0 | done; for a node, a clean stop |',

@@ -2,6 +2,8 @@
 import { nearest } from '#base/nearest.ts';
 import { backupOptions, restoreOptions } from './backup-options.ts';
 import { cloudOptions } from './cloud-options.ts';
+import type { CompletedCommand } from './completion/completion-tree.ts';
+import type { Shell } from './completion/shell-scripts.ts';
 import { CommandError, ExitStatus } from './exit-status.ts';
 import { nodeOptions } from './node-options.ts';
 import { describeOptions, type OptionSpecs, parseOptions, UsageError } from './options.ts';
@@ -69,6 +71,15 @@ const commands: ReadonlyMap<string, Command> = new Map([
       [name, { ...command, help: (args: readonly string[]) => helpFor(name, command, args) }] as const,
   ),
   ...Object.entries(remoteCommands).map(([name, command]) => [name, onRunningNode(name, command)] as const),
+  [
+    'completion',
+    {
+      doc: 'prints the completion of a shell: divan completion bash|zsh|fish',
+      run: completion,
+      help: () =>
+        'divan completion bash|zsh|fish: prints the script that completes command lines in this shell\n',
+    },
+  ],
 ]);
 
 async function main([name, ...args]: string[]): Promise<void> {
@@ -161,6 +172,48 @@ async function resetPassword(args: readonly string[]): Promise<void> {
 }
 
 const print = (text: string): void => void process.stdout.write(text);
+
+/** Prints the completion script of a shell, made from the declarations of all commands. */
+async function completion([shell = '', ...more]: readonly string[]): Promise<void> {
+  if (!['bash', 'zsh', 'fish'].includes(shell) || more.length > 0)
+    throw new UsageError('give the shell: divan completion bash, zsh or fish');
+  const { placesOf } = await import('./completion/completion-tree.ts');
+  const { completionScript } = await import('./completion/shell-scripts.ts');
+  print(completionScript(shell as Shell, placesOf(await completedCommands())));
+}
+
+async function completedCommands(): Promise<CompletedCommand[]> {
+  const { archiveVerbs } = await import('./backup/archive-commands.ts');
+  const { operatorCommands } = await import('./operator/commands.ts');
+  const { nameOf } = await import('./remote/verb.ts');
+  const remote = Object.entries(remoteCommands).map(async ([name, { doc, load }]) => [
+    { place: name, doc, options: {} },
+    ...(await load()).map((verb) => ({
+      ...verb,
+      place: `${name} ${nameOf(verb)}`.trim(),
+      doc: nameOf(verb) === '' ? doc : verb.doc,
+    })),
+  ]);
+  return [
+    ...Object.entries(optionCommands).map(([place, { doc, options }]) => ({ place, doc, options })),
+    ...Object.entries(archiveVerbs).map(([verb, { doc, options }]) => ({
+      place: `backup ${verb}`,
+      doc,
+      options,
+    })),
+    ...operatorCommands.map(({ usage, doc, options }) => ({
+      place: `cloud ${usage.replace(/ [A-Z].*/, '')}`,
+      doc,
+      options,
+    })),
+    ...(await Promise.all(remote)).flat(),
+    ...['bash', 'zsh', 'fish'].map((shell) => ({
+      place: `completion ${shell}`,
+      doc: `for ${shell}`,
+      options: {},
+    })),
+  ];
+}
 
 const environmentNote = 'Every option can be given by environment: --rest-port is DIVAN_REST_PORT.';
 
