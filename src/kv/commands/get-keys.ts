@@ -49,10 +49,10 @@ function replyWhenFound(
   };
   find((value) => reply(value));
   if (outcome !== null) return outcome;
-  const held = request.connection.holdReply(request, false);
+  const heldReply = request.connection.holdReply(request, false);
   reply = (value) => {
-    if (typeof value !== 'number') held.value = value;
-    held.resolve(typeof value === 'number' ? value : Status.success);
+    if (typeof value !== 'number') heldReply.value = value;
+    heldReply.resolve(typeof value === 'number' ? value : Status.success);
   };
   return Outcome.later;
 }

@@ -52,11 +52,11 @@ function search(request: Request, query: KeyQuery): CommandResult {
   request.bucket.engine?.keys.findRandom(query.collection, (found) => reply(found));
   if (status !== null) return status;
   const { frame } = request;
-  const held = request.connection.holdReply(request, false);
-  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  const heldReply = request.connection.holdReply(request, false);
+  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   reply = (found) => {
-    if (typeof found !== 'number') held.found = found;
-    held.resolve(typeof found === 'number' ? found : Status.success);
+    if (typeof found !== 'number') heldReply.found = found;
+    heldReply.resolve(typeof found === 'number' ? found : Status.success);
   };
   return Outcome.later;
 }

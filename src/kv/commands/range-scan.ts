@@ -85,8 +85,8 @@ function makeScan(request: Request, plan: ScanPlan): CommandResult {
   if (status !== null) return Outcome.replied;
   const bytes = Buffer.from(output.buffer.subarray(from, output.end));
   output.end = from;
-  const held = connection.holdReply(request, false, bytes);
-  finish = (later) => held.resolve(later);
+  const heldReply = connection.holdReply(request, false, bytes);
+  finish = (later) => heldReply.resolve(later);
   return Outcome.later;
 }
 
@@ -184,8 +184,8 @@ function endScan({ bucket }: Request, scan: Scan, status: CommandResult): Comman
 /** Sends the items that are ready and continues the scan once the next items are read from disk. */
 function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
   const { connection, documents, frame } = request;
-  const held = connection.holdReply(request, false);
-  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  const heldReply = connection.holdReply(request, false);
+  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
   clearReadAhead(scan);
   const read = (index: number, finish: (status: Status) => void): void =>
     documents.readStored((found) => {
@@ -195,7 +195,7 @@ function readAhead(request: Request, scan: Scan, parts: Buffer[]): Outcome {
     });
   read(scan.next, (status) => {
     if (status !== Status.success) scan.progress = null;
-    held.resolve(status);
+    heldReply.resolve(status);
   });
   const end = Math.min(scan.next + readAheadMax, scan.keys.length);
   for (let index = scan.next + 1; index < end; index++)

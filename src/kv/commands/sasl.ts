@@ -103,19 +103,19 @@ function logIn(request: Request, user: UserEntry): void {
 /** The reply is delayed, longer with each failure; other connections of the source are not. */
 function refuseLogin(request: Request, user: string): Outcome {
   const { environment, connection } = request;
-  const held = connection.holdReply(request, true);
-  refuseLater(environment, connection.peer, user, held);
+  const heldReply = connection.holdReply(request, true);
+  refuseLater(environment, connection.peer, user, heldReply);
   return Outcome.later;
 }
 
-function refuseLater(environment: Environment, peer: string, user: string, held: HeldReply): void {
+function refuseLater(environment: Environment, peer: string, user: string, heldReply: HeldReply): void {
   const { log, throttle, directory } = environment;
   // An unknown user name may be a password in the wrong field, so it is not logged.
   const loggedUser = directory.user(user) === undefined ? null : user;
   log.warn('login.refused', { user: loggedUser, peer });
   environment.traffic.refusedLogins++;
   environment.loginRefused({ user: loggedUser, from: sourceOf(peer) });
-  const refuse = () => held.resolve(Status.authError);
+  const refuse = () => heldReply.resolve(Status.authError);
   throttle.failed(sourceOf(peer), user).then(refuse, refuse);
 }
 
@@ -156,9 +156,9 @@ function authenticatePlainly(request: Request): CommandResult {
     logIn(request, user);
     return Status.success;
   }
-  const held = connection.holdReply(request, true);
+  const heldReply = connection.holdReply(request, true);
   if (user ? user.spec.isExternal : environment.directory.admitsUnknown) {
-    finishExternalLogin(held, connection, environment, user, login);
+    finishExternalLogin(heldReply, connection, environment, user, login);
     return Outcome.later;
   }
   const suspect = environment.throttle.suspects(sourceOf(connection.peer));
@@ -166,17 +166,17 @@ function authenticatePlainly(request: Request): CommandResult {
     .run(suspect, () => isRightPassword(environment, user, login))
     .then(
       (isRight) => {
-        if (!isRight) refuseLater(environment, connection.peer, login.user, held);
-        else finishPlainLogin(held, connection, environment, user as UserEntry, digest);
+        if (!isRight) refuseLater(environment, connection.peer, login.user, heldReply);
+        else finishPlainLogin(heldReply, connection, environment, user as UserEntry, digest);
       },
-      () => held.resolve(Status.temporaryFailure),
+      () => heldReply.resolve(Status.temporaryFailure),
     );
   return Outcome.later;
 }
 
 /** Stores no password digest: the verifier of external users has its own cache with its own lifetime. */
 function finishExternalLogin(
-  held: HeldReply,
+  heldReply: HeldReply,
   connection: Client,
   environment: Environment,
   before: UserEntry | undefined,
@@ -185,10 +185,10 @@ function finishExternalLogin(
   environment.verifyExternal(name, password).then(
     (isRight) => {
       const user = isRight ? verifiedUser(environment, name, before) : undefined;
-      if (user) completeLogin(held, connection, environment, user);
-      else refuseLater(environment, connection.peer, name, held);
+      if (user) completeLogin(heldReply, connection, environment, user);
+      else refuseLater(environment, connection.peer, name, heldReply);
     },
-    () => held.resolve(Status.temporaryFailure),
+    () => heldReply.resolve(Status.temporaryFailure),
   );
 }
 
@@ -213,19 +213,24 @@ function mayConnect(environment: Environment, { spec }: UserEntry): boolean {
   return count < spec.limits.connections;
 }
 
-function completeLogin(held: HeldReply, connection: Client, environment: Environment, user: UserEntry): void {
+function completeLogin(
+  heldReply: HeldReply,
+  connection: Client,
+  environment: Environment,
+  user: UserEntry,
+): void {
   if (!mayConnect(environment, user)) {
-    held.resolve(Status.rateLimitedConnections);
+    heldReply.resolve(Status.rateLimitedConnections);
     return;
   }
   environment.traffic.logins++;
   connection.session.authenticate(user, environment.directory);
   connection.setAuthenticated(true);
-  held.resolve(Status.success);
+  heldReply.resolve(Status.success);
 }
 
 function finishPlainLogin(
-  held: HeldReply,
+  heldReply: HeldReply,
   connection: Client,
   environment: Environment,
   verified: UserEntry,
@@ -234,11 +239,11 @@ function finishPlainLogin(
   const { name, credentialId } = verified.spec;
   const user = unchangedUser(environment, name, credentialId);
   if (!user) {
-    refuseLater(environment, connection.peer, name, held);
+    refuseLater(environment, connection.peer, name, heldReply);
     return;
   }
   user.passwordDigest = digest;
-  completeLogin(held, connection, environment, user);
+  completeLogin(heldReply, connection, environment, user);
 }
 
 /** Derives the key also for an unknown user, so that both cases take the same time. */

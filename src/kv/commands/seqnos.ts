@@ -87,9 +87,9 @@ export function seqnoPersistence(request: Request): CommandResult {
   if (seqno <= documents.persistedSeqno(frame.vb)) return Status.success;
   // A seqno above the highest one may never be assigned: waiting would only block the connection.
   if (seqno > documents.highSeqno(frame.vb)) return Status.temporaryFailure;
-  const held = request.connection.holdReply(request, true);
+  const heldReply = request.connection.holdReply(request, true);
   documents.whenPersisted(frame.vb, seqno, persistenceTimeoutMs, (isPersisted) =>
-    held.resolve(isPersisted ? Status.success : Status.temporaryFailure),
+    heldReply.resolve(isPersisted ? Status.success : Status.temporaryFailure),
   );
   return Outcome.later;
 }

@@ -150,10 +150,12 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
     const { turns, dispatcher } = this.host;
     let sent = 0;
     while (sent < ready.length && !turns.isOver) {
-      const held = ready[sent++] as HeldReply;
+      const heldReply = ready[sent++] as HeldReply;
       dispatcher.request.workBytes = 0;
-      this.finish(held);
-      turns.spend(requestWork + held.frame.length + held.bytes.length + dispatcher.request.workBytes);
+      this.finish(heldReply);
+      turns.spend(
+        requestWork + heldReply.frame.length + heldReply.bytes.length + dispatcher.request.workBytes,
+      );
     }
     ready.splice(0, sent);
     if (ready.length > 0) this.continueLater();
@@ -167,15 +169,15 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   holdReply({ frame, command }: Answerable, ordered: boolean, bytes: Buffer = Buffer.alloc(0)): HeldReply {
     const { opcode, opaque } = frame;
     const quiet = command.quiet === 'success';
-    const held = new HeldReply(this, { opcode, opaque, ordered, quiet }, bytes);
+    const heldReply = new HeldReply(this, { opcode, opaque, ordered, quiet }, bytes);
     this.heldCount++;
     if (ordered) this.orderedCount++;
-    return held;
+    return heldReply;
   }
 
-  replyResolved(held: HeldReply): void {
+  replyResolved(heldReply: HeldReply): void {
     if (this.closed) return;
-    this.ready.push(held);
+    this.ready.push(heldReply);
     if (this.ready.length === 1) this.host.wake(this);
   }
 
@@ -247,16 +249,16 @@ export class Connection implements Client, ReplyHolder, RoomWaiter {
   }
 
   /** Sends a resolved reply. It counts as held until now, so that later requests could not overtake it. */
-  private finish(held: HeldReply): void {
+  private finish(heldReply: HeldReply): void {
     const { dispatcher, output } = this.host;
     this.heldCount--;
-    if (held.heavy !== null && this.heavyRoomBytes > 0) this.releaseRoom('heavyRoomBytes');
-    if (held.ordered) this.orderedCount--;
+    if (heldReply.heavy !== null && this.heavyRoomBytes > 0) this.releaseRoom('heavyRoomBytes');
+    if (heldReply.ordered) this.orderedCount--;
     if (this.closingAtMs >= 0) return;
-    const runsAgain = held.frame.length > 0 && held.status === Status.success;
+    const runsAgain = heldReply.frame.length > 0 && heldReply.status === Status.success;
     const isFine = runsAgain
-      ? dispatcher.rerun(this, held) !== AfterFrame.close
-      : writeHeldReply(this, output, held);
+      ? dispatcher.rerun(this, heldReply) !== AfterFrame.close
+      : writeHeldReply(this, output, heldReply);
     if (!isFine) this.close();
     else if (output.bytes > connectionLimits.flushBytes) this.flush();
   }

@@ -37,15 +37,15 @@ export function holdForDisk(request: Request, before: number): AfterFrame {
   counters.gets = request.getsBefore;
   const nowMs = environment.clock.monotonicMs();
   if (resumed && !mayFetchAgain(resumed, nowMs)) return refuseForNow(request);
-  const held = connection.holdReply(request, !mayBeOvertaken(request));
-  held.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
-  held.found = request.found;
+  const heldReply = connection.holdReply(request, !mayBeOvertaken(request));
+  heldReply.frame = Buffer.from(frame.buffer.subarray(frame.start, frame.end));
+  heldReply.found = request.found;
   request.found = null;
-  held.sinceMs = resumed && resumed.sinceMs >= 0 ? resumed.sinceMs : nowMs;
-  held.documents = documents;
+  heldReply.sinceMs = resumed && resumed.sinceMs >= 0 ? resumed.sinceMs : nowMs;
+  heldReply.documents = documents;
   documents.awaitDisk((fetched) => {
-    if (typeof fetched === 'object') held.fetched = fetched;
-    held.resolve(typeof fetched === 'object' ? Status.success : fetched);
+    if (typeof fetched === 'object') heldReply.fetched = fetched;
+    heldReply.resolve(typeof fetched === 'object' ? Status.success : fetched);
   });
   return AfterFrame.continue;
 }
@@ -59,11 +59,11 @@ export function holdForHeavyWork(request: Request, before: number): AfterFrame {
   if (connection.heavyCount > 0) return AfterFrame.wait;
   const attempts = (resumed?.heavy?.attempts ?? 0) + 1;
   if (attempts > heavyAttemptsMax) return refuseForNow(request);
-  const held = connection.holdReply(request, !mayBeOvertaken(request));
-  held.frame = connection.takeFrame(frame);
-  const { job, document = null, stamp = null } = work(held.frame);
+  const heldReply = connection.holdReply(request, !mayBeOvertaken(request));
+  heldReply.frame = connection.takeFrame(frame);
+  const { job, document = null, stamp = null } = work(heldReply.frame);
   const answer: HeavyAnswer = { result: null, document, stamp, attempts };
-  held.heavy = answer;
+  heldReply.heavy = answer;
   connection.heavyCount++;
   const owner = {
     user: request.session.user?.spec.name ?? '',
@@ -71,7 +71,7 @@ export function holdForHeavyWork(request: Request, before: number): AfterFrame {
   };
   const finish = (status: Status): void => {
     connection.heavyCount--;
-    held.resolve(status);
+    heldReply.resolve(status);
   };
   environment.heavy.run(owner, job).then(
     (result) => {
@@ -87,19 +87,19 @@ export function holdForHeavyWork(request: Request, before: number): AfterFrame {
 }
 
 /** Writes a resolved reply to the output; returns false if the connection must be closed instead. */
-export function writeHeldReply(connection: Client, output: Output, held: HeldReply): boolean {
-  const status = held.status ?? Status.internalError;
-  if (status === Status.success && held.quiet) return true;
-  if (held.bytes.length > 0 && status === Status.success) {
-    const at = output.reserve(held.bytes.length);
-    held.bytes.copy(output.buffer, at);
-    output.end += held.bytes.length;
+export function writeHeldReply(connection: Client, output: Output, heldReply: HeldReply): boolean {
+  const status = heldReply.status ?? Status.internalError;
+  if (status === Status.success && heldReply.quiet) return true;
+  if (heldReply.bytes.length > 0 && status === Status.success) {
+    const at = output.reserve(heldReply.bytes.length);
+    heldReply.bytes.copy(output.buffer, at);
+    output.end += heldReply.bytes.length;
     return true;
   }
   const { session } = connection;
   const sentStatus = session.has(Feature.xerror) ? status : legacyStatus(undefined, session, status);
   if (sentStatus === null) return false;
-  const { opcode, opaque, value } = held;
+  const { opcode, opaque, value } = heldReply;
   const duration = session.has(Feature.tracing) ? 0 : -1;
   const body = status === Status.success ? value : value.subarray(0, 0);
   body.copy(output.buffer, output.reply(opcode, opaque, sentStatus, duration, 0, 0, body.length, 0, 0, 0));

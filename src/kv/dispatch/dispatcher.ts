@@ -66,16 +66,16 @@ export class Dispatcher {
   }
 
   /** Runs a held frame again, with the document that was fetched for it or the result of its heavy work. */
-  rerun(connection: Client, held: HeldReply): AfterFrame {
-    readFrame(held.frame, 0, held.frame.length, this.heldFrame, frameBytesMax);
-    this.request.resumed = held;
-    this.request.found = held.found;
-    this.request.heavy = held.heavy;
-    held.documents?.provideFetched(held.fetched);
+  rerun(connection: Client, heldReply: HeldReply): AfterFrame {
+    readFrame(heldReply.frame, 0, heldReply.frame.length, this.heldFrame, frameBytesMax);
+    this.request.resumed = heldReply;
+    this.request.found = heldReply.found;
+    this.request.heavy = heldReply.heavy;
+    heldReply.documents?.provideFetched(heldReply.fetched);
     try {
       return this.run(connection, this.heldFrame);
     } finally {
-      held.documents?.provideFetched(null);
+      heldReply.documents?.provideFetched(null);
       this.request.resumed = null;
       this.request.found = null;
       this.request.heavy = null;

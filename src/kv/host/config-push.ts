@@ -11,8 +11,8 @@ const clustermapChange = 0x01;
 /** The notification for a client of the bucket, or null if it did not negotiate one. */
 export function configPush(session: Session, bucket: ServedBucket): Buffer | null {
   if (session.bucket !== bucket) return null;
-  const brief = session.has(Feature.clustermapPushBrief);
-  if (!brief && !session.has(Feature.clustermapPush)) return null;
+  const isBrief = session.has(Feature.clustermapPushBrief);
+  if (!isBrief && !session.has(Feature.clustermapPush)) return null;
   const { revEpoch, rev } = bucket.spec.clusterConfig;
   const extras = Buffer.alloc(16);
   extras.writeBigInt64BE(BigInt(revEpoch), 0);
@@ -20,9 +20,9 @@ export function configPush(session: Session, bucket: ServedBucket): Buffer | nul
   return encodeRequest({
     magic: Magic.serverRequest,
     opcode: clustermapChange,
-    datatype: brief ? Datatype.raw : Datatype.json,
+    datatype: isBrief ? Datatype.raw : Datatype.json,
     extras,
     key: Buffer.from(bucket.name),
-    value: brief ? Buffer.alloc(0) : bucket.config,
+    value: isBrief ? Buffer.alloc(0) : bucket.config,
   });
 }

@@ -376,11 +376,11 @@ export class DataService implements KvAdmin {
   /** Waits for starts that are not in `before`: an earlier call has waited for those. */
   private async waitForStarts(before: ReadonlySet<Promise<void>>): Promise<void> {
     const starts = [...this.hosts.values()].map(({ started }) => started);
-    const fresh = starts.filter((started) => !before.has(started));
-    if (fresh.length === 0) return;
+    const newStarts = starts.filter((started) => !before.has(started));
+    if (newStarts.length === 0) return;
     const timeout = deferred<void>();
     const timer = this.clock.after(startWaitMs, timeout.resolve);
-    await Promise.race([Promise.all(fresh), timeout.promise]);
+    await Promise.race([Promise.all(newStarts), timeout.promise]);
     timer.cancel();
   }
 

@@ -9,7 +9,7 @@ const noBytes = Buffer.alloc(0);
 
 export interface ReplyHolder {
   /** The reply can be sent. */
-  replyResolved(held: HeldReply): void;
+  replyResolved(heldReply: HeldReply): void;
 }
 
 export class HeldReply {

@@ -142,8 +142,8 @@ export class ServedBucket {
   }
 
   /** Holds the reply until the outcome of the durable write with this token is known. */
-  holdUntilDurable(token: number, held: HeldReply): void {
-    this.heldReplies.set(token, held);
+  holdUntilDurable(token: number, heldReply: HeldReply): void {
+    this.heldReplies.set(token, heldReply);
   }
 
   /** High word of the vbucket's current uuid. Call it before `uuidLo`, which does not look the uuid up. */
@@ -182,9 +182,9 @@ export class ServedBucket {
   }
 
   private resolveHeld(token: number, status: Status): void {
-    const held = this.heldReplies.get(token);
+    const heldReply = this.heldReplies.get(token);
     this.heldReplies.delete(token);
-    held?.resolve(status);
+    heldReply?.resolve(status);
   }
 }
 

@@ -140,7 +140,7 @@ export class Vbuckets {
   private replace(
     position: ItemPosition,
     draft: Draft,
-    given: VersionStamp | null,
+    version: VersionStamp | null,
     result: MutationResult,
   ): boolean {
     const { heap, items, rows } = this;
@@ -148,15 +148,15 @@ export class Vbuckets {
     const target = this.memoryFor(draft, old, draftBytes(draft));
     if (target === 0) return false;
     const before = this.kind(old);
-    const rev = given === null ? this.nextRev(row, old) : given.rev;
-    const seqno = given === null ? (rows.highSeqno[row] as number) + 1 : given.seqno;
+    const rev = version === null ? this.nextRev(row, old) : version.rev;
+    const seqno = version === null ? (rows.highSeqno[row] as number) + 1 : version.seqno;
     if (old !== 0) supersedeDirty(rows, items, row, old, seqno);
     this.noteValueReplaced(row, old);
     items.write(target, row, draft, target !== old);
     draft.memory = null;
     if (old !== 0) items.setBits(target, Bit.used);
-    if (given === null) this.stamp(position, target, rev, result);
-    else this.stampAs(position, target, given);
+    if (version === null) this.stamp(position, target, rev, result);
+    else this.stampAs(position, target, version);
     this.count(row, before, draft.bits, draft.key, draft.keyStart);
     if ((draft.bits & Bit.deleted) !== 0 && !isEventKey(draft.key, draft.keyStart))
       this.noteDeletedRev(row, rev);

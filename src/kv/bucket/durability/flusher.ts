@@ -251,15 +251,14 @@ export class Flusher {
     await this.write(file, { cuts, ends });
   }
 
-  private async write(file: FileState, { cuts, ends: taken }: Batch): Promise<void> {
+  private async write(file: FileState, { cuts, ends }: Batch): Promise<void> {
     const { clock, disk, bucketUuid, progress, priority, timings } = this.options;
     const { byteLength } = cuts;
     const startedMs = clock.monotonicMs();
     try {
       await disk.commit(bucketUuid, this.files.indexOf(file), cuts);
     } catch (error) {
-      if (error instanceof DiskFullError)
-        this.retryLater(file, { cuts: error.cuts, ends: taken }, error.message);
+      if (error instanceof DiskFullError) this.retryLater(file, { cuts: error.cuts, ends }, error.message);
       else this.fail(file, error, byteLength);
       return;
     }
@@ -268,7 +267,7 @@ export class Flusher {
     const tookMs = clock.monotonicMs() - startedMs;
     timings.commit.add(tookMs);
     adapt(file, byteLength, tookMs, targetCommitMs[priority]);
-    for (const { row, seqno } of taken) progress.advance(row, seqno);
+    for (const { row, seqno } of ends) progress.advance(row, seqno);
   }
 
   private retryLater(file: FileState, batch: Batch, reason: string): void {

@@ -44,7 +44,7 @@ export class CollectionSweep {
     for (const id of removed) this.onDisk.add(id);
     this.run++;
     this.options.sweeper.begin();
-    this.later(0, () => this.sweepMemory());
+    this.schedule(0, () => this.sweepMemory());
   }
 
   stop(): void {
@@ -57,7 +57,7 @@ export class CollectionSweep {
     const { sweeper } = this.options;
     const outcome = sweeper.slice(slotsPerSlice);
     if (outcome === 'again') sweeper.begin();
-    if (outcome !== 'done') this.later(outcome === 'more' ? pauseMs : retryMs, () => this.sweepMemory());
+    if (outcome !== 'done') this.schedule(outcome === 'more' ? pauseMs : retryMs, () => this.sweepMemory());
     else if (this.options.disk && this.onDisk.size > 0) void this.sweepDisk(this.run);
   }
 
@@ -88,12 +88,12 @@ export class CollectionSweep {
       if (isDone && keys.length < sweptKeysMax) return;
       // When memory had no room for a tombstone, the same keys are read again.
       if (isDone) after = keys.at(-1) as DocumentKey;
-      await new Promise<void>((resolve) => this.later(diskPauseMs, resolve));
+      await new Promise<void>((resolve) => this.schedule(diskPauseMs, resolve));
       if (run !== this.run) return;
     }
   }
 
-  private later(delayMs: number, act: () => void): void {
+  private schedule(delayMs: number, act: () => void): void {
     this.timer?.cancel();
     this.timer = this.options.clock.after(delayMs, act);
   }

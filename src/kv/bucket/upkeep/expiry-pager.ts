@@ -58,13 +58,13 @@ export class ExpiryPager {
   }
 
   private scheduleWalk(): void {
-    this.later(this.seconds * 1000, () => {
+    this.schedule(this.seconds * 1000, () => {
       this.options.expirer.begin();
       this.slice();
     });
   }
 
-  private later(delayMs: number, act: () => void): void {
+  private schedule(delayMs: number, act: () => void): void {
     this.timer?.cancel();
     this.timer = this.options.clock.after(delayMs, () => {
       if (this.isStopped) return;
@@ -78,7 +78,7 @@ export class ExpiryPager {
     const nonResidentValues: DocumentKey[] = [];
     const isMore = expirer.slice(sliceSteps, (address) => void nonResidentValues.push(keyAt(address)));
     for (const value of nonResidentValues) void this.visit(value);
-    if (isMore) this.later(slicePauseMs, () => this.slice());
+    if (isMore) this.schedule(slicePauseMs, () => this.slice());
     else void this.pageDisk(0);
   }
 
@@ -100,6 +100,6 @@ export class ExpiryPager {
     const isProgress = results.some((result) => result === Status.success || result === Status.keyNotFound);
     if (this.isStopped) return;
     const next = keys.length === expiredKeysMax && isProgress ? file : file + 1;
-    this.later(diskPauseMs, () => void this.pageDisk(next));
+    this.schedule(diskPauseMs, () => void this.pageDisk(next));
   }
 }

@@ -50,10 +50,10 @@ export class ValueCompression {
     if (!this.options.isOn()) {
       this.stop();
       this.isStopped = false;
-    } else if (this.timer === null) this.later(slicePauseMs);
+    } else if (this.timer === null) this.schedule(slicePauseMs);
   }
 
-  private later(ms: number): void {
+  private schedule(ms: number): void {
     this.timer = this.options.clock.after(ms, () => {
       this.timer = null;
       this.step();
@@ -64,7 +64,7 @@ export class ValueCompression {
     const changes = this.changes();
     const isBusy = this.seenChanges >= 0 && Math.abs(changes - this.seenChanges) > busyChanges;
     this.seenChanges = changes;
-    this.later(isBusy ? slicePauseMs : this.work(changes));
+    this.schedule(isBusy ? slicePauseMs : this.work(changes));
   }
 
   /** Does a slice, or begins a round if there were changes; returns the time until the next step. */

@@ -221,11 +221,11 @@ export class FileCopy {
   /** False when no more than `remainingMax` seqnos are left. Each pass leaves less, unless commits outrun the copy. */
   private beginPass(remainingMax: number): boolean {
     const lagOf = ([vb, high]: [number, number]): number => high - (this.positions.get(vb) ?? 0);
-    const behind = this.vbuckets().filter((vbucket) => lagOf(vbucket) > 0);
-    const remaining = behind.reduce((sum, vbucket) => sum + lagOf(vbucket), 0);
+    const lagging = this.vbuckets().filter((vbucket) => lagOf(vbucket) > 0);
+    const remaining = lagging.reduce((sum, vbucket) => sum + lagOf(vbucket), 0);
     if (remaining <= remainingMax || (remainingMax > 0 && this.passes >= passesMax)) return false;
     this.passes++;
-    this.behind = behind.map(([vb]) => vb);
+    this.behind = lagging.map(([vb]) => vb);
     return true;
   }
 
