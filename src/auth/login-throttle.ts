@@ -54,13 +54,13 @@ export class LoginThrottle {
   #note(key: string): number {
     const now = this.#clock.monotonicMs();
     const earlier = this.#failures.get(key);
-    const fresh =
+    const failures =
       earlier && now - earlier.lastMs < discardAfterMs ? earlier : { count: 0, freeAtMs: now, lastMs: now };
-    const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(fresh.count, 10));
-    const freeAtMs = Math.min(Math.max(now, fresh.freeAtMs) + step, now + longestWaitMs);
+    const step = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures.count, 10));
+    const freeAtMs = Math.min(Math.max(now, failures.freeAtMs) + step, now + longestWaitMs);
     // Deleted and set again, so that the map stays in order of the last failure.
     this.#failures.delete(key);
-    this.#failures.set(key, { count: fresh.count + 1, freeAtMs, lastMs: now });
+    this.#failures.set(key, { count: failures.count + 1, freeAtMs, lastMs: now });
     if (this.#failures.size > countedMax) this.#failures.delete(this.#failures.keys().next().value as string);
     return freeAtMs - now;
   }

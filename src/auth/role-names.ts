@@ -9,15 +9,15 @@ const unions: Readonly<Record<string, readonly string[]>> = {
 
 /** Parses a list of roles; invalid entries are returned in `invalid` as sent. */
 export function parseRoles(list: string): { roles: GrantedRole[]; invalid: string[] } {
-  const good = new Map<string, GrantedRole>();
-  const bad: string[] = [];
+  const valid = new Map<string, GrantedRole>();
+  const invalid: string[] = [];
   for (const text of list.split(',').map((part) => part.trim())) {
     if (text === '') continue;
     const roles = (unions[text.toLowerCase()] ?? [text]).map(parseRole);
-    for (const role of roles) if (role) good.set(roleText(role), role);
-    if (roles.includes(null)) bad.push(text);
+    for (const role of roles) if (role) valid.set(roleText(role), role);
+    if (roles.includes(null)) invalid.push(text);
   }
-  return { roles: [...good.values()], invalid: bad };
+  return { roles: [...valid.values()], invalid };
 }
 
 /** Omitted trailing names mean any. No name may follow `*`: `[*:scope]` is not a role. */

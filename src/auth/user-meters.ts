@@ -72,11 +72,11 @@ export class UserMeters {
     const nowMs = this.#clock.monotonicMs();
     const existing = this.#meters.get(user);
     if (existing && nowMs - existing.minuteStartMs < minuteMs) return existing;
-    const fresh = { minuteStartMs: nowMs, queries: 0, ingressBytes: 0, egressBytes: 0 };
-    if (existing) return Object.assign(existing, fresh);
+    const counters = { minuteStartMs: nowMs, queries: 0, ingressBytes: 0, egressBytes: 0 };
+    if (existing) return Object.assign(existing, counters);
     for (const [name, meter] of this.#meters)
       if (meter.running === 0 && nowMs - meter.minuteStartMs >= minuteMs) this.#meters.delete(name);
-    const meter = { running: 0, ...fresh };
+    const meter = { running: 0, ...counters };
     this.#meters.set(user, meter);
     return meter;
   }

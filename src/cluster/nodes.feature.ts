@@ -73,7 +73,7 @@ export function nodesOf(options: ClusterManagerOptions, view: ClusterView) {
 const nodeTlsOf = (certificates: NodeCertificates): NonNullable<AgentDeps['nodeTls']> => ({
   onChange: (listener) => certificates.onChange(listener),
   current() {
-    const own = certificates.own();
-    return own && { certificate: own.cert, key: own.key, authority: own.ca };
+    const credentials = certificates.own();
+    return credentials && { certificate: credentials.cert, key: credentials.key, authority: credentials.ca };
   },
 });

@@ -243,10 +243,10 @@ export class Pipeline {
   /** Counts the request of a user with limits until its connection has its answer, and the bytes of both. */
   #limit(exchange: Exchange, route: RouteDefinition, { identity: { name }, limits }: Caller): void {
     const { request, abort } = exchange;
-    const own = limits?.clusterManager;
-    if (own === undefined || abort.signal.aborted) return;
+    const serviceLimits = limits?.clusterManager;
+    if (serviceLimits === undefined || abort.signal.aborted) return;
     const declaredBytes = request.headers['content-length'];
-    const reached = this.#meters.enter(name, own, Number(declaredBytes ?? 0));
+    const reached = this.#meters.enter(name, serviceLimits, Number(declaredBytes ?? 0));
     if (reached.length > 0) throw generalRefusals.limitsExceeded({ limits: reached.join(',') });
     abort.signal.addEventListener('abort', () => this.#meters.leave(name, 0));
     const received = (bytes: number) => {
@@ -355,8 +355,8 @@ export class Pipeline {
     const { identity, tls } = context;
     const { sender } = exchange.caller ?? {};
     const from = { identity, tls, remoteAddress: context.remoteAddress, ...(sender && { sender }) };
-    const shown = route.hasUserData ? undefined : body;
-    this.#options.hooks.audit?.changed({ route, path, query, body: shown, ...from });
+    const auditedBody = route.hasUserData ? undefined : body;
+    this.#options.hooks.audit?.changed({ route, path, query, body: auditedBody, ...from });
   }
 
   #meter({ request, path }: Exchange, status: number, milliseconds: number): void {

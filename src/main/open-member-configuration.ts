@@ -46,7 +46,7 @@ export async function openMemberConfiguration(
   } catch (error) {
     await store[Symbol.asyncDispose]();
     if (!(error instanceof NonMemberError)) throw error;
-    if (error.why === 'removed') return noteRemoval(file);
+    if (error.reason === 'removed') return noteRemoval(file);
     throw new StartError(
       `${shown()}: ${error.message}, although this node was never removed: was an older data folder of the founder restored?`,
       { cause: error },

@@ -20,8 +20,11 @@ export function openMetricsText(samples: Iterable<MetricSample>): string {
   for (const [name, family] of families(samples)) {
     const kind = kindOf(family);
     const isCounter = kind === 'counter' && name.endsWith('_total');
-    const shown = isCounter ? name.slice(0, -'_total'.length) : name;
-    lines.push(...head(shown, kind === 'counter' && !isCounter ? 'unknown' : kind, name), ...bodyOf(family));
+    const familyName = isCounter ? name.slice(0, -'_total'.length) : name;
+    lines.push(
+      ...head(familyName, kind === 'counter' && !isCounter ? 'unknown' : kind, name),
+      ...bodyOf(family),
+    );
   }
   return withLineEnds([...lines, '# EOF']);
 }
@@ -41,9 +44,9 @@ function families(samples: Iterable<MetricSample>): Map<string, MetricSample[]> 
 
 const kindOf = (family: readonly MetricSample[]): string => family[0]?.kind ?? 'unknown';
 
-function head(shown: string, kind: string, name = shown): string[] {
+function head(familyName: string, kind: string, name = familyName): string[] {
   const help = metricOf(name)?.help;
-  return [...(help ? [`# HELP ${shown} ${escapeHelp(help)}`] : []), `# TYPE ${shown} ${kind}`];
+  return [...(help ? [`# HELP ${familyName} ${escapeHelp(help)}`] : []), `# TYPE ${familyName} ${kind}`];
 }
 
 function* bodyOf(family: Iterable<MetricSample>): Generator<string> {

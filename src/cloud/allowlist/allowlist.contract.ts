@@ -24,11 +24,11 @@ const optional = { comment: text(0, commentMax).optional(), duration: duration()
 
 const durationFitsType = ({
   ruleType,
-  duration: given,
+  duration: durationHours,
 }: {
   ruleType: string;
   duration?: string | undefined;
-}): boolean => (ruleType === 'temporary') === (given !== undefined);
+}): boolean => (ruleType === 'temporary') === (durationHours !== undefined);
 const durationRule = { path: ['duration'], error: 'must be given with a temporary entry, and with no other' };
 
 export const appendAllowListRequest = component('AppendAllowListRequest', { ...rules, ...optional }).refine(

@@ -76,8 +76,8 @@ export class AllowlistStore {
         throw notFound(`there is no cluster ${clusterId}`);
       const present = await this.withRemoved(clusterId, transaction);
       const rows = to(present);
-      const kept = new Set(rows.map(({ cidr }) => cidr));
-      const expired = present.filter(({ cidr }) => !kept.has(cidr));
+      const remaining = new Set(rows.map(({ cidr }) => cidr));
+      const expired = present.filter(({ cidr }) => !remaining.has(cidr));
       const removed = expired.map((row) => ({ ...row, state: 'removed', updated_at: this.clock.wallMs() }));
       await transaction.deleteFrom('allowlist').where('cluster_id', '=', clusterId).execute();
       if (rows.length + removed.length > 0)

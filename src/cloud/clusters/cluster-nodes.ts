@@ -93,8 +93,8 @@ export class ClusterNodes {
   }
 
   private downReason({ id, home }: NodeRow): string | null {
-    const { provisioner, home: here } = this.options;
-    if (home === here) return provisioner.downReason(id);
+    const { provisioner, home: ownHome } = this.options;
+    if (home === ownHome) return provisioner.downReason(id);
     return `it is run by the server whose data folder has ${home} in its file folder.id: start that server`;
   }
 

@@ -257,10 +257,10 @@ const pathNotFound = (path: string): ApiError =>
   notFound(`there is no ${path.split('?')[0]}; see /docs/api for the paths there are`);
 
 function matches(pattern: string, path: string): boolean {
-  const [wanted, given] = [pattern.split('/'), path.split('/')];
+  const [patternParts, sentParts] = [pattern.split('/'), path.split('/')];
   return (
-    wanted.length === given.length &&
-    wanted.every((part, i) => (part.startsWith('{') ? given[i] !== '' : part === given[i]))
+    patternParts.length === sentParts.length &&
+    patternParts.every((part, i) => (part.startsWith('{') ? sentParts[i] !== '' : part === sentParts[i]))
   );
 }
 

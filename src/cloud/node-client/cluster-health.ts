@@ -109,8 +109,8 @@ function problemOf(
   const bucket = buckets.find((candidate) => bucketStatus(candidate) !== 'healthy');
   if (bucket !== undefined) return `bucket "${bucket.name}" is ${bucketStatus(bucket)}`;
   const dataNodes = count(nodes, ({ services }) => services.includes('kv'));
-  const behind = buckets.find((candidate) => !isInSync(candidate, dataNodes));
-  return behind === undefined ? null : `copies of bucket "${behind.name}" are not in sync yet`;
+  const lagging = buckets.find((candidate) => !isInSync(candidate, dataNodes));
+  return lagging === undefined ? null : `copies of bucket "${lagging.name}" are not in sync yet`;
 }
 
 /** With few nodes not all requested copies are possible. */

@@ -57,8 +57,8 @@ export class Worker {
     await operations.releaseAll(home);
     for (const [kind, { steps, resumeAt }] of Object.entries(plans)) {
       if (resumeAt === undefined) continue;
-      const later = steps.slice(steps.findIndex(({ name }) => name === resumeAt) + 1);
-      const names = later.map(({ name }) => name);
+      const remainingSteps = steps.slice(steps.findIndex(({ name }) => name === resumeAt) + 1);
+      const names = remainingSteps.map(({ name }) => name);
       await operations.resetSteps(home, kind as OperationKind, { from: names, to: resumeAt });
     }
     this.wake();

@@ -42,8 +42,8 @@ export class AddressInUseError extends Error {
 }
 
 export interface Provisioner {
-  /** Chooses a free address (and ports) outside `taken`; the caller stores it before `start`. */
-  place(taken: readonly Placement[]): Promise<Placement>;
+  /** Chooses a free address (and ports) outside `occupied`; the caller stores it before `start`. */
+  place(occupied: readonly Placement[]): Promise<Placement>;
   /**
    * Resolves when the node is ready. A running node is left alone; a node that ends later is restarted. Rejects at once when `cancellation`
    * aborts; `remove` then cleans up. Throws AddressInUseError.

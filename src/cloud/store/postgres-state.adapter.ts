@@ -31,7 +31,7 @@ export class PostgresState implements StoreState {
 
   /** A read in progress serves callers that came before it; all later callers share the next read. */
   read(): Promise<string> {
-    this.next ??= this.reading.then(soon).then(() => this.begin());
+    this.next ??= this.reading.then(pause).then(() => this.begin());
     return this.next;
   }
 
@@ -97,4 +97,4 @@ export class PostgresState implements StoreState {
 }
 
 /** Resolves after pending input was processed, so that its requests share the read. */
-const soon = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+const pause = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

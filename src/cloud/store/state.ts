@@ -48,7 +48,7 @@ export class StoreSnapshots {
   /** The snapshot that is current after the call. */
   present(): StoreSnapshot | Promise<StoreSnapshot> {
     const state = this.state.read();
-    return typeof state === 'string' ? this.at(state) : state.then((later) => this.at(later));
+    return typeof state === 'string' ? this.at(state) : state.then((current) => this.at(current));
   }
 
   private at(state: string): StoreSnapshot {

@@ -79,9 +79,9 @@ function readRecipients(form: Form, enabled: boolean, problems: Problems): strin
   return recipients;
 }
 
-function readKinds(form: Form, name: string, fresh: AlertKind[], problems: Problems): AlertKind[] {
+function readKinds(form: Form, name: string, defaultKinds: AlertKind[], problems: Problems): AlertKind[] {
   const sent = form[name];
-  if (sent === undefined) return fresh;
+  if (sent === undefined) return defaultKinds;
   const names = commaSeparated(sent);
   const kinds = alertKinds.filter((kind) => names.includes(kind));
   if (kinds.length < new Set(names).size)

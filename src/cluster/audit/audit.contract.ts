@@ -15,14 +15,14 @@ const sizeMax = 500 * 1024 * 1024;
 
 /** The published text for the range. */
 function interval(): Field<number | undefined> {
-  const whole = field
+  const integer = field
     .integer(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
     .refine(
       (value) => value >= intervalSeconds.min && value <= intervalSeconds.max,
       'The value must be in range from 15 minutes to 7 days',
     )
     .refine((value) => value % 60 === 0, 'Value must not be a fraction of minute');
-  return whole.optional();
+  return integer.optional();
 }
 
 export const optionalEvents = auditEvents.filter(({ isOptional }) => isOptional);

@@ -55,10 +55,10 @@ const shownCommon = (settings: Omit<BucketAutoCompaction, 'indexCompactionMode'>
   viewFragmentationThreshold: shownThreshold(settings.viewFragmentationThreshold),
 });
 
-export function shownBucketCompaction(own: BucketAutoCompaction): Record<string, unknown> {
+export function shownBucketCompaction(bucket: BucketAutoCompaction): Record<string, unknown> {
   return {
-    ...shownCommon(own),
-    ...(own.indexCompactionMode !== undefined && { indexCompactionMode: own.indexCompactionMode }),
+    ...shownCommon(bucket),
+    ...(bucket.indexCompactionMode !== undefined && { indexCompactionMode: bucket.indexCompactionMode }),
   };
 }
 

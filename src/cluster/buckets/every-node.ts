@@ -63,13 +63,13 @@ export function everyNode({ view, nodeId, data, peers }: EveryNodeDeps): DataSer
     connections: () => data.connections(),
     metrics: () => data.metrics(),
     async randomKey(bucket) {
-      const own = view.isActive ? await data.randomKey(bucket) : null;
-      for (const { uuid } of own === null ? others() : []) {
+      const ownKey = view.isActive ? await data.randomKey(bucket) : null;
+      for (const { uuid } of ownKey === null ? others() : []) {
         const reply = peers.ask<string | null>(uuid, 'randomKey', { bucket }, askTimeoutMs);
         const key = await reply.catch(() => null);
         if (key !== null) return key;
       }
-      return own;
+      return ownKey;
     },
     async compact(uuid, request) {
       if (view.isActive) await data.compact(uuid, request);

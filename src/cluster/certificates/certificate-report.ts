@@ -80,8 +80,8 @@ export class CertificateReport {
 
   nodes(addressOf: AddressOf) {
     return this.#deps.view.cluster.nodes.flatMap((node) => {
-      const shown = this.node(node);
-      return shown ? [{ node: addressOf(node), ...shown }] : [];
+      const reported = this.node(node);
+      return reported ? [{ node: addressOf(node), ...reported }] : [];
     });
   }
 

@@ -112,9 +112,9 @@ export class CertificatesService implements Changing {
 
   /** Key types of the certificates in use: `ec`, `rsa`. */
   keyKinds(): string[] {
-    const own = this.#current;
-    if (!own) return [];
-    return [own.certificate, ...(own.other ? [own.other.certificate] : [])].map(
+    const current = this.#current;
+    if (!current) return [];
+    return [current.certificate, ...(current.other ? [current.other.certificate] : [])].map(
       (pem) => new X509Certificate(pem).publicKey.asymmetricKeyType ?? '',
     );
   }
@@ -164,13 +164,13 @@ export class CertificatesService implements Changing {
       clientAuth.value,
       store.state.authorities.map(({ pem }) => pem),
     );
-    const shown = JSON.stringify([node.chain, node.key, node.rsa, clients]);
-    if (shown === this.#shownState) return;
-    this.#shownState = shown;
+    const stateText = JSON.stringify([node.chain, node.key, node.rsa, clients]);
+    if (stateText === this.#shownState) return;
+    this.#shownState = stateText;
     const key = store.open(node.key);
-    const own = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
+    const pair = { certificate: node.chain, key, minVersion: 'TLSv1.2', honorCipherOrder: true } as const;
     const other = node.rsa && { certificate: node.rsa.chain, key: store.open(node.rsa.key) };
-    this.#current = { ...own, ...(other && { other }), ...(clients && { clients }) };
+    this.#current = { ...pair, ...(other && { other }), ...(clients && { clients }) };
     for (const listener of [...this.#listeners]) listener();
   }
 

@@ -68,8 +68,8 @@ function prefixProblems(prefix: unknown): string[] {
     Object.keys(prefix).sort().join() === 'delimiter,path,prefix' &&
     Object.values(prefix).every((part) => isText(part) && part.length <= partLengthMax);
   if (!isWhole) {
-    const shown = JSON.stringify(prefix).slice(0, 200);
-    return [`Invalid prefixes entry (${shown}). Must contain 'path', 'prefix' & 'delimiter' fields.`];
+    const prefixText = JSON.stringify(prefix).slice(0, 200);
+    return [`Invalid prefixes entry (${prefixText}). Must contain 'path', 'prefix' & 'delimiter' fields.`];
   }
   const path = prefix['path'] as string;
   return paths.includes(path) ? [] : [`Invalid value '${path}' for key 'path'`];

@@ -48,15 +48,15 @@ export class TrustedAuthorities {
     const { folder, files } = await inbox.authorities();
     if (files.length === 0) throw certificateRefusals.emptyFolder({ folder });
     const found = files.flatMap((file) => authoritiesOf(file, clock.wallMs()));
-    let known = new Set<number>();
+    let ids = new Set<number>();
     const { authorities } = await store.change((before) => {
-      known = new Set(before.authorities.map(({ id }) => id));
+      ids = new Set(before.authorities.map(({ id }) => id));
       return found.reduce((state, { pem, file }) => {
         if (contains(state, pem)) return state;
         return this.#with(state, { origin: 'inbox', pem, file, host: view.self.hostname ?? '127.0.0.1' });
       }, before);
     });
-    return authorities.filter(({ id }) => !known.has(id));
+    return authorities.filter(({ id }) => !ids.has(id));
   }
 
   async remove(id: number): Promise<void> {

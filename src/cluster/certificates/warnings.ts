@@ -62,8 +62,8 @@ export function nodeWarnings(
 ): Warning[] {
   const isRootless = mustLeadToRoot(state) && root !== null && !leadsTo(chain, root);
   const rootless: Warning[] = isRootless ? [{ name: 'mismatch' }] : [];
-  const own: Warning[] = node.origin === 'generated' && !isRootless ? [{ name: 'self_signed' }] : [];
-  return [...rootless, ...own, ...expiryWarnings(chain, nowMs)];
+  const selfSigned: Warning[] = node.origin === 'generated' && !isRootless ? [{ name: 'self_signed' }] : [];
+  return [...rootless, ...selfSigned, ...expiryWarnings(chain, nowMs)];
 }
 
 /** With authorities from the inbox each node may have its own; otherwise one root serves all. */

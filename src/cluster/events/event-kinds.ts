@@ -33,7 +33,7 @@ const refusal = {
 
 const bucket = (attributes: Attributes) => `Bucket "${attributes['bucket']}"`;
 const times = ({ count }: Attributes) => (count === 1 ? '' : `, ${count} times`);
-const who = ({ user, from }: Attributes) => `${user ?? 'an unknown user'} from ${from}`;
+const userAndAddress = ({ user, from }: Attributes) => `${user ?? 'an unknown user'} from ${from}`;
 
 const change: EventKind = {
   ...node,
@@ -145,7 +145,7 @@ export const eventKinds = {
     eventId: 10200,
     description: 'Login failed',
     code: 11,
-    text: (attributes) => `Login failed: ${who(attributes)}${times(attributes)}.`,
+    text: (attributes) => `Login failed: ${userAndAddress(attributes)}${times(attributes)}.`,
   },
   permission_refused: {
     ...refusal,
@@ -153,7 +153,7 @@ export const eventKinds = {
     description: 'Permission refused',
     code: 12,
     text: (attributes) =>
-      `Not allowed: ${who(attributes)}, ${attributes['method']} ${attributes['path']}${times(attributes)}.`,
+      `Not allowed: ${userAndAddress(attributes)}, ${attributes['method']} ${attributes['path']}${times(attributes)}.`,
   },
   certificate_expiring: {
     ...plain,

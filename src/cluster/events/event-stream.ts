@@ -26,9 +26,9 @@ export async function* eventStream(
     const sent = new Set(before.map(({ uuid }) => uuid));
     yield { events: before.map(shownEvent) };
     while (!signal.aborted) {
-      const fresh = pending.splice(0).filter(({ uuid }) => !sent.has(uuid));
+      const unsent = pending.splice(0).filter(({ uuid }) => !sent.has(uuid));
       sent.clear();
-      if (fresh.length > 0) yield { events: fresh.map(shownEvent) };
+      if (unsent.length > 0) yield { events: unsent.map(shownEvent) };
       if (pending.length > 0 || signal.aborted) continue;
       wake = Promise.withResolvers<void>();
       await wake.promise;

@@ -170,8 +170,8 @@ export class FounderChange {
       this.#grant = { epoch, to: identity.nodeId, untilMs: clock.monotonicMs() + grantMs };
       founderTransfer?.mirror?.fence();
       const answers = await this.#askAll(others, epoch);
-      const later = answers.find(({ answer }) => supersedes(answer.head, this.head));
-      if (later !== undefined) throw failoverRefusals.founderTaken();
+      const laterAnswer = answers.find(({ answer }) => supersedes(answer.head, this.head));
+      if (laterAnswer !== undefined) throw failoverRefusals.founderTaken();
       const granted = answers.filter(({ answer }) => answer.isGranted);
       if (this.#grant.to !== identity.nodeId) throw failoverRefusals.founderChanging();
       const counted = (nodes: readonly NodeState[]): number => nodes.filter(isActive).length;
@@ -202,11 +202,11 @@ export class FounderChange {
   /** The newest copy among those that the members have. */
   async #newest(answers: readonly { node: NodeState; answer: ClaimAnswer }[]): Promise<StoreContent> {
     const { founderTransfer, peers } = this.#deps;
-    const own = founderTransfer?.mirror?.state as StoreContent;
+    const mirrorState = founderTransfer?.mirror?.state as StoreContent;
     const [first] = [...answers].sort((a, b) => b.answer.head.revision - a.answer.head.revision);
-    if (first === undefined || first.answer.head.revision <= own.revision) return own;
+    if (first === undefined || first.answer.head.revision <= mirrorState.revision) return mirrorState;
     const found = await peers.ask<StoreContent | null>(first.node.uuid, 'founder/state', null, stateMs);
-    return found ?? own;
+    return found ?? mirrorState;
   }
 
   #claimed({ epoch }: Claim, from: string): ClaimAnswer {

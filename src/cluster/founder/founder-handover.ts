@@ -113,8 +113,10 @@ export class FounderHandover {
     } catch {
       const untilMs = clock.monotonicMs() + unknownMs;
       while (clock.monotonicMs() < untilMs) {
-        const known = await peers.ask<number | null>(to, 'founder/taken', null, takeMs).catch(() => null);
-        if (known !== null) return known >= epoch ? 'taken' : 'refused';
+        const knownEpoch = await peers
+          .ask<number | null>(to, 'founder/taken', null, takeMs)
+          .catch(() => null);
+        if (knownEpoch !== null) return knownEpoch >= epoch ? 'taken' : 'refused';
         await clock.sleep(againMs);
       }
       return 'unknown';

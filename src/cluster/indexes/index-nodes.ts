@@ -61,8 +61,8 @@ export class IndexNodes {
       this.#others().map(async ({ uuid }) => {
         while (clock.monotonicMs() < endMs) {
           // A node that does not answer must not hold the statement up: it builds when it is back.
-          const asked = peers.ask<boolean>(uuid, 'indexesReady', question, readyMs + marginMs);
-          if (await asked.catch(() => true)) return;
+          const answer = peers.ask<boolean>(uuid, 'indexesReady', question, readyMs + marginMs);
+          if (await answer.catch(() => true)) return;
         }
       }),
     );
@@ -92,8 +92,8 @@ export class IndexNodes {
     const startMs = clock.monotonicMs();
     const changing = {
       onChange(listener: () => void) {
-        const both = [indexes.onChange(listener), indexAdmin.onChange(listener)];
-        return { stop: () => both.forEach((subscription) => void subscription.stop()) };
+        const subscriptions = [indexes.onChange(listener), indexAdmin.onChange(listener)];
+        return { stop: () => subscriptions.forEach((subscription) => void subscription.stop()) };
       },
     };
     const isReady = (id: string): boolean => {

@@ -3,9 +3,9 @@ import type { ClusterState, NodeState } from '../config/cluster-state.ts';
 
 /** The name for a node at a host; of several at one host, the later ones are numbered. */
 export function freeOtpNode({ nodes }: Pick<ClusterState, 'nodes'>, host: string): string {
-  const taken = new Set(nodes.map(({ otpNode }) => otpNode));
+  const usedNames = new Set(nodes.map(({ otpNode }) => otpNode));
   const names = ['ns_1', ...Array.from({ length: nodes.length }, (_, at) => `n_${at + 1}`)];
-  return names.map((name) => `${name}@${host}`).find((name) => !taken.has(name)) as string;
+  return names.map((name) => `${name}@${host}`).find((name) => !usedNames.has(name)) as string;
 }
 
 /** The node at this host and port, if there is one. A null host means this machine. */

@@ -33,11 +33,11 @@ export class AbandonedJoins {
 
   start(): void {
     const isJoining = ({ joining }: NodeState): boolean => joining === true;
-    const late = this.#deps.view.cluster.nodes.filter(isJoining);
-    if (late.length === 0) return;
+    const joining = this.#deps.view.cluster.nodes.filter(isJoining);
+    if (joining.length === 0) return;
     const { clock, cluster, log } = this.#deps;
     this.#timer = clock.after(abandonMs, () => {
-      const removed = late.map(({ uuid }) => removeNode(cluster, uuid, isJoining));
+      const removed = joining.map(({ uuid }) => removeNode(cluster, uuid, isJoining));
       Promise.all(removed).catch(({ message }: Error) =>
         log.warn('joining.not_removed', { reason: message }),
       );

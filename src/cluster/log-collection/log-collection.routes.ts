@@ -31,7 +31,7 @@ export interface LogCollectionRoutesDeps extends Pick<BundleSources, 'reads' | '
 }
 
 const setting = 'log-redaction';
-const fresh: { level: contract.RedactionLevel } = { level: 'none' };
+const initial: { level: contract.RedactionLevel } = { level: 'none' };
 const readAudit = 'cluster.admin.security!read';
 
 export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[] {
@@ -40,10 +40,10 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
   const requireEnterprise = () => {
     if (!isEnterprise) throw generalRefusals.enterpriseOnly();
   };
-  const settingsReply = ({ level }: typeof fresh) => reply.json({ logRedactionLevel: level });
+  const settingsReply = ({ level }: typeof initial) => reply.json({ logRedactionLevel: level });
   return [
     bind(contract.StartCollection, async ({ body }, context) => {
-      const { level } = await settings.read(setting, fresh);
+      const { level } = await settings.read(setting, initial);
       const form = readCollectionForm(body, {
         otpNode: view.self.otpNode,
         isEnterprise,
@@ -59,11 +59,11 @@ export function logCollectionRoutes(deps: LogCollectionRoutesDeps): BoundRoute[]
     }),
     bind(contract.GetRedaction, async () => {
       requireEnterprise();
-      return settingsReply(await settings.read(setting, fresh));
+      return settingsReply(await settings.read(setting, initial));
     }),
     bind(contract.ChangeRedaction, async ({ body }) => {
       requireEnterprise();
-      return settingsReply(await settings.change(setting, fresh, { level: body.logRedactionLevel }));
+      return settingsReply(await settings.change(setting, initial, { level: body.logRedactionLevel }));
     }),
   ];
 }

@@ -38,8 +38,8 @@ export class NodeSnapshots {
   /** All nodes in the order of the configuration, with new figures of those that answer in time. */
   async all(context: Context): Promise<NodeSnapshot[]> {
     const { view, nodeFigures } = this.#deps;
-    const [own] = await Promise.all([this.now(context), nodeFigures.refresh()]);
-    return view.cluster.nodes.map((node) => (node === view.self ? own : this.#other(node, context)));
+    const [ownSnapshot] = await Promise.all([this.now(context), nodeFigures.refresh()]);
+    return view.cluster.nodes.map((node) => (node === view.self ? ownSnapshot : this.#other(node, context)));
   }
 
   /** What this node reports about itself to the others. */

@@ -51,9 +51,9 @@ export function decideFailover(situation: FailoverSituation): FailoverDecision {
   return { failing: [], notices: [...notices, couldNot(limited.nodes, problem)] };
 }
 
-export const couldNot = (nodes: readonly NodeState[], why: string): Notice => ({
+export const couldNot = (nodes: readonly NodeState[], reason: string): Notice => ({
   kind: 'auto_failover_node',
-  text: `Could not automatically fail over nodes (${namesOf(nodes)}). ${why}`,
+  text: `Could not automatically fail over nodes (${namesOf(nodes)}). ${reason}`,
 });
 
 export const failedOver = (node: NodeState, reason: string): Notice => ({

@@ -49,8 +49,8 @@ export class CopyPositions {
   async #ask(node: string, bucket: string): Promise<NodePositions | null> {
     const { clock, nodeId, peers } = this.#deps;
     if (node !== nodeId) {
-      const asked = peers.ask(node, 'shardPositions', { bucket }, askMs) as Promise<NodePositions>;
-      return await asked.catch(() => null);
+      const answer = peers.ask(node, 'shardPositions', { bucket }, askMs) as Promise<NodePositions>;
+      return await answer.catch(() => null);
     }
     const timeout = Promise.withResolvers<null>();
     const timer = clock.after(askMs, () => timeout.resolve(null));

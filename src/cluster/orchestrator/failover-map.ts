@@ -110,8 +110,8 @@ function furthest(
   nodes: readonly number[],
   position: (node: number) => CopyPosition | null | undefined,
 ): number {
-  const known = nodes.map((node) => ({ node, at: position(node) ?? { epoch: -1, seqno: -1 } }));
-  const [first] = known.sort((a, b) => b.at.epoch - a.at.epoch || b.at.seqno - a.at.seqno);
+  const positions = nodes.map((node) => ({ node, at: position(node) ?? { epoch: -1, seqno: -1 } }));
+  const [first] = positions.sort((a, b) => b.at.epoch - a.at.epoch || b.at.seqno - a.at.seqno);
   return first?.node ?? -1;
 }
 

@@ -139,9 +139,9 @@ export class InterNode {
   async #connect(nodeId: string): Promise<Channel> {
     const { view, certificates, net } = this.#deps;
     const node = view.cluster.nodes.find(({ uuid }) => uuid === nodeId);
-    const own = certificates.own();
-    if (node === undefined || own === null)
+    const credentials = certificates.own();
+    if (node === undefined || credentials === null)
       throw new Error(`node ${nodeId} is not in this cluster, or this node has no certificate for it`);
-    return net.connect(nodeAddressOf(node), own, nodeProtocols.manager);
+    return net.connect(nodeAddressOf(node), credentials, nodeProtocols.manager);
   }
 }

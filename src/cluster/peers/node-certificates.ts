@@ -81,9 +81,9 @@ export class NodeCertificates {
   async #add(nodeId: string, present: StoredNodeCertificates | null): Promise<StoredNodeCertificates> {
     const { store, secrets, issue, random } = this.#deps;
     const serial = (): string => `4${random.bytes(16).toString('hex').slice(1)}`;
-    const known = present?.authority;
+    const authority = present?.authority;
     const issued = await issue({
-      authority: known ? { ...known, key: secrets.open(purpose, known.key) } : null,
+      authority: authority ? { ...authority, key: secrets.open(purpose, authority.key) } : null,
       suffix: `nodes ${random.bytes(4).toString('hex')}`,
       serials: [serial(), serial(), serial()],
       withRsa: false,

@@ -95,8 +95,8 @@ export class MemoryService {
     const minMb = Math.max(quotaMinimaMb[name], name === 'memoryQuota' ? quotaOfOthersMb(state, null) : 0);
     if (quotaMb >= minMb) return null;
     const text = `The ${quotaServices[name]} service quota (${quotaMb}MB) cannot be less than ${minMb}MB`;
-    const why = ` (current total buckets quota, or at least ${quotaMinimaMb.memoryQuota}MB)`;
-    return `${text}${name === 'memoryQuota' ? why : ''}.`;
+    const allowed = ` (current total buckets quota, or at least ${quotaMinimaMb.memoryQuota}MB)`;
+    return `${text}${name === 'memoryQuota' ? allowed : ''}.`;
   }
 
   /** Only the quota of the data service is compared with the memory of the node. */

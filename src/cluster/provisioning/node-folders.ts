@@ -62,11 +62,11 @@ function sentPaths(form: Form, names: PathNames, before: NodePaths, problems: st
 
 /** Resolves links. A folder that the node already uses keeps its stored path. */
 async function withPhysicalPaths(sent: NodePaths, before: NodePaths, folders: Folders): Promise<NodePaths> {
-  const known = new Map<string, string>();
-  for (const path of all(before)) known.set(await folders.physicalPath(path), path);
+  const recorded = new Map<string, string>();
+  for (const path of all(before)) recorded.set(await folders.physicalPath(path), path);
   const follow = async (path: string) => {
     const physical = await folders.physicalPath(path);
-    return known.get(physical) ?? physical;
+    return recorded.get(physical) ?? physical;
   };
   return {
     data: await follow(sent.data),

@@ -7,8 +7,9 @@ import { internalParameters } from './internal-parameters.ts';
 import { queryParameters } from './query-parameters.ts';
 import { type SettingGroup, setting } from './setting.ts';
 
-const whole = 'provisioning.init_cluster';
-const between = 'opens the encrypted port between nodes, which has no traffic while there is one node';
+const initRoute = 'provisioning.init_cluster';
+const encryptedPortDoc =
+  'opens the encrypted port between nodes, which has no traffic while there is one node';
 const byHost = 'a running node keeps the addresses that it was started on';
 const unsent = 'the node never sends statistics';
 
@@ -22,13 +23,13 @@ const betweenNodes = [
     'replicas',
     byHost,
   ),
-  setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'effective', between),
+  setting('nodeEncryption', '`off`', '`on`, `off`', 'live', 'effective', encryptedPortDoc),
 ];
 
 export const clusterSettings: readonly SettingGroup[] = [
   {
     title: 'Cluster name and memory',
-    routes: ['provisioning.pool', whole],
+    routes: ['provisioning.pool', initRoute],
     settings: [
       setting('clusterName', 'empty', 'any text', 'live', 'effective'),
       setting(
@@ -58,7 +59,7 @@ export const clusterSettings: readonly SettingGroup[] = [
   queryParameters,
   {
     title: 'Administrator',
-    routes: ['provisioning.web', whole],
+    routes: ['provisioning.web', initRoute],
     settings: [
       setting('port', 'required', '`SAME`, or the port that the node has', 'live', 'fixed'),
       setting('username', 'required', '1–128 characters', 'live', 'effective'),
@@ -84,7 +85,7 @@ export const clusterSettings: readonly SettingGroup[] = [
   },
   {
     title: 'Services',
-    routes: ['provisioning.services', whole],
+    routes: ['provisioning.services', initRoute],
     settings: [
       setting(
         'services',
@@ -153,7 +154,7 @@ export const clusterSettings: readonly SettingGroup[] = [
   },
   {
     title: 'Folders and name in one call',
-    routes: ['provisioning.init_node', whole],
+    routes: ['provisioning.init_node', initRoute],
     settings: [
       setting('dataPath', 'the data folder', 'as `path`', 'before provisioning', 'fixed'),
       setting('indexPath', 'the data folder', 'as `index_path`', 'before provisioning', 'index'),
@@ -166,7 +167,7 @@ export const clusterSettings: readonly SettingGroup[] = [
   },
   {
     title: 'Further parameters of the set-up in one call',
-    routes: [whole],
+    routes: [initRoute],
     settings: [
       setting('sendStats', '`false`', '`true`, `false`', 'live', 'kept', unsent),
       setting('indexerStorageMode', 'absent', 'as `storageMode` of the index service', 'live', 'index'),

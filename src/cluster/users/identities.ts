@@ -146,13 +146,13 @@ export class Identities implements IdentitySource, Changing {
         return { ...loginOf(user), grants: compileGrants(roles, target), ...(limits && { limits }) };
       });
     // A local user takes precedence over an external one of the same name.
-    const taken = new Set([administrator?.id, ...users.map(({ id }) => id)]);
+    const usedNames = new Set([administrator?.id, ...users.map(({ id }) => id)]);
     const stored = new Set(external.map(({ id }) => id));
     const unstoredUsers = [...this.#directory.names()]
       .filter((name) => !stored.has(name) && this.#hasDirectoryGroup(name))
       .map(unstoredUser);
     const externals = [...external, ...unstoredUsers]
-      .filter(({ id }) => !taken.has(id))
+      .filter(({ id }) => !usedNames.has(id))
       .map((user) => {
         const roles = this.rolesOf(user, this.directoryGroups(user.id)).map((assigned) => assigned.role);
         const login = { name: user.id, credentialId: externalCredential(user), scram: null };

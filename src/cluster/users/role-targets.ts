@@ -24,14 +24,14 @@ export function resolveRoles(
   roles: readonly GrantedRole[],
   targets: RoleTargets,
 ): { roles: StoredRole[]; invalid: string[] } {
-  const good: StoredRole[] = [];
-  const bad: string[] = [];
+  const resolved: StoredRole[] = [];
+  const invalid: string[] = [];
   for (const role of roles) {
     const ids = idsOf(role, targets);
-    if (ids) good.push({ role: role.role, names: role.names, ids });
-    else bad.push(roleText(role));
+    if (ids) resolved.push({ role: role.role, names: role.names, ids });
+    else invalid.push(roleText(role));
   }
-  return { roles: good, invalid: bad };
+  return { roles: resolved, invalid };
 }
 
 /** False for a role whose bucket, scope or collection was deleted, even if there is another of that name. */

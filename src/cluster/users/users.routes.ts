@@ -222,8 +222,8 @@ const matches = (text: string | null, substr: string | undefined) =>
   substr === undefined || (text ?? '').toLowerCase().includes(substr.toLowerCase());
 
 function linkOf(path: string, params: Record<string, string | number | undefined>): string {
-  const given = Object.entries(params).flatMap(([name, value]) =>
+  const sent = Object.entries(params).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
-  return `${path}?${new URLSearchParams(given)}`;
+  return `${path}?${new URLSearchParams(sent)}`;
 }

@@ -39,7 +39,7 @@ export class FollowedIndex {
   /** Vbuckets whose stream is open: their indexed changes belong to the data service's history. */
   private readonly confirmed = new Uint8Array(vbucketCount);
   /** Vbuckets whose first snapshot is being received. */
-  private readonly fresh = new Uint8Array(vbucketCount);
+  private readonly isFresh = new Uint8Array(vbucketCount);
   /** Vbuckets whose position has changed since the last commit or publication. */
   private readonly moved = new Set<number>();
   private staging: DocumentRows[] = [];
@@ -127,7 +127,7 @@ export class FollowedIndex {
     const { positions } = this;
     const isOther = positions.uuid[vb] !== 0n && positions.uuid[vb] !== uuid;
     if (isOther) this.target = null;
-    this.fresh[vb] = Number(this.seqno(vb) === 0);
+    this.isFresh[vb] = Number(this.seqno(vb) === 0);
     this.confirmed[vb] = 1;
     positions.uuid[vb] = uuid;
     this.moved.add(vb);
@@ -147,7 +147,7 @@ export class FollowedIndex {
 
   change(change: Change): void {
     const { vb, seqno } = change;
-    const isFirst = this.fresh[vb] === 1;
+    const isFirst = this.isFresh[vb] === 1;
     if (!this.move(vb, seqno)) return;
     if (change.collectionId !== this.collectionId) return;
     this.changes++;
@@ -235,7 +235,7 @@ export class FollowedIndex {
   }
 
   private completed(vb: number, before: number): void {
-    this.fresh[vb] = 0;
+    this.isFresh[vb] = 0;
     const end = this.target?.[vb] ?? 0;
     if (before < end && numberAt(this.positions.complete, vb) >= end) this.left--;
   }

@@ -77,9 +77,9 @@ export class IndexScans implements Indexes {
     let isBroken = false;
     try {
       const view = withChanges(reader, scan.index, scan.changed);
-      const whole = view === reader ? onePage(reader, intervals, scan, rows) : null;
-      if (whole !== null) {
-        if (whole.length > 0) yield whole;
+      const singlePage = view === reader ? onePage(reader, intervals, scan, rows) : null;
+      if (singlePage !== null) {
+        if (singlePage.length > 0) yield singlePage;
         return;
       }
       snapshotAge = this.limitSnapshotAge(reader);

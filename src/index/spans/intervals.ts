@@ -141,18 +141,18 @@ function groupsOf(intervals: readonly SpanInterval[]): SpanInterval[][] {
       end = interval.end;
     } else {
       groups.at(-1)?.push(interval);
-      end = later(end, interval.end);
+      end = laterEnd(end, interval.end);
     }
   }
   return groups;
 }
 
-const later = (left: Buffer | null, right: Buffer | null): Buffer | null =>
+const laterEnd = (left: Buffer | null, right: Buffer | null): Buffer | null =>
   left === null || right === null ? null : Buffer.compare(left, right) >= 0 ? left : right;
 
 function intervalOfGroup(group: readonly SpanInterval[], directions: KeyDirections): KeyInterval {
   const start = (group[0] as SpanInterval).start;
-  const end = group.map((interval) => interval.end).reduce(later);
+  const end = group.map((interval) => interval.end).reduce(laterEnd);
   const isWhole = group.some((interval) => interval.filters.size === 0 && isSame(interval, { start, end }));
   if (isWhole) return { start, end, accepts: null };
   const components = new ComponentFinder(directions);

@@ -44,10 +44,10 @@ export class RecordWriter {
 
   /** Returns the bytes written so far and starts again with a new buffer. */
   take(): Buffer {
-    const taken = this.#bytes.subarray(0, this.#length);
+    const written = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.allocUnsafe(firstBytes);
     this.#length = 0;
-    return taken;
+    return written;
   }
 
   #room(bytes: number): void {

@@ -87,8 +87,8 @@ export function valueText(value: number): string {
   const text = String(value === -Infinity ? '-Inf' : value);
   const parts = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text);
   if (!parts) return text;
-  const [, sign, whole, fraction = '', exponent] = parts;
-  const digits = `${whole}${fraction}`;
+  const [, sign, integerPart, fraction = '', exponent] = parts;
+  const digits = `${integerPart}${fraction}`;
   const point = 1 + Number(exponent);
   if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
   return `${sign}${digits.padEnd(point, '0')}`;

@@ -43,17 +43,17 @@ function joined(all: readonly Samples[]): Samples {
 }
 
 function newest(spans: readonly Span[]): Samples {
-  const kept: [number, number][] = [];
+  const remaining: [number, number][] = [];
   for (const [at, { timesMs, values }] of spans.entries()) {
-    const later = spans.slice(at + 1);
+    const laterSpans = spans.slice(at + 1);
     for (const [index, timeMs] of timesMs.entries()) {
-      const isInLater = later.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
-      if (!isInLater) kept.push([timeMs, values[index] as number]);
+      const isInLater = laterSpans.some(({ firstMs, lastMs }) => timeMs >= firstMs && timeMs <= lastMs);
+      if (!isInLater) remaining.push([timeMs, values[index] as number]);
     }
   }
-  kept.sort(([a], [b]) => a - b);
+  remaining.sort(([a], [b]) => a - b);
   return {
-    timesMs: Float64Array.from(kept, ([timeMs]) => timeMs),
-    values: Float64Array.from(kept, ([, value]) => value),
+    timesMs: Float64Array.from(remaining, ([timeMs]) => timeMs),
+    values: Float64Array.from(remaining, ([, value]) => value),
   };
 }

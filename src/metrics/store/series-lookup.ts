@@ -41,8 +41,8 @@ export class SeriesLookup<T> {
   /** Null if the series limit is reached. */
   of(labels: Labels): T | null {
     const key = labelsKey(labels);
-    const known = this.#byKey.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#byKey.get(key);
+    if (existing !== undefined) return existing;
     if (this.#byKey.size >= this.#limit) {
       this.refused++;
       return null;

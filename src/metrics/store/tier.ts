@@ -129,8 +129,8 @@ export class Tier {
     const compressed = new Map<string, CompressedSeries>();
     const add = (labels: Series['labels'], chunks: readonly Chunk[]): void => {
       const key = labelsKey(labels);
-      const known = compressed.get(key);
-      if (known) known.runs.push(chunks);
+      const existing = compressed.get(key);
+      if (existing) existing.runs.push(chunks);
       else compressed.set(key, { labels, runs: [chunks] });
     };
     for (const { labels, chunks } of series) add(labels, chunks);

@@ -97,17 +97,17 @@ const heldLists = new WeakMap<Caller, WeakSet<readonly Privilege[]>>();
 
 /** @throws SqlError 13014 that names the first role that is missing */
 export function checkPrivileges(callers: Callers, privileges: readonly Privilege[]): void {
-  const held = heldListsOf(callers);
-  if (held?.has(privileges)) return;
+  const checkedLists = heldListsOf(callers);
+  if (checkedLists?.has(privileges)) return;
   checkEach(callers, privileges);
-  held?.add(privileges);
+  checkedLists?.add(privileges);
 }
 
 function heldListsOf(callers: Callers): WeakSet<readonly Privilege[]> | undefined {
   const [caller, ...others] = callers;
   if (caller === undefined || others.length > 0) return undefined;
-  const known = heldLists.get(caller);
-  if (known !== undefined) return known;
+  const checkedLists = heldLists.get(caller);
+  if (checkedLists !== undefined) return checkedLists;
   const none = new WeakSet<readonly Privilege[]>();
   heldLists.set(caller, none);
   return none;

@@ -39,7 +39,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
   indexes: (source) => indexRows(source),
   keyspaces: (source) => keyspaceRows(source, { all: false }),
   keyspaces_info: (source) => withCounts(source, keyspaceRows(source, { all: false })),
-  my_user_info: (source) => userRows(source, { own: true }),
+  my_user_info: (source) => userRows(source, { onlyOwn: true }),
   namespaces: ({ service }) => [
     {
       id: 'default',
@@ -54,7 +54,7 @@ const keyspaces: Readonly<Record<string, Rows>> = {
   scopes: (source) => scopeRows(source, { all: false }),
   tasks_cache: none,
   transactions: ({ service }) => service.transactions.all().map(transactionRow),
-  user_info: (source) => userRows(source, { own: false }),
+  user_info: (source) => userRows(source, { onlyOwn: false }),
 };
 
 const catalogNames: readonly string[] = Object.keys(keyspaces);

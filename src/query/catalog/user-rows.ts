@@ -18,8 +18,8 @@ async function read(source: RowSource, path: string): Promise<unknown> {
   return JSON.parse(body) as unknown;
 }
 
-export async function userRows(source: RowSource, { own }: { own: boolean }): Promise<PlainRow[]> {
-  const users = own ? [(await read(source, '/whoami')) as ShownUser] : await allUsers(source);
+export async function userRows(source: RowSource, { onlyOwn }: { onlyOwn: boolean }): Promise<PlainRow[]> {
+  const users = onlyOwn ? [(await read(source, '/whoami')) as ShownUser] : await allUsers(source);
   return users.map((user) => ({
     id: `${user.domain}:${user.id}`,
     value: { domain: user.domain, id: user.id, name: user.name ?? '', roles: user.roles ?? [] },

@@ -90,8 +90,8 @@ export class BatchedScan {
     const { client, keyspace, options } = this;
     for (let at = 0; at < singles.length; at += singlesMax) {
       const found = await readWhole(client, keyspace, singles.slice(at, at + singlesMax), options);
-      const there = found.filter((document) => document !== undefined);
-      if (there.length > 0) yield there;
+      const existing = found.filter((document) => document !== undefined);
+      if (existing.length > 0) yield existing;
     }
   }
 }

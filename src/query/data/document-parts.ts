@@ -27,10 +27,10 @@ export async function readParts(
   let pending = [...ids.keys()];
   for (let attempt = 0; pending.length > 0; attempt++) {
     if (attempt === attemptsMax) throw unsteady(ids[pending[0] as number] as string);
-    const asked = pending.map((at) => ids[at] as string);
+    const pendingIds = pending.map((at) => ids[at] as string);
     const answers: (FetchedParts | number)[][] = [];
     for (const reads of requests)
-      answers.push(await client.lookupMany(keyspace.collectionId, asked, reads, signal));
+      answers.push(await client.lookupMany(keyspace.collectionId, pendingIds, reads, signal));
     pending = pending.filter((at, index) => {
       const parts = ofOneVersion(answers.map((answer) => answer[index] as FetchedParts | number));
       if (parts === null) return true;

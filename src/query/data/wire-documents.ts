@@ -61,12 +61,12 @@ export class WireDocuments implements Documents {
     const isHere = ids.map((id) => this.clients.isHere(bucket, id));
     const localIds = ids.filter((_, at) => isHere[at]);
     const others = ids.filter((_, at) => !isHere[at]);
-    const [here, elsewhere] = await Promise.all([
+    const [local, elsewhere] = await Promise.all([
       readBatched(batches, client, keyspace, localIds, options),
       readWhole(client, keyspace, others, options),
     ]);
     const next = { here: 0, elsewhere: 0 };
-    return isHere.map((isLocal) => (isLocal ? here[next.here++] : elsewhere[next.elsewhere++]));
+    return isHere.map((isLocal) => (isLocal ? local[next.here++] : elsewhere[next.elsewhere++]));
   }
 
   async *scan(keyspace: Keyspace, options: ScanOptions): AsyncIterable<readonly StoredDocument[]> {

@@ -50,9 +50,9 @@ export function durationText(ms: number): string {
 
 /** A number of nanoseconds with a decimal point, without trailing zeros. */
 function trimmed(ns: number, digits: number): string {
-  const whole = Math.floor(ns / 10 ** digits);
+  const integerPart = Math.floor(ns / 10 ** digits);
   const rest = String(Math.round(ns % 10 ** digits))
     .padStart(digits, '0')
     .replace(/0+$/, '');
-  return rest === '' ? String(whole) : `${whole}.${rest}`;
+  return rest === '' ? String(integerPart) : `${integerPart}.${rest}`;
 }

@@ -79,7 +79,7 @@ type NumberName = Exclude<
 >;
 type FlagName = 'isPretty' | 'showsControls' | 'autoPrepare' | 'sequentialScans';
 
-const whole = (name: NumberName, minimum = 0): Field => ({
+const integerField = (name: NumberName, minimum = 0): Field => ({
   read: (settings) => settings[name],
   write(settings, value) {
     if (!isWhole(value, minimum)) return false;
@@ -119,19 +119,19 @@ const profile: Field = {
 };
 
 const fields: Readonly<Record<string, Field>> = {
-  servicers: whole('servicers', 1),
-  'request-size-cap': whole('requestBytesMax', 1024),
+  servicers: integerField('servicers', 1),
+  'request-size-cap': integerField('requestBytesMax', 1024),
   timeout,
-  'completed-threshold': whole('completedThresholdMs', -1),
-  'completed-limit': whole('completedLimit'),
-  'prepared-limit': whole('preparedLimit', 1),
+  'completed-threshold': integerField('completedThresholdMs', -1),
+  'completed-limit': integerField('completedLimit'),
+  'prepared-limit': integerField('preparedLimit', 1),
   pretty: flag('isPretty'),
   profile,
   controls: flag('showsControls'),
   'auto-prepare': flag('autoPrepare'),
-  'memory-quota': whole('memoryQuotaMb'),
-  'request-error-limit': whole('errorLimit'),
-  'tmp-space-size': whole('tmpSpaceMb', -1),
+  'memory-quota': integerField('memoryQuotaMb'),
+  'request-error-limit': integerField('errorLimit'),
+  'tmp-space-size': integerField('tmpSpaceMb', -1),
   'sequential-scans': flag('sequentialScans'),
 };
 

@@ -25,9 +25,9 @@ export class OtherAttempts {
 
   /** Whether another attempt prevents a write. Cleans up a lost attempt, so that a retry can succeed. */
   async isConflicting(txn: TxnAttribute): Promise<boolean> {
-    const known = await this.attemptOf(txn);
-    if (known === null) return false;
-    const { record, entry, nowMs } = known;
+    const attempt = await this.attemptOf(txn);
+    if (attempt === null) return false;
+    const { record, entry, nowMs } = attempt;
     if (entry.st === 'COMPLETED' || entry.st === 'ROLLED_BACK') return false;
     if (isLost(entry, nowMs)) await this.cleanUp(record, txn.id?.atmpt ?? '', entry);
     return true;
@@ -38,20 +38,20 @@ export class OtherAttempts {
   }
 
   private async attemptOf(txn: TxnAttribute) {
-    const known = await this.recordOf(txn);
-    const entry = known?.found.attempts.get(txn.id?.atmpt ?? '');
-    return known === null || entry === undefined
+    const record = await this.recordOf(txn);
+    const entry = record?.found.attempts.get(txn.id?.atmpt ?? '');
+    return record === null || entry === undefined
       ? null
-      : { record: known.record, entry, nowMs: known.found.nowMs };
+      : { record: record.record, entry, nowMs: record.found.nowMs };
   }
 
   private recordOf({ atr }: TxnAttribute) {
     const { id, bkt, scp = '_default', coll = '_default' } = atr ?? {};
     if (id === undefined || bkt === undefined) return Promise.resolve(null);
     const name = JSON.stringify([bkt, scp, coll, id]);
-    const known = this.read.get(name) ?? this.readRecord(bkt, scp, coll, id);
-    this.read.set(name, known);
-    return known;
+    const reading = this.read.get(name) ?? this.readRecord(bkt, scp, coll, id);
+    this.read.set(name, reading);
+    return reading;
   }
 
   private async readRecord(bucket: string, scope: string, collection: string, id: string) {

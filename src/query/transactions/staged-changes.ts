@@ -90,7 +90,7 @@ export class StagedChanges {
       else changes.set(id, before);
     }
     const names = [...this.savepoints.keys()];
-    for (const later of names.slice(names.indexOf(name) + 1)) this.savepoints.delete(later);
+    for (const laterName of names.slice(names.indexOf(name) + 1)) this.savepoints.delete(laterName);
     this.recountBytes();
   }
 

@@ -59,8 +59,8 @@ export class ConditionalWriter {
 
   /** @throws UnwritableError; its text says whether the change may be lost. */
   async write({ key, json, expectedRevision, untilMs }: WriteRequest): Promise<ChangeOutcome> {
-    const { link, clock, random, mirrored: known } = this.#options;
-    const base = known(key);
+    const { link, clock, random, mirrored } = this.#options;
+    const base = mirrored(key);
     if ((base?.json == null ? 0 : base.revision) !== expectedRevision)
       return { revision: null, record: null };
     const writes = [random.uuid(), ...(base?.writes ?? [])].slice(0, writesMax);

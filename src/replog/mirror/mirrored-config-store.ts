@@ -279,22 +279,22 @@ export class MirroredConfigStore implements ConfigStore {
       const head = await within(this.ports.clock, requestMs, this.#link.head());
       this.#checkHead(head);
       const lost = Promise.withResolvers<string>();
-      const whole = Promise.withResolvers<void>();
-      whole.promise.catch(() => {}); // awaited below
+      const complete = Promise.withResolvers<void>();
+      complete.promise.catch(() => {}); // awaited below
       let state: Map<string, StoredRecord> | null = new Map();
       this.#following = await within(
         this.ports.clock,
         requestMs,
         this.#link.follow({
           changed: (record) => void (state === null ? this.#take(record) : state.set(record.key, record)),
-          complete: () => whole.resolve(),
+          complete: () => complete.resolve(),
           lost(reason) {
             lost.resolve(reason);
-            whole.reject(new Error(reason));
+            complete.reject(new Error(reason));
           },
         }),
       );
-      await within(this.ports.clock, resyncMs, whole.promise);
+      await within(this.ports.clock, resyncMs, complete.promise);
       this.#checkHead(head);
       if (this.#isSuccessor(head)) this.#records.prepareFor(state, head.revision);
       else await this.#checkState(state, head);

@@ -50,7 +50,7 @@ export async function createStream(
   config: { subjects: string[]; description: string; replicas: number },
 ): Promise<StreamState | null> {
   const { replicas, ...rest } = config;
-  const whole = {
+  const streamConfig = {
     name: stream,
     ...rest,
     retention: 'limits',
@@ -67,7 +67,7 @@ export async function createStream(
     allow_rollup_hdrs: true,
     allow_direct: true,
   };
-  const answer = await request<StreamAnswer>(connection, `STREAM.CREATE.${stream}`, whole, nameTaken);
+  const answer = await request<StreamAnswer>(connection, `STREAM.CREATE.${stream}`, streamConfig, nameTaken);
   return answer === null ? null : stateOf(answer);
 }
 

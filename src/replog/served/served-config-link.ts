@@ -132,11 +132,11 @@ export class ServedConfigLink implements ConfigLink {
 
 /** The founder refuses this node, because it is no member of the cluster. */
 export class NonMemberError extends FinalError {
-  readonly why: NonMember;
+  readonly reason: NonMember;
 
-  constructor(message: string, why: NonMember) {
+  constructor(message: string, reason: NonMember) {
     super(message);
-    this.why = why;
+    this.reason = reason;
   }
 }
 

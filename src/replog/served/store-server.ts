@@ -135,10 +135,10 @@ export class StoreServer {
   async #write(request: FounderRequest & { ask: 'write' }): Promise<number | null> {
     const { store } = this.#options;
     const { key, json, writes, expectedRevision } = request;
-    const known = this.#changed.get(key);
-    if (known?.writes.includes(writes[0] as string)) return null;
-    const isDeleted = known?.json === null;
-    if (isDeleted && expectedRevision !== known.revision && expectedRevision !== 0) return null;
+    const newest = this.#changed.get(key);
+    if (newest?.writes.includes(writes[0] as string)) return null;
+    const isDeleted = newest?.json === null;
+    if (isDeleted && expectedRevision !== newest.revision && expectedRevision !== 0) return null;
     // For the node, a deleted key has the revision of its deletion; in this store it is absent.
     const isAbsent = isDeleted || (await store.get(key)) === null;
     if (isAbsent && expectedRevision > store.revision()) return null;
@@ -169,9 +169,9 @@ export class StoreServer {
   }
 
   #recordOf({ key, value, revision }: Entry): StoredRecord {
-    const known = this.#changed.get(key);
-    return known?.revision === revision
-      ? known
+    const newest = this.#changed.get(key);
+    return newest?.revision === revision
+      ? newest
       : { key, json: JSON.stringify(value), revision, writes: null };
   }
 }

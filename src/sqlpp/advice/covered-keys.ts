@@ -39,16 +39,16 @@ const composed = new Set<Expression['kind']>([
 export function keysToCover({
   source,
   expressions,
-  indexKeys: known,
+  indexKeys,
   elementSlots,
 }: CoverRequest): KeyUse[] | undefined {
   const ownSlots = sourceSlots(source);
-  const texts = new Set(known.map(({ text }) => text));
+  const texts = new Set(indexKeys.map(({ text }) => text));
   const more = new Map<string, KeyUse>();
   let isWhole = false;
   const visit = (node: Expression): void => {
     if (isWhole || !(readsAny(node, ownSlots) || readsAny(node, elementSlots))) return;
-    if (known.some(({ answers }) => answers?.(node))) return;
+    if (indexKeys.some(({ answers }) => answers?.(node))) return;
     if (node.kind === 'slot') {
       if (node.slot !== source.idSlot) isWhole = true;
       return;

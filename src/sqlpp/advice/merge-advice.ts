@@ -23,11 +23,11 @@ export function mergeAdvice(resolver: Resolver, node: Merge, adviceOf: SideAdvic
   const sources: Source[] = [];
   const using = resolveFrom(resolver, node.using, scope, sources);
   const { keyspace } = resolver.keyspace(node.into.path, 'update');
-  const both = scope.inner();
+  const joined = scope.inner();
   const alias = node.into.alias ?? (node.into.path.parts.at(-1) as string);
-  const target = addSource(both, sources, alias, node.into.alias !== undefined, 'keyspace');
-  both.defaultSource = undefined;
-  const on = conjunctsOf(resolver.expression(node.on, both));
+  const target = addSource(joined, sources, alias, node.into.alias !== undefined, 'keyspace');
+  joined.defaultSource = undefined;
+  const on = conjunctsOf(resolver.expression(node.on, joined));
   const ownConditions = on.filter((each) => !readsAny(each, sourceSlots(target)));
   const advice = [
     using.kind === 'keyspace' && using.keyspace.keyspace && !using.keys

@@ -60,7 +60,7 @@ const abs: Implementation = ([value]) => {
 };
 
 /** For results that are integers: a bigint is one already. */
-const whole =
+const integerResult =
   (of: (value: number) => number): Implementation =>
   ([value]) =>
     typeof value === 'bigint' ? value : typeof value === 'number' ? of(value) + 0 : null;
@@ -93,7 +93,7 @@ export const numbers = new Declarations('number')
   .add('asin', 'number', 'The arc sine, in radians.', ofNumber(Math.asin))
   .add('atan', 'number', 'The arc tangent, in radians.', ofNumber(Math.atan))
   .add('atan2', 'y, x', 'The arc tangent of y / x, in radians.', ofNumbers(Math.atan2))
-  .add('ceil', 'number', 'The smallest integer that is not smaller.', whole(Math.ceil))
+  .add('ceil', 'number', 'The smallest integer that is not smaller.', integerResult(Math.ceil))
   .add('cos', 'radians', 'The cosine.', ofNumber(Math.cos))
   .add(
     'degrees',
@@ -104,7 +104,7 @@ export const numbers = new Declarations('number')
   )
   .add('e', '', 'The base of natural logarithms.', () => Math.E)
   .add('exp', 'number', 'e to this power.', ofNumber(Math.exp))
-  .add('floor', 'number', 'The largest integer that is not larger.', whole(Math.floor))
+  .add('floor', 'number', 'The largest integer that is not larger.', integerResult(Math.floor))
   .add('ln', 'number', 'The natural logarithm.', ofNumber(Math.log))
   .add('log', 'number', 'The logarithm to base 10.', ofNumber(Math.log10))
   .add('nan', '', 'NaN.', () => Number.NaN)

@@ -128,10 +128,10 @@ function filter(value: Value, options: Options, prefix: string, isStarred: boole
   for (const name of memberNames(value)) {
     const path = start + nameText(name, false);
     const isWhole = options.composites && options.matches(path);
-    const kept = isWhole
+    const filteredMember = isWhole
       ? value[name]
       : filter(value[name], options, path, isStarred && !options.hasPositions);
-    if (kept !== undefined) result[name] = kept;
+    if (filteredMember !== undefined) result[name] = filteredMember;
   }
   return Object.keys(result).length === 0 ? undefined : result;
 }

@@ -28,11 +28,11 @@ export function planMerge(resolver: Resolving, planning: Planning, node: Merge):
   const key = node.isOnKey ? resolver.expression(node.on, keyScope) : undefined;
   const insertScope = keyScope;
   scope.defaultSource = undefined;
-  const both = scope.inner();
-  const source = addSource(both, sources, alias, node.into.alias !== undefined, 'keyspace');
+  const joined = scope.inner();
+  const source = addSource(joined, sources, alias, node.into.alias !== undefined, 'keyspace');
   source.usesMeta = true;
-  both.defaultSource = undefined;
-  const on = node.isOnKey ? undefined : resolver.expression(node.on, both);
+  joined.defaultSource = undefined;
+  const on = node.isOnKey ? undefined : resolver.expression(node.on, joined);
   const into: KeyspaceFrom = {
     kind: 'keyspace',
     source,
@@ -41,10 +41,12 @@ export function planMerge(resolver: Resolving, planning: Planning, node: Merge):
     use: node.into.use,
   };
   const update = node.update && {
-    changes: changesOf(resolver, node.update.set, node.update.unset, both, source),
-    where: node.update.where && resolver.expression(node.update.where, both),
+    changes: changesOf(resolver, node.update.set, node.update.unset, joined, source),
+    where: node.update.where && resolver.expression(node.update.where, joined),
   };
-  const remove = node.delete && { where: node.delete.where && resolver.expression(node.delete.where, both) };
+  const remove = node.delete && {
+    where: node.delete.where && resolver.expression(node.delete.where, joined),
+  };
   const insert = node.insert && {
     values: {
       ...(node.insert.key && { key: resolver.expression(node.insert.key, insertScope) }),
@@ -54,7 +56,7 @@ export function planMerge(resolver: Resolving, planning: Planning, node: Merge):
     },
     where: node.insert.where && resolver.expression(node.insert.where, insertScope),
   };
-  const returning = node.returning && returningOf(resolver, node.returning, both);
+  const returning = node.returning && returningOf(resolver, node.returning, joined);
   const limit = node.limit && resolver.expression(node.limit, scope);
   const access = changeAccess(planning, block, []);
   const available = new Set<number>();

@@ -41,12 +41,16 @@ export function matchIndex(
 ): IndexMatch | undefined {
   if (!implies(conjuncts, index.condition, context)) return undefined;
   const rest = conjuncts.filter((each) => !index.condition.some((other) => sameExpression(each, other)));
-  const whole = matchConjuncts(index, rest, context, unnests);
+  const wholeMatch = matchConjuncts(index, rest, context, unnests);
   const parts = matchDisjuncts(index, rest, context, unnests);
-  if (!parts) return whole;
-  if (!whole || parts.depth > whole.depth || (parts.points > whole.points && parts.depth >= whole.depth))
+  if (!parts) return wholeMatch;
+  if (
+    !wholeMatch ||
+    parts.depth > wholeMatch.depth ||
+    (parts.points > wholeMatch.points && parts.depth >= wholeMatch.depth)
+  )
     return parts;
-  return whole;
+  return wholeMatch;
 }
 
 /** `(a = 1 AND b = 2) OR (a = 3 AND b = 4)`: spans of each side. */

@@ -36,7 +36,7 @@ export function adviseContext(context: PrepareContext): PrepareContext {
     return typeof found === 'string' ? { name, bucketUuid: '', scopeId: 0, collectionId: 0 } : found;
   };
   const of: typeof indexes.of = (keyspace) => (keyspace.bucketUuid === '' ? [] : indexes.of(keyspace));
-  const known: typeof indexes = {
+  const indexesWithAdvice: typeof indexes = {
     of,
     scan: (scan) => indexes.scan(scan),
     count: (scan) => indexes.count(scan),
@@ -45,7 +45,7 @@ export function adviseContext(context: PrepareContext): PrepareContext {
   return {
     ...context,
     sequentialScans: true,
-    datastore: { ...context.datastore, catalog, documents, find, indexes: known },
+    datastore: { ...context.datastore, catalog, documents, find, indexes: indexesWithAdvice },
   };
 }
 
@@ -60,14 +60,14 @@ async function adviceOf(tree: Advise, context: PrepareContext, execution: Execut
     return false;
   });
   if (candidates.size === 0) return first;
-  const known = new Set<string>();
+  const indexShapes = new Set<string>();
   for (const [keyspace, fields] of candidates) {
     for (const field of await constantFields(keyspace, fields, execution))
-      known.add(`${keyspace.collectionId} ${keyspace.bucketUuid} ${field}`);
+      indexShapes.add(`${keyspace.collectionId} ${keyspace.bucketUuid} ${field}`);
   }
   return advise(
     ({ collectionId, bucketUuid }, field) =>
-      kindField.test(field) || known.has(`${collectionId} ${bucketUuid} ${field}`),
+      kindField.test(field) || indexShapes.has(`${collectionId} ${bucketUuid} ${field}`),
   );
 }
 
@@ -104,8 +104,8 @@ function adviceInfo(current: Prepared, context: PrepareContext, advice: readonly
   const { plain, covering } = entriesOf(advice);
   const used = currentIndexes(current, context, plain, covering);
   if (used.length > 0) info['current_indexes'] = used;
-  const known = new Set(usedDefinitions(current, context).map(shapeOfDefinition));
-  const isCurrent = (entry: Entry): boolean => known.has(shapeOf(entry));
+  const usedShapes = new Set(usedDefinitions(current, context).map(shapeOfDefinition));
+  const isCurrent = (entry: Entry): boolean => usedShapes.has(shapeOf(entry));
   const isCovered = covering.length > 0 && covering.every(isCurrent);
   const [newCovering, newPlain] = [covering, isCovered ? [] : plain].map((list) =>
     list.filter((entry) => !isCurrent(entry)),

@@ -60,8 +60,8 @@ export function distinct(input: Pull, slot: number): Pull {
     const distinct = new DistinctRows(run, (row) => valueKey([row[slot]]));
     try {
       for await (const rows of input(run, seed)) {
-        const fresh = await distinct.fresh(rows);
-        if (fresh.length > 0) yield fresh;
+        const distinctRows = await distinct.fresh(rows);
+        if (distinctRows.length > 0) yield distinctRows;
         await run.yieldIfDue();
       }
       yield* distinct.rest();

@@ -65,16 +65,16 @@ const errorCodes = {
   upsert: { key: 5072, value: 5075, keyType: 5078, optionsType: 5079 },
 } as const;
 
-/** `whole`: the document of a row without VALUE. undefined if the row is invalid; its error is recorded. */
+/** `inserted`: the document of a row without VALUE. undefined if the row is invalid; its error is recorded. */
 export function writeOf(
   run: Run,
   kind: 'insert' | 'upsert',
   code: ValuesCode,
   row: Row,
-  whole: Value,
+  inserted: Value,
 ): RowWrite | undefined {
   const key = run.resolve(code.key.run(row, run.evaluation));
-  const value = code.value ? code.value.run(row, run.evaluation) : whole;
+  const value = code.value ? code.value.run(row, run.evaluation) : inserted;
   const options = run.resolve(code.options?.run(row, run.evaluation));
   const problems = errorCodes[kind];
   const keyText = value === undefined ? 'missing' : jsonText(value);

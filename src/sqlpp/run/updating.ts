@@ -18,9 +18,9 @@ export function update(compiler: BlockCompiler, plan: UpdatePlan, found: Pull): 
   return async function* updateRows(run) {
     const changed = new Set<string>();
     for await (const rows of found(run, emptyRow(plan.block.size))) {
-      const fresh = firstTime(rows, source.idSlot as number, changed);
+      const firstRows = firstTime(rows, source.idSlot as number, changed);
       const writes: RowWrite[] = [];
-      await run.each(fresh, (row) => {
+      await run.each(firstRows, (row) => {
         const write = updateOf(run, row, plan, assign);
         if (write) writes.push(write);
       });

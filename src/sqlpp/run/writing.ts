@@ -180,9 +180,9 @@ export function writeOptions(
 const relativeMax = 30 * 24 * 60 * 60;
 
 export function absoluteExpiration(run: Run, seconds: number): number {
-  const whole = Math.trunc(seconds);
-  if (whole <= 0) return 0;
-  return whole <= relativeMax ? Math.floor(run.context.clockMs() / 1000) + whole : whole;
+  const wholeSeconds = Math.trunc(seconds);
+  if (wholeSeconds <= 0) return 0;
+  return wholeSeconds <= relativeMax ? Math.floor(run.context.clockMs() / 1000) + wholeSeconds : wholeSeconds;
 }
 
 function xattrBytes(members: ValueObject): ReadonlyMap<string, Uint8Array> {

@@ -82,9 +82,9 @@ function integerText(value: number): string {
 function withoutExponent(text: string): string {
   const [mantissa = '', exponent = ''] = text.split('e');
   const sign = mantissa.startsWith('-') ? '-' : '';
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
-  const digits = whole + fraction;
-  const point = whole.length + Number(exponent);
+  const [integerPart = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const digits = integerPart + fraction;
+  const point = integerPart.length + Number(exponent);
   if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
   return `${sign}${digits.padEnd(point, '0')}`;
 }

@@ -111,10 +111,10 @@ export class BucketDocuments {
       this.uuids.fill(0n);
     }
     this.histories = histories;
-    const behind = [...ends.keys()].filter((vb) => (ends[vb] as number) > (this.seqnos[vb] as number));
-    if (behind.length === 0) return { changed: new Map(), isWhole };
-    await requestPersistence(client, behind, this.uuids);
-    return { changed: await this.readStreams(behind, ends, collections), isWhole };
+    const lagging = [...ends.keys()].filter((vb) => (ends[vb] as number) > (this.seqnos[vb] as number));
+    if (lagging.length === 0) return { changed: new Map(), isWhole };
+    await requestPersistence(client, lagging, this.uuids);
+    return { changed: await this.readStreams(lagging, ends, collections), isWhole };
   }
 
   private async readStreams(

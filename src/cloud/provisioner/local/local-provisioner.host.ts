@@ -57,12 +57,12 @@ export class LocalProvisioner implements Provisioner {
     this.options = options;
   }
 
-  async place(taken: readonly Placement[]): Promise<Placement> {
+  async place(occupied: readonly Placement[]): Promise<Placement> {
     if (this.options.operatorAddress === undefined) return { address: '127.0.0.1', ports: await freePorts() };
     for (let i = 0; i < addressesTried; i++) {
       const address = this.loopbackAddress();
       if (
-        !taken.some((other) => other.address === address) &&
+        !occupied.some((other) => other.address === address) &&
         (await areFree({ address, ports: standardPorts }))
       )
         return { address, ports: standardPorts };

@@ -17,11 +17,11 @@ export function readDuration(text: string): bigint | undefined {
   const match = /^([+-]?)((?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.exec(text);
   if (match === null) return undefined;
   let sum = 0n;
-  for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(
+  for (const [, integerPart = '', fraction = '', unit = ''] of text.matchAll(
     /(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g,
   )) {
     const size = unitNs[unit] as bigint;
-    sum += BigInt(whole || 0) * size + (BigInt(fraction || 0) * size) / 10n ** BigInt(fraction.length);
+    sum += BigInt(integerPart || 0) * size + (BigInt(fraction || 0) * size) / 10n ** BigInt(fraction.length);
   }
   if (sum >= 2n ** 63n) return undefined;
   return match[1] === '-' ? -sum : sum;
